@@ -1,0 +1,44 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every Swift target is compiled by the same rules; see the Architecture article.
+let rules: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+    .treatWarning("StrictMemorySafety", as: .error),
+]
+
+let package = Package(
+    name: "Coffer",
+    products: [
+        .library(name: "Coffer", targets: ["Coffer"]),
+        .library(name: "CSQLCipher", targets: ["CSQLCipher"]),
+    ],
+    targets: [
+        // No pkgConfig here: it would choose the shared library. The module map links the static ones.
+        .systemLibrary(name: "CSQLCipher", providers: [.apt(["libsqlcipher-dev", "libssl-dev"])]),
+        .target(name: "KeyMaterial", swiftSettings: rules),
+        .target(name: "SQLCipherBridge", dependencies: ["CSQLCipher", "KeyMaterial"], swiftSettings: rules),
+        .target(name: "Coffer", dependencies: ["SQLCipherBridge", "KeyMaterial"], swiftSettings: rules),
+        .target(
+            name: "CofferTestSupport", dependencies: ["Coffer"], path: "Tests/CofferTestSupport", swiftSettings: rules),
+        .testTarget(
+            name: "CofferTests",
+            dependencies: ["Coffer", "CofferTestSupport", "SQLCipherBridge", "KeyMaterial"],
+            swiftSettings: rules),
+        .testTarget(
+            name: "CofferIntegrationTests",
+            dependencies: ["Coffer", "CofferTestSupport", "CofferTestWorker", "CrashWorker", "SQLCipherBridge"],
+            swiftSettings: rules),
+        .testTarget(
+            name: "CofferCrashTests", dependencies: ["Coffer", "CofferTestSupport", "CrashWorker"], swiftSettings: rules),
+        .executableTarget(
+            name: "CrashWorker", dependencies: ["Coffer", "CofferTestSupport"], path: "Tests/CrashWorker", swiftSettings: rules),
+        .executableTarget(
+            name: "CofferTestWorker", dependencies: ["Coffer", "CofferTestSupport"], path: "Tests/CofferTestWorker",
+            swiftSettings: rules),
+    ],
+    swiftLanguageModes: [.v6]
+)
