@@ -1,0 +1,57 @@
+// The engine, its cryptographic library, and wrappers for what Swift cannot call: variadic functions and macros.
+#ifndef COFFER_CSQLCIPHER_H
+#define COFFER_CSQLCIPHER_H
+
+#ifndef SQLITE_HAS_CODEC
+#define SQLITE_HAS_CODEC 1
+#endif
+
+#if !__has_include(<sqlcipher/sqlite3.h>)
+#error "SQLCipher's headers are missing. Run Scripts/bootstrap (it installs libsqlcipher-dev 4.5 or later)."
+#endif
+#if !__has_include(<openssl/evp.h>)
+#error "OpenSSL's headers are missing. Run Scripts/bootstrap (it installs libssl-dev)."
+#endif
+
+#include <sqlcipher/sqlite3.h>
+
+// The header carries SQLite's version only: SQLCipher 4.5.3 is the first release on SQLite 3.39, 4.5.4 on 3.41.
+#if SQLITE_VERSION_NUMBER < 3040000
+#error "This SQLCipher is older than 4.5 / SQLite 3.40. Run Scripts/bootstrap (it installs libsqlcipher-dev 4.5 or later)."
+#endif
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+/// `sqlite3_db_config` for the options that take an int and report an int.
+static inline int coffer_db_config_flag(sqlite3 *db, int option, int value, int *current) {
+    return sqlite3_db_config(db, option, value, current);
+}
+
+/// `sqlite3_config(SQLITE_CONFIG_LOG)`: where SQLite sends its error log. Refused once SQLite is initialized.
+static inline int coffer_config_log(void (*log)(void *, int, const char *), void *context) {
+    return sqlite3_config(SQLITE_CONFIG_LOG, log, context);
+}
+
+/// `SQLITE_TRANSIENT`: SQLite copies the bytes before the call returns.
+static inline int coffer_bind_text_transient(sqlite3_stmt *statement, int index, const char *bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static inline int coffer_bind_blob_transient(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+
+static inline void coffer_result_text_transient(sqlite3_context *context, const char *bytes, sqlite3_uint64 count) {
+    sqlite3_result_text64(context, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static inline void coffer_result_blob_transient(sqlite3_context *context, const void *bytes, sqlite3_uint64 count) {
+    sqlite3_result_blob64(context, bytes, count, SQLITE_TRANSIENT);
+}
+
+/// The version of SQLite that this code was compiled for, to be compared with the one that answers at run time.
+static inline int coffer_compiled_sqlite_version(void) { return SQLITE_VERSION_NUMBER; }
+
+#endif

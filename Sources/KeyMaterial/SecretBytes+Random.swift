@@ -1,0 +1,39 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// The system's source of randomness did not answer; `errno` says why.
+package struct RandomnessFailure: Error, Hashable {
+    package let errno: CInt
+}
+
+/// The kernel's random generator.
+package enum SystemRandomness {
+    /// Fills memory with random bytes, and waits for the generator to be seeded where it must.
+    package static func fill(_ memory: UnsafeMutableRawBufferPointer) throws(RandomnessFailure) {
+        var offset = 0
+        while offset < memory.count {
+            // getentropy answers at most 256 bytes a call, all or none.
+            let count = min(256, memory.count - offset)
+            let part = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[offset..<offset + count])
+            guard let base = part.baseAddress else { return }
+            guard unsafe getentropy(base, count) == 0 else { throw RandomnessFailure(errno: errno) }
+            offset += count
+        }
+    }
+
+    /// Random bytes that need no protection, such as a salt.
+    package static func bytes(count: Int) throws(RandomnessFailure) -> [UInt8] {
+        try SecretBytes.random(count: count).withUnsafeBytes { unsafe Array($0) }
+    }
+}
+
+extension SecretBytes {
+    package static func random(count: Int) throws(RandomnessFailure) -> SecretBytes {
+        var result = SecretBytes(count: count)
+        try result.withUnsafeMutableBytes { bytes throws(RandomnessFailure) in try unsafe SystemRandomness.fill(bytes) }
+        return result
+    }
+}

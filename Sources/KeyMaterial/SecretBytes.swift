@@ -1,0 +1,110 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Bytes that have one owner, cannot be printed, encoded or copied by accident, and are wiped at the end of their life (I5).
+///
+/// The count is fixed, because growing would leave a copy behind.
+// @unchecked: the pointer never leaves the type except during a closure, and writing needs exclusive access to the only owner.
+@safe
+package struct SecretBytes: ~Copyable, @unchecked Sendable {
+    package let count: Int
+    private let memory: UnsafeMutableRawPointer
+    private let allocator: SecretAllocator
+
+    /// Makes `count` zero bytes.
+    package init(count: Int) {
+        let allocator = SecretAllocator.current
+        self.count = count
+        self.allocator = allocator
+        unsafe memory = allocator.allocate(max(count, 1))
+        unsafe explicit_bzero(memory, max(count, 1))
+    }
+
+    package init(copying bytes: UnsafeRawBufferPointer) {
+        self.init(count: bytes.count)
+        withUnsafeMutableBytes { unsafe $0.copyMemory(from: bytes) }
+    }
+
+    deinit {
+        // Not memset, which the optimizer may drop because nobody reads the memory afterwards.
+        unsafe explicit_bzero(memory, max(count, 1))
+        unsafe allocator.release(memory, max(count, 1))
+    }
+
+    package var isEmpty: Bool { count == 0 }
+
+    @safe
+    package borrowing func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try unsafe body(UnsafeRawBufferPointer(start: memory, count: count))
+    }
+
+    @safe
+    package mutating func withUnsafeMutableBytes<Result: ~Copyable, Failure: Error>(
+        _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try unsafe body(UnsafeMutableRawBufferPointer(start: memory, count: count))
+    }
+
+    package borrowing func copy() -> SecretBytes {
+        withUnsafeBytes { bytes in unsafe SecretBytes(copying: bytes) }
+    }
+}
+
+// MARK: - From other bytes
+
+extension SecretBytes {
+    /// Copies a sequence of bytes, leaving no other copy than the caller's.
+    package init(_ bytes: some Sequence<UInt8>) {
+        let copy = bytes.withContiguousStorageIfAvailable { unsafe SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer($0))) }
+        if let copy {
+            self = copy.bytes.copy()
+            return
+        }
+        // The count is unknown: grow by replacement. Each outgrown buffer wipes itself.
+        var buffer = SecretBytes(count: max(bytes.underestimatedCount, 64))
+        var count = 0
+        for byte in bytes {
+            if count == buffer.count { buffer = buffer.resized(to: 2 * count) }
+            buffer.withUnsafeMutableBytes { unsafe $0[count] = byte }
+            count += 1
+        }
+        self = buffer.resized(to: count)
+    }
+
+    /// Copies the UTF-8 bytes of a text, as they are: no Unicode normalization.
+    package init(utf8 text: String) {
+        var text = text
+        let copy = text.withUTF8 { unsafe SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer($0))) }
+        self = copy.bytes.copy()
+    }
+
+    private borrowing func resized(to newCount: Int) -> SecretBytes {
+        var result = SecretBytes(count: newCount)
+        let common = min(count, newCount)
+        withUnsafeBytes { source in
+            result.withUnsafeMutableBytes { unsafe $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<common])) }
+        }
+        return result
+    }
+}
+
+// MARK: - Comparing
+
+extension SecretBytes {
+    /// Whether two secrets are the same, in a time that depends on their counts only.
+    package static func == (lhs: borrowing SecretBytes, rhs: borrowing SecretBytes) -> Bool {
+        guard lhs.count == rhs.count else { return false }
+        return lhs.withUnsafeBytes { left in
+            rhs.withUnsafeBytes { right in
+                var difference: UInt8 = 0
+                for unsafe(a, b) in unsafe zip(left, right) { difference |= a ^ b }
+                return difference == 0
+            }
+        }
+    }
+}

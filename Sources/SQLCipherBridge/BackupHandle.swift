@@ -1,0 +1,50 @@
+internal import CSQLCipher
+
+/// An online backup between two connections: <https://www.sqlite.org/c3ref/backup_finish.html>.
+///
+/// The engine copies pages between databases of one page size and one reserve only, and says nothing when they differ: whoever
+/// starts a backup compares them first (`sqlcipher-facts`: the copy reports success and cannot be opened).
+@safe
+package struct BackupHandle: ~Copyable {
+    private let pointer: OpaquePointer
+    private let destination: ConnectionHandle
+
+    /// Starts a backup of the main database of `source` into that of `destination`.
+    package init(from source: ConnectionHandle, to destination: ConnectionHandle) throws(EngineError) {
+        guard let pointer = unsafe sqlite3_backup_init(destination.pointer, "main", source.pointer, "main") else {
+            throw EngineError(code: destination.lastExtendedErrorCode, message: destination.lastErrorMessage)
+        }
+        unsafe self.pointer = pointer
+        self.destination = destination
+    }
+
+    package enum StepResult {
+        case more
+        case done
+        case failed(CInt)
+    }
+
+    /// Copies up to `pages` pages, or all of them if it is negative.
+    package func step(pages: CInt) -> StepResult {
+        switch unsafe sqlite3_backup_step(pointer, pages) {
+        case SQLITE_OK: .more
+        case SQLITE_DONE: .done
+        case let code: .failed(code)
+        }
+    }
+
+    package var remainingPageCount: Int { unsafe Int(sqlite3_backup_remaining(pointer)) }
+    package var totalPageCount: Int { unsafe Int(sqlite3_backup_pagecount(pointer)) }
+
+    /// Ends the backup; its error is that of the failed step, if there was one.
+    package consuming func finish() throws(EngineError) {
+        let code = unsafe sqlite3_backup_finish(pointer)
+        let destination = self.destination
+        discard self
+        try destination.check(code)
+    }
+
+    deinit {
+        unsafe sqlite3_backup_finish(pointer)
+    }
+}

@@ -1,0 +1,35 @@
+internal import CSQLCipher
+
+/// Reading the main database file through SQLite's own descriptor.
+///
+/// Opening and closing the file beside SQLite is not an option: POSIX drops all locks that the process holds on a file as soon as it closes
+/// any descriptor of it (see "How To Corrupt An SQLite Database File", 2.2).
+extension ConnectionHandle {
+    /// The size of the main database file in bytes, or nil when there is no file: in memory, or temporary.
+    package func fileSize() throws(EngineError) -> Int64? {
+        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return nil }
+        var size: Int64 = 0
+        let code = unsafe methods.pointee.xFileSize(file, &size)
+        guard code == SQLITE_OK else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }
+        return size
+    }
+
+    /// Up to `count` bytes of the main database file as they are stored, without a lock; fewer at its end, none without a file.
+    package func readFile(at offset: Int64, count: Int) throws(EngineError) -> [UInt8] {
+        guard let size = try fileSize(), offset < size, let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods
+        else { return [] }
+        let available = Int(min(Int64(count), size - offset))
+        var bytes = [UInt8](repeating: 0, count: available)
+        let code = unsafe methods.pointee.xRead(file, &bytes, CInt(available), offset)
+        guard code == SQLITE_OK else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }
+        return bytes
+    }
+
+    private var mainFile: UnsafeMutablePointer<sqlite3_file>? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let code = unsafe withUnsafeMutablePointer(to: &file) { file in
+            unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_FILE_POINTER, file)
+        }
+        return unsafe code == SQLITE_OK ? file : nil
+    }
+}

@@ -1,0 +1,222 @@
+internal import CSQLCipher
+
+/// A borrowed `sqlite3 *`. Whoever opens it closes it, once, and lets nobody use it afterwards.
+@safe
+@usableFromInline
+package struct ConnectionHandle: Equatable {
+    @usableFromInline package let pointer: OpaquePointer
+
+    @usableFromInline
+    package init(_ pointer: OpaquePointer) {
+        unsafe self.pointer = pointer
+    }
+
+    @usableFromInline
+    package static func == (lhs: ConnectionHandle, rhs: ConnectionHandle) -> Bool {
+        unsafe lhs.pointer == rhs.pointer
+    }
+}
+
+// MARK: - Opening and closing
+
+extension ConnectionHandle {
+    /// How a connection is opened. Connections are always opened with extended result codes and without SQLite's own mutex (I3).
+    package struct OpenFlags: OptionSet, Sendable {
+        package let rawValue: CInt
+        package init(rawValue: CInt) { self.rawValue = rawValue }
+
+        package static let readOnly = OpenFlags(rawValue: SQLITE_OPEN_READONLY)
+        package static let readWrite = OpenFlags(rawValue: SQLITE_OPEN_READWRITE)
+        package static let create = OpenFlags(rawValue: SQLITE_OPEN_CREATE)
+        package static let memory = OpenFlags(rawValue: SQLITE_OPEN_MEMORY)
+        package static let sharedCache = OpenFlags(rawValue: SQLITE_OPEN_SHAREDCACHE)
+    }
+
+    /// Opens a connection. URI handling is never enabled: `key=` in a file name must not become a key.
+    ///
+    /// - Throws: the error of `sqlite3_open_v2`, after the half-open handle is closed.
+    package static func open(path: String, flags: OpenFlags) throws(EngineError) -> ConnectionHandle {
+        try Engine.prove()
+        var pointer: OpaquePointer?
+        let allFlags = flags.rawValue | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let code = unsafe sqlite3_open_v2(path, &pointer, allFlags, nil)
+        guard code == SQLITE_OK, let opened = unsafe pointer else {
+            // sqlite3_open_v2 hands out a connection even when it fails, to carry the message.
+            let message = unsafe pointer.flatMap { unsafe sqlite3_errmsg($0) }.map { unsafe String(cString: $0) }
+            unsafe sqlite3_close_v2(pointer)
+            throw EngineError(code: code, message: message ?? ConnectionHandle.describe(code))
+        }
+        return unsafe ConnectionHandle(opened)
+    }
+
+    /// `sqlite3_close`: fails with `SQLITE_BUSY` while statements or backups live.
+    package func close() -> CInt { unsafe sqlite3_close(pointer) }
+
+    /// `sqlite3_close_v2`: never fails; the connection ends with its last statement.
+    package func closeEventually() { unsafe sqlite3_close_v2(pointer) }
+
+    /// The statements that are still prepared on this connection, for messages about what prevents closing.
+    package var pendingStatements: [StatementHandle] {
+        var result: [StatementHandle] = []
+        var next = unsafe sqlite3_next_stmt(pointer, nil)
+        while let statement = unsafe next {
+            unsafe result.append(StatementHandle(statement))
+            unsafe next = sqlite3_next_stmt(pointer, statement)
+        }
+        return result
+    }
+}
+
+// MARK: - Errors
+
+extension ConnectionHandle {
+    package var lastErrorMessage: String? { unsafe sqlite3_errmsg(pointer).map { unsafe String(cString: $0) } }
+    package var lastExtendedErrorCode: CInt { unsafe sqlite3_extended_errcode(pointer) }
+
+    /// SQLite's own words for a result code.
+    package static func describe(_ code: CInt) -> String {
+        unsafe sqlite3_errstr(code).map { unsafe String(cString: $0) } ?? "unknown error"
+    }
+
+    /// Turns a failed result code into an error, reading the message while it is still valid.
+    package func check(_ code: CInt) throws(EngineError) {
+        guard code != SQLITE_OK else { return }
+        throw EngineError(code: code, message: lastErrorMessage)
+    }
+}
+
+// MARK: - Statements
+
+extension ConnectionHandle {
+    /// Prepares the first statement of `sql[offset...]`.
+    ///
+    /// - Parameters:
+    ///   - sql: UTF-8 text, terminated by a zero byte.
+    ///   - offset: where to start, in bytes; on return, where the next statement starts.
+    ///   - persistent: tells SQLite that the statement is kept for long.
+    /// - Returns: nil where there is no statement: white space, comments, or the end.
+    package func prepare(
+        _ sql: UnsafeBufferPointer<CChar>, offset: inout Int, persistent: Bool
+    ) throws(EngineError) -> StatementHandle? {
+        var statement: OpaquePointer?
+        var tail: UnsafePointer<CChar>?
+        guard let base = sql.baseAddress else { return nil }
+        let code = unsafe sqlite3_prepare_v3(
+            pointer, base + offset, CInt(clamping: sql.count - offset),
+            persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0, &statement, &tail)
+        try check(code)
+        unsafe offset = tail.map { unsafe base.distance(to: $0) } ?? sql.count
+        return unsafe statement.map { unsafe StatementHandle($0) }
+    }
+
+    /// Runs SQL that is written in this package, without arguments and without results.
+    package func execute(_ sql: StaticString) throws(EngineError) {
+        let code = unsafe sqlite3_exec(pointer, sql.description, nil, nil, nil)
+        try check(code)
+    }
+
+    /// Runs SQL that is assembled by this package from checked parts, never from a user's text.
+    package func execute(trusted sql: String) throws(EngineError) {
+        let code = unsafe sqlite3_exec(pointer, sql, nil, nil, nil)
+        try check(code)
+    }
+
+    /// The first column of the first row of a query written in this package, as text.
+    package func firstText(trusted sql: String) throws(EngineError) -> String? {
+        var statement: OpaquePointer?
+        try check(unsafe sqlite3_prepare_v2(pointer, sql, -1, &statement, nil))
+        guard let statement = unsafe statement.map({ unsafe StatementHandle($0) }) else { return nil }
+        defer { statement.finalize() }
+        switch statement.step() {
+        case SQLITE_ROW: return statement.isNull(at: 0) ? nil : statement.string(at: 0)
+        case SQLITE_DONE: return nil
+        case let code: throw EngineError(code: code, message: lastErrorMessage)
+        }
+    }
+}
+
+// MARK: - State of the connection
+
+extension ConnectionHandle {
+    @usableFromInline
+    package var isAutocommit: Bool { unsafe sqlite3_get_autocommit(pointer) != 0 }
+
+    /// Whether the transaction of the connection has begun to read or to write, in any schema.
+    package enum TransactionState {
+        case none, read, write
+    }
+
+    package var transactionState: TransactionState {
+        switch unsafe sqlite3_txn_state(pointer, nil) {
+        case SQLITE_TXN_WRITE: .write
+        case SQLITE_TXN_READ: .read
+        default: .none
+        }
+    }
+
+    package var lastInsertedRowID: Int64 {
+        get { unsafe sqlite3_last_insert_rowid(pointer) }
+        nonmutating set { unsafe sqlite3_set_last_insert_rowid(pointer, newValue) }
+    }
+
+    package var changesCount: Int { unsafe Int(sqlite3_changes64(pointer)) }
+    package var totalChangesCount: Int { unsafe Int(sqlite3_total_changes64(pointer)) }
+
+    /// Can be called from any thread, as long as the connection is not closed at the same time.
+    package func interrupt() { unsafe sqlite3_interrupt(pointer) }
+    package var isInterrupted: Bool { unsafe sqlite3_is_interrupted(pointer) != 0 }
+
+    package func releaseMemory() { unsafe sqlite3_db_release_memory(pointer) }
+
+    package func isReadOnly(schema: String) -> Bool { unsafe sqlite3_db_readonly(pointer, schema) == 1 }
+
+    package func filename(schema: String) -> String? {
+        unsafe sqlite3_db_filename(pointer, schema).map { unsafe String(cString: $0) }
+    }
+
+    package func busyTimeout(milliseconds: CInt) { unsafe sqlite3_busy_timeout(pointer, milliseconds) }
+
+    package func checkpoint(schema: String?, mode: CInt) -> (code: CInt, walFrames: Int, checkpointed: Int) {
+        var walFrames: CInt = -1
+        var checkpointed: CInt = -1
+        let code = unsafe sqlite3_wal_checkpoint_v2(pointer, schema, mode, &walFrames, &checkpointed)
+        return (code, Int(walFrames), Int(checkpointed))
+    }
+
+    package func setWALAutocheckpoint(pages: CInt) { unsafe sqlite3_wal_autocheckpoint(pointer, pages) }
+
+    /// One of SQLite's limits; a negative `newValue` only asks. The result is the value before the call.
+    @discardableResult
+    package func limit(_ limit: Limit, newValue: CInt = -1) -> Int {
+        unsafe Int(sqlite3_limit(pointer, limit.code, newValue))
+    }
+
+    package enum Limit {
+        case variableNumber, attached, workerThreads
+        fileprivate var code: CInt {
+            switch self {
+            case .variableNumber: SQLITE_LIMIT_VARIABLE_NUMBER
+            case .attached: SQLITE_LIMIT_ATTACHED
+            case .workerThreads: SQLITE_LIMIT_WORKER_THREADS
+            }
+        }
+    }
+
+    package enum Flag {
+        case doubleQuotedStringsInDML, doubleQuotedStringsInDDL, defensive, trustedSchema, foreignKeys
+        fileprivate var code: CInt {
+            switch self {
+            case .doubleQuotedStringsInDML: SQLITE_DBCONFIG_DQS_DML
+            case .doubleQuotedStringsInDDL: SQLITE_DBCONFIG_DQS_DDL
+            case .defensive: SQLITE_DBCONFIG_DEFENSIVE
+            case .trustedSchema: SQLITE_DBCONFIG_TRUSTED_SCHEMA
+            case .foreignKeys: SQLITE_DBCONFIG_ENABLE_FKEY
+            }
+        }
+    }
+
+    package func set(_ flag: Flag, _ isOn: Bool) throws(EngineError) {
+        let code = unsafe coffer_db_config_flag(pointer, flag.code, isOn ? 1 : 0, nil)
+        try check(code)
+    }
+}

@@ -1,0 +1,10 @@
+/// A failed call of the engine: the extended result code, and the message read while it was still valid.
+package struct EngineError: Error, Sendable, Equatable {
+    package var code: CInt
+    package var message: String?
+
+    package init(code: CInt, message: String?) {
+        self.code = code
+        self.message = message
+    }
+}

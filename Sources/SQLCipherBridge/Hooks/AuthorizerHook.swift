@@ -1,0 +1,102 @@
+internal import CSQLCipher
+
+/// Is asked about each thing that a statement does, while SQLite compiles it. Lives by the rule of ``HookContext``.
+///
+/// SQLite also asks when it compiles a statement again after a change of the schema, in the middle of its first step.
+package final class AuthorizerHook {
+    package enum Decision {
+        case allow
+
+        /// The compilation fails with `SQLITE_AUTH`.
+        case deny
+
+        /// The action is left out. For the deletion of rows, the rows are deleted one by one instead of the whole table at once.
+        case ignore
+    }
+
+    /// One thing that a statement does: <https://www.sqlite.org/c3ref/c_alter_table.html>. Valid during the call only.
+    @safe
+    package struct Request {
+        package let action: Action
+        fileprivate let firstPointer: UnsafePointer<CChar>?
+        fileprivate let secondPointer: UnsafePointer<CChar>?
+        fileprivate let schemaPointer: UnsafePointer<CChar>?
+        fileprivate let triggerPointer: UnsafePointer<CChar>?
+
+        /// What the action says first: mostly the name of a table.
+        package var first: String? { unsafe firstPointer.map { unsafe String(cString: $0) } }
+
+        /// What the action says next: mostly the name of a column, or the value of a pragma.
+        package var second: String? { unsafe secondPointer.map { unsafe String(cString: $0) } }
+
+        /// The database that the action names, or nil if it names none.
+        package var schema: String? { unsafe schemaPointer.map { unsafe String(cString: $0) } }
+
+        /// Whether the innermost trigger or view does it, not the statement itself.
+        package var isIndirect: Bool { unsafe triggerPointer != nil }
+    }
+
+    /// A code of SQLite for what a statement does.
+    package struct Action: Equatable {
+        package let code: CInt
+
+        package static let read = Action(code: SQLITE_READ)
+        package static let insert = Action(code: SQLITE_INSERT)
+        package static let update = Action(code: SQLITE_UPDATE)
+        package static let delete = Action(code: SQLITE_DELETE)
+        package static let transaction = Action(code: SQLITE_TRANSACTION)
+        package static let savepoint = Action(code: SQLITE_SAVEPOINT)
+        package static let pragma = Action(code: SQLITE_PRAGMA)
+
+        /// Whether the action drops a table.
+        package var dropsTable: Bool {
+            code == SQLITE_DROP_TABLE || code == SQLITE_DROP_TEMP_TABLE || code == SQLITE_DROP_VTABLE
+        }
+
+        /// Whether the action changes what tables, views, indexes and triggers there are, or what databases are attached.
+        package var changesSchema: Bool {
+            switch code {
+            case SQLITE_CREATE_INDEX, SQLITE_CREATE_TABLE, SQLITE_CREATE_TEMP_INDEX, SQLITE_CREATE_TEMP_TABLE,
+                SQLITE_CREATE_TEMP_TRIGGER, SQLITE_CREATE_TEMP_VIEW, SQLITE_CREATE_TRIGGER, SQLITE_CREATE_VIEW, SQLITE_CREATE_VTABLE,
+                SQLITE_DROP_INDEX, SQLITE_DROP_TABLE, SQLITE_DROP_TEMP_INDEX, SQLITE_DROP_TEMP_TABLE, SQLITE_DROP_TEMP_TRIGGER,
+                SQLITE_DROP_TEMP_VIEW, SQLITE_DROP_TRIGGER, SQLITE_DROP_VIEW, SQLITE_DROP_VTABLE,
+                SQLITE_ALTER_TABLE, SQLITE_ATTACH, SQLITE_DETACH:
+                true
+            default:
+                false
+            }
+        }
+    }
+
+    fileprivate let body: (Request) -> Decision
+
+    package init(_ body: @escaping (Request) -> Decision) {
+        self.body = body
+    }
+
+    /// Installs the hook in place of the one before it.
+    ///
+    /// Installing it again has SQLite compile every statement of the connection again before its next execution.
+    package func install(on connection: ConnectionHandle) {
+        unsafe sqlite3_set_authorizer(connection.pointer, authorizerTrampoline, HookContext.borrowing(self))
+    }
+
+    package func remove(from connection: ConnectionHandle) {
+        unsafe sqlite3_set_authorizer(connection.pointer, nil, nil)
+    }
+}
+
+private func authorizerTrampoline(
+    _ context: UnsafeMutableRawPointer?, _ action: CInt, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?,
+    _ schema: UnsafePointer<CChar>?, _ trigger: UnsafePointer<CChar>?
+) -> CInt {
+    guard let hook = unsafe HookContext.hook(context, as: AuthorizerHook.self) else { return SQLITE_DENY }
+    let request = unsafe AuthorizerHook.Request(
+        action: AuthorizerHook.Action(code: action), firstPointer: first, secondPointer: second, schemaPointer: schema,
+        triggerPointer: trigger)
+    return switch hook.body(request) {
+    case .allow: SQLITE_OK
+    case .deny: SQLITE_DENY
+    case .ignore: SQLITE_IGNORE
+    }
+}

@@ -1,0 +1,54 @@
+internal import CSQLCipher
+
+/// A text that a collation compares, valid during the call only.
+@safe
+package struct CollationText {
+    fileprivate let bytes: UnsafeRawBufferPointer
+
+    /// A copy of the text, repaired where it is not valid UTF-8.
+    package var string: String { unsafe String(decoding: bytes, as: UTF8.self) }
+}
+
+/// An order of strings. Lives by the rule of ``HookContext``: SQLite keeps it.
+final class CollationHook {
+    fileprivate let compare: (_ left: CollationText, _ right: CollationText) -> CInt
+
+    init(_ compare: @escaping (_ left: CollationText, _ right: CollationText) -> CInt) {
+        self.compare = compare
+    }
+}
+
+extension ConnectionHandle {
+    /// Registers a collation, in place of one with the same name.
+    ///
+    /// - Parameter compare: a negative number, zero or a positive number, as the left text sorts before, with, or after the right one.
+    /// - Throws: `SQLITE_BUSY` while a statement runs and the collation exists already.
+    package func createCollation(
+        _ name: String, _ compare: @escaping (_ left: CollationText, _ right: CollationText) -> CInt
+    ) throws(EngineError) {
+        let context = unsafe HookContext.retaining(CollationHook(compare))
+        let code = unsafe sqlite3_create_collation_v2(pointer, name, SQLITE_UTF8, context, collationTrampoline, collationDestructor)
+        if code != SQLITE_OK {
+            // Unlike that of a function, the destructor of a collation is not called on failure.
+            unsafe HookContext.release(context, as: CollationHook.self)
+        }
+        try check(code)
+    }
+
+    package func removeCollation(_ name: String) throws(EngineError) {
+        try check(unsafe sqlite3_create_collation_v2(pointer, name, SQLITE_UTF8, nil, nil, nil))
+    }
+}
+
+private func collationTrampoline(
+    _ context: UnsafeMutableRawPointer?, _ leftCount: CInt, _ left: UnsafeRawPointer?, _ rightCount: CInt, _ right: UnsafeRawPointer?
+) -> CInt {
+    guard let hook = unsafe HookContext.hook(context, as: CollationHook.self) else { return 0 }
+    return unsafe hook.compare(
+        CollationText(bytes: UnsafeRawBufferPointer(start: left, count: Int(leftCount))),
+        CollationText(bytes: UnsafeRawBufferPointer(start: right, count: Int(rightCount))))
+}
+
+private func collationDestructor(_ context: UnsafeMutableRawPointer?) {
+    unsafe HookContext.release(context, as: CollationHook.self)
+}

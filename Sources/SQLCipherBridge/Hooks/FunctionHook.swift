@@ -1,0 +1,177 @@
+internal import CSQLCipher
+
+/// The arguments of one call of an SQL function, valid during the call only.
+@safe
+package struct FunctionArguments {
+    fileprivate let pointer: UnsafeMutablePointer<OpaquePointer?>?
+
+    package let count: Int
+
+    /// The argument at `index`, which must be in `0..<count`.
+    package subscript(index: Int) -> ValueHandle {
+        precondition(index >= 0 && index < count, "There is no such argument.")
+        // SQLite passes `count` pointers, none of which is nil.
+        guard let value = unsafe pointer?[index] else { preconditionFailure("SQLite passed no value.") }
+        return unsafe ValueHandle(value)
+    }
+}
+
+/// Where the result of one call of an SQL function goes. Valid during the call only.
+@safe
+package struct FunctionContext {
+    fileprivate let pointer: OpaquePointer
+
+    package func setNull() { unsafe sqlite3_result_null(pointer) }
+    package func set(_ value: Int64) { unsafe sqlite3_result_int64(pointer, value) }
+    package func set(_ value: Double) { unsafe sqlite3_result_double(pointer, value) }
+
+    package func set(_ value: String) {
+        var value = value
+        value.withUTF8 { bytes in
+            guard let base = bytes.baseAddress else {
+                return unsafe coffer_result_text_transient(pointer, "", 0)
+            }
+            unsafe base.withMemoryRebound(to: CChar.self, capacity: bytes.count) { text in
+                unsafe coffer_result_text_transient(pointer, text, UInt64(bytes.count))
+            }
+        }
+    }
+
+    /// An empty buffer is an empty blob, not NULL.
+    package func set(blob bytes: UnsafeRawBufferPointer) {
+        guard let base = bytes.baseAddress, unsafe !bytes.isEmpty else { return unsafe sqlite3_result_zeroblob(pointer, 0) }
+        unsafe coffer_result_blob_transient(pointer, base, UInt64(bytes.count))
+    }
+
+    /// Ends the statement that calls the function with an error.
+    package func set(_ error: EngineError) {
+        if let message = error.message {
+            unsafe sqlite3_result_error(pointer, message, -1)
+        }
+        // After the message, which this call leaves as it is.
+        unsafe sqlite3_result_error_code(pointer, error.code)
+    }
+}
+
+/// A scalar SQL function. Lives by the rule of ``HookContext``: SQLite keeps it.
+final class FunctionHook {
+    fileprivate let body: (FunctionContext, FunctionArguments) -> Void
+
+    init(_ body: @escaping (FunctionContext, FunctionArguments) -> Void) {
+        self.body = body
+    }
+}
+
+extension ConnectionHandle {
+    /// Registers a scalar function, in place of one with the same name and number of arguments.
+    ///
+    /// - Parameters:
+    ///   - argumentCount: -1 for any number.
+    ///   - isDeterministic: whether the result depends on nothing but the arguments, so that the function can be used in indexes.
+    ///   - body: must set a result or an error.
+    /// - Throws: `SQLITE_BUSY` while a statement runs and the function exists already, `SQLITE_MISUSE` for impossible names and numbers.
+    package func createFunction(
+        _ name: String, argumentCount: CInt, isDeterministic: Bool, _ body: @escaping (FunctionContext, FunctionArguments) -> Void
+    ) throws(EngineError) {
+        let flags = SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0)
+        // The destructor is called on failure, too.
+        let code = unsafe sqlite3_create_function_v2(
+            pointer, name, argumentCount, flags, HookContext.retaining(FunctionHook(body)), functionTrampoline, nil, nil, functionDestructor
+        )
+        try check(code)
+    }
+
+    /// Removes a function or an aggregate.
+    package func removeFunction(_ name: String, argumentCount: CInt) throws(EngineError) {
+        try check(unsafe sqlite3_create_function_v2(pointer, name, argumentCount, SQLITE_UTF8, nil, nil, nil, nil, nil))
+    }
+}
+
+private func functionTrampoline(_ context: OpaquePointer?, _ count: CInt, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
+    guard let context = unsafe context, let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: FunctionHook.self) else {
+        return
+    }
+    unsafe hook.body(FunctionContext(pointer: context), FunctionArguments(pointer: values, count: Int(count)))
+}
+
+private func functionDestructor(_ context: UnsafeMutableRawPointer?) {
+    unsafe HookContext.release(context, as: FunctionHook.self)
+}
+
+// MARK: - Aggregates
+
+/// The state of one aggregation: one group of rows of one statement.
+package protocol AggregateState: AnyObject {
+    /// Takes one row. An error that is set ends the statement.
+    func step(_ context: FunctionContext, _ arguments: FunctionArguments)
+
+    /// Sets the result.
+    func finish(_ context: FunctionContext)
+}
+
+/// An aggregate SQL function. Lives by the rule of ``HookContext``: SQLite keeps it.
+final class AggregateHook {
+    fileprivate let makeState: () -> any AggregateState
+
+    init(_ makeState: @escaping () -> any AggregateState) {
+        self.makeState = makeState
+    }
+}
+
+/// What the memory that SQLite lends to each aggregation points at.
+private final class Aggregation {
+    let state: any AggregateState
+    init(_ state: any AggregateState) { self.state = state }
+}
+
+extension ConnectionHandle {
+    /// Registers an aggregate, with the parameters and errors of ``createFunction(_:argumentCount:isDeterministic:_:)``.
+    package func createAggregate(
+        _ name: String, argumentCount: CInt, isDeterministic: Bool, _ makeState: @escaping () -> any AggregateState
+    ) throws(EngineError) {
+        let flags = SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0)
+        let code = unsafe sqlite3_create_function_v2(
+            pointer, name, argumentCount, flags, HookContext.retaining(AggregateHook(makeState)), nil, aggregateStepTrampoline,
+            aggregateFinalTrampoline, aggregateDestructor)
+        try check(code)
+    }
+}
+
+private typealias AggregationSlot = Unmanaged<Aggregation>?
+
+private func aggregateStepTrampoline(_ context: OpaquePointer?, _ count: CInt, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
+    guard let context = unsafe context, let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: AggregateHook.self) else {
+        return
+    }
+    // SQLite zeroes this memory for the first row of a group, which reads as nil, and lends the same for the others.
+    let memory = unsafe sqlite3_aggregate_context(context, CInt(MemoryLayout<AggregationSlot>.size))
+    guard let slot = unsafe memory?.assumingMemoryBound(to: AggregationSlot.self) else {
+        return unsafe sqlite3_result_error_nomem(context)
+    }
+    let aggregation: Aggregation
+    if let existing = unsafe slot.pointee {
+        aggregation = unsafe existing.takeUnretainedValue()
+    } else {
+        aggregation = Aggregation(hook.makeState())
+        unsafe slot.pointee = Unmanaged.passRetained(aggregation)
+    }
+    unsafe aggregation.state.step(FunctionContext(pointer: context), FunctionArguments(pointer: values, count: Int(count)))
+}
+
+/// SQLite calls it once for each group, also after an error; and without any row before it for an empty table.
+private func aggregateFinalTrampoline(_ context: OpaquePointer?) {
+    guard let context = unsafe context, let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: AggregateHook.self) else {
+        return
+    }
+    let slot = unsafe sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: AggregationSlot.self)
+    if let slot = unsafe slot, let existing = unsafe slot.pointee {
+        unsafe slot.pointee = nil
+        unsafe existing.takeRetainedValue().state.finish(FunctionContext(pointer: context))
+    } else {
+        unsafe hook.makeState().finish(FunctionContext(pointer: context))
+    }
+}
+
+private func aggregateDestructor(_ context: UnsafeMutableRawPointer?) {
+    unsafe HookContext.release(context, as: AggregateHook.self)
+}

@@ -1,0 +1,152 @@
+internal import CSQLCipher
+
+/// A borrowed `sqlite3_stmt *`: thin calls, no ownership and no error handling.
+///
+/// The functions are not inlinable on purpose: they keep every C symbol inside this module, and a call costs about half a nanosecond.
+@safe
+@usableFromInline
+package struct StatementHandle: Equatable {
+    @usableFromInline package let pointer: OpaquePointer
+
+    @usableFromInline
+    package init(_ pointer: OpaquePointer) {
+        unsafe self.pointer = pointer
+    }
+
+    @usableFromInline
+    package func step() -> CInt { unsafe sqlite3_step(pointer) }
+
+    @discardableResult
+    @usableFromInline
+    package func reset() -> CInt { unsafe sqlite3_reset(pointer) }
+
+    @discardableResult
+    package func finalize() -> CInt { unsafe sqlite3_finalize(pointer) }
+
+    @usableFromInline
+    package static func == (lhs: StatementHandle, rhs: StatementHandle) -> Bool {
+        unsafe lhs.pointer == rhs.pointer
+    }
+}
+
+// MARK: - What a statement says of itself
+
+extension StatementHandle {
+    package var sql: String { unsafe sqlite3_sql(pointer).map { unsafe String(cString: $0) } ?? "" }
+
+    /// The SQL with the bound values written into it, or nil when memory or SQLite's length limit ran out.
+    package var expandedSQL: String? {
+        guard let text = unsafe sqlite3_expanded_sql(pointer) else { return nil }
+        defer { unsafe sqlite3_free(text) }
+        return unsafe String(cString: text)
+    }
+
+    package var isReadonly: Bool { unsafe sqlite3_stmt_readonly(pointer) != 0 }
+    package var isBusy: Bool { unsafe sqlite3_stmt_busy(pointer) != 0 }
+    package var isExplain: Bool { unsafe sqlite3_stmt_isexplain(pointer) != 0 }
+    package var parameterCount: Int { unsafe Int(sqlite3_bind_parameter_count(pointer)) }
+
+    /// The name of the parameter at `index` (1-based) with its prefix, as in `":name"`, or nil for an anonymous one.
+    package func parameterName(at index: CInt) -> String? {
+        unsafe sqlite3_bind_parameter_name(pointer, index).map { unsafe String(cString: $0) }
+    }
+
+    @usableFromInline
+    package var columnCount: CInt { unsafe sqlite3_column_count(pointer) }
+
+    /// How often SQLite has prepared the statement again by itself, because the schema has changed.
+    package var repreparationCount: Int { unsafe Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, 0)) }
+
+    package func columnName(at index: CInt) -> String {
+        unsafe sqlite3_column_name(pointer, index).map { unsafe String(cString: $0) } ?? ""
+    }
+
+    /// The declared type of a result column that is a plain table column, else nil.
+    package func columnDeclaredType(at index: CInt) -> String? {
+        unsafe sqlite3_column_decltype(pointer, index).map { unsafe String(cString: $0) }
+    }
+
+    /// How many times the statement was prepared again after a schema change since the last call with `reset`.
+    package func reprepareCount(reset: Bool) -> Int {
+        unsafe Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, reset ? 1 : 0))
+    }
+}
+
+// MARK: - Binding
+
+extension StatementHandle {
+    @discardableResult
+    package func clearBindings() -> CInt { unsafe sqlite3_clear_bindings(pointer) }
+
+    @usableFromInline
+    package func bindNull(at index: CInt) -> CInt { unsafe sqlite3_bind_null(pointer, index) }
+
+    @usableFromInline
+    package func bind(_ value: Int64, at index: CInt) -> CInt { unsafe sqlite3_bind_int64(pointer, index, value) }
+
+    @usableFromInline
+    package func bind(_ value: Double, at index: CInt) -> CInt { unsafe sqlite3_bind_double(pointer, index, value) }
+
+    /// Binds a copy of the text, which may hold NUL characters.
+    @usableFromInline
+    package func bind(_ value: String, at index: CInt) -> CInt {
+        var value = value
+        return value.withUTF8 { bytes in
+            guard let base = bytes.baseAddress else {
+                return unsafe coffer_bind_text_transient(pointer, index, "", 0)
+            }
+            return unsafe base.withMemoryRebound(to: CChar.self, capacity: bytes.count) { text in
+                unsafe coffer_bind_text_transient(pointer, index, text, UInt64(bytes.count))
+            }
+        }
+    }
+
+    /// Binds a copy of the bytes; an empty buffer is an empty blob, not NULL.
+    @usableFromInline
+    package func bind(blob bytes: UnsafeRawBufferPointer, at index: CInt) -> CInt {
+        guard let base = bytes.baseAddress, unsafe !bytes.isEmpty else { return unsafe sqlite3_bind_zeroblob(pointer, index, 0) }
+        return unsafe coffer_bind_blob_transient(pointer, index, base, UInt64(bytes.count))
+    }
+}
+
+// MARK: - Columns of the current row
+
+extension StatementHandle {
+    @usableFromInline
+    package func columnType(at index: CInt) -> CInt { unsafe sqlite3_column_type(pointer, index) }
+
+    @usableFromInline
+    package func isNull(at index: CInt) -> Bool { unsafe sqlite3_column_type(pointer, index) == SQLITE_NULL }
+
+    @usableFromInline
+    package func int64(at index: CInt) -> Int64 { unsafe sqlite3_column_int64(pointer, index) }
+
+    @usableFromInline
+    package func double(at index: CInt) -> Double { unsafe sqlite3_column_double(pointer, index) }
+
+    /// The text of a column, repaired where it is not valid UTF-8; empty for NULL.
+    @usableFromInline
+    package func string(at index: CInt) -> String {
+        guard let text = unsafe sqlite3_column_text(pointer, index) else { return "" }
+        // The byte count must be asked after the text: asking for text may convert the value.
+        let count = unsafe Int(sqlite3_column_bytes(pointer, index))
+        return unsafe String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+    }
+
+    /// The bytes of a column as blob or text, valid until the statement steps, resets, or the column is asked again; nil for NULL.
+    ///
+    /// An empty blob has a base address of nil in C; here it is an empty buffer. Text is UTF-8 in a UTF-16 database, too.
+    @usableFromInline
+    package func blobNoCopy(at index: CInt) -> UnsafeRawBufferPointer? {
+        if columnType(at: index) == SQLITE_TEXT { return unsafe textNoCopy(at: index) }
+        guard let bytes = unsafe sqlite3_column_blob(pointer, index) else {
+            return unsafe isNull(at: index) ? nil : UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        return unsafe UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, index)))
+    }
+
+    /// The value of a column, valid as long as the current row.
+    package func value(at index: CInt) -> ValueHandle? {
+        unsafe sqlite3_column_value(pointer, index).map { unsafe ValueHandle($0) }
+    }
+}
