@@ -1,0 +1,138 @@
+public import Dispatch
+
+/// How connections are opened: their key, their behaviour, and where their work runs.
+///
+/// A configuration is read when a ``DatabaseQueue`` is created; later changes have no effect on it.
+public struct Configuration: Sendable {
+    /// Creates the configuration of a connection that enforces foreign keys and refuses files without a key.
+    public init() {}
+
+    // MARK: Encryption
+
+    /// The key of the database file.
+    ///
+    /// A file without a key is refused unless ``allowsPlaintext`` is true. In-memory databases need no key.
+    public var key: DatabaseKey?
+
+    /// Keys that are tried in order when ``key`` does not open the file, so that a fleet of programs can go on while a key is replaced.
+    ///
+    /// Each passphrase among them costs a derivation (about a tenth of a second), but only when the keys before it have failed.
+    public var previousKeys: [DatabaseKey] = []
+
+    /// The format of the file: the defaults of SQLCipher 4, unless said otherwise.
+    ///
+    /// Nothing but the salt is stored in a file: whoever opens it must know its settings.
+    public var cipher = CipherSettings()
+
+    /// Whether a file may be opened, and created, without encryption. False by default.
+    public var allowsPlaintext = false
+
+    /// How many bytes of decrypted pages each connection may keep in memory. 16 MiB by default.
+    ///
+    /// A page that is not in this cache costs about 8 microseconds to decrypt and authenticate, many times what a plain file needs:
+    /// that is why the default is eight times that of SQLite. Zero or less leaves SQLite's default.
+    public var pageCacheSize = 16 * 1024 * 1024
+
+    // MARK: Behaviour of connections
+
+    /// Whether foreign keys are enforced. True by default.
+    public var foreignKeysEnabled = true
+
+    /// Whether the database can be written to. False by default.
+    public var readonly = false
+
+    /// A name for the connections, for the names of their dispatch queues and for ``Database/description``.
+    public var label: String?
+
+    /// Whether SQLite takes a string in double quotes that is no column name for a string literal. False by default.
+    public var acceptsDoubleQuotedStringLiterals = false
+
+    /// Whether errors and traces may show the arguments of statements, which may be personal data. False by default.
+    public var publicStatementArguments = false
+
+    /// Whether a transaction may outlive the database access that began it. False by default: it traps.
+    public var allowsUnsafeTransactions = false
+
+    /// What happens when another connection holds the lock that a statement needs. By default an immediate `SQLITE_BUSY` error.
+    ///
+    /// Opening tries for half a second in any mode: connections that are opened at the same time lock the file for moments.
+    public var busyMode: Database.BusyMode = .immediateError
+
+    /// The busy mode of read-only connections, where it differs from ``busyMode``.
+    public var readonlyBusyMode: Database.BusyMode?
+
+    /// The journal mode that is set when the database is opened. By default a queue leaves the mode of the file as it is.
+    public var journalMode = JournalModeConfiguration.default
+
+    /// Where ``Database/transactionDate`` takes the time from.
+    public var transactionClock: any TransactionClock = .default
+
+    /// Whether connections react to ``Database/suspendNotification`` and ``Database/resumeNotification``. False by default.
+    public var observesSuspensionNotifications = false
+
+    // MARK: Pools
+
+    /// How many reader connections a pool opens at most. 5 by default.
+    public var maximumReaderCount = 5
+
+    /// Whether a pool keeps its reader connections open when it is asked to release memory. False by default.
+    public var persistentReadOnlyConnections = false
+
+    // MARK: Dispatch queues
+
+    /// The quality of service of database accesses. User-initiated by default.
+    public var qos: DispatchQoS = .userInitiated
+
+    /// The quality of service of the reader connections of a pool, where it differs from ``qos``.
+    public var readQoS: DispatchQoS {
+        get { customReadQoS ?? qos }
+        set { customReadQoS = newValue }
+    }
+
+    /// The quality of service of the writer connection, where it differs from ``qos``.
+    public var writeQoS: DispatchQoS {
+        get { customWriteQoS ?? qos }
+        set { customWriteQoS = newValue }
+    }
+
+    private var customReadQoS: DispatchQoS?
+    private var customWriteQoS: DispatchQoS?
+
+    /// The queue that all database accesses run on, as the target of queues of their own.
+    public var targetQueue: DispatchQueue?
+
+    /// The queue that accesses of the writer connection run on, where it differs from ``targetQueue``.
+    public var writeTargetQueue: DispatchQueue?
+
+    // MARK: Preparation
+
+    private(set) var preparations: [@Sendable (Database) throws -> Void] = []
+
+    /// Adds a function that prepares each new connection, after those that were added before.
+    ///
+    /// It runs once the key is set, before any other use of the connection. A configuration without a ``key`` can call
+    /// `usePassphrase(_:)` here, as the first thing.
+    public mutating func prepareDatabase(_ setup: @escaping @Sendable (Database) throws -> Void) {
+        preparations.append(setup)
+    }
+}
+
+extension Configuration {
+    /// What is done to the journal mode of a database when it is opened.
+    public enum JournalModeConfiguration: Sendable, Hashable {
+        /// A pool sets the WAL mode, and a queue leaves the mode of the file as it is.
+        case `default`
+
+        /// The WAL mode is set.
+        case wal
+    }
+}
+
+extension Configuration {
+    func makeDispatchQueue(label: String, purpose: Database.Purpose) -> DispatchQueue {
+        switch purpose {
+        case .writer: DispatchQueue(label: label, qos: writeQoS, target: writeTargetQueue ?? targetQueue)
+        case .reader: DispatchQueue(label: label, qos: readQoS, target: targetQueue)
+        }
+    }
+}

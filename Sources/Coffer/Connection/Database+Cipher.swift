@@ -1,0 +1,159 @@
+public import Foundation
+internal import KeyMaterial
+internal import SQLCipherBridge
+
+// MARK: - Keys, as users of GRDB set them
+
+extension Database {
+    /// Sets the passphrase of the connection. Call it first thing in ``Configuration/prepareDatabase(_:)``.
+    ///
+    /// ``Configuration/key`` is the better way: it needs no preparation, tries previous keys, and keeps no passphrase in a `String`. As in
+    /// SQLCipher, text like `x'...'` with 64 or 96 hexadecimal digits is a raw key, without or with its salt.
+    /// - Throws: a ``DatabaseError``, whose ``DatabaseError/encryptionFailure`` tells what is wrong with the key; `SQLITE_MISUSE` if the
+    ///   connection has a key already, or has been used without one.
+    public func usePassphrase(_ passphrase: String) throws {
+        try use(DatabaseKey(sqlCipherText: SecretBytes(utf8: passphrase)))
+    }
+
+    /// Sets the passphrase of the connection, given as bytes: see ``usePassphrase(_:)-(String)``.
+    public func usePassphrase(_ passphrase: Data) throws {
+        try use(DatabaseKey(sqlCipherText: SecretBytes(passphrase)))
+    }
+
+    private func use(_ key: DatabaseKey) throws {
+        checkIsUsedInItsAccess()
+        // The preparation runs again after a change of the key, and may still say the old one.
+        guard !isReplacingHandle else { return }
+        do {
+            let ring = try keys.ring(for: key)
+            switch protection {
+            case .awaitingKey:
+                isFileEmpty = try ring.unlock(handle) { () throws(EngineError) in try self.openProbe() }
+            case .memory where !isPrepared:
+                try KeyRing.keyMemoryConnection(handle, settings: configuration.cipher)
+            default:
+                throw DatabaseError(
+                    resultCode: .SQLITE_MISUSE,
+                    message: "The connection has been opened already: set the passphrase first thing in Configuration.prepareDatabase.")
+            }
+            currentRing = ring
+        } catch {
+            throw DatabaseError.publicError(error)
+        }
+        didReceiveKey()
+    }
+
+    /// A connection to the same file, to find out why this one does not open.
+    private func openProbe() throws(EngineError) -> ConnectionHandle {
+        try ConnectionHandle.open(path: path, flags: configuration.readonly ? .readOnly : .readWrite)
+    }
+}
+
+// MARK: - What the cipher says of itself
+
+extension Database {
+    /// The version of SQLCipher, as in `"4.6.1 community"`.
+    public var cipherVersion: String {
+        get throws {
+            guard let version = try cipherPragma("cipher_version") else {
+                throw DatabaseError(encryptionFailure: .engineWithoutCipher)
+            }
+            return version
+        }
+    }
+
+    /// The name of the cryptographic library under SQLCipher, as in `"openssl"`; nil on a connection without a key.
+    public var cipherProvider: String? {
+        get throws { try cipherPragma("cipher_provider") }
+    }
+
+    /// The version of the cryptographic library under SQLCipher; nil on a connection without a key.
+    public var cipherProviderVersion: String? {
+        get throws { try cipherPragma("cipher_provider_version") }
+    }
+
+    /// Whether the cryptographic library runs in FIPS mode, as `"0"` or `"1"`; nil on a connection without a key.
+    public var cipherFipsStatus: String? {
+        get throws { try cipherPragma("cipher_fips_status") }
+    }
+
+    private func cipherPragma(_ name: StaticString) throws -> String? {
+        checkIsUsedInItsAccess()
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        do {
+            return try handle.firstText(trusted: "PRAGMA \(name)")
+        } catch {
+            throw DatabaseError(error)
+        }
+    }
+}
+
+// MARK: - The log of the cipher
+
+extension Database {
+    /// How much SQLCipher logs.
+    public struct SQLCipherLogLevel: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let none = SQLCipherLogLevel(rawValue: "NONE")
+        public static let error = SQLCipherLogLevel(rawValue: "ERROR")
+        public static let warn = SQLCipherLogLevel(rawValue: "WARN")
+        public static let info = SQLCipherLogLevel(rawValue: "INFO")
+        public static let debug = SQLCipherLogLevel(rawValue: "DEBUG")
+        public static let trace = SQLCipherLogLevel(rawValue: "TRACE")
+    }
+
+    /// Where SQLCipher logs to.
+    public struct SQLCipherLogTarget: Hashable, Sendable {
+        let rawValue: String
+
+        /// The log of the system, where SQLCipher has one to write to: on Linux, the standard error.
+        public static let device = SQLCipherLogTarget(rawValue: "device")
+        public static let stdout = SQLCipherLogTarget(rawValue: "stdout")
+        public static let stderr = SQLCipherLogTarget(rawValue: "stderr")
+
+        /// The file at a path, to whose end the log is appended.
+        public static func file(_ path: String) -> SQLCipherLogTarget { SQLCipherLogTarget(rawValue: path) }
+    }
+
+    /// Makes SQLCipher log, for the whole process: it has one log only. Coffer turns the log off when it opens its first connection.
+    ///
+    /// The log has no keys in it, but says what fails and where.
+    /// - Throws: a ``DatabaseError`` if the target cannot be written to.
+    public func enableCipherLogging(logLevel: SQLCipherLogLevel = .debug, target: SQLCipherLogTarget = .device) throws {
+        #if canImport(Darwin)
+        let target = target.rawValue
+        #else
+        let target = target == .device ? SQLCipherLogTarget.stderr.rawValue : target.rawValue
+        #endif
+        try setCipherLog(target: target, level: logLevel.rawValue)
+    }
+
+    /// Turns the log of SQLCipher off, for the whole process.
+    public func disableCipherLogging() throws {
+        checkIsUsedInItsAccess()
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        do {
+            try handle.execute("PRAGMA cipher_log_level = NONE")
+        } catch {
+            throw DatabaseError(error)
+        }
+    }
+
+    private func setCipherLog(target: String, level: String) throws {
+        checkIsUsedInItsAccess()
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        do {
+            // The pragma answers whether it could open the target.
+            let answer = try handle.firstText(trusted: "PRAGMA cipher_log = \(target.quotedDatabaseIdentifier)")
+            guard answer == nil || answer == "0" else {
+                throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "SQLCipher cannot write its log to \(target)")
+            }
+            try handle.execute(trusted: "PRAGMA cipher_log_level = \(level.quotedDatabaseIdentifier)")
+        } catch let error as EngineError {
+            throw DatabaseError(error)
+        }
+    }
+}

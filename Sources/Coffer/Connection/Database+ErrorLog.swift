@@ -1,0 +1,25 @@
+internal import SQLCipherBridge
+internal import Synchronization
+
+extension Database {
+    /// Is told of an error of SQLite.
+    public typealias LogErrorFunction = @Sendable (_ resultCode: ResultCode, _ message: String) -> Void
+
+    private static let currentLogError = Mutex<LogErrorFunction?>(nil)
+
+    /// A function that is told of all errors of SQLite, in the whole process; nil by default.
+    ///
+    /// The first one must be set before any connection is opened: later, SQLite takes no log function any more. The function is called on
+    /// any thread, in the middle of a call of SQLite, and must not use any database. Keys in messages are replaced.
+    public static var logError: LogErrorFunction? {
+        get { currentLogError.withLock { $0 } }
+        set {
+            currentLogError.withLock { $0 = newValue }
+            guard let log = newValue else {
+                ErrorLog.handler = nil
+                return
+            }
+            ErrorLog.handler = { code, message in log(ResultCode(rawValue: code), KeyRedaction.redactingKeys(in: message)) }
+        }
+    }
+}

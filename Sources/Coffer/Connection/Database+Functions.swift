@@ -1,0 +1,65 @@
+internal import SQLCipherBridge
+
+extension Database {
+    /// Adds an SQL function or aggregate, in place of one with the same name and number of arguments.
+    ///
+    /// - Precondition: the name and the number of arguments are possible (255 bytes, 127 arguments), and no statement runs if it replaces
+    ///   another function.
+    public func add(function: DatabaseFunction) {
+        checkIsUsedInItsAccess()
+        trapping("The function \(function.name) could not be added") { () throws(EngineError) in try function.install(on: handle) }
+        additions.functions.removeAll { $0.id == function.id }
+        additions.functions.append(function)
+    }
+
+    /// Removes an SQL function or aggregate.
+    ///
+    /// - Precondition: no statement runs.
+    public func remove(function: DatabaseFunction) {
+        checkIsUsedInItsAccess()
+        trapping("The function \(function.name) could not be removed") { () throws(EngineError) in try function.uninstall(from: handle) }
+        additions.functions.removeAll { $0.id == function.id }
+    }
+
+    /// Adds a collation, in place of one with the same name.
+    ///
+    /// - Precondition: no statement runs if it replaces another collation.
+    public func add(collation: DatabaseCollation) {
+        checkIsUsedInItsAccess()
+        trapping("The collation \(collation.name) could not be added") { () throws(EngineError) in try collation.install(on: handle) }
+        additions.collations.removeAll { $0.id == collation.id }
+        additions.collations.append(collation)
+    }
+
+    /// Removes a collation.
+    ///
+    /// - Precondition: no statement runs.
+    public func remove(collation: DatabaseCollation) {
+        checkIsUsedInItsAccess()
+        trapping("The collation \(collation.name) could not be removed") { () throws(EngineError) in try collation.uninstall(from: handle) }
+        additions.collations.removeAll { $0.id == collation.id }
+    }
+
+    /// Adds the Unicode functions and collations that every connection knows. Nothing of it touches the file, which may not have its key yet.
+    func addStandardFunctionsAndCollations() throws {
+        do {
+            for function in DatabaseFunction.standardFunctions {
+                try function.install(on: handle)
+            }
+            for collation in DatabaseCollation.standardCollations {
+                try collation.install(on: handle)
+            }
+        } catch {
+            throw DatabaseError(error)
+        }
+    }
+
+    private func trapping(_ message: String, _ body: () throws(EngineError) -> Void) {
+        precondition(!isClosed, "\(message): the connection is closed.")
+        do {
+            try body()
+        } catch {
+            fatalError("\(message): \(error.message ?? ConnectionHandle.describe(error.code)).")
+        }
+    }
+}

@@ -1,0 +1,144 @@
+internal import SQLCipherBridge
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+extension Database {
+    struct Opened {
+        var handle: ConnectionHandle
+        var protection: Protection
+        var busyHandler: BusyHandler?
+        var isFileEmpty = false
+    }
+
+    /// Opens a connection in the order of I3: open, busy handling, key, cipher settings, one read that checks the key.
+    static func open(
+        _ location: DatabaseLocation, configuration: Configuration, purpose: Purpose, keys: ConnectionKeys
+    ) throws -> Opened {
+        var busyHandler: BusyHandler?
+        let open: KeyRing.Open = { () throws(EngineError) in
+            let handle = try ConnectionHandle.open(path: location.engineName, flags: flags(for: location, configuration: configuration))
+            busyHandler = installBusyMode(on: handle, configuration: configuration, purpose: purpose)
+            return handle
+        }
+        do {
+            switch location {
+            case .file(let path):
+                guard configuration.mayOpenFiles else { throw DatabaseError(encryptionFailure: .noKey) }
+                try prepareFile(at: path, configuration: configuration)
+                if let ring = keys.configured {
+                    let connection = try ring.openKeyed(open: open)
+                    return Opened(
+                        handle: connection.handle, protection: .encrypted, busyHandler: busyHandler, isFileEmpty: connection.isFileEmpty)
+                }
+                return Opened(handle: try open(), protection: .awaitingKey, busyHandler: busyHandler)
+
+            case .memory, .temporary:
+                let handle = try open()
+                // Connections to one named database share its pages, and could not do so with different keys.
+                guard keys.configured != nil, location.isPrivate else {
+                    return Opened(handle: handle, protection: .memory, busyHandler: busyHandler)
+                }
+                try closing(handle) { try KeyRing.keyMemoryConnection(handle, settings: configuration.cipher) }
+                return Opened(handle: handle, protection: .encrypted, busyHandler: busyHandler)
+            }
+        } catch let error as EngineError {
+            throw DatabaseError(openingError: error, path: location.path)
+        } catch KeyError.engine(let error) {
+            throw DatabaseError(openingError: error, path: location.path)
+        } catch {
+            throw DatabaseError.publicError(error)
+        }
+    }
+
+    /// Runs `body`, and closes the connection if it throws.
+    private static func closing(_ handle: ConnectionHandle, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch {
+            handle.closeEventually()
+            throw error
+        }
+    }
+
+    private static func flags(for location: DatabaseLocation, configuration: Configuration) -> ConnectionHandle.OpenFlags {
+        switch location {
+        case .file: configuration.readonly ? .readOnly : .readWrite
+        case .memory(nil): [.readWrite, .create, .memory]
+        case .memory: [.readWrite, .create, .memory, .sharedCache]
+        case .temporary: [.readWrite, .create]
+        }
+    }
+
+    static func installBusyMode(
+        on handle: ConnectionHandle, configuration: Configuration, purpose: Purpose
+    ) -> BusyHandler? {
+        let mode = purpose == .reader ? configuration.readonlyBusyMode ?? configuration.busyMode : configuration.busyMode
+        switch mode {
+        case .immediateError:
+            handle.busyTimeout(milliseconds: 0)
+            return nil
+        case .timeout(let seconds):
+            handle.busyTimeout(milliseconds: CInt(clamping: Int((max(0, seconds) * 1000).rounded(.up))))
+            return nil
+        case .callback(let callback):
+            return BusyHandler(handle, callback)
+        }
+    }
+
+    /// Refuses what is no database file, and creates a missing file with access for its owner only: SQLite would let others read it.
+    private static func prepareFile(at path: String, configuration: Configuration) throws {
+        guard !path.utf8.contains(0) else {
+            throw DatabaseError(
+                resultCode: .SQLITE_CANTOPEN, message: "unable to open database file: the path has a NUL character: \(path)")
+        }
+        var status = stat()
+        if unsafe stat(path, &status) == 0 {
+            // SQLite would wait for a writer at a pipe, and leave a journal beside a device.
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                let kind = status.st_mode & S_IFMT == S_IFDIR ? "a directory" : "no regular file"
+                throw DatabaseError(
+                    resultCode: .SQLITE_CANTOPEN, message: "unable to open database file: \(path) is \(kind). Give the path of a file.")
+            }
+            return
+        }
+        guard !configuration.readonly else { return }
+        let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if descriptor >= 0 {
+            // A umask may take rights from the owner, too. Closing a file that nobody else has opened yet drops no locks.
+            _ = fchmod(descriptor, 0o600)
+            Glibc.close(descriptor)
+        } else if errno != EEXIST {
+            let reason = unsafe String(cString: strerror(errno))
+            throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "unable to create the database file \(path): \(reason)")
+        }
+    }
+}
+
+extension DatabaseLocation {
+    /// The name given to `sqlite3_open_v2`, which takes no URI here: the flags say what is memory.
+    fileprivate var engineName: String {
+        switch self {
+        case .file(let path): path
+        case .memory(let name): name ?? ":memory:"
+        case .temporary: ""
+        }
+    }
+}
+
+extension Configuration {
+    /// Whether a file can be opened at all: with a key, a preparation that may set one, or on purpose without.
+    fileprivate var mayOpenFiles: Bool { key != nil || allowsPlaintext || !preparations.isEmpty }
+}
+
+extension DatabaseError {
+    fileprivate init(openingError error: EngineError, path: String) {
+        let message = error.message ?? ConnectionHandle.describe(error.code)
+        self.init(resultCode: ResultCode(rawValue: error.code), message: "\(message) - while opening \(path)", encryptionFailure: nil)
+    }
+}

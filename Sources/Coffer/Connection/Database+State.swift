@@ -1,0 +1,75 @@
+internal import SQLCipherBridge
+
+// MARK: - Counters
+
+extension Database {
+    /// The row ID of the last inserted row.
+    public var lastInsertedRowID: Int64 {
+        checkIsUsedInItsAccess()
+        return isClosed ? 0 : handle.lastInsertedRowID
+    }
+
+    /// The number of rows that the last statement inserted, updated or deleted.
+    public var changesCount: Int {
+        checkIsUsedInItsAccess()
+        return isClosed ? 0 : handle.changesCount
+    }
+
+    /// The number of rows inserted, updated or deleted since the connection was opened.
+    public var totalChangesCount: Int {
+        checkIsUsedInItsAccess()
+        return isClosed ? 0 : handle.totalChangesCount
+    }
+
+    /// How many arguments a statement can have.
+    public var maximumStatementArgumentCount: Int {
+        isClosed ? 0 : handle.limit(.variableNumber)
+    }
+}
+
+// MARK: - WAL
+
+extension Database {
+    /// Brings the content of the WAL file into the database file.
+    ///
+    /// - Parameters:
+    ///   - kind: how much, and whom to wait for.
+    ///   - dbName: the name of the schema, or nil for all attached databases.
+    /// - Returns: the frames in the WAL file, and those of them that are in the database file now; both -1 outside of WAL mode.
+    /// - Throws: `SQLITE_BUSY` if a checkpoint other than a passive one cannot complete, `SQLITE_LOCKED` inside of a transaction.
+    @discardableResult
+    public func checkpoint(
+        _ kind: CheckpointMode = .passive, on dbName: String? = "main"
+    ) throws -> (walFrameCount: Int, checkpointedFrameCount: Int) {
+        checkIsUsedInItsAccess()
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        let result = handle.checkpoint(schema: dbName, mode: kind.rawValue)
+        switch result.code {
+        case EngineCode.ok:
+            return (walFrameCount: result.walFrames, checkpointedFrameCount: result.checkpointed)
+        case EngineCode.misuse:
+            throw DatabaseError(resultCode: .SQLITE_MISUSE)
+        default:
+            throw DatabaseError(resultCode: ResultCode(rawValue: result.code), message: handle.lastErrorMessage, encryptionFailure: nil)
+        }
+    }
+}
+
+// MARK: - Memory and interruption
+
+extension Database {
+    /// Frees the memory that the connection does not need: cached pages, prepared statements, the schema.
+    public func releaseMemory() {
+        checkIsUsedInItsAccess()
+        guard !isClosed else { return }
+        publicStatements.removeAll()
+        internalStatements.removeAll()
+        clearSchemaCache()
+        handle.releaseMemory()
+    }
+
+    /// Aborts the running statement. Can be called from any thread.
+    func interrupt() {
+        sharedState.interrupt()
+    }
+}

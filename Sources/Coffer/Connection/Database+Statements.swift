@@ -1,0 +1,169 @@
+internal import SQLCipherBridge
+internal import Synchronization
+
+// MARK: - Preparing
+
+extension Database {
+    /// Prepares a statement.
+    ///
+    /// - Throws: a ``DatabaseError`` if the SQL does not compile, is empty, or has more than one statement (`SQLITE_MISUSE`).
+    public func makeStatement(sql: String) throws -> Statement {
+        try makeStatement(sql: sql, persistent: false)
+    }
+
+    /// A statement that the connection keeps, so that the same SQL is prepared only once.
+    ///
+    /// The statement comes as its last user left it: give it all of its arguments. Do not use it while a cursor iterates over it.
+    /// - Throws: as ``makeStatement(sql:)``.
+    public func cachedStatement(sql: String) throws -> Statement {
+        if let statement = publicStatements[sql] { return statement }
+        let statement = try makeStatement(sql: sql, persistent: true)
+        publicStatements.insert(statement, for: sql)
+        return statement
+    }
+
+    /// As ``cachedStatement(sql:)``, for statements of the library itself.
+    func internalCachedStatement(sql: String) throws -> Statement {
+        if let statement = internalStatements[sql] { return statement }
+        let statement = try makeStatement(sql: sql, persistent: true)
+        internalStatements.insert(statement, for: sql)
+        return statement
+    }
+
+    /// The statements of an SQL text, prepared as the cursor advances. Arguments are handed out in the order of the statements.
+    public func allStatements(sql: String, arguments: StatementArguments? = nil) throws -> SQLStatementCursor {
+        SQLStatementCursor(database: self, sql: sql, arguments: arguments)
+    }
+
+    /// Executes all statements of an SQL text.
+    ///
+    /// - Throws: a ``DatabaseError``; the statements before the failed one have been executed.
+    public func execute(sql: String, arguments: StatementArguments = StatementArguments()) throws {
+        let statements = try allStatements(sql: sql, arguments: arguments)
+        while let statement = try statements.next() {
+            try statement.execute()
+        }
+    }
+
+    private func makeStatement(sql: String, persistent: Bool) throws -> Statement {
+        let text = Array(sql.utf8CString)
+        var offset = 0
+        guard let statement = try prepareStatement(in: text, offset: &offset, persistent: persistent) else {
+            throw DatabaseError(resultCode: .SQLITE_ERROR, message: "empty statement", sql: sql)
+        }
+        // White space, comments and semicolons may follow; preparing them is the sure way to know that they are nothing else.
+        while offset < text.count - 1 {
+            let start = offset
+            if try compileStatement(in: text, offset: &offset, persistent: false, sql: sql) != nil {
+                throw DatabaseError(
+                    resultCode: .SQLITE_MISUSE,
+                    message: "Multiple statements found. To execute multiple statements, use Database.execute(sql:) instead.", sql: sql)
+            }
+            if offset <= start { throw DatabaseError.zeroInSQL(sql) }
+        }
+        return statement
+    }
+
+    /// Prepares the next statement of a zero-terminated text, from `offset`, which moves on behind it. Nil at the end.
+    func prepareStatement(in text: [CChar], offset: inout Int, persistent: Bool) throws -> Statement? {
+        checkIsUsedInItsAccess()
+        while offset < text.count - 1 {
+            let start = offset
+            if let statement = try compileStatement(in: text, offset: &offset, persistent: persistent, sql: nil) {
+                return statement
+            }
+            if offset <= start { throw DatabaseError.zeroInSQL(text.text(from: 0)) }
+        }
+        return nil
+    }
+
+    private func compileStatement(in text: [CChar], offset: inout Int, persistent: Bool, sql: String?) throws -> Statement? {
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkProtection()
+        let start = offset
+        authorizer.begin()
+        do {
+            let handle = unsafe try text.withUnsafeBufferPointer { text throws(EngineError) in
+                unsafe try self.handle.prepare(text, offset: &offset, persistent: persistent)
+            }
+            let facts = authorizer.end()
+            return handle.map { Statement(database: self, handle: $0, facts: facts) }
+        } catch {
+            let denial = authorizer.denialMessage
+            _ = authorizer.end()
+            // The compilation itself can be interrupted.
+            if error.code & 0xff == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
+            throw DatabaseError(
+                resultCode: ResultCode(rawValue: error.code), message: denial ?? error.message,
+                sql: (sql ?? text.text(from: start)).trimmedSQLStatement, messageIsOurs: denial != nil)
+        }
+    }
+}
+
+// MARK: - The course of an execution
+
+extension Database {
+    /// Refuses statements that must not run now.
+    func statementWillExecute(_ statement: Statement) throws {
+        if isTaskCancelled { throw CancellationError() }
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        if sharedState.isSuspended.load(ordering: .relaxed) {
+            try checkSuspension(of: statement)
+        }
+        if expectsTransaction && handle.isAutocommit {
+            throw DatabaseError(
+                resultCode: .SQLITE_ABORT, message: "Transaction was aborted", sql: statement.sql, arguments: statement.arguments,
+                publicStatementArguments: configuration.publicStatementArguments)
+        }
+        if statement.notifiesBroker {
+            try observationBroker.statementWillExecute(statement)
+        }
+    }
+
+    func statementDidExecute(_ statement: Statement) throws {
+        if statement.facts.invalidatesDatabaseSchemaCache {
+            clearSchemaCache()
+        }
+        if statement.facts.transactionEffect != nil {
+            cachedTransactionDate = nil
+            schemaCache.isVerified = false
+        }
+        try observationBroker.statementDidExecute(statement)
+    }
+
+    /// Ends a failed execution: the broker may know a better error, and a cancelled task wants to hear of its cancellation.
+    func statementDidFail(_ statement: Statement, with error: DatabaseError) throws -> Never {
+        publicStatements.remove(statement)
+        internalStatements.remove(statement)
+        schemaCache.isVerified = false
+        if isAutocommitAfterFailure {
+            cachedTransactionDate = nil
+        }
+        try observationBroker.statementDidFail(statement, error)
+        if error.resultCode == .SQLITE_INTERRUPT && isTaskCancelled {
+            throw CancellationError()
+        }
+        throw error
+    }
+
+    /// Whether the task of the access was cancelled, and nothing runs that must run to its end all the same.
+    var isTaskCancelled: Bool { uncancellableDepth == 0 && sharedState.isCancelled.load(ordering: .relaxed) }
+
+    private var isAutocommitAfterFailure: Bool { !isClosed && handle.isAutocommit }
+}
+
+extension DatabaseError {
+    /// SQLite ends at a NUL character and would silently ignore what follows, which may be a condition.
+    fileprivate static func zeroInSQL(_ sql: String) -> DatabaseError {
+        DatabaseError(
+            resultCode: .SQLITE_MISUSE, message: "SQL must not contain a NUL character. Give text with NUL characters as an argument.",
+            sql: sql.trimmedSQLStatement)
+    }
+}
+
+extension [CChar] {
+    /// The text of zero-terminated UTF-8 from an offset on.
+    fileprivate func text(from offset: Int) -> String {
+        String(decoding: self[offset..<(count - 1)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,71 @@
+public import Foundation
+internal import SQLCipherBridge
+internal import Synchronization
+
+extension Database {
+    /// Post it to have connections take no new lock on their files, before the system stops the program in the middle of something.
+    ///
+    /// It has an effect on queues and pools with ``Configuration/observesSuspensionNotifications``, at once:
+    ///
+    /// - The running statement of a queue, or of the writer of a pool, is interrupted (`SQLITE_INTERRUPT`).
+    /// - An open transaction that writes is rolled back, at the latest by its next statement, which throws `SQLITE_ABORT`.
+    /// - Later writes throw `SQLITE_ABORT`. So do reads, unless the database is in WAL mode, where they lock out nobody.
+    public static let suspendNotification = Notification.Name("Coffer.Database.Suspend")
+
+    /// Post it to end what ``suspendNotification`` began.
+    public static let resumeNotification = Notification.Name("Coffer.Database.Resume")
+}
+
+extension Database {
+    /// Refuses a statement that would take or keep locks while the database is suspended.
+    func checkSuspension(of statement: Statement) throws {
+        // What gives locks back is always welcome.
+        if case .rollback = statement.facts.transactionEffect { return }
+        if statement.isReadonly, !isWriting, try journalMode() == "wal" { return }
+        rollBackForSuspension()
+        throw DatabaseError(
+            resultCode: .SQLITE_ABORT, message: "Database is suspended", sql: statement.sql, arguments: statement.arguments,
+            publicStatementArguments: configuration.publicStatementArguments)
+    }
+
+    /// Ends a transaction that outlives its access, or that the next statement finds in the way of a suspension.
+    func rollBackForSuspension() {
+        guard isInsideTransaction, sharedState.isSuspended.load(ordering: .relaxed) else { return }
+        uncancellableDepth += 1
+        defer { uncancellableDepth -= 1 }
+        // The statement that asks gets its error in any case.
+        try? rollback()
+    }
+
+    private var isWriting: Bool { !isClosed && handle.transactionState == .write }
+}
+
+extension Database.SharedState {
+    /// Refuses locks from now on, and aborts the running statement.
+    func suspend() {
+        isSuspended.store(true, ordering: .sequentiallyConsistent)
+        interrupt()
+    }
+
+    func resume() {
+        isSuspended.store(false, ordering: .sequentiallyConsistent)
+    }
+}
+
+/// Listens to the notifications of suspension for one connection, as long as it lives.
+// @unchecked: the tokens are made in `init` and used again in `deinit` only.
+final class SuspensionListener: @unchecked Sendable {
+    private let tokens: [any NSObjectProtocol]
+
+    init(suspend: @escaping @Sendable () -> Void, resume: @escaping @Sendable () -> Void) {
+        let center = NotificationCenter.default
+        tokens = [
+            center.addObserver(forName: Database.suspendNotification, object: nil, queue: nil) { _ in suspend() },
+            center.addObserver(forName: Database.resumeNotification, object: nil, queue: nil) { _ in resume() },
+        ]
+    }
+
+    deinit {
+        for token in tokens { NotificationCenter.default.removeObserver(token) }
+    }
+}

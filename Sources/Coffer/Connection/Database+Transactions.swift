@@ -1,0 +1,233 @@
+internal import SQLCipherBridge
+public import Foundation
+internal import Synchronization
+
+// MARK: - State
+
+extension Database {
+    /// Whether a transaction or a savepoint is open.
+    public var isInsideTransaction: Bool { !isClosed && !handle.isAutocommit }
+
+    /// The date of the current transaction: the same from its first use to the end of the transaction.
+    ///
+    /// Outside of transactions, the current date. Both as the configuration's transaction clock tells.
+    public var transactionDate: Date {
+        get throws {
+            checkIsUsedInItsAccess()
+            guard isInsideTransaction else { return try configuration.transactionClock.now(self) }
+            if let cachedTransactionDate { return cachedTransactionDate }
+            let date = try configuration.transactionClock.now(self)
+            cachedTransactionDate = date
+            return date
+        }
+    }
+}
+
+// MARK: - One by one
+
+extension Database {
+    /// Begins a transaction.
+    ///
+    /// - Parameter kind: nil is immediate on a connection that can write, so that a lock that is not free is noticed at once instead
+    ///   of in the middle; deferred on one that only reads.
+    public func beginTransaction(_ kind: TransactionKind? = nil) throws {
+        try executeInternal("BEGIN \((kind ?? defaultTransactionKind).rawValue) TRANSACTION")
+    }
+
+    /// Commits the transaction.
+    public func commit() throws {
+        try executeInternal("COMMIT TRANSACTION")
+    }
+
+    /// Rolls the transaction back. There is no error if SQLite has done so already.
+    public func rollback() throws {
+        guard isInsideTransaction else {
+            checkIsUsedInItsAccess()
+            return
+        }
+        // The transaction that a wrapper expects is about to end on purpose.
+        let expected = expectsTransaction
+        expectsTransaction = false
+        defer { expectsTransaction = expected }
+        try executeInternal("ROLLBACK TRANSACTION")
+    }
+
+    private var defaultTransactionKind: TransactionKind {
+        configuration.readonly || readOnlyDepth > 0 ? .deferred : .immediate
+    }
+
+    func executeInternal(_ sql: String) throws {
+        try internalCachedStatement(sql: sql).execute()
+    }
+}
+
+// MARK: - Wrapped
+
+extension Database {
+    /// Runs `operations` in a transaction.
+    ///
+    /// An error rolls the transaction back and is rethrown. When SQLite rolls the transaction back by itself (an interruption, a full
+    /// disk), each later statement in `operations` throws `SQLITE_ABORT`, and so does this method.
+    public func inTransaction(_ kind: TransactionKind? = nil, _ operations: () throws -> TransactionCompletion) throws {
+        try beginTransaction(kind)
+        try finish(commit: commit, rollback: rollback, operations)
+    }
+
+    /// Runs `operations` in a savepoint, or in a transaction if none is open.
+    public func inSavepoint(_ operations: () throws -> TransactionCompletion) throws {
+        guard isInsideTransaction else {
+            return try inTransaction(nil, operations)
+        }
+        let name = "coffer"
+        try executeInternal("SAVEPOINT \(name)")
+        try finish(
+            commit: { try self.executeInternal("RELEASE SAVEPOINT \(name)") },
+            rollback: {
+                guard self.isInsideTransaction else { return }
+                try self.executeInternal("ROLLBACK TRANSACTION TO SAVEPOINT \(name)")
+                try self.executeInternal("RELEASE SAVEPOINT \(name)")
+            },
+            operations)
+    }
+
+    private func finish(
+        commit: () throws -> Void, rollback: () throws -> Void, _ operations: () throws -> TransactionCompletion
+    ) throws {
+        let outerExpectation = expectsTransaction
+        expectsTransaction = true
+        let outcome = Result { try operations() }
+        let wasAborted = !isInsideTransaction
+        expectsTransaction = outerExpectation && !wasAborted
+        defer { expectsTransaction = outerExpectation }
+
+        switch outcome {
+        case .success(.commit):
+            guard !wasAborted else {
+                throw DatabaseError(resultCode: .SQLITE_ABORT, message: "Transaction was aborted")
+            }
+            do {
+                try commit()
+            } catch {
+                // A failed commit leaves the transaction open: `SQLITE_BUSY`, a deferred foreign key.
+                try? withoutInterruption(rollback)
+                throw error
+            }
+        case .success(.rollback):
+            if !wasAborted {
+                try withoutInterruption(rollback)
+            }
+        case .failure(let error):
+            if !wasAborted {
+                // The first error is the one that matters.
+                try? withoutInterruption(rollback)
+            }
+            throw error
+        }
+    }
+
+    /// Does what the connection must not go on without: again, if it is interrupted, and also when the task is cancelled.
+    private func withoutInterruption(_ body: () throws -> Void) throws {
+        uncancellableDepth += 1
+        defer { uncancellableDepth -= 1 }
+        var remainingTries = 100
+        while true {
+            do {
+                return try body()
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT && remainingTries > 0 {
+                // An interruption lasts as long as any statement is in the middle of its rows, and would hit each further try.
+                remainingTries -= 1
+                for statement in handle.pendingStatements { statement.reset() }
+            }
+        }
+    }
+}
+
+// MARK: - Reading only
+
+extension Database {
+    /// Runs `value` on a connection that refuses to write: each try throws `SQLITE_READONLY`.
+    public func readOnly<T>(_ value: () throws -> T) throws -> T {
+        checkIsUsedInItsAccess()
+        if readOnlyDepth == 0 && !configuration.readonly {
+            try setQueryOnly(true)
+        }
+        readOnlyDepth += 1
+        let result = Result { try value() }
+        readOnlyDepth -= 1
+        if readOnlyDepth == 0 && !configuration.readonly {
+            try withoutInterruption { try setQueryOnly(false) }
+        }
+        return try result.get()
+    }
+
+    private func setQueryOnly(_ isOn: Bool) throws {
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        do {
+            try isOn ? handle.execute("PRAGMA query_only = 1") : handle.execute("PRAGMA query_only = 0")
+        } catch {
+            throw DatabaseError(error)
+        }
+    }
+
+    /// Runs `value` in a deferred transaction, so that all that it reads is of one state; read-only on demand.
+    func isolated<T>(readOnly: Bool, _ value: () throws -> T) throws -> T {
+        guard readOnly else { return try isolatedInTransaction(value) }
+        return try self.readOnly { try isolatedInTransaction(value) }
+    }
+
+    /// Gives `value` the connection inside of a deferred transaction, or the reason why there is none: once, whatever happens.
+    ///
+    /// - Parameter didEnter: called, also once, as soon as the state that `value` sees is settled, or cannot be had.
+    func isolatedOnce(
+        readOnly: Bool, didEnter: (() -> Void)? = nil, _ value: (Result<Database, any Error>) -> Void
+    ) {
+        var wasCalled = false
+        do {
+            try isolated(readOnly: readOnly) {
+                if didEnter != nil { try enterReadTransaction() }
+                wasCalled = true
+                didEnter?()
+                value(.success(self))
+            }
+        } catch {
+            // How a read ends makes no difference to what it has read.
+            guard !wasCalled else { return }
+            didEnter?()
+            value(.failure(error))
+        }
+    }
+
+    /// The connection, or the error of a closed one.
+    var ifOpen: Result<Database, any Error> { isClosed ? .failure(DatabaseError.connectionIsClosed()) : .success(self) }
+
+    private func isolatedInTransaction<T>(_ value: () throws -> T) throws -> T {
+        var result: T?
+        try inTransaction(.deferred) {
+            result = try value()
+            return .commit
+        }
+        guard let result else { preconditionFailure("The transaction ended without its function having run.") }
+        return result
+    }
+
+    /// Makes the current deferred transaction choose the state that it reads, which it would do with its first query.
+    func enterReadTransaction() throws {
+        try executeInternal("SELECT 1 FROM sqlite_master LIMIT 1")
+    }
+
+    /// The journal mode of the main database, in lower case.
+    func journalMode() throws -> String? {
+        do {
+            return try handle.firstText(trusted: "PRAGMA main.journal_mode")
+        } catch {
+            throw DatabaseError(error)
+        }
+    }
+
+    /// Traps when an access ends in the middle of a transaction, unless the configuration allows it.
+    func checkNoTransactionLeft() {
+        precondition(
+            configuration.allowsUnsafeTransactions || !isInsideTransaction,
+            "A transaction has been left opened at the end of a database access")
+    }
+}

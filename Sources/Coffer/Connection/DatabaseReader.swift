@@ -1,0 +1,66 @@
+/// A type that reads from a database: a queue, a pool, or a snapshot.
+///
+/// The guarantees of its methods hold as long as all accesses go through one reader or writer. Where other connections or processes
+/// write to the same file, use transactions, and set a busy mode.
+public protocol DatabaseReader: AnyObject, Sendable {
+    /// The configuration of the connections.
+    var configuration: Configuration { get }
+
+    /// The path of the database file; `":memory:"` or empty for databases without one.
+    var path: String { get }
+
+    /// Closes all connections.
+    ///
+    /// There is no need to call this: connections are closed at the end of the reader's life. After it, each access throws
+    /// `SQLITE_MISUSE`.
+    /// - Throws: `SQLITE_BUSY` if an access is running or statements are still alive.
+    func close() throws
+
+    /// Aborts the statements that are running, which throw `SQLITE_INTERRUPT`. Can be called from any thread.
+    ///
+    /// A write that is interrupted inside of a transaction rolls the whole transaction back: see ``Database/inTransaction(_:_:)``.
+    func interrupt()
+
+    /// Runs `value` on a connection that refuses to write, and that sees one state of the database.
+    ///
+    /// - Precondition: the current thread is not inside of another access of the same reader.
+    @_disfavoredOverload
+    func read<T>(_ value: (Database) throws -> T) throws -> T
+
+    /// Runs `value` as ``read(_:)-(_)`` does, without blocking a thread while it waits.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled.
+    func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T
+
+    /// Runs `value` later, on a connection that refuses to write, and that sees one state of the database.
+    ///
+    /// The argument of `value` is the connection, or why there is none.
+    func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void)
+
+    /// Runs `value` without the guarantees of a read: other connections may write between two statements, and writing may be possible.
+    ///
+    /// - Precondition: the current thread is not inside of another access of the same reader.
+    @_disfavoredOverload
+    func unsafeRead<T>(_ value: (Database) throws -> T) throws -> T
+
+    /// Runs `value` as ``unsafeRead(_:)-(_)`` does, without blocking a thread while it waits.
+    func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T
+
+    /// Runs `value` later, without the guarantees of a read.
+    func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void)
+
+    /// Runs `value` without the guarantees of a read, also inside of another access.
+    func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T
+
+    /// Adds an SQL function to all connections, in place of one with the same name and number of arguments.
+    func add(function: DatabaseFunction)
+
+    /// Removes an SQL function from all connections.
+    func remove(function: DatabaseFunction)
+
+    /// Adds a collation to all connections, in place of one with the same name.
+    func add(collation: DatabaseCollation)
+
+    /// Removes a collation from all connections.
+    func remove(collation: DatabaseCollation)
+}

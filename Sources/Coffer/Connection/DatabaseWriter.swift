@@ -1,0 +1,91 @@
+/// A type that writes to a database: a queue or a pool.
+///
+/// Writes run one after the other, in the order of their calls. Unless a method says otherwise, it must not be called inside of
+/// another write access of the same writer: that traps.
+public protocol DatabaseWriter: DatabaseReader {
+    /// Runs `updates` outside of any transaction: other connections may see its changes one by one.
+    @_disfavoredOverload
+    func writeWithoutTransaction<T>(_ updates: (Database) throws -> T) rethrows -> T
+
+    /// Runs `updates` as ``writeWithoutTransaction(_:)-(_)`` does, without blocking a thread while it waits.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled.
+    func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T
+
+    /// Runs `updates` when no other access runs, and lets none begin before it has ended.
+    @_disfavoredOverload
+    func barrierWriteWithoutTransaction<T>(_ updates: (Database) throws -> T) throws -> T
+
+    /// Runs `updates` as ``barrierWriteWithoutTransaction(_:)-(_)`` does, without blocking a thread while it waits.
+    func barrierWriteWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T
+
+    /// Runs `updates` later, when no other access runs, and lets none begin before it has ended.
+    ///
+    /// The argument of `updates` is the connection, or why there is none.
+    func asyncBarrierWriteWithoutTransaction(_ updates: @escaping @Sendable (Result<Database, any Error>) -> Void)
+
+    /// Runs `updates` later, outside of any transaction.
+    func asyncWriteWithoutTransaction(_ updates: @escaping @Sendable (Database) -> Void)
+
+    /// Runs `updates` outside of any transaction, also inside of another write access.
+    func unsafeReentrantWrite<T>(_ updates: (Database) throws -> T) rethrows -> T
+
+    /// Runs `value` later on a connection that sees the last committed state of this moment, and returns once that is certain.
+    ///
+    /// - Precondition: called inside of a write access, outside of any transaction.
+    func spawnConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void)
+}
+
+// MARK: - Writing in transactions
+
+extension DatabaseWriter {
+    /// Runs `updates` in a transaction. An error rolls it back and is rethrown.
+    @_disfavoredOverload
+    public func write<T>(_ updates: (Database) throws -> T) throws -> T {
+        try writeWithoutTransaction { db in
+            var result: T?
+            try db.inTransaction {
+                result = try updates(db)
+                return .commit
+            }
+            guard let result else { preconditionFailure("The transaction was committed without its function having run.") }
+            return result
+        }
+    }
+
+    /// Runs `updates` in a transaction, without blocking a thread while it waits.
+    ///
+    /// - Throws: the error of `updates`, of the transaction, or `CancellationError` if the task is cancelled before the commit: the
+    ///   transaction is rolled back then.
+    public func write<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
+        try await writeWithoutTransaction { db in
+            var result: T?
+            try db.inTransaction {
+                result = try updates(db)
+                return .commit
+            }
+            guard let result else { preconditionFailure("The transaction was committed without its function having run.") }
+            return result
+        }
+    }
+
+    /// Runs `updates` later in a transaction, and then `completion`, outside of it, with the result of the transaction.
+    public func asyncWrite<T>(
+        _ updates: @escaping @Sendable (Database) throws -> T,
+        completion: @escaping @Sendable (Database, Result<T, any Error>) -> Void
+    ) {
+        asyncWriteWithoutTransaction { db in
+            var result: T?
+            do {
+                try db.inTransaction {
+                    result = try updates(db)
+                    return .commit
+                }
+                guard let result else { preconditionFailure("The transaction was committed without its function having run.") }
+                completion(db, .success(result))
+            } catch {
+                completion(db, .failure(error))
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// The connections themselves: interrupted, closed, and made to give memory back.
+
+extension DatabasePool {
+    public func interrupt() {
+        writer.interrupt()
+        readers.interrupt()
+    }
+
+    /// Closes all connections, once the accesses before it have ended.
+    ///
+    /// The writer closes last: it brings the WAL file into the database file, and no reader does.
+    /// - Throws: `SQLITE_BUSY` if statements are still alive. The pool can be used as before then.
+    public func close() throws {
+        precondition(readers.readerOfCurrentThread == nil, "A pool cannot be closed inside of one of its reads.")
+        try writer.sync { db in
+            guard !db.isClosed else { return }
+            try readers.barrier {
+                try readers.closeReadersInBarrier()
+                try db.closeOrThrow()
+                readers.markClosed()
+            }
+        }
+    }
+
+    /// Makes later reads use new connections. Reads that are running go on with theirs.
+    ///
+    /// For changes of the schema or of the key by others, that open connections do not notice.
+    public func invalidateReadOnlyConnections() {
+        readers.invalidate()
+    }
+
+    /// Frees as much memory as possible: closes the readers, unless the configuration keeps them, and empties the writer's caches.
+    ///
+    /// Waits for the accesses that are running.
+    public func releaseMemory() {
+        writer.sync { $0.releaseMemory() }
+        if configuration.persistentReadOnlyConnections {
+            readers.forEachIdle { $0.releaseMemory() }
+        } else {
+            // Waiting for the readers is what frees the memory of those in use; a closed pool has none.
+            try? readers.barrier { readers.closeIdleReaders() }
+        }
+    }
+
+    /// Frees memory as ``releaseMemory()`` does, without waiting: what is in use is left alone.
+    public func releaseMemoryEventually() {
+        if configuration.persistentReadOnlyConnections {
+            readers.forEachIdle { $0.releaseMemory() }
+        } else {
+            readers.closeIdleReaders()
+        }
+        writer.async { $0.releaseMemory() }
+    }
+}

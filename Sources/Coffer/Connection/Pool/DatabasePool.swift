@@ -1,0 +1,210 @@
+internal import Dispatch
+
+/// A database with one connection that writes and several that read at the same time, in WAL mode.
+///
+/// Writes run one after the other. Reads see one committed state each, never a part of a transaction, and wait for no write. The key
+/// is derived once: further connections cost less than a millisecond.
+///
+/// Inside of a write, reads are allowed, and see the last committed state. The reverse, a synchronous write inside of a read, works but
+/// should be avoided: it waits for a writer that may itself wait for the read to end, as a barrier does.
+public final class DatabasePool: Sendable {
+    /// The configuration of the connections.
+    public var configuration: Configuration { writer.configuration }
+
+    /// The path of the database file.
+    public var path: String { writer.path }
+
+    let writer: SerializedConnection
+    let readers: ReaderPool
+    let factory: ConnectionFactory
+
+    /// Opens, or creates, the database file at a path, and sets it to WAL mode unless the configuration is read-only.
+    ///
+    /// A passphrase costs one derivation, about a tenth of a second, for all connections; a raw key none.
+    /// - Throws: a ``DatabaseError``, whose ``DatabaseError/encryptionFailure`` tells what is wrong with the key.
+    /// - Precondition: ``Configuration/maximumReaderCount`` is at least 1.
+    public init(path: String, configuration: Configuration = Configuration()) throws {
+        precondition(configuration.maximumReaderCount > 0, "configuration.maximumReaderCount must be at least 1")
+        var configuration = configuration
+        if configuration.journalMode == .default {
+            configuration.journalMode = .wal
+        }
+        let location = DatabaseLocation(path: path)
+        guard location.isFile else {
+            throw DatabaseError(
+                resultCode: .SQLITE_CANTOPEN, message: "A pool needs a database file. Use a DatabaseQueue for a database in memory.")
+        }
+        let factory = try ConnectionFactory(location: location, configuration: configuration, label: "Coffer.DatabasePool")
+        self.factory = factory
+        self.writer = try factory.makeWriter()
+        self.readers = ReaderPool(maximumReaderCount: configuration.maximumReaderCount) { number in
+            try factory.makeReader(number: number)
+        }
+        factory.keys.onKeyChange { [weak readers] in readers?.invalidate() }
+    }
+
+    deinit {
+        // The writer closes last, which brings the WAL file into the database file: a reader cannot do that.
+        readers.closeIdleReaders()
+    }
+}
+
+// MARK: - Reading
+
+extension DatabasePool: DatabaseReader {
+    @_disfavoredOverload
+    public func read<T>(_ value: (Database) throws -> T) throws -> T {
+        try withReader { db in
+            try db.isolated(readOnly: false) { try value(db) }
+        }
+    }
+
+    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        try await withReader { db in
+            try db.isolated(readOnly: false) { try value(db) }
+        }
+    }
+
+    public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        readers.withLeaseLater { result in
+            switch result {
+            case .success(let db): db.isolatedOnce(readOnly: false) { value($0) }
+            case .failure(let error): value(.failure(error))
+            }
+        }
+    }
+
+    @_disfavoredOverload
+    public func unsafeRead<T>(_ value: (Database) throws -> T) throws -> T {
+        try withReader(value)
+    }
+
+    public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        try await withReader(value)
+    }
+
+    public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        readers.withLeaseLater(value)
+    }
+
+    /// Runs `value` without the guarantees of a read, also inside of another access.
+    ///
+    /// Inside of a read it has the connection of that read. Inside of a write it has a reader, which sees the last committed state;
+    /// inside of a barrier, which allows no reader, the writer's connection.
+    public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
+        if let reader = readers.readerOfCurrentThread {
+            return try reader.reentrantSync(value)
+        }
+        if readers.isBarrierOfCurrentThread {
+            return try writer.reentrantSync { db in try db.readOnly { try value(db) } }
+        }
+        return try withReader(value)
+    }
+
+    private func withReader<T>(_ value: (Database) throws -> T) throws -> T {
+        precondition(readers.readerOfCurrentThread == nil, "Database methods are not reentrant.")
+        let lease = try readers.acquire()
+        defer { readers.release(lease) }
+        return try lease.connection.sync(value)
+    }
+
+    private func withReader<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        let lease = try await readers.acquire()
+        defer { readers.release(lease) }
+        return try await lease.connection.perform(value)
+    }
+}
+
+// MARK: - Writing
+
+extension DatabasePool: DatabaseWriter {
+    @_disfavoredOverload
+    public func writeWithoutTransaction<T>(_ updates: (Database) throws -> T) rethrows -> T {
+        try writer.sync(updates)
+    }
+
+    public func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
+        try await writer.perform(updates)
+    }
+
+    /// Runs `updates` in a transaction, which it may also roll back without an error.
+    public func writeInTransaction(
+        _ kind: Database.TransactionKind? = nil, _ updates: (Database) throws -> Database.TransactionCompletion
+    ) throws {
+        try writer.sync { db in
+            try db.inTransaction(kind) { try updates(db) }
+        }
+    }
+
+    @_disfavoredOverload
+    public func barrierWriteWithoutTransaction<T>(_ updates: (Database) throws -> T) throws -> T {
+        precondition(readers.readerOfCurrentThread == nil, "A barrier inside of a read would wait for itself.")
+        return try writer.sync { db in
+            try readers.barrier { try updates(db) }
+        }
+    }
+
+    public func barrierWriteWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
+        let ticket = ThreadTicket()
+        return try await withTaskCancellationHandler {
+            try await writer.perform { db in
+                try readers.barrier(ticket) { try updates(db) }
+            }
+        } onCancel: {
+            ticket.cancel(in: readers)
+        }
+    }
+
+    public func asyncBarrierWriteWithoutTransaction(_ updates: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        writer.async { db in
+            do {
+                try self.readers.barrier { updates(.success(db)) }
+            } catch {
+                updates(.failure(error))
+            }
+        }
+    }
+
+    public func asyncWriteWithoutTransaction(_ updates: @escaping @Sendable (Database) -> Void) {
+        writer.async(updates)
+    }
+
+    public func unsafeReentrantWrite<T>(_ updates: (Database) throws -> T) rethrows -> T {
+        try writer.reentrantSync(updates)
+    }
+}
+
+// MARK: - Reading what was just written
+
+extension DatabasePool {
+    /// Runs `value` later on a reader that sees the last committed state of this moment, and returns once that is certain.
+    ///
+    /// Inside of a barrier, which allows no reader, `value` runs at once on the connection of the writer, as it does in a queue.
+    /// - Precondition: called inside of a write access, outside of any transaction.
+    public func spawnConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        let db = writer.currentDatabase("A concurrent read must be started from a write access.")
+        precondition(!db.isInsideTransaction, "A concurrent read must not be started from inside a transaction.")
+        if readers.isBarrierOfCurrentThread {
+            return db.isolatedOnce(readOnly: true) { value($0) }
+        }
+        let lease: ReaderPool.Lease
+        do {
+            guard !db.isClosed else { throw DatabaseError.connectionIsClosed() }
+            lease = try readers.acquire()
+        } catch {
+            value(.failure(error))
+            return
+        }
+        let isIsolated = DispatchSemaphore(value: 0)
+        lease.connection.async { [readers] db in
+            defer { readers.release(lease) }
+            db.isolatedOnce(readOnly: false, didEnter: { _ = isIsolated.signal() }, { value($0) })
+        }
+        isIsolated.wait()
+    }
+
+    /// Runs `value` later on a reader: the same as ``spawnConcurrentRead(_:)``.
+    public func asyncConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        spawnConcurrentRead(value)
+    }
+}

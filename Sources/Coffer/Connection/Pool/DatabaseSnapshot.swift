@@ -1,0 +1,88 @@
+/// A database as it was at one moment. It does not change, whatever is written meanwhile.
+///
+/// A snapshot has a connection of its own, so that there can be any number of them. As long as one lives, the WAL file cannot be
+/// reused and grows with each write.
+///
+/// Should its transaction end, by a statement of the application, each later read throws `SQLITE_ABORT`: it never sees another state.
+public final class DatabaseSnapshot: Sendable {
+    public var configuration: Configuration { connection.configuration }
+    public var path: String { connection.path }
+
+    let connection: SerializedConnection
+
+    init(factory: ConnectionFactory) throws {
+        connection = try factory.makeSnapshotConnection()
+        try connection.sync { try $0.beginSnapshot() }
+    }
+}
+
+extension DatabaseSnapshot: DatabaseSnapshotReader {
+    public func close() throws {
+        try connection.close()
+    }
+
+    public func interrupt() {
+        connection.interrupt()
+    }
+
+    /// Runs `block` on the snapshot's connection. Reads of one snapshot run one after the other.
+    @_disfavoredOverload
+    public func read<T>(_ block: (Database) throws -> T) rethrows -> T {
+        try connection.sync(block)
+    }
+
+    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        try await connection.perform(value)
+    }
+
+    public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        connection.async { value($0.ifOpen) }
+    }
+
+    @_disfavoredOverload
+    public func unsafeRead<T>(_ value: (Database) throws -> T) rethrows -> T {
+        try connection.sync(value)
+    }
+
+    public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        try await connection.perform(value)
+    }
+
+    public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        asyncRead(value)
+    }
+
+    public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
+        try connection.reentrantSync(value)
+    }
+}
+
+extension Database {
+    /// Enters the transaction that makes the connection a snapshot of the last committed state.
+    func beginSnapshot() throws {
+        try beginTransaction(.deferred)
+        try enterReadTransaction()
+        expectsTransaction = true
+    }
+}
+
+/// A reader whose reads all see the same state of the database.
+public protocol DatabaseSnapshotReader: DatabaseReader {}
+
+extension DatabasePool {
+    /// A snapshot of the last committed state.
+    ///
+    /// Inside of a write access it is the state of this moment; elsewhere others may commit before the snapshot is taken.
+    /// - Precondition: not called inside of a transaction of the writer.
+    public func makeSnapshot() throws -> DatabaseSnapshot {
+        checkCanMakeSnapshot()
+        guard !readers.isClosed else { throw DatabaseError.connectionIsClosed() }
+        return try DatabaseSnapshot(factory: factory)
+    }
+
+    func checkCanMakeSnapshot() {
+        guard writer.isAccessedByCurrentThread else { return }
+        let db = writer.currentDatabase("A snapshot is made outside of its writer.")
+        precondition(!db.isInsideTransaction, "A snapshot must not be made from inside a transaction.")
+    }
+}

@@ -1,0 +1,135 @@
+internal import SQLCipherBridge
+
+/// A database as it was at one moment, read by several connections at the same time.
+///
+/// The engine of most distributions has no `sqlite3_snapshot_*` functions. They are not needed: all connections are opened at once and
+/// enter their read transactions while the write lock is held, so that nobody can commit between two of them, in any process.
+/// ``Configuration/maximumReaderCount`` tells how many there are.
+///
+/// As long as a snapshot lives, the WAL file cannot be reused and grows with each write.
+public final class DatabaseSnapshotPool: Sendable {
+    public let configuration: Configuration
+    public let path: String
+
+    let readers: ReaderPool
+
+    /// A snapshot of the last committed state of the database at a path, which must be in WAL mode.
+    ///
+    /// With ``Configuration/readonly``, no lock is taken: the connections are made to enter their transactions again if somebody has
+    /// committed meanwhile.
+    /// - Throws: a ``DatabaseError``, among others `SQLITE_BUSY` if another connection holds the write lock: set a busy mode.
+    public convenience init(path: String, configuration: Configuration = Configuration()) throws {
+        var configuration = configuration
+        configuration.journalMode = .default
+        let factory = try ConnectionFactory(
+            location: DatabaseLocation(path: path), configuration: configuration, label: "Coffer.DatabaseSnapshotPool")
+        // The readers come first: they are read-only, so that no file is made where there is none.
+        let readers = try SnapshotReaders(factory)
+        if configuration.readonly {
+            try readers.enterTogether(watchedBy: factory.makeSnapshotConnection())
+        } else {
+            try factory.makeLockConnection().sync { try readers.enterTogether(under: $0) }
+        }
+        self.init(factory: factory, readers: readers)
+    }
+
+    /// A snapshot of the last committed state that `db` sees.
+    ///
+    /// - Parameter configuration: nil is that of `db`.
+    /// - Throws: `SQLITE_MISUSE` if `db` has read or written in its transaction already: the state of a transaction cannot be handed to
+    ///   other connections. `SQLITE_BUSY` if another process holds the write lock, or commits at the very moment: try again.
+    public convenience init(_ db: Database, configuration: Configuration? = nil) throws {
+        var configuration = configuration ?? db.configuration
+        configuration.journalMode = .default
+        let factory = try ConnectionFactory(
+            location: DatabaseLocation(path: db.path), configuration: configuration, label: "Coffer.DatabaseSnapshotPool", keys: db.keys)
+        try self.init(factory, db)
+    }
+
+    fileprivate convenience init(_ factory: ConnectionFactory, _ db: Database) throws {
+        db.checkIsUsedInItsAccess()
+        guard !db.isClosed else { throw DatabaseError.connectionIsClosed() }
+        guard db.handle.transactionState == .none else {
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE,
+                message: "A snapshot pool cannot be made of a transaction that has begun to read or to write. Make it before or after that."
+            )
+        }
+        let readers = try SnapshotReaders(factory)
+        if db.isInsideTransaction || db.configuration.readonly || db.readOnlyDepth > 0 {
+            try readers.enter(with: db, watchedBy: factory.makeSnapshotConnection())
+        } else {
+            try readers.enterTogether(under: db)
+        }
+        self.init(factory: factory, readers: readers)
+    }
+
+    private init(factory: ConnectionFactory, readers: SnapshotReaders) {
+        configuration = factory.configuration
+        path = factory.location.path
+        self.readers = ReaderPool(opened: readers.connections)
+    }
+}
+
+extension DatabaseSnapshotPool: DatabaseSnapshotReader {
+    public func close() throws {
+        guard !readers.isClosed else { return }
+        try readers.barrier {
+            try readers.closeReadersInBarrier()
+            readers.markClosed()
+        }
+    }
+
+    public func interrupt() {
+        readers.interrupt()
+    }
+
+    @_disfavoredOverload
+    public func read<T>(_ value: (Database) throws -> T) throws -> T {
+        precondition(readers.readerOfCurrentThread == nil, "Database methods are not reentrant.")
+        let lease = try readers.acquire()
+        defer { readers.release(lease) }
+        return try lease.connection.sync(value)
+    }
+
+    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        let lease = try await readers.acquire()
+        defer { readers.release(lease) }
+        return try await lease.connection.perform(value)
+    }
+
+    public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        readers.withLeaseLater(value)
+    }
+
+    @_disfavoredOverload
+    public func unsafeRead<T>(_ value: (Database) throws -> T) throws -> T {
+        try read(value)
+    }
+
+    public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        try await read(value)
+    }
+
+    public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        asyncRead(value)
+    }
+
+    public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
+        if let reader = readers.readerOfCurrentThread {
+            return try reader.reentrantSync(value)
+        }
+        return try read(value)
+    }
+}
+
+extension DatabasePool {
+    /// A snapshot of the last committed state, for several reads at the same time.
+    ///
+    /// Inside of a write access it is the state of this moment; elsewhere others may commit before the snapshot is taken.
+    /// - Precondition: not called inside of a transaction of the writer.
+    public func makeSnapshotPool() throws -> DatabaseSnapshotPool {
+        checkCanMakeSnapshot()
+        return try unsafeReentrantWrite { db in try DatabaseSnapshotPool(factory, db) }
+    }
+}

@@ -1,0 +1,235 @@
+internal import Dispatch
+internal import Synchronization
+
+/// The reader connections of a pool: opened when they are needed, lent to one access at a time.
+///
+/// Locks are taken in one order: the access of the writer, then readers and barriers. A barrier is only waited for inside of an access
+/// of the writer, or by a thread that has no access at all.
+final class ReaderPool: Sendable {
+    /// A reader connection, and when it was opened.
+    struct Lease: Sendable {
+        let id: Int
+        let connection: SerializedConnection
+        fileprivate let generation: UInt64
+    }
+
+    typealias Grant = ReaderPoolState<Lease>.Grant
+    typealias RequestID = ReaderPoolState<Lease>.RequestID
+    typealias Resumption = @Sendable (Grant) -> Void
+
+    struct State {
+        var pool: ReaderPoolState<Lease>
+        var resumptions: [RequestID: Resumption] = [:]
+        /// The readers in use, so that they can be interrupted.
+        var busy: [Int: SerializedConnection] = [:]
+        var openedCount = 0
+        var isClosed = false
+        /// The thread that has exclusive access, or zero.
+        var barrierThread: UInt = 0
+
+        mutating func noteLoan(_ grant: Grant?) {
+            if case .reader(let lease) = grant { busy[lease.id] = lease.connection }
+        }
+
+        /// What to call, outside of the lock, for requests that can go on.
+        mutating func take(_ granted: [(RequestID, Grant)]) -> [@Sendable () -> Void] {
+            granted.map { id, grant in
+                noteLoan(grant)
+                guard let resumption = resumptions.removeValue(forKey: id) else {
+                    preconditionFailure("A request was granted that did not wait.")
+                }
+                return { resumption(grant) }
+            }
+        }
+    }
+
+    /// For the extensions of this type only.
+    let state: Mutex<State>
+    private let openReader: @Sendable (_ number: Int) throws -> SerializedConnection
+
+    /// - Parameter openReader: opens the connection with this number; may be called on any thread, also on several at a time.
+    init(maximumReaderCount: Int, openReader: @escaping @Sendable (_ number: Int) throws -> SerializedConnection) {
+        self.state = Mutex(State(pool: ReaderPoolState(maximumReaderCount: maximumReaderCount)))
+        self.openReader = openReader
+    }
+
+    /// A pool of readers that are open already; it opens no others.
+    init(opened connections: [SerializedConnection]) {
+        var pool = ReaderPoolState<Lease>(maximumReaderCount: connections.count)
+        for (number, connection) in connections.enumerated() {
+            pool.addIdleReader(Lease(id: number, connection: connection, generation: 0))
+        }
+        self.state = Mutex(State(pool: pool, openedCount: connections.count))
+        self.openReader = { _ in throw DatabaseError.connectionIsClosed() }
+    }
+}
+
+// MARK: - Readers
+
+extension ReaderPool {
+    /// Waits for a reader on the current thread.
+    ///
+    /// - Precondition: the current thread does not have exclusive access: it would wait for itself.
+    func acquire() throws -> Lease {
+        let grant = try state.withLock { state in
+            precondition(
+                state.barrierThread != currentThreadID(),
+                "A read inside of a barrier would wait for itself: read with the connection of the barrier.")
+            guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
+            let grant = state.pool.takeReaderNow()
+            state.noteLoan(grant)
+            return grant
+        }
+        return try lease(for: grant ?? ThreadTicket().wait(for: .reader, in: self))
+    }
+
+    /// Waits for a reader without a thread.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled while it waits.
+    func acquire() async throws -> Lease {
+        let ticket = ReaderTicket()
+        let grant = try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { ticket.begin(in: self, continuation: $0) }
+        } onCancel: {
+            ticket.cancel(in: self)
+        }
+        guard case .newReader = grant else { return try lease(for: grant) }
+        guard !Task.isCancelled else {
+            giveBackNewReader()
+            throw CancellationError()
+        }
+        // Opening blocks, on the file and its locks: it must not keep one of the few threads that tasks run on.
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Result { try self.lease(for: grant) }) }
+        }
+    }
+
+    /// Asks for a reader and returns at once; `body` runs later on the reader's queue, or on another one if there is an error.
+    func withLeaseLater(_ body: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        acquire { result in
+            switch result {
+            case .failure(let error):
+                DispatchQueue.global().async { body(.failure(error)) }
+            case .success(let lease):
+                lease.connection.async { db in
+                    body(.success(db))
+                    // What comes next to this reader waits on its queue for the end of this access.
+                    self.release(lease)
+                }
+            }
+        }
+    }
+
+    /// Asks for a reader and returns at once; `body` runs later on another thread, or before the return if an open reader is free.
+    private func acquire(_ body: @escaping @Sendable (Result<Lease, any Error>) -> Void) {
+        let proceed: Resumption = { grant in
+            guard case .newReader = grant else { return body(Result { try self.lease(for: grant) }) }
+            DispatchQueue.global().async { body(Result { try self.lease(for: grant) }) }
+        }
+        do {
+            if let grant = try request(.reader, proceed).grant { proceed(grant) }
+        } catch {
+            body(.failure(error))
+        }
+    }
+
+    /// Gives a reader back, which closes it if the readers were invalidated since it was opened.
+    func release(_ lease: Lease) {
+        let resumptions = state.withLock { state in
+            state.busy[lease.id] = nil
+            return state.take(state.pool.release(lease, generation: lease.generation))
+        }
+        resumptions.forEach { $0() }
+    }
+
+    private func giveBackNewReader() {
+        let resumptions = state.withLock { state in state.take(state.pool.didFailToOpenReader()) }
+        resumptions.forEach { $0() }
+    }
+
+    /// The reader of a grant: an idle one, or a new one.
+    private func lease(for grant: Grant) throws -> Lease {
+        switch grant {
+        case .reader(let lease):
+            return lease
+        case .barrier:
+            preconditionFailure("A reader was asked for.")
+        case .newReader:
+            do {
+                let (number, generation) = try state.withLock { state in
+                    // The pool may have been closed while the request waited.
+                    guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
+                    state.openedCount += 1
+                    return (state.openedCount, state.pool.generation)
+                }
+                let connection = try openReader(number)
+                state.withLock { $0.busy[number] = connection }
+                return Lease(id: number, connection: connection, generation: generation)
+            } catch {
+                giveBackNewReader()
+                throw error
+            }
+        }
+    }
+}
+
+// MARK: - Exclusive access
+
+extension ReaderPool {
+    /// Runs `body` when no reader is in use, and lends none before it has ended.
+    ///
+    /// - Parameter ticket: what another thread can end the wait with.
+    /// - Throws: the error of `body`, `SQLITE_MISUSE` if the readers are closed, `CancellationError` if the wait was cancelled.
+    func barrier<T>(_ ticket: ThreadTicket = ThreadTicket(), _ body: () throws -> T) throws -> T {
+        precondition(readerOfCurrentThread == nil, "A barrier inside of a read would wait for itself.")
+        _ = try ticket.wait(for: .barrier, in: self)
+        state.withLock { $0.barrierThread = currentThreadID() }
+        defer {
+            let resumptions = state.withLock { state in
+                state.barrierThread = 0
+                return state.take(state.pool.endBarrier())
+            }
+            resumptions.forEach { $0() }
+        }
+        return try body()
+    }
+
+    /// Whether the current thread has exclusive access.
+    var isBarrierOfCurrentThread: Bool { state.withLock { $0.barrierThread == currentThreadID() } }
+}
+
+// MARK: - Requests
+
+extension ReaderPool {
+    enum Kind {
+        case reader
+        case barrier
+    }
+
+    /// Asks for a grant, which comes now or with a later call of `resume`, on the thread of an access that ends.
+    func request(_ kind: Kind, _ resume: @escaping Resumption) throws -> (id: RequestID, grant: Grant?) {
+        try state.withLock { state in
+            guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
+            let request =
+                switch kind {
+                case .reader: state.pool.requestReader()
+                case .barrier: state.pool.requestBarrier()
+                }
+            if request.grant == nil { state.resumptions[request.id] = resume }
+            state.noteLoan(request.grant)
+            return request
+        }
+    }
+
+    /// Takes back a request that waits.
+    ///
+    /// - Returns: nil if the grant is on its way, else what to call outside of all locks for the requests that can go on instead.
+    func cancel(_ id: RequestID) -> [@Sendable () -> Void]? {
+        state.withLock { state in
+            let result = state.pool.cancel(id)
+            guard result.wasWaiting else { return nil }
+            state.resumptions[id] = nil
+            return state.take(result.granted)
+        }
+    }
+}

@@ -1,0 +1,239 @@
+internal import Dispatch
+internal import Foundation
+internal import SQLCipherBridge
+internal import Synchronization
+
+/// A connection and the serial dispatch queue that all of its accesses run on.
+final class SerializedConnection: Sendable {
+    let configuration: Configuration
+    let path: String
+    let queue: DispatchQueue
+
+    /// The same connection as an actor, for tasks.
+    private let actor: ConnectionActor
+
+    // The connection is used on `queue` only, and what other threads may touch is in `state`, which is Sendable.
+    private nonisolated(unsafe) let database: Database
+    private let state: Database.SharedState
+
+    /// Set once, at the end of `init`.
+    private let suspensionListener = Mutex<SuspensionListener?>(nil)
+
+    init(
+        opening location: DatabaseLocation, configuration: Configuration, purpose: Database.Purpose, label: String, keys: ConnectionKeys
+    ) throws {
+        self.configuration = configuration
+        self.path = location.path
+        self.queue = configuration.makeDispatchQueue(label: label, purpose: purpose)
+        let database = try SerializedConnection.open(
+            location, configuration: configuration, purpose: purpose, label: label, keys: keys)
+        unsafe self.database = database
+        self.state = database.sharedState
+        self.actor = ConnectionActor(queue: queue)
+        if configuration.observesSuspensionNotifications, purpose == .writer, location.isFile, !configuration.readonly {
+            listenToSuspensions()
+        }
+    }
+
+    private func listenToSuspensions() {
+        let listener = SuspensionListener(
+            suspend: { [weak self, state] in
+                state.suspend()
+                // A transaction that outlives its access has no next statement to end it.
+                self?.async { $0.rollBackForSuspension() }
+            },
+            resume: { [state] in state.resume() })
+        suspensionListener.withLock { $0 = listener }
+    }
+
+    /// How long opening tries again. Connections that are opened at the same time lock the file for moments, to create it or to change
+    /// its journal mode, and SQLite does not ask the busy handler where waiting would be a deadlock.
+    private static func patience(_ configuration: Configuration) -> Duration {
+        guard case .timeout(let seconds) = configuration.busyMode else { return .milliseconds(500) }
+        return .seconds(max(0.5, seconds))
+    }
+
+    private static func isBusy(_ error: any Error) -> Bool {
+        switch error {
+        case let error as EngineError: error.code & 0xff == EngineCode.busy
+        case let error as DatabaseError: error.resultCode == .SQLITE_BUSY
+        default: false
+        }
+    }
+
+    /// Opens the connection on the current thread: nobody else knows it yet.
+    private static func open(
+        _ location: DatabaseLocation, configuration: Configuration, purpose: Database.Purpose, label: String, keys: ConnectionKeys
+    ) throws -> Database {
+        var remainingTries = 3
+        let end = ContinuousClock.now + patience(configuration)
+        while true {
+            do {
+                return try Database(
+                    opening: location, configuration: configuration, purpose: purpose, description: label, keys: keys)
+            } catch let error as EngineError where error.code & 0xff == EngineCode.notADatabase && remainingTries > 0 {
+                // Another connection gave the empty file its salt first: its key may be ours all the same.
+                remainingTries -= 1
+                keys.didLoseEmptyFile()
+            } catch  where isBusy(error) && ContinuousClock.now < end {
+                Thread.sleep(forTimeInterval: 0.002)
+            } catch {
+                throw DatabaseError.publicError(error)
+            }
+        }
+    }
+
+    deinit {
+        // No access can be running or waiting: each of them keeps the connection alive.
+        unsafe database.close()
+    }
+}
+
+// MARK: - Accesses
+
+extension SerializedConnection {
+    /// Whether the current thread is inside of an access of this connection.
+    var isAccessedByCurrentThread: Bool { state.accessingThread.load(ordering: .relaxed) == currentThreadID() }
+
+    /// Runs `body` when its turn comes, and returns its result.
+    ///
+    /// - Precondition: the current thread is not inside of an access of this connection.
+    func sync<T>(_ body: (Database) throws -> T) rethrows -> T {
+        precondition(!isAccessedByCurrentThread, "Database methods are not reentrant.")
+        return try queue.sync { try access(body) }
+    }
+
+    /// Runs `body` when its turn comes, or at once inside of an access of this connection.
+    func reentrantSync<T>(_ body: (Database) throws -> T) rethrows -> T {
+        if isAccessedByCurrentThread {
+            return unsafe try body(database)
+        }
+        return try queue.sync { try access(body) }
+    }
+
+    /// Runs `body` when its turn comes, and returns at once.
+    func async(_ body: @escaping @Sendable (Database) -> Void) {
+        queue.async { self.access(body) }
+    }
+
+    /// Runs `body` when its turn comes.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled, before `body` runs or while one of its statements does.
+    func perform<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
+        let cancellation = AccessCancellation(state)
+        return try await withTaskCancellationHandler {
+            try await actor.run {
+                guard cancellation.begin() else { throw CancellationError() }
+                defer { cancellation.end() }
+                do {
+                    return try self.access(body)
+                } catch let error as DatabaseError where error.isInterruptionError && cancellation.isCancelled {
+                    // Whatever was interrupted, or found its transaction gone: the reason is the cancellation.
+                    throw CancellationError()
+                }
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+    }
+
+    /// The connection, for the current access only.
+    ///
+    /// - Precondition: the current thread is inside of an access of this connection.
+    func currentDatabase(_ message: @autoclosure () -> String) -> Database {
+        precondition(isAccessedByCurrentThread, message())
+        return unsafe database
+    }
+
+    /// Aborts the running statement.
+    func interrupt() { state.interrupt() }
+
+    /// Closes the connection once the accesses before it have ended.
+    func close() throws {
+        try sync { try $0.closeOrThrow() }
+    }
+
+    private func access<T>(_ body: (Database) throws -> T) rethrows -> T {
+        let database = unsafe self.database
+        return try database.withAccess {
+            defer { database.checkNoTransactionLeft() }
+            return try body(database)
+        }
+    }
+}
+
+// MARK: - Tasks
+
+/// Runs functions on a dispatch queue for tasks, without a thread that waits.
+private actor ConnectionActor {
+    private let executor: DispatchQueueExecutor
+
+    init(queue: DispatchQueue) {
+        executor = DispatchQueueExecutor(queue: queue)
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    func run<T: Sendable>(_ body: @Sendable () throws -> T) throws -> T { try body() }
+}
+
+private final class DispatchQueueExecutor: SerialExecutor {
+    private let queue: DispatchQueue
+
+    init(queue: DispatchQueue) {
+        self.queue = queue
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let executor = unsafe asUnownedSerialExecutor()
+        queue.async { unsafe job.runSynchronously(on: executor) }
+    }
+}
+
+/// The life of one access by a task that may be cancelled at any time, from any thread.
+///
+/// The lock is held while the running statement is interrupted, so that the interruption never hits the next access.
+private final class AccessCancellation: Sendable {
+    private enum Phase {
+        case waiting
+        case running
+        case cancelled
+        case ended
+    }
+
+    private let phase = Mutex(Phase.waiting)
+    private let state: Database.SharedState
+
+    init(_ state: Database.SharedState) {
+        self.state = state
+    }
+
+    /// Returns false if the task was cancelled before.
+    func begin() -> Bool {
+        phase.withLock { phase in
+            guard phase == .waiting else { return false }
+            phase = .running
+            return true
+        }
+    }
+
+    var isCancelled: Bool { phase.withLock { $0 == .cancelled } }
+
+    func cancel() {
+        phase.withLock { phase in
+            if phase == .running {
+                state.isCancelled.store(true, ordering: .relaxed)
+                state.interrupt()
+            }
+            if phase != .ended { phase = .cancelled }
+        }
+    }
+
+    func end() {
+        phase.withLock { phase in
+            phase = .ended
+            state.isCancelled.store(false, ordering: .relaxed)
+        }
+    }
+}

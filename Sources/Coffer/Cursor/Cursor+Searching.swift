@@ -1,0 +1,74 @@
+// Methods that ask one question and stop at the answer, or that read everything and keep one element.
+
+extension Cursor {
+    /// Whether the cursor has no more elements.
+    ///
+    /// The answer consumes one element if there is one: `isEmpty` is for a cursor that is not used afterwards.
+    @inlinable
+    public var isEmpty: Bool {
+        get throws { try next() == nil }
+    }
+
+    /// Returns whether an element satisfies the predicate, and consumes the elements up to it.
+    @inlinable
+    public func contains(where predicate: (Element) throws -> Bool) throws -> Bool {
+        while let element = try next() {
+            if try predicate(element) { return true }
+        }
+        return false
+    }
+
+    /// Returns the first element that satisfies the predicate, or nil, and consumes the elements up to it.
+    @inlinable
+    public func first(where predicate: (Element) throws -> Bool) throws -> Element? {
+        while let element = try next() {
+            if try predicate(element) { return element }
+        }
+        return nil
+    }
+
+    /// Returns the largest element in the given order, the first of them if several are equal, or nil if there is no element.
+    ///
+    /// - Parameter areInIncreasingOrder: a strict weak ordering: whether its first argument comes before its second one.
+    @inlinable
+    public func max(by areInIncreasingOrder: (Element, Element) throws -> Bool) throws -> Element? {
+        guard var result = try next() else { return nil }
+        while let element = try next() {
+            if try areInIncreasingOrder(result, element) { result = element }
+        }
+        return result
+    }
+
+    /// Returns the smallest element in the given order, the first of them if several are equal, or nil if there is no element.
+    ///
+    /// - Parameter areInIncreasingOrder: a strict weak ordering: whether its first argument comes before its second one.
+    @inlinable
+    public func min(by areInIncreasingOrder: (Element, Element) throws -> Bool) throws -> Element? {
+        guard var result = try next() else { return nil }
+        while let element = try next() {
+            if try areInIncreasingOrder(element, result) { result = element }
+        }
+        return result
+    }
+}
+
+extension Cursor where Element: Equatable {
+    /// Returns whether the element is found, and consumes the elements up to it.
+    @inlinable
+    public func contains(_ element: Element) throws -> Bool {
+        while let candidate = try next() {
+            if candidate == element { return true }
+        }
+        return false
+    }
+}
+
+extension Cursor where Element: Comparable {
+    /// Returns the largest element, or nil if there is none. See ``max(by:)``.
+    @inlinable
+    public func max() throws -> Element? { try max(by: <) }
+
+    /// Returns the smallest element, or nil if there is none. See ``min(by:)``.
+    @inlinable
+    public func min() throws -> Element? { try min(by: <) }
+}

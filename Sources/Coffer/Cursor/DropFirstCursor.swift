@@ -1,0 +1,31 @@
+/// A cursor that skips the first elements of another cursor, made by ``Cursor/dropFirst(_:)``.
+public final class DropFirstCursor<Base: Cursor>: Cursor {
+    @usableFromInline
+    let base: Base
+
+    /// How many elements are still to skip.
+    @usableFromInline
+    var remaining: Int
+
+    @inlinable
+    init(_ base: Base, _ count: Int) {
+        guard count >= 0 else { fatalError("Cannot drop a negative number of elements: \(count)") }
+        self.base = base
+        remaining = count
+    }
+
+    @inlinable
+    public func next() throws -> Base.Element? {
+        while remaining > 0 {
+            guard try base.next() != nil else {
+                remaining = 0
+                return nil
+            }
+            remaining -= 1
+        }
+        return try base.next()
+    }
+}
+
+@available(*, unavailable)
+extension DropFirstCursor: Sendable {}

@@ -1,0 +1,23 @@
+/// A cursor of numbered elements, made by ``Cursor/enumerated()``.
+public final class EnumeratedCursor<Base: Cursor>: Cursor {
+    @usableFromInline
+    let base: Base
+
+    @usableFromInline
+    var index = 0
+
+    @inlinable
+    init(_ base: Base) {
+        self.base = base
+    }
+
+    @inlinable
+    public func next() throws -> (Int, Base.Element)? {
+        guard let element = try base.next() else { return nil }
+        defer { index += 1 }
+        return (index, element)
+    }
+}
+
+@available(*, unavailable)
+extension EnumeratedCursor: Sendable {}

@@ -1,0 +1,26 @@
+extension RangeReplaceableCollection {
+    /// Creates a collection, such as an array, of the remaining elements of a cursor.
+    ///
+    /// Do not use it with a cursor of ``Row``, which returns the same row again and again: see `Row.fetchAll`.
+    @inlinable
+    public init(_ cursor: some Cursor<Element>) throws {
+        self.init()
+        try append(contentsOf: cursor)
+    }
+
+    /// Creates a collection of the remaining elements of a cursor, with room for `minimumCapacity` of them.
+    @inlinable
+    public init(_ cursor: some Cursor<Element>, minimumCapacity: Int) throws {
+        self.init()
+        reserveCapacity(minimumCapacity)
+        try append(contentsOf: cursor)
+    }
+
+    /// Appends the remaining elements of a cursor.
+    ///
+    /// If the cursor throws an error, the elements that came before it stay in the collection.
+    @inlinable
+    public mutating func append(contentsOf newElements: some Cursor<Element>) throws {
+        try newElements.forEach { append($0) }
+    }
+}

@@ -1,0 +1,76 @@
+internal import SQLCipherBridge
+
+extension CipherSettings {
+    /// Refuses settings that can never work with a key. A provider's key is checked when it is asked.
+    func validate(with key: DatabaseKey) throws(KeyError) {
+        if let problem { throw .failure(.invalidCipherSettings(problem)) }
+        if plaintextHeaderSize > 0 && key.salt == nil && !key.isProvider {
+            throw .failure(.invalidCipherSettings(.plaintextHeaderWithoutSalt))
+        }
+    }
+
+    private var problem: EncryptionFailure.CipherSettingsProblem? {
+        let iterations = 1...Int(Int32.max)
+        if let unknownFormat { return .unknownFormat(unknownFormat) }
+        // SQLite and SQLCipher also know 512, but what SQLCipher writes with it cannot be read again.
+        if !(1024...65536).contains(pageSize) || pageSize.nonzeroBitCount != 1 { return .pageSize(pageSize) }
+        if !iterations.contains(kdfIterations) { return .kdfIterations(kdfIterations) }
+        if !iterations.contains(hmacKeyIterations) { return .hmacKeyIterations(hmacKeyIterations) }
+        // The database header ends at byte 100: what follows is content.
+        if !(0...96).contains(plaintextHeaderSize) || !plaintextHeaderSize.isMultiple(of: 16) {
+            return .plaintextHeaderSize(plaintextHeaderSize)
+        }
+        return nil
+    }
+}
+
+extension CipherSettings.HashAlgorithm {
+    var bridged: KeyDerivation.Hash {
+        switch self {
+        case .sha1: .sha1
+        case .sha256: .sha256
+        case .sha512: .sha512
+        }
+    }
+
+    /// The name in SQLCipher's pragmas, after `HMAC_` or `PBKDF2_HMAC_`.
+    fileprivate var pragmaName: String {
+        switch self {
+        case .sha1: "SHA1"
+        case .sha256: "SHA256"
+        case .sha512: "SHA512"
+        }
+    }
+}
+
+// MARK: - Applying
+
+extension CipherSettings {
+    /// Applies all settings to a connection that has its key and did not use it yet, and proves that SQLCipher took them (I2, I3).
+    ///
+    /// All of them, because the process-wide defaults may not be SQLCipher's own.
+    func apply(to handle: ConnectionHandle) throws(EngineError) {
+        let settings = pragmas
+        try handle.execute(trusted: settings.joined(separator: "\n"))
+        if hmacKeyIterations != 2 {
+            // Deprecated by SQLCipher, not listed among its settings, and without a process-wide default.
+            try handle.execute(trusted: "PRAGMA fast_kdf_iter = \(hmacKeyIterations);")
+            guard try handle.firstText(trusted: "PRAGMA fast_kdf_iter") == String(hmacKeyIterations) else {
+                throw EngineError(code: EngineCode.misuse, message: "SQLCipher did not accept: fast_kdf_iter = \(hmacKeyIterations)")
+            }
+        }
+        try handle.proveCodec(settings: settings)
+    }
+
+    /// In the words in which `PRAGMA cipher_settings` reports them.
+    private var pragmas: [String] {
+        [
+            "PRAGMA cipher_page_size = \(pageSize);",
+            "PRAGMA cipher_use_hmac = \(usesHMAC ? 1 : 0);",
+            "PRAGMA cipher_hmac_algorithm = HMAC_\(hmacAlgorithm.pragmaName);",
+            "PRAGMA cipher_kdf_algorithm = PBKDF2_HMAC_\(kdfAlgorithm.pragmaName);",
+            "PRAGMA kdf_iter = \(kdfIterations);",
+            "PRAGMA cipher_plaintext_header_size = \(plaintextHeaderSize);",
+        ]
+    }
+}

@@ -1,0 +1,57 @@
+/// How a database is encrypted: the parameters that SQLCipher does not store in the file, so that whoever opens it must know them.
+///
+/// The defaults are those of SQLCipher 4: AES-256-CBC with HMAC-SHA512 on pages of 4096 bytes, and PBKDF2-HMAC-SHA512 with 256,000
+/// iterations for passphrases. Change them only for files that were made with other ones.
+///
+/// Values that cannot work are refused with ``EncryptionFailure/invalidCipherSettings(_:)`` when a database is opened with them.
+public struct CipherSettings: Sendable, Hashable {
+    /// The hash function under PBKDF2 and HMAC.
+    public enum HashAlgorithm: Sendable, Hashable, CaseIterable {
+        case sha1, sha256, sha512
+    }
+
+    /// The size of a page in bytes, a power of two from 1024 to 65536.
+    public var pageSize = 4096
+
+    /// The iterations of PBKDF2 that stretch a passphrase. Raw keys are not stretched.
+    public var kdfIterations = 256_000
+
+    /// The hash function of PBKDF2.
+    public var kdfAlgorithm = HashAlgorithm.sha512
+
+    /// The iterations of PBKDF2 that make the key for HMAC from the key of the database, called `fast_kdf_iter` by SQLCipher.
+    public var hmacKeyIterations = 2
+
+    /// The hash function of HMAC.
+    public var hmacAlgorithm = HashAlgorithm.sha512
+
+    /// Whether each page carries an authentication code. Without one, nobody notices that a file was changed.
+    public var usesHMAC = true
+
+    /// The bytes at the start of the file that are stored in the clear: 0, or a multiple of 16 up to 96.
+    ///
+    /// 32 let systems recognise the file as a SQLite database. The salt that stands there otherwise must come with the key.
+    public var plaintextHeaderSize = 0
+
+    /// The number of a format that does not exist, until the settings are used.
+    private(set) var unknownFormat: Int?
+
+    /// The settings of SQLCipher 4.
+    public init() {}
+
+    /// The default settings of a major version of SQLCipher, from 1 to 4.
+    public static func sqlcipher(format: Int) -> CipherSettings {
+        var settings = CipherSettings()
+        switch format {
+        case 4: break
+        case 1, 2, 3:
+            settings.pageSize = 1024
+            settings.kdfIterations = format == 3 ? 64_000 : 4_000
+            settings.kdfAlgorithm = .sha1
+            settings.hmacAlgorithm = .sha1
+            settings.usesHMAC = format > 1
+        default: settings.unknownFormat = format
+        }
+        return settings
+    }
+}

@@ -1,0 +1,93 @@
+internal import KeyMaterial
+internal import Synchronization
+
+/// The keys of the connections of one queue, pool or snapshot: those of its configuration, or the passphrases that its preparation uses.
+///
+/// Connections share it, so that each passphrase is derived once for all of them (I4).
+final class ConnectionKeys: Sendable {
+    /// The keys of the configuration, if it has one, or those that took their place.
+    var configured: KeyRing? { currentRing.withLock { $0 } }
+
+    private let currentRing: Mutex<KeyRing?>
+
+    /// Closes connections that are not in use, which would stand in the way of a change of the key. Set by the pool that has them.
+    private let closeIdleConnections = Mutex<(@Sendable () -> Void)?>(nil)
+
+    private let settings: CipherSettings
+
+    /// One ring for each passphrase that was used in a preparation: mostly one.
+    private let prepared = Mutex<[KeyRing]>([])
+
+    init(configuration: Configuration) throws {
+        settings = configuration.cipher
+        do throws(KeyError) {
+            let ring: KeyRing? =
+                if let key = configuration.key {
+                    try KeyRing(key: key, previousKeys: configuration.previousKeys, settings: configuration.cipher)
+                } else {
+                    nil
+                }
+            currentRing = Mutex(ring)
+        } catch {
+            throw DatabaseError(error)
+        }
+    }
+
+    /// The ring for a passphrase: the same for the same passphrase.
+    func ring(for key: DatabaseKey) throws(KeyError) -> KeyRing {
+        let ring = try KeyRing(key: key, settings: settings)
+        return prepared.withLock { rings in
+            if let known = rings.first(where: { $0.keys[0].hasSameSecret(as: key) }) { return known }
+            rings.append(ring)
+            return ring
+        }
+    }
+
+    /// A ring for the key that a file is about to get.
+    func makeRing(for key: DatabaseKey) throws(KeyError) -> KeyRing { try KeyRing(key: key, settings: settings) }
+
+    /// Has later connections use another key. Those whose preparation sets a passphrase go on doing so.
+    func replaceConfigured(with ring: KeyRing) {
+        currentRing.withLock { current in
+            if current != nil { current = ring }
+        }
+    }
+
+    func onKeyChange(closeIdleConnections close: @escaping @Sendable () -> Void) {
+        closeIdleConnections.withLock { $0 = close }
+    }
+
+    func keyWillChange() {
+        let close = closeIdleConnections.withLock { $0 }
+        close?()
+    }
+
+    /// Notes that somebody else was faster to give an empty file its content.
+    func didLoseEmptyFile() {
+        configured?.didLoseEmptyFile()
+        for ring in prepared.withLock({ $0 }) { ring.didLoseEmptyFile() }
+    }
+
+    /// Forgets, and thereby wipes, what was derived for all connections.
+    func removeDerivedKeys() {
+        configured?.removeDerivedKeys()
+        let rings = prepared.withLock { rings in
+            defer { rings = [] }
+            return rings
+        }
+        withExtendedLifetime(rings) {}
+    }
+}
+
+extension DatabaseKey {
+    /// Whether both are made of the same bytes in the same way. Takes as long for different bytes as for equal ones.
+    func hasSameSecret(as other: DatabaseKey) -> Bool {
+        switch (kind, other.kind) {
+        case (.passphrase(let mine, let mySalt), .passphrase(let theirs, let theirSalt)),
+            (.rawKey(let mine, let mySalt), .rawKey(let theirs, let theirSalt)):
+            mySalt == theirSalt && mine.bytes == theirs.bytes
+        default:
+            false
+        }
+    }
+}

@@ -1,0 +1,105 @@
+internal import KeyMaterial
+
+/// The key of an encrypted database: a passphrase, 32 raw bytes, or a closure that gives one when it is needed.
+///
+/// ```swift
+/// var config = Configuration()
+/// config.key = .passphrase("correct horse battery staple")
+/// config.key = .rawKey(bytes)
+/// config.key = .provider { try .passphrase(contentsOfKeyring()) }
+/// ```
+///
+/// A passphrase costs about a tenth of a second once for each database queue or pool, because it is stretched by PBKDF2 with the file's
+/// salt. A raw key costs nothing.
+///
+/// The bytes are kept in memory of their own, which is locked where the system allows it, left out of core dumps, and wiped when the last
+/// copy of the key goes away. A `String` that was given is the caller's, and not under control: prefer bytes for keys that must not stay.
+/// A key has no readable description, is not `Codable`, and shows nothing to debuggers and mirrors.
+///
+/// Making a key never fails. A key that cannot work (empty, of a wrong length) is refused with ``EncryptionFailure/invalidKey(_:)`` when a
+/// database is opened with it.
+public struct DatabaseKey: Sendable {
+    enum Kind: Sendable {
+        case passphrase(SharedSecret, salt: [UInt8]?)
+        case rawKey(SharedSecret, salt: [UInt8]?)
+        case provider(@Sendable () throws -> DatabaseKey)
+        case invalid(EncryptionFailure.KeyProblem)
+    }
+
+    let kind: Kind
+
+    /// Whether a passphrase of the form `x'...'` is meant as it is written; see ``init(sqlCipherText:)``.
+    let isVerbatim: Bool
+
+    init(_ kind: Kind, isVerbatim: Bool = false) {
+        self.kind = kind
+        self.isVerbatim = isVerbatim
+    }
+}
+
+// MARK: - Making a key
+
+extension DatabaseKey {
+    /// A passphrase, used as its UTF-8 bytes, which are stretched by PBKDF2 as the cipher settings say.
+    ///
+    /// Unicode offers several spellings of the same text, and no normalization takes place, here or in other tools.
+    public static func passphrase(_ passphrase: String) -> DatabaseKey {
+        DatabaseKey(.passphrase(SharedSecret(SecretBytes(utf8: passphrase)), salt: nil))
+    }
+
+    /// A passphrase given as bytes, such as `Data` or `[UInt8]`.
+    public static func passphrase(_ bytes: some Sequence<UInt8>) -> DatabaseKey {
+        DatabaseKey(.passphrase(SharedSecret(SecretBytes(bytes)), salt: nil))
+    }
+
+    /// A passphrase given as bytes, with the 16 bytes of salt that a file with a plaintext header cannot store.
+    public static func passphrase(_ bytes: some Sequence<UInt8>, salt: some Sequence<UInt8>) -> DatabaseKey {
+        DatabaseKey(.passphrase(SharedSecret(SecretBytes(bytes)), salt: Array(salt)))
+    }
+
+    /// A key of 32 bytes that is used without derivation. The salt is read from the file, or made at random for a new file.
+    public static func rawKey(_ bytes: some Sequence<UInt8>) -> DatabaseKey {
+        DatabaseKey(.rawKey(SharedSecret(SecretBytes(bytes)), salt: nil))
+    }
+
+    /// A key of 32 bytes with an explicit salt of 16 bytes, which wins over the one in the file.
+    public static func rawKey(_ bytes: some Sequence<UInt8>, salt: some Sequence<UInt8>) -> DatabaseKey {
+        DatabaseKey(.rawKey(SharedSecret(SecretBytes(bytes)), salt: Array(salt)))
+    }
+
+    /// A new raw key from the system's random generator.
+    ///
+    /// Whoever does not store its bytes (see ``withUnsafeRawKeyBytes(_:)``) can never open the database again.
+    public static func random() -> DatabaseKey {
+        do throws(RandomnessFailure) {
+            return try DatabaseKey(.rawKey(SharedSecret(SecretBytes.random(count: 32)), salt: nil))
+        } catch {
+            return DatabaseKey(.invalid(.noRandomness))
+        }
+    }
+
+    /// A key that is asked for when it is needed: at the first opening of a file, and again when the file no longer opens with the answer.
+    ///
+    /// The closure is called on the thread that opens a connection, and may be called by several threads at once. Its errors are thrown by
+    /// whoever opens the connection, as they are.
+    public static func provider(_ key: @escaping @Sendable () throws -> DatabaseKey) -> DatabaseKey {
+        DatabaseKey(.provider(key))
+    }
+
+    /// Calls `body` with the 32 bytes of a raw key, so that they can be stored, or returns nil when the key is of another kind.
+    ///
+    /// The pointer is valid during the call only.
+    public func withUnsafeRawKeyBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result? {
+        guard case .rawKey(let secret, _) = kind else { return nil }
+        return try secret.bytes.withUnsafeBytes(body)
+    }
+}
+
+// MARK: - Showing nothing
+
+extension DatabaseKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Always `DatabaseKey(<redacted>)`.
+    public var description: String { "DatabaseKey(<redacted>)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

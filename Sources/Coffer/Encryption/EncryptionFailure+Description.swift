@@ -1,0 +1,76 @@
+internal import SQLCipherBridge
+
+extension EncryptionFailure: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .noKey:
+            "The database is encrypted, or must be, and the configuration has no key. Set Configuration.key, or allow plaintext explicitly."
+        case .wrongKey:
+            "The key does not open this file. Check the key and the cipher settings."
+        case .plaintextFile:
+            "The file is a SQLite database without encryption. Encrypt it into a new file, or open it with plaintext allowed explicitly."
+        case .olderFormat(let format):
+            "The key is right, but the file has the older format \(format) of SQLCipher. Upgrade the file, or set Configuration.cipher to "
+                + ".sqlcipher(format: \(format))."
+        case .newerFormat(let format):
+            "The key is right, but the file has format \(format) of SQLCipher, which is newer than the configured one. Set "
+                + "Configuration.cipher to .sqlcipher(format: \(format))."
+        case .notADatabase:
+            "The file is not a database. Check the path; if it should be a database, restore it from a backup."
+        case .damaged(let pages) where pages.isEmpty:
+            "The file is damaged, although the key is right. Restore it from a backup."
+        case .damaged(let pages):
+            "The file is damaged, although the key is right (page \(pages.map(String.init).joined(separator: ", "))). "
+                + "Restore it from a backup."
+        case .engineWithoutCipher:
+            "The SQLite library that answers in this process is not Coffer's SQLCipher. Do not link another libsqlite3 before it."
+        case .keyRotated:
+            "The key opened this file before and does no longer: it was rotated by somebody else. Configure the new key, and open again."
+        case .invalidKey(let problem):
+            "The key cannot be used. \(problem.description)"
+        case .invalidCipherSettings(let problem):
+            "The cipher settings cannot be used. \(problem.description)"
+        }
+    }
+
+    /// The result code that SQLite gives, or would give, for this failure.
+    var engineCode: CInt {
+        switch self {
+        case .noKey, .wrongKey, .plaintextFile, .olderFormat, .newerFormat, .notADatabase, .keyRotated, .damaged: EngineCode.notADatabase
+        case .engineWithoutCipher: EngineCode.error
+        case .invalidKey, .invalidCipherSettings: EngineCode.misuse
+        }
+    }
+}
+
+extension EncryptionFailure.KeyProblem: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .emptyPassphrase: "The passphrase is empty. Give a passphrase, or a raw key."
+        case .rawKeyLength(let count): "A raw key has 32 bytes, not \(count)."
+        case .saltLength(let count): "A salt has 16 bytes, not \(count)."
+        case .passphraseLooksLikeRawKey:
+            "The passphrase has the form x'...' with hexadecimal digits, which other tools take as a raw key. Use .rawKey with the bytes, "
+                + "or another passphrase."
+        case .nestedProvider: "The provider answered with another provider. Answer with a passphrase or a raw key."
+        case .tooLong: "The passphrase has more than 2^31 bytes. Give a shorter one."
+        case .noRandomness: "The system's random generator did not answer. Try again."
+        }
+    }
+}
+
+extension EncryptionFailure.CipherSettingsProblem: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unknownFormat(let format): "SQLCipher has no format \(format). Choose 1 to 4."
+        case .pageSize(let size): "The page size must be a power of two from 1024 to 65536, not \(size)."
+        case .kdfIterations(let count): "The number of KDF iterations must be from 1 to 2^31 - 1, not \(count)."
+        case .hmacKeyIterations(let count): "The number of iterations for the HMAC key must be from 1 to 2^31 - 1, not \(count)."
+        case .plaintextHeaderSize(let size):
+            "The size of the plaintext header must be 0, or a multiple of 16 up to 96, not \(size). 32 is enough for file type detection."
+        case .plaintextHeaderWithoutSalt:
+            "With a plaintext header the file has no room for the salt. Give the key with its salt, as in .rawKey(bytes, salt: salt)."
+        case .refused(let words): "\(words)."
+        }
+    }
+}

@@ -1,0 +1,72 @@
+/// The reason why a database could not be opened or keyed, when it has to do with the key, the cipher, or the file's format.
+///
+/// SQLite has one result code, `SQLITE_NOTADB`, for most of them. Coffer looks at the file and tries other formats in order to tell them
+/// apart, on connections of its own that change nothing.
+///
+/// Descriptions say what happened and what to do. They never contain a key.
+public enum EncryptionFailure: Sendable, Hashable {
+    /// The file is encrypted, or is to be created, and the configuration has no key.
+    case noKey
+
+    /// None of the configured keys opens the file.
+    ///
+    /// Other reasons cannot be told from a wrong key: custom cipher settings that the configuration does not have, and damage to page 1
+    /// of a file in which no other page proves the key.
+    case wrongKey
+
+    /// The file is a SQLite database that is not encrypted.
+    case plaintextFile
+
+    /// The key is right, and the file has this older format of SQLCipher, from 1 to 3.
+    case olderFormat(Int)
+
+    /// The key is right, and the file has this format of SQLCipher, which is newer than the configured one.
+    case newerFormat(Int)
+
+    /// The file cannot be a database: it is too short, or its content is not ciphertext.
+    case notADatabase
+
+    /// The key is right, and these pages are not as they were written: they were changed, or are missing. Numbers start at 1.
+    ///
+    /// The list has the pages that prevented opening, not all damaged pages of the file.
+    case damaged(pages: [Int])
+
+    /// The SQLite library that answers in this process is not the SQLCipher that Coffer was built with.
+    case engineWithoutCipher
+
+    /// The key opened this file before, and does no longer: it was rotated by somebody else.
+    case keyRotated
+
+    /// The key can never work, whatever the file.
+    case invalidKey(KeyProblem)
+
+    /// The cipher settings can never work, whatever the file.
+    case invalidCipherSettings(CipherSettingsProblem)
+
+    /// What is wrong with a key.
+    public enum KeyProblem: Sendable, Hashable {
+        case emptyPassphrase
+        case rawKeyLength(Int)
+        case saltLength(Int)
+        /// A passphrase like `x'2DD29CA8...'`, which other tools take as a raw key.
+        case passphraseLooksLikeRawKey
+        /// A provider answered with another provider.
+        case nestedProvider
+        case tooLong
+        /// The system's random generator did not answer.
+        case noRandomness
+    }
+
+    /// What is wrong with cipher settings.
+    public enum CipherSettingsProblem: Sendable, Hashable {
+        case unknownFormat(Int)
+        case pageSize(Int)
+        case kdfIterations(Int)
+        case hmacKeyIterations(Int)
+        case plaintextHeaderSize(Int)
+        /// A plaintext header leaves no room for the salt in the file.
+        case plaintextHeaderWithoutSalt
+        /// SQLCipher did not take a setting; its own words.
+        case refused(String)
+    }
+}

@@ -1,0 +1,42 @@
+internal import SQLCipherBridge
+
+/// What the stored bytes of a file say without a key.
+struct FileHeader {
+    /// In bytes; nil when the connection has no file.
+    let size: Int64?
+
+    /// The first bytes, up to the largest page.
+    let start: [UInt8]
+
+    /// - Parameter count: how much to read; the salt takes 16 bytes.
+    init(_ handle: ConnectionHandle, count: Int = 16) throws(EngineError) {
+        size = try handle.fileSize()
+        start = try handle.readFile(at: 0, count: count)
+    }
+
+    /// The first 16 bytes, which are the salt of an encrypted file; empty when there are fewer.
+    var salt: [UInt8] { start.count >= 16 ? Array(start.prefix(16)) : [] }
+
+    /// Whether there is a file, and nothing in it.
+    var isEmptyFile: Bool { size == 0 }
+
+    /// The text that starts every SQLite file that is not encrypted, or has a plaintext header.
+    var hasSQLiteMagic: Bool { start.starts(with: Array("SQLite format 3\0".utf8)) }
+
+    /// Whether the file is a SQLite database without encryption, although its first bytes may be readable by intent.
+    func isPlaintext(plaintextHeaderSize: Int) -> Bool {
+        guard hasSQLiteMagic else { return false }
+        guard plaintextHeaderSize >= 32, start.count > 20 else { return plaintextHeaderSize == 0 }
+        // Byte 20 is the space that each page reserves: an encrypted page always reserves some.
+        return start[20] == 0
+    }
+
+    /// Whether the file has no valid size, or its content is too regular to be ciphertext.
+    ///
+    /// Half a kilobyte of random bytes has about 221 different values of 256, and fewer than 160 never in the life of the universe.
+    func cannotBeEncrypted(plaintextHeaderSize: Int) -> Bool {
+        guard let size, size >= 512, size.isMultiple(of: 512) else { return true }
+        let sample = start.dropFirst(max(16, plaintextHeaderSize)).prefix(1024)
+        return sample.count >= 400 && Set(sample).count < 128
+    }
+}

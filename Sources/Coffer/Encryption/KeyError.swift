@@ -1,0 +1,27 @@
+internal import SQLCipherBridge
+
+/// What can go wrong between a key and a connection.
+enum KeyError: Error {
+    /// A typed reason, with the result code that SQLite gave or would give.
+    case encryption(EncryptionFailure, code: CInt)
+
+    /// An error of the engine that has nothing to do with the key: busy, disk, permission.
+    case engine(EngineError)
+
+    /// The error of a key provider, as it was thrown.
+    case provider(any Error)
+
+    /// A failure with its usual result code.
+    static func failure(_ failure: EncryptionFailure) -> KeyError {
+        .encryption(failure, code: failure.engineCode)
+    }
+
+    /// An error of the engine, recognised where it tells of a missing cipher.
+    init(_ error: EngineError) {
+        self = error == .withoutCipher ? .failure(.engineWithoutCipher) : .engine(error)
+    }
+
+    var failure: EncryptionFailure? {
+        if case .encryption(let failure, _) = self { failure } else { nil }
+    }
+}

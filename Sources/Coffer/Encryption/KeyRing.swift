@@ -1,0 +1,159 @@
+internal import KeyMaterial
+internal import SQLCipherBridge
+internal import Synchronization
+
+/// The keys of one database queue or pool: the current one, the previous ones, and what was derived from them (I4).
+///
+/// One ring serves all connections of its owner, so that a passphrase is derived once and the other connections are keyed with the result.
+/// A file that does not exist yet gets its salt from the ring, which keeps it until the file has it.
+final class KeyRing: Sendable {
+    let settings: CipherSettings
+
+    /// The current key, then the previous ones, in the order in which they are tried.
+    let keys: [DatabaseKey]
+
+    /// What one connection is keyed with: 32 bytes, and the salt unless SQLCipher is to read or make it.
+    struct Material: Sendable {
+        let secret: SharedSecret
+        let salt: [UInt8]?
+        /// Whether the material is good for a file with this salt only, because it was derived with it.
+        let isBoundToFileSalt: Bool
+    }
+
+    private struct State {
+        /// Materials that opened the file, or that a file without content was given.
+        var materials: [(keyIndex: Int, material: Material)] = []
+        /// The salt for the file as long as it is empty.
+        var pendingSalt: [UInt8]?
+        var lastSuccess: (keyIndex: Int, fileSalt: [UInt8])?
+        var derivationCount = 0
+
+        func indexOfMaterial(keyIndex: Int, fileSalt: [UInt8]) -> Int? {
+            let salt = fileSalt.isEmpty ? pendingSalt : fileSalt
+            return materials.firstIndex { $0.keyIndex == keyIndex && (!$0.material.isBoundToFileSalt || $0.material.salt == salt) }
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// - Throws: the failure of a key or of settings that can never work. Providers are not asked yet.
+    init(key: DatabaseKey, previousKeys: [DatabaseKey] = [], settings: CipherSettings = CipherSettings()) throws(KeyError) {
+        self.settings = settings
+        keys = [key] + previousKeys
+        for key in keys {
+            try key.validate()
+            try settings.validate(with: key)
+        }
+    }
+
+    // MARK: - State
+
+    /// How many derivations this ring has asked for.
+    var derivationCount: Int { state.withLock { $0.derivationCount } }
+
+    /// Which key opened the file the last time: 0 for the current one, then the previous ones in order; nil before the first time.
+    var usedKeyIndex: Int? { state.withLock { $0.lastSuccess?.keyIndex } }
+
+    /// Forgets, and thereby wipes, what was derived. The next connection derives again, and asks a provider again.
+    func removeDerivedKeys() {
+        state.withLock { $0.materials = [] }
+    }
+
+    /// The order in which keys are tried for a file with this salt: the one that opened it before comes first.
+    func candidates(forSalt fileSalt: [UInt8]) -> [Int] {
+        let preferred = state.withLock { state in
+            state.lastSuccess.flatMap { $0.fileSalt == fileSalt ? $0.keyIndex : nil } ?? 0
+        }
+        return [preferred] + keys.indices.filter { $0 != preferred }
+    }
+
+    func cachedMaterial(keyIndex: Int, fileSalt: [UInt8]) -> Material? {
+        state.withLock { state in
+            state.indexOfMaterial(keyIndex: keyIndex, fileSalt: fileSalt).map { state.materials[$0].material }
+        }
+    }
+
+    func discardMaterial(keyIndex: Int, fileSalt: [UInt8]) {
+        state.withLock { state in
+            guard let index = state.indexOfMaterial(keyIndex: keyIndex, fileSalt: fileSalt) else { return }
+            state.materials.remove(at: index)
+        }
+    }
+
+    /// Notes which material opened the file, for the next connections.
+    func remember(_ material: Material, keyIndex: Int, fileSalt: [UInt8]) {
+        state.withLock { state in
+            state.lastSuccess = (keyIndex, fileSalt)
+            if state.indexOfMaterial(keyIndex: keyIndex, fileSalt: fileSalt) == nil {
+                state.materials.append((keyIndex, material))
+            }
+            // The file has its salt now: a pending one is used up, or lost to whoever wrote first.
+            if !fileSalt.isEmpty { state.pendingSalt = nil }
+        }
+    }
+
+    /// Forgets that a key opened the file while it was empty, as every key does: somebody else gave it content first.
+    func didLoseEmptyFile() {
+        state.withLock { state in
+            if state.lastSuccess?.fileSalt.isEmpty == true { state.lastSuccess = nil }
+        }
+    }
+
+    // MARK: - Deriving
+
+    /// Asks for the key where it is a provider, and checks what it answers.
+    func resolve(keyIndex: Int) throws(KeyError) -> DatabaseKey {
+        let key = keys[keyIndex]
+        guard case .provider(let ask) = key.kind else { return key }
+        let answer: DatabaseKey
+        do {
+            answer = try ask()
+        } catch {
+            throw .provider(error)
+        }
+        guard !answer.isProvider else { throw .failure(.invalidKey(.nestedProvider)) }
+        try answer.validate()
+        try settings.validate(with: answer)
+        return answer
+    }
+
+    /// Turns a key into what a connection needs.
+    ///
+    /// - Parameters:
+    ///   - fileSalt: the first 16 bytes of the file; none while it is empty.
+    ///   - settings: the settings of the derivation, not always the ring's.
+    func material(of key: DatabaseKey, fileSalt: [UInt8], settings: CipherSettings) throws(KeyError) -> Material {
+        switch key.kind {
+        case .rawKey(let secret, let salt):
+            // Without a salt SQLCipher reads the file's own, and makes one when the file is still empty at the first write.
+            return Material(secret: secret, salt: salt, isBoundToFileSalt: false)
+        case .passphrase(let secret, let salt):
+            let isBound = salt == nil
+            let salt = if let salt { salt } else if fileSalt.isEmpty { try pendingSalt() } else { fileSalt }
+            state.withLock { $0.derivationCount += 1 }
+            do throws(CryptographyFailure) {
+                let derived = try KeyDerivation.databaseKey(
+                    passphrase: secret.bytes, salt: salt, iterations: settings.kdfIterations, hash: settings.kdfAlgorithm.bridged)
+                return Material(secret: SharedSecret(derived), salt: salt, isBoundToFileSalt: isBound)
+            } catch {
+                throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
+            }
+        case .provider: throw .failure(.invalidKey(.nestedProvider))
+        case .invalid(let problem): throw .failure(.invalidKey(problem))
+        }
+    }
+
+    private func pendingSalt() throws(KeyError) -> [UInt8] {
+        let fresh: [UInt8]
+        do throws(RandomnessFailure) {
+            fresh = try SystemRandomness.bytes(count: 16)
+        } catch {
+            throw .failure(.invalidKey(.noRandomness))
+        }
+        return state.withLock { state in
+            let salt = state.pendingSalt ?? fresh
+            state.pendingSalt = salt
+            return salt
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import SQLCipherBridge
+
+extension Database {
+    /// Tells transaction observers that something in a region has changed, although they have not heard of it.
+    ///
+    /// For changes that are not observed: those of other connections, those made with the raw C functions, those of tables
+    /// `WITHOUT ROWID`, and those of the schema (the region is the table `sqlite_master` then). Observers who observe such changes in the
+    /// region hear of it through ``TransactionObserver/databaseDidChange()``. Outside of a transaction, the change counts as a transaction.
+    ///
+    /// - Throws: the error of an observer who refuses the commit, outside of a transaction; and errors of reading the schema.
+    public func notifyChanges(in region: some DatabaseRegionConvertible) throws {
+        checkIsUsedInItsAccess()
+        let region = try region.databaseRegion(self)
+        guard !region.isEmpty else { return }
+        try observationBroker.notifyChanges(ofKinds: eventKinds(impacting: region), in: self)
+    }
+
+    /// The kinds of all changes that could alter a region.
+    private func eventKinds(impacting region: DatabaseRegion) throws -> [DatabaseEventKind] {
+        let schemaTables = try namesOfAllTables()
+        let spellings = Dictionary(schemaTables.map { (CaseInsensitiveName($0), $0) }, uniquingKeysWith: { first, _ in first })
+        let tables = region.tableNames.map { $0.map { spellings[CaseInsensitiveName($0)] ?? $0 } } ?? schemaTables
+        return try tables.sorted().flatMap { table -> [DatabaseEventKind] in
+            let columns = try region.columnNames(ofTable: table) ?? namesOfAllColumns(in: table)
+            return [.delete(tableName: table), .insert(tableName: table), .update(tableName: table, columnNames: columns)]
+        }
+    }
+
+    private func namesOfAllTables() throws -> [String] {
+        let schemas = try strings("SELECT name FROM pragma_database_list")
+        let tables = try schemas.flatMap { schema in
+            try strings("SELECT name FROM \(schema.quotedDatabaseIdentifier).sqlite_master WHERE type = 'table'")
+        }
+        return Array(Set(tables)) + ["sqlite_master", "sqlite_temp_master"]
+    }
+
+    private func namesOfAllColumns(in table: String) throws -> Set<String> {
+        Set(try strings("SELECT name FROM pragma_table_xinfo(?)", [table]))
+    }
+
+    private func strings(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws -> [String] {
+        let statement = try makeStatement(sql: sql)
+        try statement.prepareExecution(arguments: arguments)
+        var result: [String] = []
+        while true {
+            switch statement.handle.step() {
+            case EngineCode.row: result.append(statement.handle.string(at: 0))
+            case EngineCode.done:
+                try statement.endExecution()
+                return result
+            case let code: try statement.failExecution(code)
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/// A type that stands for a part of the database: requests, tables, and regions themselves.
+public protocol DatabaseRegionConvertible: Sendable {
+    /// The part of the database, which may depend on the schema.
+    func databaseRegion(_ db: Database) throws -> DatabaseRegion
+}
+
+extension DatabaseRegion: DatabaseRegionConvertible {
+    public func databaseRegion(_ db: Database) throws -> DatabaseRegion { self }
+}
+
+extension DatabaseRegionConvertible where Self == DatabaseRegion {
+    /// Everything in the database, including tables that do not exist yet.
+    public static var fullDatabase: DatabaseRegion { DatabaseRegion.fullDatabase }
+}
+
+/// A region that a function tells, or that of another value whose type is of no interest.
+public struct AnyDatabaseRegionConvertible: DatabaseRegionConvertible {
+    private let region: @Sendable (Database) throws -> DatabaseRegion
+
+    /// Creates a region that `region` tells each time it is asked for.
+    public init(_ region: @escaping @Sendable (Database) throws -> DatabaseRegion) {
+        self.region = region
+    }
+
+    /// Creates a region that stands for the same as `region`.
+    public init(_ region: some DatabaseRegionConvertible) {
+        self.region = region.databaseRegion
+    }
+
+    public func databaseRegion(_ db: Database) throws -> DatabaseRegion { try region(db) }
+}

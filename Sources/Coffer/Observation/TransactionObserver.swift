@@ -1,0 +1,58 @@
+/// A type that hears of changes and transactions, as they happen on the connection that writes.
+///
+/// An observer hears of changes before they are committed, in this order: any number of ``databaseDidChange(with:)``, then
+/// ``databaseWillCommit()``, then ``databaseDidCommit(_:)`` or ``databaseDidRollback(_:)``. Changes inside of a savepoint are held back
+/// until it is released: those that are rolled back with it are never told.
+///
+/// All functions are called where the connection is used, between its statements or in the middle of one. Only
+/// ``databaseDidCommit(_:)`` and ``databaseDidRollback(_:)`` may use the connection.
+///
+/// These changes are not told: those of other connections, of the schema, of tables `WITHOUT ROWID`, of rows that `ON CONFLICT REPLACE`
+/// deletes, and those made with the raw C functions. See ``Database/notifyChanges(in:)``.
+public protocol TransactionObserver: AnyObject {
+    /// Whether the observer wants to hear of changes of this kind.
+    ///
+    /// It is asked once for each execution of a statement that may make such changes, before it runs. When no observer wants to hear of
+    /// them, the statement runs as fast as without observers.
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool
+
+    /// Tells that something may have changed, with no further detail: see ``Database/notifyChanges(in:)``.
+    func databaseDidChange()
+
+    /// Tells of a change of a row, of a kind that the observer wants to hear of.
+    ///
+    /// It must not use the connection.
+    func databaseDidChange(with event: DatabaseEvent)
+
+    /// Tells that the transaction is about to be committed.
+    ///
+    /// It must not use the connection.
+    /// - Throws: any error, to have the transaction rolled back. The statement that was to commit throws the same error.
+    func databaseWillCommit() throws
+
+    /// Tells that the transaction has been committed.
+    func databaseDidCommit(_ db: Database)
+
+    /// Tells that the transaction has been rolled back: on purpose, by an observer, or by an error.
+    func databaseDidRollback(_ db: Database)
+}
+
+extension TransactionObserver {
+    /// Does nothing.
+    public func databaseDidChange() {}
+
+    /// Does nothing, and lets the transaction be committed.
+    public func databaseWillCommit() throws {}
+
+    /// Spares the observer all further changes, up to the end of the current transaction.
+    ///
+    /// An observer calls it of itself, as soon as it has heard enough.
+    /// - Precondition: it is called by ``databaseDidChange(with:)`` or ``databaseDidChange()`` of the same observer.
+    public func stopObservingDatabaseChangesUntilNextTransaction() {
+        guard let observation = TransactionObservation.current, observation.isObservation(of: self) else {
+            preconditionFailure(
+                "stopObservingDatabaseChangesUntilNextTransaction() must be called by the observer, in its databaseDidChange method.")
+        }
+        observation.isPaused = true
+    }
+}

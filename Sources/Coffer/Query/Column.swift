@@ -1,0 +1,46 @@
+/// A column of a table: a name that is quoted wherever it is written.
+///
+/// Enumerations of strings, coding keys above all, become columns by the mere conformance:
+///
+///     enum Columns: String, ColumnExpression {
+///         case id, name, score
+///     }
+public protocol ColumnExpression: SQLSpecificExpressible {
+    /// The name of the column, without quotes.
+    var name: String { get }
+}
+
+extension ColumnExpression {
+    public var sqlExpression: SQLExpression { SQLExpression(impl: .column(name)) }
+}
+
+extension ColumnExpression where Self: RawRepresentable, RawValue == String {
+    public var name: String { rawValue }
+}
+
+extension ColumnExpression where Self: CodingKey {
+    public var name: String { stringValue }
+}
+
+extension ColumnExpression where Self: CodingKey & RawRepresentable, RawValue == String {
+    public var name: String { stringValue }
+}
+
+/// A column, by its name.
+public struct Column: ColumnExpression, Sendable {
+    /// The name of the column, without quotes.
+    public var name: String
+
+    /// Creates a column from its name, which may contain anything.
+    public init(_ name: String) {
+        self.name = name
+    }
+
+    /// Creates a column from a coding key.
+    public init(_ codingKey: some CodingKey) {
+        self.name = codingKey.stringValue
+    }
+
+    /// The hidden `rowid` column that every table has, unless it was created with `WITHOUT ROWID`.
+    public static let rowID = Column("rowid")
+}

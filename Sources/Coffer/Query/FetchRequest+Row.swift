@@ -1,0 +1,47 @@
+extension Row {
+    /// A cursor over the rows of a request.
+    @inlinable
+    public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> RowCursor {
+        let request = try request.makePreparedRequest(db, forSingleResult: false)
+        return try fetchCursor(request.statement, adapter: request.adapter)
+    }
+
+    /// All rows of a request.
+    @inlinable
+    public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Row] {
+        let request = try request.makePreparedRequest(db, forSingleResult: false)
+        return try fetchAll(request.statement, adapter: request.adapter)
+    }
+
+    /// All distinct rows of a request.
+    @inlinable
+    public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Row> {
+        let request = try request.makePreparedRequest(db, forSingleResult: false)
+        return try fetchSet(request.statement, adapter: request.adapter)
+    }
+
+    /// The first row of a request, or nil if there is none.
+    @inlinable
+    public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Row? {
+        let request = try request.makePreparedRequest(db, forSingleResult: true)
+        return try fetchOne(request.statement, adapter: request.adapter)
+    }
+}
+
+extension FetchRequest where RowDecoder == Row {
+    /// A cursor over the rows.
+    @inlinable
+    public func fetchCursor(_ db: Database) throws -> RowCursor { try Row.fetchCursor(db, self) }
+
+    /// All rows.
+    @inlinable
+    public func fetchAll(_ db: Database) throws -> [Row] { try Row.fetchAll(db, self) }
+
+    /// All distinct rows.
+    @inlinable
+    public func fetchSet(_ db: Database) throws -> Set<Row> { try Row.fetchSet(db, self) }
+
+    /// The first row, or nil if there is none.
+    @inlinable
+    public func fetchOne(_ db: Database) throws -> Row? { try Row.fetchOne(db, self) }
+}

@@ -1,0 +1,171 @@
+extension SQLExpression {
+    /// An operator before its operand.
+    enum UnaryOperator: Sendable {
+        case minus, bitwiseNot
+
+        var sql: String {
+            switch self {
+            case .minus: "-"
+            case .bitwiseNot: "~"
+            }
+        }
+    }
+
+    /// An operator between two operands that are never regrouped.
+    enum BinaryOperator: Sendable {
+        case equal, notEqual, isSame, isNotSame
+        case less, lessOrEqual, greater, greaterOrEqual
+        case subtract, divide, leftShift, rightShift
+
+        var sql: String {
+            switch self {
+            case .equal: "="
+            case .notEqual: "<>"
+            case .isSame: "IS"
+            case .isNotSame: "IS NOT"
+            case .less: "<"
+            case .lessOrEqual: "<="
+            case .greater: ">"
+            case .greaterOrEqual: ">="
+            case .subtract: "-"
+            case .divide: "/"
+            case .leftShift: "<<"
+            case .rightShift: ">>"
+            }
+        }
+
+        /// The operator that gives the opposite answer, also when an operand is NULL.
+        ///
+        /// `<` has none: `NOT (a < b)` says more clearly what is meant than `a >= b`.
+        var negated: BinaryOperator? {
+            switch self {
+            case .equal: .notEqual
+            case .notEqual: .equal
+            case .isSame: .isNotSame
+            case .isNotSame: .isSame
+            default: nil
+            }
+        }
+    }
+
+    /// An operator that joins any number of operands: see `joined(operator:)`.
+    public struct AssociativeBinaryOperator: Hashable, Sendable {
+        let sql: String
+
+        /// What no operand at all amounts to.
+        let neutralValue: DatabaseValue
+
+        /// Whether the grouping of operands cannot change the result, not even by rounding or overflow.
+        let isStrictlyAssociative: Bool
+
+        /// The `+` operator; of no operand, 0.
+        public static let add = Self(sql: "+", neutralValue: 0.databaseValue, isStrictlyAssociative: false)
+
+        /// The `*` operator; of no operand, 1.
+        public static let multiply = Self(sql: "*", neutralValue: 1.databaseValue, isStrictlyAssociative: false)
+
+        /// The `AND` operator; of no operand, true.
+        public static let and = Self(sql: "AND", neutralValue: true.databaseValue, isStrictlyAssociative: true)
+
+        /// The `OR` operator; of no operand, false.
+        public static let or = Self(sql: "OR", neutralValue: false.databaseValue, isStrictlyAssociative: true)
+
+        /// The `||` operator, which concatenates strings; of no operand, the empty string.
+        public static let concat = Self(sql: "||", neutralValue: "".databaseValue, isStrictlyAssociative: true)
+
+        /// The `&` operator; of no operand, -1, which has all bits set.
+        public static let bitwiseAnd = Self(sql: "&", neutralValue: (-1).databaseValue, isStrictlyAssociative: true)
+
+        /// The `|` operator; of no operand, 0.
+        public static let bitwiseOr = Self(sql: "|", neutralValue: 0.databaseValue, isStrictlyAssociative: true)
+    }
+}
+
+// MARK: - Construction
+
+extension SQLExpression {
+    static func unary(_ op: UnaryOperator, _ operand: some SQLExpressible) -> SQLExpression {
+        SQLExpression(impl: .unary(op, operand.sqlExpression))
+    }
+
+    static func binary(_ op: BinaryOperator, _ lhs: some SQLExpressible, _ rhs: some SQLExpressible) -> SQLExpression {
+        SQLExpression(impl: .binary(op, lhs.sqlExpression, rhs.sqlExpression))
+    }
+
+    static func associative(
+        _ op: AssociativeBinaryOperator, _ lhs: some SQLExpressible, _ rhs: some SQLExpressible
+    ) -> SQLExpression {
+        associative(op, [lhs.sqlExpression, rhs.sqlExpression])
+    }
+
+    static func associative(_ op: AssociativeBinaryOperator, _ operands: [SQLExpression]) -> SQLExpression {
+        let operands = op.isStrictlyAssociative ? operands.flatMap { $0.operands(of: op) } : operands
+        guard let first = operands.first else { return .databaseValue(op.neutralValue) }
+        return operands.count == 1 ? first : SQLExpression(impl: .associative(op, operands))
+    }
+
+    /// The operands of an expression that has this operator, or the expression alone.
+    private func operands(of op: AssociativeBinaryOperator) -> [SQLExpression] {
+        if case .associative(op, let operands) = impl { operands } else { [self] }
+    }
+
+    /// The `=` operator, or `IS NULL` where one side is the value NULL.
+    static func equal(_ lhs: SQLExpression, _ rhs: SQLExpression) -> SQLExpression {
+        nullTest(.isSame, lhs, rhs) ?? binary(.equal, lhs, rhs)
+    }
+
+    /// The `<>` operator, or `IS NOT NULL` where one side is the value NULL.
+    static func notEqual(_ lhs: SQLExpression, _ rhs: SQLExpression) -> SQLExpression {
+        nullTest(.isNotSame, lhs, rhs) ?? binary(.notEqual, lhs, rhs)
+    }
+
+    /// The `IS` or `IS NOT` operator, with the value NULL on the right-hand side.
+    static func identity(_ op: BinaryOperator, _ lhs: SQLExpression, _ rhs: SQLExpression) -> SQLExpression {
+        nullTest(op, lhs, rhs) ?? binary(op, lhs, rhs)
+    }
+
+    private static func nullTest(_ op: BinaryOperator, _ lhs: SQLExpression, _ rhs: SQLExpression) -> SQLExpression? {
+        if rhs.impl.isNull { return binary(op, lhs, rhs) }
+        if lhs.impl.isNull { return binary(op, rhs, lhs) }
+        return nil
+    }
+
+    /// The opposite condition.
+    var negated: SQLExpression {
+        switch impl {
+        case .binary(let op, let lhs, let rhs):
+            guard let negatedOperator = op.negated else { break }
+            return .binary(negatedOperator, lhs, rhs)
+        case .like(let operand, let pattern, let escape, let isNegated):
+            return SQLExpression(impl: .like(operand, pattern: pattern, escape: escape, isNegated: !isNegated))
+        case .between(let operand, let lower, let upper, let isNegated):
+            return SQLExpression(impl: .between(operand, lower, upper, isNegated: !isNegated))
+        case .isIn(let operand, let members, let isNegated):
+            return SQLExpression(impl: .isIn(operand, members, isNegated: !isNegated))
+        case .exists(let subquery, let isNegated):
+            return SQLExpression(impl: .exists(subquery, isNegated: !isNegated))
+        default:
+            break
+        }
+        return SQLExpression(impl: .not(self))
+    }
+}
+
+// MARK: - Joining
+
+extension Sequence where Element: SQLSpecificExpressible {
+    /// The expressions, joined by an operator. Of no expression, the operator's neutral value.
+    ///
+    ///     // "score" + "bonus" + ?
+    ///     [Column("score"), Column("bonus"), 1000.databaseValue].joined(operator: .add)
+    public func joined(operator: SQLExpression.AssociativeBinaryOperator) -> SQLExpression {
+        .associative(`operator`, map(\.sqlExpression))
+    }
+}
+
+extension Sequence<any SQLSpecificExpressible> {
+    /// The expressions, joined by an operator. Of no expression, the operator's neutral value.
+    public func joined(operator: SQLExpression.AssociativeBinaryOperator) -> SQLExpression {
+        .associative(`operator`, map(\.sqlExpression))
+    }
+}

@@ -1,0 +1,187 @@
+public import SQLCipherBridge
+
+/// A row of a result: values in order, with the names of their columns.
+///
+/// A row that comes from a cursor changes with each step of the cursor: copy it with ``copy()`` to keep it. Rows of `fetchAll`,
+/// `fetchSet` and `fetchOne` are copies.
+///
+/// The subscripts trap when a column does not exist or its value has no sensible conversion; ``decode(_:atIndex:)`` throws instead.
+public final class Row {
+    /// How many columns there are.
+    public let count: Int
+
+    let storage: any RowStorage
+
+    /// The statement's current row, where the row is that and nothing else: the fast way to its columns.
+    @usableFromInline let liveHandle: StatementHandle?
+
+    /// The layout of the live row.
+    @usableFromInline let liveLayout: StatementColumnLayout?
+
+    init(storage: any RowStorage) {
+        self.storage = storage
+        self.count = storage.count
+        self.liveHandle = nil
+        self.liveLayout = nil
+    }
+
+    /// The current row of a statement, which changes when the statement goes on.
+    ///
+    /// - Parameter execution: the execution that ends with the row's life, if it has not ended before.
+    private init(liveRowOf statement: Statement, ending execution: Int?) {
+        self.storage = StatementRowStorage(statement, ending: execution)
+        self.count = storage.count
+        self.liveHandle = statement.handle
+        self.liveLayout = statement.currentColumnLayout()
+    }
+
+    /// The current row of a statement, for a moment.
+    @usableFromInline
+    convenience init(liveRowOf statement: Statement) {
+        self.init(liveRowOf: statement, ending: nil)
+    }
+
+    /// The current row of the execution that was just prepared, which ends with the life of the row.
+    convenience init(executionOf statement: Statement) {
+        self.init(liveRowOf: statement, ending: statement.executionNumber)
+    }
+
+    /// Creates a row without columns.
+    public convenience init() {
+        self.init(storage: EmptyRowStorage())
+    }
+
+    /// A row with the same values, which does not change.
+    public func copy() -> Row {
+        if liveHandle == nil, storage is CopiedRowStorage || storage is EmptyRowStorage { return self }
+        return Row(storage: storage.copy())
+    }
+
+    /// The row without the adapters that were applied when it was fetched.
+    public var unadapted: Row { storage.unadapted(self) }
+
+    /// The row without scopes.
+    public var unscoped: Row { storage.unscoped(self) }
+}
+
+@available(*, unavailable)
+extension Row: Sendable {}
+
+// MARK: - From dictionaries
+
+extension Row: ExpressibleByDictionaryLiteral {
+    /// Creates a row, whose columns are in no particular order.
+    public convenience init(_ dictionary: [String: (any DatabaseValueConvertible)?]) {
+        self.init(columns: dictionary.map { ($0.key, $0.value?.databaseValue ?? .null) })
+    }
+
+    /// Creates a row, or returns nil if a key is no string or a value cannot be stored in a database.
+    public convenience init?(_ dictionary: [AnyHashable: Any]) {
+        var columns: [(String, DatabaseValue)] = []
+        for (key, element) in dictionary {
+            guard let name = key as? String, let value = DatabaseValue(value: element) else { return nil }
+            columns.append((name, value))
+        }
+        self.init(columns: columns)
+    }
+
+    /// Creates a row with columns in the order of the literal; a name may come twice.
+    public convenience init(dictionaryLiteral elements: (String, (any DatabaseValueConvertible)?)...) {
+        self.init(columns: elements.map { ($0, $1?.databaseValue ?? .null) })
+    }
+
+    convenience init(columns: [(String, DatabaseValue)]) {
+        self.init(storage: CopiedRowStorage(layout: StatementColumnLayout(names: columns.map(\.0)), values: columns.map(\.1)))
+    }
+}
+
+// MARK: - Columns
+
+extension Row {
+    /// The names of the columns, in order.
+    public var columnNames: LazyMapCollection<Row, String> { lazy.map { $0.0 } }
+
+    /// The values of the columns, in order.
+    public var databaseValues: LazyMapCollection<Row, DatabaseValue> { lazy.map { $0.1 } }
+
+    /// Whether there is a column with this name, compared without case.
+    public func hasColumn(_ columnName: String) -> Bool { index(ofColumn: columnName) != nil }
+
+    /// Whether the value at a position is NULL, without reading it.
+    public func hasNull(atIndex index: Int) -> Bool {
+        checkIndex(index)
+        return storage.isNull(at: index)
+    }
+
+    /// Whether there is any value other than NULL.
+    public var containsNonNullValue: Bool {
+        (0..<count).contains { !storage.isNull(at: $0) } || storage.scopeAdapters.values.contains { storage.scope($0).containsNonNullValue }
+    }
+
+    @usableFromInline
+    func checkIndex(_ index: Int) {
+        precondition(index >= 0 && index < count, "row index out of range")
+    }
+
+    /// The position of the first column with this name, compared without case.
+    @inlinable
+    func index(ofColumn name: String) -> Int? {
+        if let liveLayout { return liveLayout.index(ofColumn: name) }
+        return storedIndex(ofColumn: name)
+    }
+
+    @usableFromInline
+    func storedIndex(ofColumn name: String) -> Int? { storage.index(ofColumn: name) }
+}
+
+extension Row: _RowLayout {
+    public var _layoutColumns: [(Int, String)] { (0..<count).map { ($0, storage.columnName(at: $0)) } }
+    public func _layoutIndex(ofColumn name: String) -> Int? { index(ofColumn: name) }
+}
+
+// MARK: - Collection
+
+extension Row: RandomAccessCollection {
+    /// The position of a column.
+    public struct Index: Hashable, Comparable, Strideable, Sendable {
+        let position: Int
+
+        public func distance(to other: Index) -> Int { other.position - position }
+        public func advanced(by distance: Int) -> Index { Index(position: position + distance) }
+        public static func < (lhs: Index, rhs: Index) -> Bool { lhs.position < rhs.position }
+    }
+
+    public var startIndex: Index { Index(position: 0) }
+    public var endIndex: Index { Index(position: count) }
+
+    public subscript(position: Index) -> (String, DatabaseValue) {
+        checkIndex(position.position)
+        return (storage.columnName(at: position.position), storage.databaseValue(at: position.position))
+    }
+}
+
+// MARK: - Equality
+
+extension Row: Hashable {
+    /// Rows are equal if they have the same columns in the same order, with equal values, and equal scopes.
+    public static func == (lhs: Row, rhs: Row) -> Bool {
+        if lhs === rhs { return true }
+        guard lhs.count == rhs.count else { return false }
+        for index in 0..<lhs.count
+        where lhs.storage.columnName(at: index) != rhs.storage.columnName(at: index)
+            || lhs.storage.databaseValue(at: index) != rhs.storage.databaseValue(at: index)
+        {
+            return false
+        }
+        let names = lhs.scopes.names
+        return names.count == rhs.scopes.names.count && names.allSatisfy { lhs.scopes[$0] == rhs.scopes[$0] }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+        for index in 0..<count {
+            hasher.combine(storage.columnName(at: index))
+            hasher.combine(storage.databaseValue(at: index))
+        }
+    }
+}

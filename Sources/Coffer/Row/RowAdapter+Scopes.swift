@@ -1,0 +1,44 @@
+/// An adapter that groups columns in named scopes, so that a row of a joined query can be read part by part.
+///
+///     let adapter = ScopeAdapter([
+///         "left": RangeRowAdapter(0..<2),
+///         "right": RangeRowAdapter(2..<4)])
+///     // [a:0 b:1 c:2 d:3], with the scopes left: [a:0 b:1] and right: [c:2 d:3]
+///     let row = try Row.fetchOne(db, sql: "SELECT 0 AS a, 1 AS b, 2 AS c, 3 AS d", adapter: adapter)
+public struct ScopeAdapter: RowAdapter {
+    private let base: any RowAdapter
+    private let scopes: [String: any RowAdapter]
+
+    /// Creates an adapter that keeps all columns of the row and adds scopes.
+    public init(_ scopes: [String: any RowAdapter]) {
+        self.init(base: SuffixRowAdapter(fromIndex: 0), scopes: scopes)
+    }
+
+    /// Creates an adapter that shows the columns of `base` and adds scopes, which see the columns before `base` is applied.
+    ///
+    /// Scopes of the same name in `base` are replaced.
+    public init(base: some RowAdapter, scopes: [String: any RowAdapter]) {
+        self.base = base
+        self.scopes = scopes
+    }
+
+    public func _layoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter {
+        let base = try base._layoutedAdapter(from: layout)
+        let scopes = try scopes.mapValues { try $0._layoutedAdapter(from: layout) }
+        return LayoutedScopeAdapter(_mapping: base._mapping, _scopes: base._scopes.merging(scopes) { $1 })
+    }
+}
+
+/// Applies one adapter to what another one shows.
+struct ChainedRowAdapter: RowAdapter {
+    let first: any RowAdapter
+    let second: any RowAdapter
+
+    func _layoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter {
+        let first = try first._layoutedAdapter(from: layout)
+        // The columns of a mapping carry the indexes of the base row, so the second adapter resolves to base columns too.
+        let second = try second._layoutedAdapter(from: first._mapping)
+        guard !first._scopes.isEmpty else { return second }
+        return LayoutedScopeAdapter(_mapping: second._mapping, _scopes: first._scopes.merging(second._scopes) { $1 })
+    }
+}

@@ -1,0 +1,80 @@
+/// An adapter that shows no column, for rows of which only the scopes matter.
+public struct EmptyRowAdapter: RowAdapter {
+    public init() {}
+
+    public func _layoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter {
+        _LayoutedColumnMapping(layoutColumns: [])
+    }
+}
+
+/// An adapter that hides the leftmost columns.
+public struct SuffixRowAdapter: RowAdapter {
+    private let index: Int
+
+    /// Creates an adapter that shows the columns from the one at `index`, which starts at 0.
+    ///
+    /// Where it is applied to a row that has fewer columns than `index`, it throws a ``DatabaseError`` of code `SQLITE_MISUSE`.
+    public init(fromIndex index: Int) {
+        precondition(index >= 0, "The index of a column is not negative.")
+        self.index = index
+    }
+
+    public func _layoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter {
+        let columns = layout._layoutColumns
+        guard index <= columns.count else {
+            throw DatabaseError.missingColumns(upTo: index, in: columns)
+        }
+        return _LayoutedColumnMapping(layoutColumns: columns[index...])
+    }
+}
+
+/// An adapter that shows a range of columns.
+public struct RangeRowAdapter: RowAdapter {
+    private let range: CountableRange<Int>
+
+    /// Creates an adapter that shows the columns of a range of positions, which start at 0.
+    ///
+    /// Where it is applied to a row that has not all of these columns, it throws a ``DatabaseError`` of code `SQLITE_MISUSE`.
+    public init(_ range: CountableRange<Int>) {
+        precondition(range.lowerBound >= 0, "The position of a column is not negative.")
+        self.range = range
+    }
+
+    /// Creates an adapter that shows the columns of a range of positions; see ``init(_:)-(CountableRange<Int>)``.
+    public init(_ range: CountableClosedRange<Int>) {
+        self.init(range.lowerBound..<(range.upperBound + 1))
+    }
+
+    public func _layoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter {
+        let columns = layout._layoutColumns
+        guard range.upperBound <= columns.count else {
+            throw DatabaseError.missingColumns(upTo: range.upperBound, in: columns)
+        }
+        return _LayoutedColumnMapping(layoutColumns: columns[range])
+    }
+}
+
+/// Returns adapters that cut a row in consecutive parts of the given widths, and one more for all remaining columns.
+///
+///     // The columns of player, those of team, and the rest.
+///     let adapters = try splittingRowAdapters(columnCounts: [
+///         db.columns(in: "player").count,
+///         db.columns(in: "team").count])
+public func splittingRowAdapters(columnCounts: [Int]) -> [any RowAdapter] {
+    var start = 0
+    var adapters: [any RowAdapter] = []
+    for count in columnCounts {
+        adapters.append(RangeRowAdapter(start..<(start + count)))
+        start += count
+    }
+    adapters.append(SuffixRowAdapter(fromIndex: start))
+    return adapters
+}
+
+extension DatabaseError {
+    fileprivate static func missingColumns(upTo end: Int, in columns: [(Int, String)]) -> DatabaseError {
+        DatabaseError(
+            resultCode: .SQLITE_MISUSE,
+            message: "The row adapter needs \(end) columns, but the row has \(columns.count).")
+    }
+}

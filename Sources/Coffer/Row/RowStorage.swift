@@ -1,0 +1,136 @@
+internal import SQLCipherBridge
+
+/// Where the columns of a row come from.
+///
+/// Positions are those of the row, and are checked by the row before they get here.
+protocol RowStorage: AnyObject {
+    var count: Int { get }
+    func columnName(at index: Int) -> String
+
+    /// The position of the first column with this name, compared without case.
+    func index(ofColumn name: String) -> Int?
+    func databaseValue(at index: Int) -> DatabaseValue
+    func isNull(at index: Int) -> Bool
+
+    /// The column of a statement's current row that holds the value, if there is one.
+    func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)?
+
+    /// The statement whose current row this is, for messages.
+    var statement: Statement? { get }
+
+    /// The row without its adapter.
+    func unadapted(_ row: Row) -> Row
+
+    /// The row without the scopes of its adapter.
+    func unscoped(_ row: Row) -> Row
+    var scopeAdapters: [String: any _LayoutedRowAdapter] { get }
+    func scope(_ adapter: any _LayoutedRowAdapter) -> Row
+
+    /// A storage with the same content that does not change when the statement goes on.
+    func copy() -> any RowStorage
+}
+
+extension RowStorage {
+    func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { nil }
+    var statement: Statement? { nil }
+    func unadapted(_ row: Row) -> Row { row }
+    func unscoped(_ row: Row) -> Row { row }
+    var scopeAdapters: [String: any _LayoutedRowAdapter] { [:] }
+    func scope(_ adapter: any _LayoutedRowAdapter) -> Row { Row() }
+}
+
+/// No column at all.
+final class EmptyRowStorage: RowStorage {
+    var count: Int { 0 }
+    func columnName(at index: Int) -> String { preconditionFailure("row index out of range") }
+    func index(ofColumn name: String) -> Int? { nil }
+    func databaseValue(at index: Int) -> DatabaseValue { preconditionFailure("row index out of range") }
+    func isNull(at index: Int) -> Bool { preconditionFailure("row index out of range") }
+    func copy() -> any RowStorage { self }
+}
+
+/// The current row of a statement.
+final class StatementRowStorage: RowStorage {
+    private let source: Statement
+    private let layout: StatementColumnLayout
+
+    /// The execution that ends with the life of the storage, if it has not ended before.
+    private var execution: Int?
+
+    init(_ statement: Statement, ending execution: Int?) {
+        self.source = statement
+        self.layout = statement.currentColumnLayout()
+        self.execution = execution
+    }
+
+    deinit {
+        if let execution { source.abandonExecution(execution) }
+    }
+
+    /// Leaves the end of the execution to another row.
+    func disownExecution() { execution = nil }
+
+    var statement: Statement? { source }
+    var count: Int { layout.names.count }
+    func columnName(at index: Int) -> String { layout.names[index] }
+    func index(ofColumn name: String) -> Int? { layout.index(ofColumn: name) }
+    func databaseValue(at index: Int) -> DatabaseValue {
+        unsafe DatabaseValue(sqliteStatement: source.sqliteStatement, index: CInt(index))
+    }
+    func isNull(at index: Int) -> Bool { source.handle.isNull(at: CInt(index)) }
+    func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { (source.handle, CInt(index)) }
+
+    func copy() -> any RowStorage {
+        CopiedRowStorage(layout: layout, values: (0..<count).map(databaseValue(at:)))
+    }
+}
+
+/// Values that stay.
+final class CopiedRowStorage: RowStorage {
+    private let layout: StatementColumnLayout
+    private let values: [DatabaseValue]
+
+    init(layout: StatementColumnLayout, values: [DatabaseValue]) {
+        self.layout = layout
+        self.values = values
+    }
+
+    var count: Int { values.count }
+    func columnName(at index: Int) -> String { layout.names[index] }
+    func index(ofColumn name: String) -> Int? { layout.searchIndexWithoutHint(ofColumn: name) }
+    func databaseValue(at index: Int) -> DatabaseValue { values[index] }
+    func isNull(at index: Int) -> Bool { values[index].isNull }
+    func copy() -> any RowStorage { self }
+}
+
+/// Another row seen through an adapter.
+final class AdaptedRowStorage: RowStorage {
+    private let base: Row
+    private let adapter: any _LayoutedRowAdapter
+    private let mapping: _LayoutedColumnMapping
+
+    init(base: Row, adapter: any _LayoutedRowAdapter) {
+        self.base = base
+        self.adapter = adapter
+        self.mapping = adapter._mapping
+    }
+
+    var statement: Statement? { base.storage.statement }
+    var count: Int { mapping._layoutColumns.count }
+    func columnName(at index: Int) -> String { mapping._layoutColumns[index].1 }
+    func index(ofColumn name: String) -> Int? { mapping._layoutIndex(ofColumn: name) }
+    func databaseValue(at index: Int) -> DatabaseValue { base.storage.databaseValue(at: baseIndex(index)) }
+    func isNull(at index: Int) -> Bool { base.storage.isNull(at: baseIndex(index)) }
+    func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { base.storage.liveColumn(at: baseIndex(index)) }
+
+    func unadapted(_ row: Row) -> Row { base.unadapted }
+    func unscoped(_ row: Row) -> Row {
+        guard !adapter._scopes.isEmpty else { return row }
+        return Row(storage: AdaptedRowStorage(base: base, adapter: mapping))
+    }
+    var scopeAdapters: [String: any _LayoutedRowAdapter] { adapter._scopes }
+    func scope(_ adapter: any _LayoutedRowAdapter) -> Row { Row(storage: AdaptedRowStorage(base: base, adapter: adapter)) }
+    func copy() -> any RowStorage { AdaptedRowStorage(base: base.copy(), adapter: adapter) }
+
+    private func baseIndex(_ index: Int) -> Int { mapping._layoutColumns[index].0 }
+}

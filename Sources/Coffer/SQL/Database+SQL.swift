@@ -1,0 +1,37 @@
+extension Database {
+    /// Executes all statements of a literal.
+    ///
+    ///     try db.execute(literal: "UPDATE player SET name = \(name) WHERE id = \(id)")
+    ///
+    /// - Throws: a ``DatabaseError``; the statements before the failed one have been executed.
+    public func execute(literal sqlLiteral: SQL) throws {
+        let (sql, arguments) = try sqlLiteral.build(self)
+        try execute(sql: sql, arguments: arguments)
+    }
+
+    /// Prepares a statement and sets its arguments to the values of the literal.
+    ///
+    /// - Throws: a ``DatabaseError`` if the SQL does not compile, or if the literal brings more or fewer arguments than it needs.
+    public func makeStatement(literal sqlLiteral: SQL) throws -> Statement {
+        let (sql, arguments) = try sqlLiteral.build(self)
+        let statement = try makeStatement(sql: sql)
+        try statement.setArguments(arguments)
+        return statement
+    }
+
+    /// A statement that the connection keeps, with its arguments set to the values of the literal.
+    ///
+    /// Two literals that differ only in their values share one statement: do not use them at the same time.
+    public func cachedStatement(literal sqlLiteral: SQL) throws -> Statement {
+        let (sql, arguments) = try sqlLiteral.build(self)
+        let statement = try cachedStatement(sql: sql)
+        try statement.setArguments(arguments)
+        return statement
+    }
+
+    /// The statements of a literal, prepared and given their arguments as the cursor advances.
+    public func allStatements(literal sqlLiteral: SQL) throws -> SQLStatementCursor {
+        let (sql, arguments) = try sqlLiteral.build(self)
+        return try allStatements(sql: sql, arguments: arguments)
+    }
+}

@@ -1,0 +1,24 @@
+extension String {
+    /// The string as an SQL identifier: in double quotes, with the quotes that it contains doubled.
+    ///
+    /// Every name of a table, column, index, alias or collation that Coffer writes into SQL passes here, so that a hostile name
+    /// stays a name. A NUL character ends the SQL text in the middle of the quoted name, which SQLite refuses to compile.
+    public var quotedDatabaseIdentifier: String {
+        guard utf8.contains(UInt8(ascii: "\"")) else { return "\"" + self + "\"" }
+        var result = "\""
+        // Scalars, not characters: a combining mark after a quote forms one character with it, and must not hide it.
+        for scalar in unicodeScalars {
+            if scalar == "\"" { result.unicodeScalars.append(scalar) }
+            result.unicodeScalars.append(scalar)
+        }
+        result.append("\"")
+        return result
+    }
+}
+
+/// A comma-separated list of question marks, to write as many arguments into an SQL text.
+///
+///     let sql = "SELECT * FROM player WHERE id IN (\(databaseQuestionMarks(count: ids.count)))"
+public func databaseQuestionMarks(count: Int) -> String {
+    repeatElement("?", count: count).joined(separator: ",")
+}

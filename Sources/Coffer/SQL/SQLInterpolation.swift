@@ -1,0 +1,143 @@
+/// What can be written in the string literals of ``SQL`` and ``SQLRequest``.
+///
+///     let name = "O'Brien"
+///     let ids = [1, 2, 3]
+///     "SELECT * FROM player WHERE name = \(name)"                       // values become arguments
+///     "SELECT * FROM player WHERE id IN \(ids)"                         // (?,?,?)
+///     "SELECT \(Column("score") + 10) FROM player"                      // ("score" + ?)
+///     "SELECT \(CodingKeys.name) FROM player"                           // "name"
+///     "SELECT * FROM player ORDER BY \(Column("score").desc)"           // "score" DESC
+///     "SELECT * FROM player ORDER BY name COLLATE \(.nocase)"           // "NOCASE"
+///     "SELECT * FROM player WHERE score = (\(maximumScoreRequest))"     // subqueries
+///     "SELECT * FROM player WHERE \(literal: condition)"                // other SQL literals
+///     "SELECT * FROM \(sql: "player")"                                  // plain SQL: keep user input out of it
+public struct SQLInterpolation: StringInterpolationProtocol, Sendable {
+    private(set) var elements: [SQL.Element] = []
+
+    public init(literalCapacity: Int, interpolationCount: Int) {
+        elements.reserveCapacity(2 * interpolationCount + 1)
+    }
+
+    /// Appends the text between two interpolations.
+    public mutating func appendLiteral(_ sql: String) {
+        guard !sql.isEmpty else { return }
+        elements.append(.sql(sql, StatementArguments()))
+    }
+
+    mutating func append(_ element: SQL.Element) {
+        elements.append(element)
+    }
+}
+
+// MARK: - SQL
+
+extension SQLInterpolation {
+    /// Appends plain SQL and its arguments. The text is not checked in any way.
+    public mutating func appendInterpolation(sql: String, arguments: StatementArguments = StatementArguments()) {
+        append(.sql(sql, arguments))
+    }
+
+    /// Appends another literal.
+    public mutating func appendInterpolation(literal sqlLiteral: SQL) {
+        sqlLiteral.elements.forEach { append($0) }
+    }
+
+    /// Appends another literal.
+    public mutating func appendInterpolation(_ sqlLiteral: SQL) {
+        appendInterpolation(literal: sqlLiteral)
+    }
+
+    /// Appends the SQL of a request, without parentheses around it.
+    public mutating func appendInterpolation(_ subquery: some SQLSubqueryable) {
+        append(.subquery(subquery.sqlSubquery))
+    }
+}
+
+// MARK: - Values and expressions
+
+extension SQLInterpolation {
+    /// Appends a value as an argument, NULL for nil, or an expression.
+    public mutating func appendInterpolation(_ expressible: (any SQLExpressible)?) {
+        append(.expression(expressible?.sqlExpression ?? .databaseValue(.null)))
+    }
+
+    /// Appends an expression, in parentheses where it has an operator.
+    public mutating func appendInterpolation(_ expressible: some SQLExpressible & SQLOrderingTerm & SQLSelectable) {
+        append(.expression(expressible.sqlExpression))
+    }
+
+    /// Appends a string as an argument.
+    public mutating func appendInterpolation<S: StringProtocol>(_ string: S) {
+        append(.expression(.databaseValue(String(string).databaseValue)))
+    }
+
+    /// Appends a value that is a sequence as well, such as `Data`, as one argument.
+    public mutating func appendInterpolation<S>(_ expressible: S) where S: SQLExpressible, S: Sequence, S.Element: SQLExpressible {
+        append(.expression(expressible.sqlExpression))
+    }
+
+    /// Appends the values of a sequence, in parentheses and separated by commas.
+    ///
+    /// An empty sequence becomes a subquery without rows, so that `IN` and `NOT IN` find nothing and everything.
+    public mutating func appendInterpolation<S: Sequence>(_ sequence: S) where S.Element: SQLExpressible {
+        append(list: sequence.map(\.sqlExpression))
+    }
+
+    /// Appends the values of a sequence, in parentheses and separated by commas.
+    public mutating func appendInterpolation(_ sequence: some Sequence<any SQLExpressible>) {
+        append(list: sequence.map(\.sqlExpression))
+    }
+
+    private mutating func append(list expressions: [SQLExpression]) {
+        guard !expressions.isEmpty else { return appendLiteral("(SELECT NULL WHERE NULL)") }
+        appendLiteral("(")
+        for (index, expression) in expressions.enumerated() {
+            if index > 0 { appendLiteral(",") }
+            append(.expression(expression))
+        }
+        appendLiteral(")")
+    }
+}
+
+// MARK: - Names
+
+extension SQLInterpolation {
+    /// Appends a coding key as the name of a column.
+    public mutating func appendInterpolation(_ key: some CodingKey) {
+        append(.expression(Column(key.stringValue).sqlExpression))
+    }
+
+    /// Appends a coding key that is an expression by itself.
+    public mutating func appendInterpolation(_ key: some SQLExpressible & SQLOrderingTerm & SQLSelectable & CodingKey) {
+        append(.expression(key.sqlExpression))
+    }
+
+    /// Appends the name of a collation.
+    public mutating func appendInterpolation(_ collation: Database.CollationName) {
+        append(.identifier(collation.rawValue))
+    }
+
+    /// Appends the name of a collation.
+    public mutating func appendInterpolation(_ collation: DatabaseCollation) {
+        append(.identifier(collation.name))
+    }
+}
+
+// MARK: - Selections and orderings
+
+extension SQLInterpolation {
+    /// Appends a selection.
+    public mutating func appendInterpolation(_ selection: some SQLSelectable) {
+        append(.selection(selection.sqlSelection))
+    }
+
+    /// Appends a selection, or NULL for nil.
+    public mutating func appendInterpolation(_ selection: (any SQLSelectable)?) {
+        append(selection.map { .selection($0.sqlSelection) } ?? .expression(.databaseValue(.null)))
+    }
+
+    /// Appends an ordering.
+    public mutating func appendInterpolation(_ orderingTerm: some SQLOrderingTerm) {
+        append(.ordering(orderingTerm.sqlOrdering))
+    }
+}

@@ -1,0 +1,20 @@
+/// A column of a table or view, as `PRAGMA table_xinfo` tells of it: <https://www.sqlite.org/pragma.html#pragma_table_xinfo>.
+public struct ColumnInfo: Sendable {
+    /// The name of the column.
+    public let name: String
+
+    /// The type in the declaration of the column, such as `"TEXT"`; empty if it has none.
+    public let type: String
+
+    /// Whether the column has a `NOT NULL` constraint.
+    public let isNotNull: Bool
+
+    /// The SQL of the default value, such as `"'unknown'"` with its quotes or `"CURRENT_TIMESTAMP"`; nil if there is none.
+    public let defaultValueSQL: String?
+
+    /// The position of the column in the primary key, which starts at 1; 0 for a column that is not in the primary key.
+    public let primaryKeyIndex: Int
+
+    /// Whether the column is computed from others: <https://www.sqlite.org/gencol.html>. It cannot be written to.
+    let isGenerated: Bool
+}

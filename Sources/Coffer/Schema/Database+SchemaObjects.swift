@@ -1,0 +1,148 @@
+internal import SQLCipherBridge
+
+// MARK: - Existence
+
+extension Database {
+    /// Returns whether a table, possibly a virtual one, exists.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the table, without regard to the case of ASCII letters.
+    ///   - schemaName: where to look. Nil looks in the temporary schema, in the main database, and in the attached ones.
+    /// - Throws: a ``DatabaseError`` if the database cannot be read, or has no schema of that name.
+    public func tableExists(_ name: String, in schemaName: String? = nil) throws -> Bool {
+        try readSchema {
+            if try schemaOfSchemaTable(name, in: schemaName) != nil { return true }
+            return try object(name, kind: .table, in: schemaName) != nil
+        }
+    }
+
+    /// Returns whether a view exists. See ``tableExists(_:in:)``.
+    public func viewExists(_ name: String, in schemaName: String? = nil) throws -> Bool {
+        try readSchema { try object(name, kind: .view, in: schemaName) != nil }
+    }
+
+    /// Returns whether a trigger exists. See ``tableExists(_:in:)``.
+    public func triggerExists(_ name: String, in schemaName: String? = nil) throws -> Bool {
+        try readSchema { try object(name, kind: .trigger, in: schemaName) != nil }
+    }
+
+    /// Returns a number that each change of the schema of the main database increases.
+    ///
+    /// See <https://www.sqlite.org/pragma.html#pragma_schema_version>.
+    public func schemaVersion() throws -> Int32 {
+        checkIsUsedInItsAccess()
+        var version: Int32 = 0
+        try forEachSchemaRow("PRAGMA main.schema_version") { version = Int32(truncatingIfNeeded: $0.int64(at: 0)) }
+        return version
+    }
+}
+
+// MARK: - Reserved names
+
+extension Database {
+    /// Returns whether SQLite reserves the name of a table for itself: it starts with `sqlite_`.
+    public static func isSQLiteInternalTable(_ tableName: String) -> Bool {
+        tableName.isSQLiteInternalTableName
+    }
+
+    /// Returns whether this library reserves the name of a table for itself, as it does for the list of migrations: it starts with `grdb_`.
+    public static func isGRDBInternalTable(_ tableName: String) -> Bool {
+        CaseInsensitiveName(String(tableName.prefix(5))) == CaseInsensitiveName("grdb_")
+    }
+}
+
+// MARK: - Look-up
+
+extension Database {
+    /// The table or view that a name means, as SQLite would understand it.
+    ///
+    /// To be called inside of `readSchema`, as all functions below.
+    ///
+    /// - Throws: a ``DatabaseError`` if there is neither a table nor a view of that name.
+    func tableOrView(_ name: String, in schemaName: String?) throws -> TableStructure {
+        let key = DatabaseSchemaCache.TableKey(name, in: schemaName)
+        if let table = schemaCache.tables[key] { return table }
+        let table = try findTableOrView(name, in: schemaName)
+        schemaCache.insert(table, for: key)
+        return table
+    }
+
+    /// The table that a name means. A view is none.
+    func table(_ name: String, in schemaName: String?) throws -> TableStructure {
+        let table = try tableOrView(name, in: schemaName)
+        guard table.kind != .view else { throw DatabaseError.noSuchTable(name) }
+        return table
+    }
+
+    private func findTableOrView(_ name: String, in schemaName: String?) throws -> TableStructure {
+        if let schemaID = try schemaOfSchemaTable(name, in: schemaName) {
+            return TableStructure(DatabaseObjectID(schemaID: schemaID, name: name), kind: .table)
+        }
+        for schemaID in try searchedSchemas(schemaName) {
+            let objects = try objects(in: schemaID)
+            if let name = objects.canonicalName(name, kind: .table) {
+                let id = DatabaseObjectID(schemaID: schemaID, name: name)
+                return TableStructure(id, kind: objects.isVirtualTable(name) ? .virtualTable : .table)
+            }
+            if let name = objects.canonicalName(name, kind: .view) {
+                return TableStructure(DatabaseObjectID(schemaID: schemaID, name: name), kind: .view)
+            }
+        }
+        throw DatabaseError.noSuchTable(name)
+    }
+
+    private func object(_ name: String, kind: SchemaObjectKind, in schemaName: String?) throws -> DatabaseObjectID? {
+        for schemaID in try searchedSchemas(schemaName) {
+            if let name = try objects(in: schemaID).canonicalName(name, kind: kind) {
+                return DatabaseObjectID(schemaID: schemaID, name: name)
+            }
+        }
+        return nil
+    }
+
+    private func searchedSchemas(_ name: String?) throws -> [DatabaseSchemaID] {
+        let schemas = schemaCache.watch?.schemas ?? []
+        guard let name else { return schemas }
+        let schemaID = DatabaseSchemaID.attached(name)
+        // The temporary schema exists always, but is listed only once it is used.
+        guard schemaID == .temp || schemas.contains(schemaID) else {
+            throw DatabaseError(message: "no such schema: \(name)")
+        }
+        return schemas.filter { $0 == schemaID }
+    }
+
+    private func objects(in schemaID: DatabaseSchemaID) throws -> SchemaObjects {
+        if let objects = schemaCache.objects[schemaID] { return objects }
+        var objects = SchemaObjects()
+        try forEachSchemaRow("SELECT type, name, rootpage FROM \(schemaID.name.quotedDatabaseIdentifier).sqlite_master") { row in
+            // Of tables, only virtual ones have no page of their own.
+            guard let kind = SchemaObjectKind(rawValue: row.string(at: 0)) else { return }
+            objects.insert(row.string(at: 1), kind: kind, isVirtual: kind == .table && row.int64(at: 2) == 0)
+        }
+        schemaCache.insert(objects, for: schemaID)
+        return objects
+    }
+
+    /// The schema whose list of objects the name means, if it means one: such lists are not in themselves.
+    ///
+    /// Unlike other names, that of the list is first looked for in the main database.
+    private func schemaOfSchemaTable(_ name: String, in schemaName: String?) throws -> DatabaseSchemaID? {
+        guard name.isSQLiteInternalTableName else { return nil }
+        switch name.lowercased() {
+        case "sqlite_master", "sqlite_schema":
+            guard let schemaName else { return .main }
+            _ = try searchedSchemas(schemaName)
+            return .attached(schemaName)
+        case "sqlite_temp_master", "sqlite_temp_schema":
+            return DatabaseSchemaID.attached(schemaName ?? "temp") == .temp ? .temp : nil
+        default:
+            return nil
+        }
+    }
+}
+
+extension DatabaseError {
+    static func noSuchTable(_ name: String) -> DatabaseError {
+        DatabaseError(message: "no such table: \(name)")
+    }
+}

@@ -1,0 +1,117 @@
+internal import SQLCipherBridge
+
+// The queries of the library about the schema. They go around `Statement`, so that they are no part of what the application observes:
+// neither of its trace, nor of the region of what it reads.
+
+extension Database {
+    /// Forgets what the connection has found out about the schema.
+    ///
+    /// There is no need to call it, unless the schema was changed in the current transaction, or a database was attached, through
+    /// the C functions and ``sqliteConnection``. All other changes are noticed, those by other connections and processes too.
+    public func clearSchemaCache() {
+        checkIsUsedInItsAccess()
+        schemaCache = DatabaseSchemaCache()
+    }
+
+    /// Runs `body` while the schema cannot change, and with a cache that tells the truth.
+    func readSchema<T>(_ body: () throws -> T) throws -> T {
+        checkIsUsedInItsAccess()
+        if schemaCache.isHeld || (schemaCache.isVerified && isInsideTransaction) {
+            return try body()
+        }
+        let watch = try holdSchema()
+        schemaCache.isHeld = true
+        defer {
+            withoutTrace { watch.release() }
+            schemaCache.isHeld = false
+            schemaCache.isVerified = isInsideTransaction
+        }
+        return try body()
+    }
+
+    /// Compares the cache with the schema, and holds the schema still until the watch is released.
+    private func holdSchema() throws -> SchemaWatch {
+        if let watch = schemaCache.watch {
+            switch withoutTrace({ watch.hold() }) {
+            case .unchanged:
+                return watch
+            case .changed:
+                schemaCache.forgetSchema()
+                return watch
+            case .failed(let code) where ResultCode(rawValue: code).primaryResultCode == .SQLITE_ERROR:
+                // A database was detached through the C functions: the watch cannot be compiled any more.
+                schemaCache = DatabaseSchemaCache()
+            case .failed(let code):
+                throw schemaError(code)
+            }
+        }
+        let watch = try makeSchemaWatch()
+        schemaCache.watch = watch
+        if case .failed(let code) = withoutTrace({ watch.hold() }) {
+            throw schemaError(code)
+        }
+        return watch
+    }
+
+    private func makeSchemaWatch() throws -> SchemaWatch {
+        var schemas: [DatabaseSchemaID] = []
+        try forEachSchemaRow("PRAGMA database_list") { row in
+            schemas.append(.attached(row.string(at: 1)))
+        }
+        // The list starts with the main database; the temporary one, which is searched first, is in it once it is used.
+        if let index = schemas.firstIndex(of: .temp) {
+            schemas.remove(at: index)
+            schemas.insert(.temp, at: 0)
+        }
+        return SchemaWatch(schemas: schemas, statement: try prepareSchemaQuery(SchemaWatch.sql(for: schemas), persistent: true))
+    }
+}
+
+extension Database {
+    /// Hands each row of a query to `body`.
+    func forEachSchemaRow(_ sql: String, _ body: (StatementHandle) -> Void) throws {
+        try withoutTrace {
+            let statement = try prepareSchemaQuery(sql, persistent: false)
+            defer { statement.finalize() }
+            while true {
+                switch statement.step() {
+                case EngineCode.row: body(statement)
+                case EngineCode.done: return
+                case let code: throw schemaError(code, sql: sql)
+                }
+            }
+        }
+    }
+
+    private func prepareSchemaQuery(_ sql: String, persistent: Bool) throws -> StatementHandle {
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        guard protection != .awaitingKey else { throw DatabaseError(encryptionFailure: .noKey) }
+        if isTaskCancelled { throw CancellationError() }
+        do {
+            let statement = unsafe try Array(sql.utf8CString).withUnsafeBufferPointer { text throws(EngineError) in
+                var offset = 0
+                return unsafe try handle.prepare(text, offset: &offset, persistent: persistent)
+            }
+            guard let statement else { throw DatabaseError(message: "empty statement", sql: sql) }
+            return statement
+        } catch let error as EngineError {
+            if error.code & 0xff == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
+            throw DatabaseError(error, sql: sql)
+        }
+    }
+
+    private func schemaError(_ code: CInt, sql: String? = nil) -> any Error {
+        if code == EngineCode.interrupt && isTaskCancelled {
+            return CancellationError()
+        }
+        return DatabaseError(EngineError(code: code, message: handle.lastErrorMessage), sql: sql)
+    }
+
+    private func withoutTrace<T>(_ body: () throws -> T) rethrows -> T {
+        guard let traceHook else { return try body() }
+        let wasMuted = traceHook.isMuted
+        traceHook.isMuted = true
+        defer { traceHook.isMuted = wasMuted }
+        return try body()
+    }
+}

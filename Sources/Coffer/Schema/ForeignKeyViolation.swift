@@ -1,0 +1,58 @@
+/// A row that refers to a row that does not exist: see ``Database/foreignKeyViolations()``.
+public struct ForeignKeyViolation: Sendable {
+    /// The table of the row that refers to a missing row.
+    public var originTable: String
+
+    /// The ID of the row that refers to a missing row; nil if its table was created `WITHOUT ROWID`.
+    public var originRowID: Int64?
+
+    /// The table of the missing row.
+    public var destinationTable: String
+
+    /// The number of the violated foreign key among those of the table: see ``ForeignKeyInfo/id``.
+    public var foreignKeyId: Int
+
+    /// The schema of both tables.
+    var schemaID: DatabaseSchemaID
+
+    /// A description with the columns of the foreign key and the values of the row, which may be confidential.
+    ///
+    /// For example: `FOREIGN KEY constraint violation - from book(authorId) to author(id), in [id:1 authorId:2 name:"Moby-Dick"]`.
+    public func failureDescription(_ db: Database) throws -> String {
+        var origin = originTable
+        var destination = destinationTable
+        if let foreignKey = try violatedForeignKey(db) {
+            origin += "(\(foreignKey.originColumns.joined(separator: ", ")))"
+            destination += "(\(foreignKey.destinationColumns.joined(separator: ", ")))"
+        }
+        var description = "FOREIGN KEY constraint violation - from \(origin) to \(destination)"
+        if let row = try originRow(db) {
+            description += ", in \(row.description)"
+        }
+        return description
+    }
+
+    /// Nil when the columns cannot be told, because the foreign key names none and its destination does not exist.
+    private func violatedForeignKey(_ db: Database) throws -> ForeignKeyInfo? {
+        do {
+            return try db.foreignKeys(on: originTable, in: schemaID.name).first { $0.id == foreignKeyId }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            return nil
+        }
+    }
+
+    private func originRow(_ db: Database) throws -> Row? {
+        guard let originRowID, let rowIDName = try db.rowIDName(of: originTable, in: schemaID.name) else { return nil }
+        let table = DatabaseObjectID(schemaID: schemaID, name: originTable).quotedDatabaseIdentifier
+        return try Row.fetchOne(
+            db, sql: "SELECT * FROM \(table) WHERE \(rowIDName.quotedDatabaseIdentifier) = ?", arguments: [originRowID])
+    }
+}
+
+extension ForeignKeyViolation: CustomStringConvertible {
+    /// A description without values of the row. See ``failureDescription(_:)``.
+    public var description: String {
+        let place = originRowID.map { ", in rowid \($0)" } ?? ""
+        return "FOREIGN KEY constraint violation - from \(originTable) to \(destinationTable)\(place)"
+    }
+}

@@ -1,0 +1,51 @@
+internal import SQLCipherBridge
+
+/// A prepared statement that SQLite has to compile again whenever the schema has changed, which is how the change is noticed.
+///
+/// SQLite compares the schema that a statement was compiled for with the one in the file each time that the statement starts, and
+/// compiles all statements again after the rollback of a schema change: <https://www.sqlite.org/rescode.html#schema>. The statement reads
+/// from each schema. One that only asked for `PRAGMA schema_version` would miss a change that was rolled back and followed by another
+/// one, as both leave the same version.
+final class SchemaWatch {
+    enum Outcome {
+        case unchanged
+        case changed
+        case failed(CInt)
+    }
+
+    /// The schemas in the order in which SQLite searches them for an unqualified name: temporary, main, attached.
+    let schemas: [DatabaseSchemaID]
+
+    private let statement: StatementHandle
+
+    /// - Parameter statement: a statement of ``sql(for:)``, which the watch finalizes.
+    init(schemas: [DatabaseSchemaID], statement: StatementHandle) {
+        self.schemas = schemas
+        self.statement = statement
+    }
+
+    deinit {
+        statement.finalize()
+    }
+
+    /// A query with one row that reads from each schema.
+    static func sql(for schemas: [DatabaseSchemaID]) -> String {
+        "SELECT " + schemas.map { "EXISTS (SELECT 1 FROM \($0.name.quotedDatabaseIdentifier).sqlite_master)" }.joined(separator: ", ")
+    }
+
+    /// Tells whether the schema has changed since the last call, and holds it still until ``release()`` unless it failed.
+    func hold() -> Outcome {
+        switch statement.step() {
+        case EngineCode.row:
+            return statement.reprepareCount(reset: true) == 0 ? .unchanged : .changed
+        case let code:
+            statement.reset()
+            return .failed(code)
+        }
+    }
+
+    /// Ends the read transaction that ``hold()`` has started, unless it belongs to a transaction of the connection.
+    func release() {
+        statement.reset()
+    }
+}

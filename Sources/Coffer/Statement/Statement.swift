@@ -1,0 +1,274 @@
+public import SQLCipherBridge
+
+/// A prepared statement.
+///
+/// A statement belongs to its connection: use it only inside of the database access that made it.
+/// It is reset before each execution, so that an error or an unfinished cursor does not leave it unusable.
+@safe
+public final class Statement {
+    /// The prepared statement of the C library.
+    public let sqliteStatement: SQLiteStatement
+
+    /// The same pointer, behind the thin calls of the bridge.
+    @usableFromInline let handle: StatementHandle
+
+    /// The connection that made the statement.
+    unowned let database: Database
+
+    /// What the compilation told about the statement.
+    let facts: StatementFacts
+
+    /// Whether the statement makes no direct change to the content of a database file.
+    public let isReadonly: Bool
+
+    /// The number of result columns, as of the last preparation of the statement.
+    public var columnCount: Int { Int(handle.columnCount) }
+
+    /// The SQL text, without white space and semicolons around it, and without a key.
+    public let sql: String
+
+    /// What the columns are called, and where they are.
+    @usableFromInline var columnLayout: StatementColumnLayout?
+
+    /// How often the statement had been prepared again when its layout was made.
+    private var columnLayoutPreparation = 0
+
+    /// The parameters of the SQL text: nil for an anonymous one.
+    let parameterNames: [String?]
+
+    private var boundArguments = StatementArguments()
+    private var areArgumentsValid: Bool
+
+    /// Which execution this is, so that a cursor that is given up late does not end the execution of another one.
+    @usableFromInline private(set) var executionNumber = 0
+
+    /// Whether the broker has to hear of each execution: writes, transactions, and schema changes.
+    let notifiesBroker: Bool
+
+    init(database: Database, handle: StatementHandle, facts: StatementFacts) {
+        unsafe self.sqliteStatement = handle.pointer
+        self.handle = handle
+        self.database = database
+        self.facts = facts
+        self.isReadonly = handle.isReadonly
+        self.sql = KeyRedaction.redactingKeys(in: handle.sql.trimmedSQLStatement)
+        let parameterCount = handle.parameterCount
+        self.parameterNames = parameterCount == 0 ? [] : (1...CInt(parameterCount)).map(handle.parameterName(at:))
+        self.areArgumentsValid = parameterCount == 0
+        self.notifiesBroker = !isReadonly || facts.transactionEffect != nil || facts.invalidatesDatabaseSchemaCache
+    }
+
+    deinit {
+        handle.finalize()
+    }
+
+    /// The database region that the statement reads.
+    public var databaseRegion: DatabaseRegion { facts.databaseRegion }
+
+    /// The names of the result columns, in order.
+    public var columnNames: [String] { currentColumnLayout().names }
+
+    /// The position of the first column with this name, compared without ASCII case.
+    public func index(ofColumn name: String) -> Int? { currentColumnLayout().index(ofColumn: name) }
+
+    /// The layout of the result columns, made when it is first needed.
+    ///
+    /// SQLite prepares a statement again when the schema has changed, in its first step. The columns of a `SELECT *` may be others then.
+    @usableFromInline
+    func currentColumnLayout() -> StatementColumnLayout {
+        if let columnLayout, isColumnLayoutCurrent {
+            return columnLayout
+        }
+        columnLayoutPreparation = handle.repreparationCount
+        let layout = StatementColumnLayout(names: (0..<handle.columnCount).map(handle.columnName(at:)))
+        columnLayout = layout
+        return layout
+    }
+
+    /// Whether the statement has not been prepared again since the layout of its columns was made.
+    var isColumnLayoutCurrent: Bool { columnLayoutPreparation == handle.repreparationCount }
+}
+
+extension Statement: CustomStringConvertible {
+    public var description: String { sql }
+}
+
+@available(*, unavailable)
+extension Statement: Sendable {}
+
+// MARK: - Arguments
+
+extension Statement {
+    /// The arguments that the statement is executed with.
+    ///
+    /// - Precondition: the arguments fit the parameters of the statement. Use ``setArguments(_:)`` where that is not certain.
+    public var arguments: StatementArguments {
+        get { boundArguments }
+        set {
+            do {
+                try setArguments(newValue)
+            } catch {
+                fatalError("\(error)")
+            }
+        }
+    }
+
+    /// Checks that each parameter has one value, and that no value is left over.
+    ///
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` that names what is missing or too many.
+    public func validateArguments(_ arguments: StatementArguments) throws {
+        _ = try assignment(of: arguments)
+    }
+
+    /// Validates and binds arguments.
+    ///
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` when they do not fit, and `SQLITE_TOOBIG` for values beyond SQLite's limits.
+    public func setArguments(_ arguments: StatementArguments) throws {
+        guard arguments.namedValues.isEmpty, arguments.values.count == parameterNames.count else {
+            return try bind(try assignment(of: arguments), recording: arguments)
+        }
+        // All values in order: whatever the parameters are called, each takes the next one, unless two parameters share a name,
+        // which SQLite counts as one.
+        try bind(arguments.values, recording: arguments)
+    }
+
+    /// Binds arguments without the check that they fit: parameters without a value are NULL, values without a parameter are ignored.
+    public func setUncheckedArguments(_ arguments: StatementArguments) {
+        var remaining = arguments.values[...]
+        let values: [DatabaseValue] = parameterNames.map { name in
+            if let key = name?.dropFirst(), let value = arguments.namedValues[String(key)] {
+                return value
+            }
+            return remaining.popFirst() ?? .null
+        }
+        do {
+            try bind(values, recording: arguments)
+        } catch {
+            fatalError("\(error)")
+        }
+    }
+
+    /// The value for each parameter, in order.
+    private func assignment(of arguments: StatementArguments) throws -> [DatabaseValue] {
+        var remaining = arguments.values[...]
+        var missing: [String] = []
+        let values: [DatabaseValue] = parameterNames.map { name in
+            if let key = name.map({ String($0.dropFirst()) }) {
+                if let value = arguments.namedValues[key] ?? remaining.popFirst() { return value }
+                missing.append(key)
+                return .null
+            }
+            if let value = remaining.popFirst() { return value }
+            missing.append("")
+            return .null
+        }
+        if !missing.isEmpty {
+            let names = missing.filter { !$0.isEmpty }
+            let message =
+                names.isEmpty || names.count < missing.count
+                ? "wrong number of statement arguments: \(arguments.values.count)"
+                : "missing statement argument(s): \(names.joined(separator: ", "))"
+            throw DatabaseError(resultCode: .SQLITE_MISUSE, message: message, sql: sql)
+        }
+        if !remaining.isEmpty {
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(arguments.values.count)", sql: sql)
+        }
+        return values
+    }
+
+    private func bind(_ values: [DatabaseValue], recording arguments: StatementArguments) throws {
+        handle.reset()
+        var index: CInt = 0
+        for value in values {
+            index += 1
+            let code = unsafe value.bind(to: sqliteStatement, at: index)
+            if code != EngineCode.ok {
+                areArgumentsValid = false
+                throw DatabaseError(
+                    resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql, arguments: arguments,
+                    publicStatementArguments: database.configuration.publicStatementArguments)
+            }
+        }
+        boundArguments = arguments
+        areArgumentsValid = true
+    }
+}
+
+// MARK: - Execution
+
+extension Statement {
+    /// Executes the statement and ignores the rows that it may return.
+    ///
+    /// - Parameter arguments: new arguments, or nil to use those that were set before.
+    /// - Throws: a ``DatabaseError``, or `CancellationError` in a cancelled task.
+    public func execute(arguments: StatementArguments? = nil) throws {
+        try prepareExecution(arguments: arguments)
+        while true {
+            switch handle.step() {
+            case EngineCode.row: continue
+            case EngineCode.done: return try endExecution()
+            case let code: try failExecution(code)
+            }
+        }
+    }
+
+    /// Makes the statement ready for its first step.
+    @usableFromInline
+    func prepareExecution(arguments: StatementArguments?) throws {
+        database.checkIsUsedInItsAccess()
+        if let arguments {
+            try setArguments(arguments)
+        } else {
+            handle.reset()
+            if !areArgumentsValid {
+                try setArguments(boundArguments)
+            }
+        }
+        try database.statementWillExecute(self)
+        executionNumber &+= 1
+    }
+
+    /// Ends an execution whose last step told that it is done.
+    ///
+    /// The reset ends the read transaction of a statement in autocommit mode at once, instead of at the next use.
+    @usableFromInline
+    func endExecution() throws {
+        handle.reset()
+        if notifiesBroker {
+            try database.statementDidExecute(self)
+        }
+    }
+
+    /// Ends an execution whose last step failed, and throws its error.
+    @usableFromInline
+    func failExecution(_ code: CInt) throws -> Never {
+        // With the text as SQLite has it: the error has to know whether there was a key in it.
+        let error = DatabaseError(
+            resultCode: ResultCode(rawValue: code), message: database.handle.lastErrorMessage, sql: handle.sql.trimmedSQLStatement,
+            arguments: boundArguments, publicStatementArguments: database.configuration.publicStatementArguments)
+        handle.reset()
+        try database.statementDidFail(self, with: error)
+    }
+
+    /// Ends an execution that is given up before its last row. The changes of a statement with `RETURNING` stay, and may be committed here.
+    ///
+    /// - Parameter number: the execution; nothing happens if it has ended, or another one has begun.
+    @usableFromInline
+    func abandonExecution(_ number: Int) {
+        guard number == executionNumber, handle.isBusy else { return }
+        let code = handle.reset()
+        if notifiesBroker {
+            database.observationBroker.statementWasAbandoned(self, code)
+        }
+    }
+}
+
+extension String {
+    /// The text without the white space and semicolons around it.
+    var trimmedSQLStatement: String {
+        let isPadding: (Character) -> Bool = { $0 == ";" || $0.isWhitespace }
+        guard let first = firstIndex(where: { !isPadding($0) }), let last = lastIndex(where: { !isPadding($0) }) else { return "" }
+        return first == startIndex && index(after: last) == endIndex ? self : String(self[first...last])
+    }
+}

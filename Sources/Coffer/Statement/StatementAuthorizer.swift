@@ -1,0 +1,152 @@
+internal import SQLCipherBridge
+
+/// Hears from SQLite what statements do while they are compiled: gathers the facts, and refuses what would endanger encrypted data.
+///
+/// The authorizer stays installed as long as its connection is open, because SQLite may compile statements again at any execution.
+final class StatementAuthorizer {
+    /// Whether the connection has its key, and its settings must not be undone any more.
+    var isKeyed = false
+
+    /// Why the last compilation was refused, in words for the user. SQLite itself says just "not authorized".
+    private(set) var denialMessage: String?
+
+    private let connection: ConnectionHandle
+    private var hook: AuthorizerHook?
+    private var collector: StatementFacts.Collector?
+
+    /// The table whose rows must be deleted one by one, so that there is an event for each.
+    private var tableWithoutTruncation: String?
+
+    init(_ connection: ConnectionHandle) {
+        self.connection = connection
+        let hook = AuthorizerHook { [unowned self] request in authorize(request) }
+        self.hook = hook
+        hook.install(on: connection)
+    }
+
+    /// Lets go of the connection, which may live on without the authorizer.
+    func removeHook() {
+        hook?.remove(from: connection)
+    }
+
+    /// Starts to gather the facts of the statement that is compiled next.
+    func begin() {
+        collector = StatementFacts.Collector()
+        denialMessage = nil
+    }
+
+    /// The facts of the statement that was compiled.
+    func end() -> StatementFacts {
+        defer { collector = nil }
+        return collector?.finish() ?? StatementFacts()
+    }
+
+    /// Has SQLite delete the rows of a table one by one in statements that are executed from now on, even without a condition, until
+    /// ``allowTruncation()``: <https://www.sqlite.org/lang_delete.html#the_truncate_optimization>.
+    ///
+    /// It costs a new compilation of every statement before its next execution.
+    func preventTruncation(of table: String) {
+        tableWithoutTruncation = table
+        hook?.install(on: connection)
+    }
+
+    func allowTruncation() {
+        tableWithoutTruncation = nil
+    }
+}
+
+// MARK: - Decisions
+
+extension StatementAuthorizer {
+    private func authorize(_ request: AuthorizerHook.Request) -> AuthorizerHook.Decision {
+        switch request.action {
+        case .pragma:
+            denialMessage = request.first.flatMap { refusal(ofPragma: $0.lowercased(), value: request.second, schema: request.schema) }
+            if denialMessage != nil { return .deny }
+        case .delete:
+            if let table = request.first {
+                collector?.deletes(from: table, isIndirect: request.isIndirect)
+                // An ignored deletion in the middle of DROP TABLE would keep the table, but only DELETE statements get here with one.
+                if table == tableWithoutTruncation { return .ignore }
+            }
+        default:
+            if collector != nil { collect(request) }
+        }
+        return .allow
+    }
+
+    private func collect(_ request: AuthorizerHook.Request) {
+        switch request.action {
+        case .read:
+            if let table = request.first {
+                collector?.reads(column: request.second ?? "", of: table)
+            }
+        case .insert:
+            if let table = request.first {
+                collector?.inserts(into: table)
+            }
+        case .update:
+            if let table = request.first, let column = request.second {
+                collector?.updates(column: column, of: table)
+            }
+        case .transaction:
+            switch request.first {
+            case "BEGIN": collector?.hasEffect(.begin)
+            case "COMMIT": collector?.hasEffect(.commit)
+            case "ROLLBACK": collector?.hasEffect(.rollback)
+            default: break
+            }
+        case .savepoint:
+            guard let name = request.second else { return }
+            switch request.first {
+            case "BEGIN": collector?.hasEffect(.beginSavepoint(name))
+            case "RELEASE": collector?.hasEffect(.releaseSavepoint(name))
+            case "ROLLBACK": collector?.hasEffect(.rollbackToSavepoint(name))
+            default: break
+            }
+        case let action where action.changesSchema:
+            collector?.changesTheSchema()
+            if action.dropsTable, let table = request.first {
+                collector?.drops(table: table)
+            }
+        default:
+            break
+        }
+    }
+
+    /// Why a pragma is refused, or nil if it is not. SQLCipher obeys its pragmas while they are compiled: later would be too late.
+    ///
+    /// Once the connection is keyed, a new key breaks it, the engine's own rekeying can lose the file (I6), other settings make pages
+    /// that no connection can read, and temporary files would be plaintext on the disk (I1).
+    private func refusal(ofPragma name: String, value: String?, schema: String?) -> String? {
+        if value != nil, name.hasPrefix("cipher_default_") || name == "cipher_hmac_salt_mask" {
+            return "PRAGMA \(name) would change the encryption of every connection in this process. Use Configuration.cipher instead."
+        }
+        guard isKeyed else { return nil }
+        switch name {
+        case "key", "hexkey", "textkey":
+            return "The key of a connection cannot be set once it is open. Set it through Configuration.key."
+        case "rekey", "hexrekey", "textrekey":
+            return "PRAGMA \(name) can leave a file that no key opens. Use changePassphrase(_:) instead."
+        case "cipher_migrate":
+            return "PRAGMA cipher_migrate can lose data. Copy the database into a new file with other settings instead."
+        case "temp_store":
+            guard let value, value.lowercased() != "memory", value != "2" else { return nil }
+            return "Temporary tables of an encrypted database stay in memory: in a file they would be plaintext."
+        case "temp_store_directory" where value != nil, "data_store_directory" where value != nil:
+            return "Encrypted databases write no temporary files, so that they have no directory."
+        case _ where StatementAuthorizer.cipherSettings.contains(name) && value != nil:
+            // Those of an attached database can only be given after its key.
+            guard schema == nil || schema?.lowercased() == "main" else { return nil }
+            return "Cipher settings cannot change once the key is set: the file would not be readable. Set them in Configuration.cipher."
+        default:
+            return nil
+        }
+    }
+
+    private static let cipherSettings: Set<String> = [
+        "cipher", "cipher_compatibility", "cipher_hmac_algorithm", "cipher_hmac_pgno", "cipher_kdf_algorithm", "cipher_page_size",
+        "cipher_plaintext_header_size", "cipher_salt", "cipher_store_pass", "cipher_use_hmac", "fast_kdf_iter", "kdf_iter", "page_size",
+        "rekey_cipher", "rekey_kdf_iter",
+    ]
+}

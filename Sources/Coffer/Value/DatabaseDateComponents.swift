@@ -1,0 +1,137 @@
+public import Foundation
+internal import SQLCipherBridge
+
+/// Date components together with the text format in which the database holds them.
+///
+/// ```swift
+/// let components = DateComponents(year: 1973, month: 9, day: 18)
+/// let birthDate = DatabaseDateComponents(components, format: .YMD)  // stored as "1973-09-18"
+/// ```
+public struct DatabaseDateComponents: Hashable, Sendable {
+    /// The text formats, as in SQLite's date functions.
+    public enum Format: String, Hashable, Sendable {
+        /// The format `YYYY-MM-DD`.
+        case YMD = "yyyy-MM-dd"
+        /// The format `YYYY-MM-DD HH:MM`.
+        case YMD_HM = "yyyy-MM-dd HH:mm"
+        /// The format `YYYY-MM-DD HH:MM:SS`.
+        case YMD_HMS = "yyyy-MM-dd HH:mm:ss"
+        /// The format `YYYY-MM-DD HH:MM:SS.SSS`.
+        case YMD_HMSS = "yyyy-MM-dd HH:mm:ss.SSS"
+        /// The format `HH:MM`.
+        case HM = "HH:mm"
+        /// The format `HH:MM:SS`.
+        case HMS = "HH:mm:ss"
+        /// The format `HH:MM:SS.SSS`.
+        case HMSS = "HH:mm:ss.SSS"
+    }
+
+    /// The components. Those that were read have a time zone if the text had one.
+    public let dateComponents: DateComponents
+
+    /// The format in which the components are stored, or were found in the database.
+    public let format: Format
+
+    /// Combines components with the format in which they are to be stored.
+    ///
+    /// Components that the format does not have are not stored, nor is the time zone. Missing ones are stored as the year 0, the month 1, the
+    /// day 1, and a time of zero.
+    public init(_ dateComponents: DateComponents, format: Format) {
+        self.format = format
+        self.dateComponents = dateComponents
+    }
+}
+
+extension DatabaseDateComponents: StatementColumnConvertible {
+    public init?(sqliteStatement: SQLiteStatement, index: CInt) {
+        let value = unsafe DatabaseValue(sqliteStatement: sqliteStatement, index: index)
+        guard let components = Self.fromDatabaseValue(value) else { return nil }
+        self = components
+    }
+}
+
+extension DatabaseDateComponents: DatabaseValueConvertible {
+    /// The text of the components in their format.
+    public var databaseValue: DatabaseValue { text.databaseValue }
+
+    /// Creates components from text in one of the formats, also with a `T` between day and time, or a time zone after the time.
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> DatabaseDateComponents? {
+        DateText(dbValue).map { DatabaseDateComponents($0) }
+    }
+}
+
+extension DatabaseDateComponents: Codable {
+    /// Decodes the text of the components.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let components = Self.fromDatabaseValue(text.databaseValue) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "Neither a date nor a time in one of the formats of SQLite.")
+        }
+        self = components
+    }
+
+    /// Encodes the text of the components.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}
+
+extension DatabaseDateComponents {
+    private init(_ text: DateText) {
+        var components = DateComponents()
+        if let day = text.day {
+            components.year = day.year
+            components.month = day.month
+            components.day = day.day
+        }
+        if let time = text.time {
+            components.hour = time.hour
+            components.minute = time.minute
+            components.second = time.second
+            components.nanosecond = time.nanosecond
+            components.timeZone = time.offset.flatMap { TimeZone(secondsFromGMT: $0) }
+        }
+        let format: Format =
+            switch (text.day, text.time) {
+            case (_, nil): .YMD
+            case (nil, let time?): time.nanosecond != nil ? .HMSS : time.second != nil ? .HMS : .HM
+            case (_?, let time?): time.nanosecond != nil ? .YMD_HMSS : time.second != nil ? .YMD_HMS : .YMD_HM
+            }
+        self.init(components, format: format)
+    }
+
+    private var text: String {
+        switch format {
+        case .YMD: dayText
+        case .YMD_HM: "\(dayText) \(minuteText)"
+        case .YMD_HMS: "\(dayText) \(minuteText):\(secondText)"
+        case .YMD_HMSS: "\(dayText) \(minuteText):\(secondText).\(millisecondText)"
+        case .HM: minuteText
+        case .HMS: "\(minuteText):\(secondText)"
+        case .HMSS: "\(minuteText):\(secondText).\(millisecondText)"
+        }
+    }
+
+    private var dayText: String {
+        "\(padded(dateComponents.year ?? 0, 4))-\(padded(dateComponents.month ?? 1, 2))-\(padded(dateComponents.day ?? 1, 2))"
+    }
+
+    private var minuteText: String {
+        "\(padded(dateComponents.hour ?? 0, 2)):\(padded(dateComponents.minute ?? 0, 2))"
+    }
+
+    private var secondText: String { padded(dateComponents.second ?? 0, 2) }
+
+    /// To the nearest millisecond, without carrying into the second.
+    private var millisecondText: String {
+        padded(min(((dateComponents.nanosecond ?? 0) + 500_000) / 1_000_000, 999), 3)
+    }
+
+    private func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number.magnitude)
+        return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}

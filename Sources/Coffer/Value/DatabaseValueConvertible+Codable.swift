@@ -1,0 +1,42 @@
+internal import Foundation
+
+extension DatabaseValueConvertible where Self: Encodable {
+    /// The plain value for a type that encodes itself into a single value container, else its JSON text.
+    ///
+    /// A value that cannot be encoded, infinity with the default encoder for example, is a fatal error.
+    public var databaseValue: DatabaseValue {
+        do {
+            if let value = try SingleValueEncoder.encode(self) { return value }
+            return String(decoding: try Self.databaseJSONEncoder().encode(self), as: UTF8.self).databaseValue
+        } catch {
+            fatalError("A value of type \(Self.self) cannot be stored, because it cannot be encoded as JSON: \(Swift.type(of: error)).")
+        }
+    }
+}
+
+extension DatabaseValueConvertible where Self: Decodable {
+    /// Creates a value from a plain value if the type decodes itself from a single value container, else from JSON text or bytes.
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
+        switch SingleValueDecoder.decode(Self.self, from: dbValue) {
+        case .value(let value): value
+        case .failure: nil
+        case .notSingle: Data.fromDatabaseValue(dbValue).flatMap { try? databaseJSONDecoder().decode(Self.self, from: $0) }
+        }
+    }
+}
+
+// A raw value comes before JSON.
+
+extension DatabaseValueConvertible where Self: Encodable & RawRepresentable, RawValue: DatabaseValueConvertible {
+    /// The stored value of the raw value.
+    @inlinable
+    public var databaseValue: DatabaseValue { rawValue.databaseValue }
+}
+
+extension DatabaseValueConvertible where Self: Decodable & RawRepresentable, RawValue: DatabaseValueConvertible {
+    /// Creates a value from a stored raw value, or returns nil if no value has it.
+    @inlinable
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
+        RawValue.fromDatabaseValue(dbValue).flatMap { Self(rawValue: $0) }
+    }
+}

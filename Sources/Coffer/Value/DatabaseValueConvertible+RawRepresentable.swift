@@ -1,0 +1,25 @@
+extension DatabaseValueConvertible where Self: RawRepresentable, RawValue: DatabaseValueConvertible {
+    /// The stored value of the raw value.
+    @inlinable
+    public var databaseValue: DatabaseValue { rawValue.databaseValue }
+
+    /// Creates a value from a stored raw value, or returns nil if no value has it.
+    @inlinable
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
+        RawValue.fromDatabaseValue(dbValue).flatMap { Self(rawValue: $0) }
+    }
+
+    /// The expression of the raw value.
+    public var sqlExpression: SQLExpression { rawValue.sqlExpression }
+
+    /// Binds the raw value.
+    @inlinable
+    public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
+        unsafe rawValue.bind(to: sqliteStatement, at: index)
+    }
+}
+
+extension SQLExpressible where Self: RawRepresentable, RawValue: SQLExpressible {
+    /// The expression of the raw value.
+    public var sqlExpression: SQLExpression { rawValue.sqlExpression }
+}

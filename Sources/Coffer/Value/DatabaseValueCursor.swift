@@ -1,0 +1,97 @@
+/// A cursor over the values of one column, by way of ``DatabaseValue``.
+///
+/// ```swift
+/// let urls = try Link.fetchCursor(db, sql: "SELECT url FROM link")  // DatabaseValueCursor<Link>
+/// while let url = try urls.next() { ... }
+/// ```
+public final class DatabaseValueCursor<Value: DatabaseValueConvertible>: DatabaseCursor {
+    public typealias Element = Value
+
+    public let _statement: Statement
+    public var _isDone = false
+    @usableFromInline let columnIndex: CInt
+    private let execution: Int
+
+    @usableFromInline
+    init(statement: Statement, arguments: StatementArguments?, adapter: (any RowAdapter)?) throws {
+        _statement = statement
+        columnIndex = try statement.leftmostColumn(adapter: adapter)
+        try statement.prepareExecution(arguments: arguments)
+        execution = statement.executionNumber
+    }
+
+    deinit {
+        if !_isDone { _statement.abandonExecution(execution) }
+    }
+
+    @inlinable
+    public func _element(sqliteStatement: SQLiteStatement) throws -> Value {
+        if let value = unsafe Value.fromDatabaseValue(DatabaseValue(sqliteStatement: sqliteStatement, index: columnIndex)) {
+            return value
+        }
+        throw RowDecodingError.valueMismatch(nonOptionalType(of: Value.self), statement: _statement, index: Int(columnIndex))
+    }
+}
+
+@available(*, unavailable)
+extension DatabaseValueCursor: Sendable {}
+
+/// A cursor over the values of one column, which are read directly from the statement.
+public final class FastDatabaseValueCursor<Value: DatabaseValueConvertible & StatementColumnConvertible>: DatabaseCursor {
+    public typealias Element = Value
+
+    public let _statement: Statement
+    public var _isDone = false
+    @usableFromInline let columnIndex: CInt
+    private let execution: Int
+
+    @usableFromInline
+    init(statement: Statement, arguments: StatementArguments?, adapter: (any RowAdapter)?) throws {
+        _statement = statement
+        columnIndex = try statement.leftmostColumn(adapter: adapter)
+        try statement.prepareExecution(arguments: arguments)
+        execution = statement.executionNumber
+    }
+
+    deinit {
+        if !_isDone { _statement.abandonExecution(execution) }
+    }
+
+    @inlinable
+    public func _element(sqliteStatement: SQLiteStatement) throws -> Value {
+        if let value = unsafe Value.fromStatement(sqliteStatement, atUncheckedIndex: columnIndex) {
+            return value
+        }
+        throw RowDecodingError.valueMismatch(nonOptionalType(of: Value.self), statement: _statement, index: Int(columnIndex))
+    }
+}
+
+@available(*, unavailable)
+extension FastDatabaseValueCursor: Sendable {}
+
+extension Statement {
+    /// The column that the adapter shows as the leftmost one.
+    fileprivate func leftmostColumn(adapter: (any RowAdapter)?) throws -> CInt {
+        guard let adapter else { return 0 }
+        guard let column = try adapter._layoutedAdapter(from: self)._mapping._layoutColumns.first else {
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE, message: "Values are read from the leftmost column, but the row adapter shows no column.",
+                sql: sql)
+        }
+        return CInt(column.0)
+    }
+}
+
+/// The type that a message should name: an optional fails to decode where its wrapped type does.
+@usableFromInline
+func nonOptionalType(of type: any Any.Type) -> any Any.Type {
+    (type as? any OptionalType.Type)?.wrappedType ?? type
+}
+
+private protocol OptionalType {
+    static var wrappedType: any Any.Type { get }
+}
+
+extension Optional: OptionalType {
+    fileprivate static var wrappedType: any Any.Type { nonOptionalType(of: Wrapped.self) }
+}

@@ -1,0 +1,72 @@
+public import Foundation
+public import SQLCipherBridge
+
+extension Double: DatabaseValueConvertible, StatementColumnConvertible {
+    /// The number. SQLite stores NaN as NULL.
+    @inlinable
+    public var databaseValue: DatabaseValue { DatabaseValue(storage: .double(self)) }
+
+    /// Creates a value from a number. Integers beyond 2^53 are rounded.
+    @inlinable
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Double? {
+        switch dbValue.storage {
+        case .int64(let value): Double(value)
+        case .double(let value): value
+        default: nil
+        }
+    }
+
+    @inlinable
+    public init?(sqliteStatement: SQLiteStatement, index: CInt) {
+        unsafe self = StatementHandle(sqliteStatement).double(at: index)
+    }
+
+    @inlinable
+    public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
+        unsafe StatementHandle(sqliteStatement).bind(self, at: index)
+    }
+}
+
+extension Float: DatabaseValueConvertible, StatementColumnConvertible {
+    /// The number as a `Double`, which is exact.
+    @inlinable
+    public var databaseValue: DatabaseValue { Double(self).databaseValue }
+
+    /// Creates a value from a number, rounded to single precision.
+    @inlinable
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Float? {
+        Double.fromDatabaseValue(dbValue).map { Float($0) }
+    }
+
+    @inlinable
+    public init?(sqliteStatement: SQLiteStatement, index: CInt) {
+        unsafe self.init(StatementHandle(sqliteStatement).double(at: index))
+    }
+
+    @inlinable
+    public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
+        unsafe StatementHandle(sqliteStatement).bind(Double(self), at: index)
+    }
+}
+
+extension CGFloat: DatabaseValueConvertible, StatementColumnConvertible {
+    /// The number as a `Double`.
+    @inlinable
+    public var databaseValue: DatabaseValue { Double(self).databaseValue }
+
+    /// Creates a value from a number.
+    @inlinable
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> CGFloat? {
+        Double.fromDatabaseValue(dbValue).map { CGFloat($0) }
+    }
+
+    @inlinable
+    public init?(sqliteStatement: SQLiteStatement, index: CInt) {
+        unsafe self.init(StatementHandle(sqliteStatement).double(at: index))
+    }
+
+    @inlinable
+    public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
+        unsafe StatementHandle(sqliteStatement).bind(Double(self), at: index)
+    }
+}

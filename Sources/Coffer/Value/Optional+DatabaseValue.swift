@@ -1,0 +1,53 @@
+public import SQLCipherBridge
+
+extension Optional: SQLExpressible where Wrapped: SQLExpressible {
+    /// The expression of the wrapped value, or NULL.
+    public var sqlExpression: SQLExpression {
+        self?.sqlExpression ?? .databaseValue(.null)
+    }
+}
+
+extension Optional: StatementBinding where Wrapped: StatementBinding {
+    /// Binds the wrapped value, or NULL.
+    @inlinable
+    public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
+        switch self {
+        case .some(let value): unsafe value.bind(to: sqliteStatement, at: index)
+        case .none: unsafe DatabaseValue.null.bind(to: sqliteStatement, at: index)
+        }
+    }
+}
+
+extension Optional: DatabaseValueConvertible where Wrapped: DatabaseValueConvertible {
+    /// The stored value of the wrapped value, or NULL.
+    @inlinable
+    public var databaseValue: DatabaseValue {
+        self?.databaseValue ?? .null
+    }
+
+    /// Converts to the wrapped type, NULL to nil if the wrapped type does not take it, and fails for all else.
+    @inlinable
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Wrapped?? {
+        // The wrapped type first: `DatabaseValue` accepts NULL.
+        if let value = Wrapped.fromDatabaseValue(dbValue) { return .some(.some(value)) }
+        return dbValue.isNull ? .some(.none) : .none
+    }
+
+    /// A missing column is nil.
+    @inlinable
+    public static func fromMissingColumn() -> Wrapped?? { .some(.none) }
+}
+
+extension Optional: StatementColumnConvertible where Wrapped: StatementColumnConvertible {
+    @inlinable
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Wrapped?? {
+        if let value = unsafe Wrapped.fromStatement(sqliteStatement, atUncheckedIndex: index) { return .some(.some(value)) }
+        return unsafe StatementHandle(sqliteStatement).isNull(at: index) ? .some(.none) : .none
+    }
+
+    @inlinable
+    public init?(sqliteStatement: SQLiteStatement, index: CInt) {
+        guard let value = unsafe Wrapped(sqliteStatement: sqliteStatement, index: index) else { return nil }
+        self = .some(value)
+    }
+}

@@ -1,0 +1,77 @@
+/// Encodes a value into one database value, and notices when it needs more than one.
+final class SingleValueEncoder: Encoder {
+    private struct NotSingle: Error {}
+
+    private var result: DatabaseValue?
+    private var isSingle = true
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    /// The value that `value` encodes into its single value container, or nil if it asks for another container, or encodes nothing.
+    static func encode(_ value: some Encodable) throws -> DatabaseValue? {
+        let encoder = SingleValueEncoder()
+        do {
+            try value.encode(to: encoder)
+        } catch {
+            // What a refusing container throws may have been wrapped in another error.
+            if encoder.isSingle { throw error }
+        }
+        return encoder.isSingle ? encoder.result : nil
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        isSingle = false
+        return KeyedEncodingContainer(RefusingKeyedContainer<Key>(encoder: self))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        isSingle = false
+        return RefusingUnkeyedContainer(encoder: self)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(encoder: self) }
+
+    private struct SingleContainer: SingleValueEncodingContainer {
+        let encoder: SingleValueEncoder
+        var codingPath: [any CodingKey] { [] }
+
+        mutating func encodeNil() { encoder.result = .null }
+
+        mutating func encode(_ value: some Encodable) throws {
+            if let value = value as? any DatabaseValueConvertible {
+                encoder.result = value.databaseValue
+            } else {
+                try value.encode(to: encoder)
+            }
+        }
+    }
+
+    /// Stops the encoding at the first value: it starts again as JSON.
+    private struct RefusingKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+        let encoder: SingleValueEncoder
+        var codingPath: [any CodingKey] { [] }
+
+        mutating func encodeNil(forKey key: Key) throws { throw NotSingle() }
+        mutating func encode(_ value: some Encodable, forKey key: Key) throws { throw NotSingle() }
+        mutating func nestedContainer<NestedKey: CodingKey>(
+            keyedBy keyType: NestedKey.Type, forKey key: Key
+        ) -> KeyedEncodingContainer<NestedKey> { encoder.container(keyedBy: keyType) }
+        mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { encoder.unkeyedContainer() }
+        mutating func superEncoder() -> any Encoder { encoder }
+        mutating func superEncoder(forKey key: Key) -> any Encoder { encoder }
+    }
+
+    private struct RefusingUnkeyedContainer: UnkeyedEncodingContainer {
+        let encoder: SingleValueEncoder
+        var codingPath: [any CodingKey] { [] }
+        var count: Int { 0 }
+
+        mutating func encodeNil() throws { throw NotSingle() }
+        mutating func encode(_ value: some Encodable) throws { throw NotSingle() }
+        mutating func nestedContainer<NestedKey: CodingKey>(keyedBy keyType: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
+            encoder.container(keyedBy: keyType)
+        }
+        mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder.unkeyedContainer() }
+        mutating func superEncoder() -> any Encoder { encoder }
+    }
+}

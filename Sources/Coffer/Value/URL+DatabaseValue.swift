@@ -1,0 +1,16 @@
+public import Foundation
+
+extension URL: DatabaseValueConvertible, StatementColumnConvertible {
+    /// The absolute string. The base of a relative URL is resolved, not stored.
+    public var databaseValue: DatabaseValue { absoluteString.databaseValue }
+
+    /// Creates a URL from text, or from bytes that are valid UTF-8.
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> URL? {
+        String.fromDatabaseValue(dbValue).flatMap { URL(string: $0) }
+    }
+
+    public init?(sqliteStatement: SQLiteStatement, index: CInt) {
+        guard let text = unsafe String(sqliteStatement: sqliteStatement, index: index) else { return nil }
+        self.init(string: text)
+    }
+}
