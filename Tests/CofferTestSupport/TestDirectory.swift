@@ -1,0 +1,85 @@
+public import Coffer
+import Foundation
+
+/// A temporary directory of one test, removed with all that is in it at the end of its life, also when the test fails.
+///
+/// Swift may end a life after its last use, in the middle of a function. Make it a property of the suite, which lives as long as the test
+/// function runs, or use ``withTestDirectory(_:)``.
+public final class TestDirectory: Sendable {
+    public let path: String
+
+    public init() throws {
+        let parent = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+        let url = parent.appendingPathComponent("coffer-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The path of a file in the directory, which may not exist.
+    public func path(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// The names of all files, also in folders, sorted.
+    public func fileNames() -> [String] {
+        let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
+        return names.filter { name in
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path(name))
+            return attributes?[.type] as? FileAttributeType != .typeDirectory
+        }.sorted()
+    }
+
+    public func bytes(of name: String) throws -> [UInt8] {
+        try Array(Data(contentsOf: URL(fileURLWithPath: path(name))))
+    }
+
+    public func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
+    }
+
+    public func makeFolder(_ name: String) throws -> String {
+        try FileManager.default.createDirectory(atPath: path(name), withIntermediateDirectories: true)
+        return path(name)
+    }
+}
+
+/// Runs `body` with a directory that lives until its end.
+public func withTestDirectory<Result>(_ body: (TestDirectory) throws -> Result) throws -> Result {
+    let directory = try TestDirectory()
+    return try withExtendedLifetime(directory) { try body(directory) }
+}
+
+/// Runs `body` with a directory that lives until its end.
+public func withTestDirectory<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (TestDirectory) async throws -> Result
+) async throws -> Result {
+    let directory = try TestDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    return try await body(directory)
+}
+
+// MARK: - Databases in the directory
+
+extension TestDirectory {
+    /// A queue on a file of the directory, by default with a raw key, which costs no derivation.
+    public func makeQueue(_ name: String = "a.db", _ configuration: Configuration = .rawKeyed) throws -> DatabaseQueue {
+        try DatabaseQueue(path: path(name), configuration: configuration)
+    }
+
+    /// A pool on a file of the directory, by default with a raw key, which costs no derivation.
+    public func makePool(_ name: String = "a.db", _ configuration: Configuration = .rawKeyed) throws -> DatabasePool {
+        try DatabasePool(path: path(name), configuration: configuration)
+    }
+
+    /// A queue or a pool on a file of the directory, by default with a raw key, which costs no derivation.
+    public func make(
+        _ access: Access, _ name: String = "a.db", _ configuration: Configuration = .rawKeyed
+    ) throws -> any DatabaseWriter {
+        switch access {
+        case .queue: try makeQueue(name, configuration)
+        case .pool: try makePool(name, configuration)
+        }
+    }
+}

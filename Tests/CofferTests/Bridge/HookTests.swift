@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+@testable import Coffer
+import SQLCipherBridge
+
+@Suite struct HookTests {
+    private func withConnection<T>(_ path: String = ":memory:", _ body: (ConnectionHandle) throws -> T) throws -> T {
+        let connection = try ConnectionHandle.open(path: path, flags: [.readWrite, .create])
+        defer { connection.closeEventually() }
+        return try body(connection)
+    }
+
+    @Test("a busy handler is asked with the number of tries, until it gives up")
+    func busyHandler() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appendingPathComponent("db").path
+        try withConnection(path) { writer in
+            try writer.execute("CREATE TABLE t (a); BEGIN IMMEDIATE")
+            try withConnection(path) { other in
+                var tries: [Int] = []
+                let handler = BusyHandler(other) { count in
+                    tries.append(count)
+                    return count < 3
+                }
+                let error = #expect(throws: EngineError.self) { try other.execute("BEGIN IMMEDIATE") }
+                #expect(error?.code == EngineCode.busy)
+                #expect(tries == [0, 1, 2, 3])
+                handler.remove(from: other)
+                #expect(throws: EngineError.self) { try other.execute("BEGIN IMMEDIATE") }
+                #expect(tries.count == 4)
+            }
+        }
+    }
+
+    @Test("a progress handler can end a statement")
+    func progressHandler() throws {
+        try withConnection { connection in
+            var calls = 0
+            let handler = ProgressHandler(connection, every: 100) {
+                calls += 1
+                return calls < 5
+            }
+            let error = #expect(throws: EngineError.self) {
+                try connection.execute("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c")
+            }
+            #expect(error?.code == EngineCode.interrupt)
+            #expect(calls == 5)
+            handler.remove(from: connection)
+            try connection.execute("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1000) SELECT COUNT(*) FROM c")
+            #expect(calls == 5)
+        }
+    }
+
+    @Test("a hook of the write-ahead log hears of commits")
+    func walHook() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try withConnection(directory.appendingPathComponent("db").path) { connection in
+            try connection.execute("PRAGMA journal_mode = WAL")
+            var calls: [(String, Int)] = []
+            let hook = WALHook(connection) { calls.append(($0, $1)) }
+            try connection.execute("CREATE TABLE t (a)")
+            try connection.execute("INSERT INTO t VALUES (1)")
+            #expect(calls.map(\.0) == ["main", "main"])
+            #expect(calls.allSatisfy { $0.1 > 0 })
+            hook.remove(from: connection)
+            try connection.execute("INSERT INTO t VALUES (1)")
+            #expect(calls.count == 2)
+        }
+    }
+
+    @Test("a hook keeps nothing alive, and nothing keeps it alive")
+    func lifetimes() throws {
+        try withConnection { connection in
+            weak var weakHook: CommitHook?
+            do {
+                let hook = CommitHook { true }
+                weakHook = hook
+                hook.install(on: connection)
+                hook.remove(from: connection)
+            }
+            #expect(weakHook == nil)
+        }
+    }
+
+    @Test("a function or collation that SQLite does not take is released")
+    func refusedRegistrations() throws {
+        final class Token {}
+        try withConnection { connection in
+            weak var weakToken: Token?
+            do {
+                let token = Token()
+                weakToken = token
+                #expect(throws: EngineError.self) {
+                    try connection.createFunction("f", argumentCount: 1000, isDeterministic: false) { context, _ in
+                        withExtendedLifetime(token) { context.setNull() }
+                    }
+                }
+            }
+            #expect(weakToken == nil)
+
+            // A collation that a running statement may use cannot be replaced.
+            try connection.createCollation("c") { _, _ in 0 }
+            let sql = Array("SELECT 1 UNION ALL SELECT 2".utf8CString)
+            var offset = 0
+            let statement = try unsafe sql.withUnsafeBufferPointer { text in
+                unsafe try connection.prepare(text, offset: &offset, persistent: false)
+            }
+            #expect(statement?.step() == EngineCode.row)
+            do {
+                let token = Token()
+                weakToken = token
+                let error = #expect(throws: EngineError.self) {
+                    try connection.createCollation("c") { _, _ in withExtendedLifetime(token) { 0 } }
+                }
+                #expect(error?.code == EngineCode.busy)
+            }
+            #expect(weakToken == nil)
+            statement?.finalize()
+        }
+    }
+
+    @Test("a prepared statement that outlives its closed connection does not call what is gone")
+    func zombie() throws {
+        // The cursor escapes on purpose: it holds the connection of the C library, whose owner is gone.
+        let (queue, observer) = try makeObservedQueue()
+        var statement: Statement?
+        try queue.writeWithoutTransaction { db throws in
+            statement = try db.makeStatement(sql: "INSERT INTO team (id) VALUES (1)")
+        }
+        _ = observer
+        #expect(throws: DatabaseError.self) { try queue.close() }
+        #expect(statement?.sql == "INSERT INTO team (id) VALUES (1)")
+        statement = nil
+        try queue.close()
+    }
+}

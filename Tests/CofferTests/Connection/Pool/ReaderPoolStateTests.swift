@@ -1,0 +1,235 @@
+import CofferTestSupport
+import Testing
+
+@testable import Coffer
+
+@Suite("ReaderPoolState")
+struct ReaderPoolStateTests {
+    private typealias State = ReaderPoolState<Int>
+
+    @Test("readers are opened on demand, up to the maximum, and the one that was used last is used first")
+    func readers() {
+        var state = State(maximumReaderCount: 2)
+        #expect(state.requestReader().grant.isNewReader)
+        #expect(state.requestReader().grant.isNewReader)
+        let third = state.requestReader()
+        #expect(third.grant == nil && state.waitingRequestCount == 1)
+        let granted = state.release(7, generation: 0)
+        #expect(granted.map(\.0) == [third.id] && granted.first?.1.reader == 7)
+        _ = state.release(7, generation: 0)
+        _ = state.release(8, generation: 0)
+        #expect(state.idleReaders == [7, 8])
+        #expect(state.requestReader().grant.flatMap(\.reader) == 8)
+    }
+
+    @Test("a reader that could not be opened leaves its place to the next in line")
+    func failedOpening() {
+        var state = State(maximumReaderCount: 1)
+        #expect(state.requestReader().grant.isNewReader)
+        let second = state.requestReader()
+        let granted = state.didFailToOpenReader()
+        #expect(granted.map(\.0) == [second.id] && (granted.first?.1).isNewReader)
+    }
+
+    @Test("a barrier waits for the accesses before it, and those after it wait for the barrier")
+    func barrier() {
+        var state = State(maximumReaderCount: 4)
+        _ = state.requestReader()
+        let barrier = state.requestBarrier()
+        let later = [state.requestReader(), state.requestReader()]
+        #expect(barrier.grant == nil && later.allSatisfy { $0.grant == nil })
+        #expect(state.takeReaderNow() == nil && state.takeIdleReader() == nil)
+        let granted = state.release(1, generation: 0)
+        #expect(granted.map(\.0) == [barrier.id] && state.isBarrierActive)
+        #expect(state.endBarrier().map(\.0) == later.map(\.id))
+    }
+
+    @Test("taking back a barrier lets those behind it go on")
+    func cancelledBarrier() {
+        var state = State(maximumReaderCount: 4)
+        _ = state.requestReader()
+        let barrier = state.requestBarrier()
+        let later = [state.requestReader(), state.requestReader()]
+        let result = state.cancel(barrier.id)
+        #expect(result.wasWaiting && result.granted.map(\.0) == later.map(\.id))
+        let again = state.cancel(barrier.id)
+        #expect(!again.wasWaiting && again.granted.isEmpty)
+    }
+
+    @Test("a request that was granted cannot be taken back")
+    func cancelledTooLate() {
+        var state = State(maximumReaderCount: 1)
+        let first = state.requestReader()
+        let second = state.requestReader()
+        #expect(!state.cancel(first.id).wasWaiting)
+        _ = state.release(1, generation: 0)
+        #expect(!state.cancel(second.id).wasWaiting)
+    }
+
+    @Test("readers that were invalidated are not used again")
+    func invalidation() {
+        var state = State(maximumReaderCount: 2)
+        _ = state.requestReader()
+        _ = state.requestReader()
+        _ = state.release(1, generation: 0)
+        #expect(state.invalidate() == [1])
+        _ = state.release(2, generation: 0)
+        #expect(state.idleReaders.isEmpty && state.busyCount == 0)
+        #expect(state.requestReader().grant.isNewReader)
+    }
+
+    @Test("readers that keep coming do not starve a barrier, nor barriers a reader")
+    func fairness() {
+        // In both cases the other kind is asked for again whenever it could be.
+        var state = State(maximumReaderCount: 2)
+        _ = state.requestReader()
+        _ = state.requestReader()
+        let barrier = state.requestBarrier()
+        var grants = 0
+        var wasServed = false
+        while !wasServed, grants < 10 {
+            _ = state.requestReader()
+            grants += 1
+            wasServed = state.release(1, generation: 0).contains { $0.0 == barrier.id }
+        }
+        #expect(wasServed && grants == 2, "the barrier has to wait for the two readers before it only")
+
+        state = State(maximumReaderCount: 2)
+        _ = state.requestBarrier()
+        _ = state.requestBarrier()
+        let reader = state.requestReader()
+        grants = 0
+        wasServed = false
+        while !wasServed, grants < 10 {
+            _ = state.requestBarrier()
+            grants += 1
+            wasServed = state.endBarrier().contains { $0.0 == reader.id }
+        }
+        #expect(wasServed && grants == 2, "the reader has to wait for the two barriers before it only")
+    }
+
+    @Test("taking back thousands of requests costs no search through the line for each")
+    func manyCancellations() {
+        var state = State(maximumReaderCount: 1)
+        _ = state.requestReader()
+        let ids = (0..<50_000).map { _ in state.requestReader().id }
+        for id in ids.shuffled() { #expect(state.cancel(id).wasWaiting) }
+        #expect(state.waitingRequestCount == 0)
+        #expect(state.release(1, generation: 0).isEmpty)
+    }
+
+    // MARK: - Against a model
+
+    /// The same decisions, in the simplest way: one list, looked through from its head.
+    private struct Model {
+        enum Kind { case reader, barrier }
+        let maximum: Int
+        var busy = 0
+        var isBarrierActive = false
+        var line: [(id: UInt64, kind: Kind)] = []
+
+        mutating func serve() -> [UInt64] {
+            var granted: [UInt64] = []
+            while let head = line.first {
+                switch head.kind {
+                case .reader where !isBarrierActive && busy < maximum: busy += 1
+                case .barrier where !isBarrierActive && busy == 0: isBarrierActive = true
+                default: return granted
+                }
+                granted.append(line.removeFirst().id)
+            }
+            return granted
+        }
+    }
+
+    @Test("random operations agree with a simple model", arguments: 0..<200)
+    func model(run: Int) {
+        var random = SeededRandom(seed: UInt64(run), "reader pool")
+        let maximum = Int.random(in: 1...4, using: &random)
+        var state = State(maximumReaderCount: maximum)
+        var model = Model(maximum: maximum)
+        var lent: [(reader: Int, generation: UInt64)] = []
+        var opened = 0
+        var generation: UInt64 = 0
+
+        func take(_ grants: [(UInt64, State.Grant)], expected: [UInt64]) {
+            #expect(grants.map(\.0) == expected)
+            for (_, grant) in grants { use(grant) }
+        }
+        func use(_ grant: State.Grant) {
+            switch grant {
+            case .reader(let reader):
+                #expect(!lent.contains { $0.reader == reader }, "a reader was lent twice")
+                lent.append((reader, generation))
+            case .newReader:
+                opened += 1
+                lent.append((opened, generation))
+            case .barrier:
+                #expect(lent.isEmpty, "a barrier was granted beside readers")
+            }
+        }
+
+        for _ in 0..<400 {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0...3:
+                let request = state.requestReader()
+                model.line.append((request.id, .reader))
+                #expect((request.grant != nil) == (model.serve() == [request.id]))
+                if let grant = request.grant { use(grant) }
+            case 4:
+                let request = state.requestBarrier()
+                model.line.append((request.id, .barrier))
+                #expect((request.grant != nil) == (model.serve() == [request.id]))
+                if let grant = request.grant { use(grant) }
+            case 5...7 where !lent.isEmpty:
+                let end = lent.remove(at: Int.random(in: lent.indices, using: &random))
+                model.busy -= 1
+                let isDropped = Int.random(in: 0..<10, using: &random) == 0
+                let grants = isDropped ? state.didFailToOpenReader() : state.release(end.reader, generation: end.generation)
+                take(grants, expected: model.serve())
+            case 5...7 where model.isBarrierActive:
+                model.isBarrierActive = false
+                take(state.endBarrier(), expected: model.serve())
+            case 8 where !model.line.isEmpty:
+                let index = Int.random(in: model.line.indices, using: &random)
+                let result = state.cancel(model.line.remove(at: index).id)
+                #expect(result.wasWaiting)
+                take(result.granted, expected: model.serve())
+            case 9:
+                generation += 1
+                _ = state.invalidate()
+            default:
+                break
+            }
+            #expect(state.busyCount == model.busy && state.busyCount == lent.count)
+            #expect(state.waitingRequestCount == model.line.count)
+            #expect(state.isBarrierActive == model.isBarrierActive)
+            #expect(state.busyCount <= maximum && state.idleReaders.count + state.busyCount <= maximum)
+            #expect(!(state.isBarrierActive && state.busyCount > 0))
+        }
+        // Whatever waits is served once the others end: nothing is lost.
+        while !lent.isEmpty || model.isBarrierActive {
+            if model.isBarrierActive {
+                model.isBarrierActive = false
+                take(state.endBarrier(), expected: model.serve())
+            } else {
+                let end = lent.removeLast()
+                model.busy -= 1
+                take(state.release(end.reader, generation: end.generation), expected: model.serve())
+            }
+        }
+        #expect(state.waitingRequestCount == 0 && state.busyCount == 0)
+    }
+}
+
+extension ReaderPoolState.Grant {
+    fileprivate var reader: Reader? {
+        if case .reader(let reader) = self { reader } else { nil }
+    }
+}
+
+extension Optional where Wrapped == ReaderPoolState<Int>.Grant {
+    fileprivate var isNewReader: Bool {
+        if case .newReader = self { true } else { false }
+    }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import KeyMaterial
+import SQLCipherBridge
+import Synchronization
+import Testing
+
+@testable import Coffer
+
+@Suite("Keys of one queue or pool")
+struct KeyRingTests {
+    @Test("a passphrase is derived once for any number of connections")
+    func oneDerivation() throws {
+        let file = try EncryptedFile()
+        let before = KeyDerivation.derivationCount
+        let creator = try KeyRing(key: .passphrase("pw"))
+        try file.fill(creator)
+        for _ in 0..<5 { try file.run(creator) }
+        #expect(creator.derivationCount == 1, "also when the file was new, and got its salt in between")
+
+        let ring = try KeyRing(key: .passphrase("pw"))
+        for _ in 0..<5 { #expect(try file.run(ring, "PRAGMA user_version") == "42") }
+        #expect(ring.derivationCount == 1)
+        #expect(KeyDerivation.derivationCount >= before + 2)
+    }
+
+    @Test("a raw key is never derived")
+    func noDerivation() throws {
+        let file = try EncryptedFile()
+        let ring = try KeyRing(key: .rawKey(rawKeyBytes))
+        try file.fill(ring)
+        try file.run(ring)
+        #expect(ring.derivationCount == 0)
+    }
+
+    @Test("previous keys are tried in order after the current one, and the one that worked comes first afterwards")
+    func previousKeys() throws {
+        let file = try EncryptedFile()
+        try file.fill(KeyRing(key: .passphrase("2024")))
+        let ring = try KeyRing(key: .passphrase("2026"), previousKeys: [.passphrase("2025"), .passphrase("2024")])
+        try file.run(ring)
+        #expect(ring.usedKeyIndex == 2)
+        #expect(ring.derivationCount == 3)
+        try file.run(ring)
+        #expect(ring.derivationCount == 3)
+        #expect(try file.openDescriptors == 0)
+    }
+
+    @Test("a provider is asked once while its key works, again when the key was rotated, and its error is passed on")
+    func provider() throws {
+        let file = try EncryptedFile()
+        let asked = Mutex(0)
+        let current = Mutex("old")
+        struct Unavailable: Error {}
+        let ring = try KeyRing(
+            key: .provider {
+                asked.withLock { $0 += 1 }
+                let text = current.withLock { $0 }
+                if text.isEmpty { throw Unavailable() }
+                return .passphrase(text)
+            })
+        #expect(asked.withLock { $0 } == 0)
+        try file.fill(ring)
+        try file.run(ring)
+        #expect(asked.withLock { $0 } == 1)
+
+        // Rotated in place: the salt stays.
+        _ = try file.shell("PRAGMA key = 'old'; PRAGMA rekey = 'new';")
+        current.withLock { $0 = "new" }
+        #expect(try file.run(ring, "PRAGMA user_version") == "42")
+        #expect(asked.withLock { $0 } == 2)
+
+        // Rotated by copy: the salt changes.
+        let other = try EncryptedFile()
+        try other.fill(KeyRing(key: .passphrase("newest")))
+        try file.write(other.bytes)
+        current.withLock { $0 = "newest" }
+        try file.run(ring)
+        #expect(asked.withLock { $0 } == 3)
+
+        try file.write(file.bytes.map { $0 ^ 1 })
+        current.withLock { $0 = "" }
+        do {
+            try file.run(ring)
+            Issue.record("opened")
+        } catch let error as KeyError {
+            guard case .provider(let inner) = error else { throw error }
+            #expect(inner is Unavailable)
+        }
+        #expect(try file.openDescriptors == 0)
+    }
+
+    @Test("a key that opened the file and does no longer is reported as rotated")
+    func rotated() throws {
+        let file = try EncryptedFile()
+        let ring = try KeyRing(key: .passphrase("old"))
+        try file.fill(ring)
+        _ = try file.shell("PRAGMA key = 'old'; PRAGMA rekey = 'new';")
+        #expect(failure { try file.run(ring) } == .keyRotated)
+        let error = #expect(throws: KeyError.self) { try file.run(ring) }
+        guard case .encryption(_, let code) = error else { return }
+        #expect(code == EngineCode.notADatabase)
+    }
+
+    @Test("two creators of one file: the one that claims it later is told so, and opens anew", arguments: [true, false])
+    func race(isPassphrase: Bool) throws {
+        let file = try EncryptedFile()
+        let key: DatabaseKey = isPassphrase ? .passphrase("pw") : .rawKey(rawKeyBytes)
+        let first = try KeyRing(key: key)
+        let second = try KeyRing(key: key)
+        let a = try first.openKeyed(open: file.open)
+        let b = try second.openKeyed(open: file.open)
+        #expect(a.isFileEmpty && b.isFileEmpty)
+        try a.handle.execute("PRAGMA auto_vacuum = 2")
+        try a.handle.claimEmptyFile()
+        #expect(try file.bytes.count == 4096)
+        if isPassphrase {
+            #expect(throws: EngineError.self) { try b.handle.claimEmptyFile() }
+        } else {
+            // SQLCipher reads the salt for a raw key when it needs it.
+            try b.handle.claimEmptyFile()
+        }
+        b.handle.closeEventually()
+        try a.handle.execute("CREATE TABLE t(x)")
+        #expect(try file.run(second, "SELECT count(*) FROM t") == "0")
+        #expect(try file.run(second, "PRAGMA auto_vacuum") == "2")
+        a.handle.closeEventually()
+        #expect(try file.openDescriptors == 0)
+    }
+
+    @Test("settings that SQLCipher does not take are refused, and no file is written")
+    func settingsAreProved() throws {
+        let file = try EncryptedFile()
+        let handle = try file.open()
+        defer { handle.closeEventually() }
+        try handle.setKey(rawKey: SecretBytes(rawKeyBytes), salt: nil)
+        #expect(throws: EngineError.self) { try handle.proveCodec(settings: ["PRAGMA cipher_page_size = 8192;"]) }
+        #expect(try file.bytes.isEmpty)
+    }
+
+    @Test("a connection without a codec is not taken for an encrypted one, and an empty key is an error")
+    func codecIsProved() throws {
+        let file = try EncryptedFile()
+        let handle = try file.open()
+        defer { handle.closeEventually() }
+        #expect(throws: EngineError.withoutCipher) { try handle.proveCodec(settings: []) }
+        #expect(throws: EngineError.self) { try handle.setKey(text: SecretBytes(count: 0)) }
+        #expect(throws: EngineError.self) { try handle.setKey(rawKey: SecretBytes([1, 2]), salt: nil) }
+        #expect(throws: EngineError.self) { try handle.setKey(rawKey: SecretBytes(rawKeyBytes), salt: [1]) }
+    }
+
+    @Test("settings apply although the process-wide defaults of SQLCipher were changed")
+    func explicitSettings() throws {
+        let file = try EncryptedFile()
+        try file.fill(KeyRing(key: .rawKey(rawKeyBytes)))
+        let ring = try KeyRing(key: .rawKey(rawKeyBytes))
+        let connection = try ring.openKeyed(open: file.open)
+        defer { connection.handle.closeEventually() }
+        #expect(try connection.handle.firstText(trusted: "PRAGMA cipher_page_size") == "4096")
+        #expect(try connection.handle.firstText(trusted: "PRAGMA fast_kdf_iter") == "2")
+        #expect(try connection.handle.firstText(trusted: "PRAGMA kdf_iter") == "256000")
+    }
+
+    @Test("everything that a ring, its keys and its derivations held is wiped")
+    func wiped() throws {
+        let memory = RecordingMemory()
+        let file = try EncryptedFile()
+        try memory.recording {
+            let ring = try KeyRing(key: .passphrase("pw"), previousKeys: [.rawKey(rawKeyBytes), .random()])
+            try file.fill(ring)
+            #expect(memory.live.contains(Array("pw".utf8)))
+            #expect(memory.live.contains(rawKeyBytes))
+            let before = memory.liveCount
+            ring.removeDerivedKeys()
+            #expect(memory.liveCount == before - 1)
+            try file.run(ring)
+            #expect(ring.derivationCount == 2)
+        }
+        #expect(memory.liveCount == 0)
+        #expect(memory.released.count > 8)
+        #expect(memory.released.allSatisfy { $0.allSatisfy { $0 == 0 } })
+    }
+
+    @Test("a memory database with a random key takes a copy of nothing but encrypted databases")
+    func memory() throws {
+        let handle = try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create, .memory])
+        defer { handle.closeEventually() }
+        try KeyRing.keyMemoryConnection(handle, settings: CipherSettings())
+        try handle.execute("CREATE TABLE t(x)")
+        #expect(try handle.firstText(trusted: "PRAGMA cipher_provider") == "openssl")
+        #expect(try handle.fileSize() == nil)
+        let ring = try KeyRing(key: .passphrase("pw"))
+        let connection = try ring.openKeyed { () throws(EngineError) in
+            try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create, .memory])
+        }
+        #expect(!connection.isFileEmpty)
+        connection.handle.closeEventually()
+    }
+
+    @Test("a hot journal is rolled back with the key, and survives tries with wrong keys")
+    func hotJournal() throws {
+        let file = try EncryptedFile()
+        let ring = try KeyRing(key: .rawKey(rawKeyBytes))
+        try file.fill(ring, rows: 200)
+        let connection = try ring.openKeyed(open: file.open)
+        try connection.handle.execute("PRAGMA cache_size = 5")
+        try connection.handle.execute("BEGIN")
+        try connection.handle.execute("UPDATE t SET x = zeroblob(500)")
+        // What a crash leaves behind: the half-written file, and its journal.
+        let crashed = try EncryptedFile()
+        try crashed.write(file.bytes)
+        try FileManager.default.copyItem(atPath: file.path + "-journal", toPath: crashed.path + "-journal")
+        connection.handle.closeEventually()
+        #expect(failure { try crashed.run(KeyRing(key: .passphrase("wrong"))) } == .wrongKey)
+        #expect(try crashed.run(KeyRing(key: .rawKey(rawKeyBytes)), "SELECT count(*) FROM t WHERE x = zeroblob(500)") == "0")
+        #expect(try crashed.run(KeyRing(key: .rawKey(rawKeyBytes)), "PRAGMA integrity_check") == "ok")
+    }
+
+    @Test("a write-ahead log is neither lost nor checkpointed by tries with wrong keys and formats")
+    func writeAheadLog() throws {
+        let file = try EncryptedFile()
+        let ring = try KeyRing(key: .rawKey(rawKeyBytes))
+        try file.fill(ring)
+        let connection = try ring.openKeyed(open: file.open)
+        _ = try connection.handle.firstText(trusted: "PRAGMA journal_mode = WAL")
+        try connection.handle.execute("PRAGMA user_version = 77")
+        let crashed = try EncryptedFile()
+        try crashed.write(file.bytes)
+        try FileManager.default.copyItem(atPath: file.path + "-wal", toPath: crashed.path + "-wal")
+        connection.handle.closeEventually()
+        #expect(failure { try crashed.run(KeyRing(key: .passphrase("wrong"))) } == .wrongKey)
+        #expect(try crashed.run(KeyRing(key: .rawKey(rawKeyBytes)), "PRAGMA user_version") == "77")
+    }
+}

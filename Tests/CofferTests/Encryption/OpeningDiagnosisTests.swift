@@ -1,0 +1,179 @@
+import Foundation
+import SQLCipherBridge
+import Testing
+
+@testable import Coffer
+
+/// Each test also checks that nothing was changed and no descriptor left open.
+@Suite("Why a file does not open")
+struct OpeningDiagnosisTests {
+    private func reason(
+        _ file: EncryptedFile, key: DatabaseKey = .rawKey(rawKeyBytes), settings: CipherSettings = CipherSettings()
+    ) throws -> EncryptionFailure? {
+        let before = try file.bytes
+        let result = failure { try file.run(KeyRing(key: key, settings: settings)) }
+        #expect(try file.bytes == before)
+        #expect(try file.openDescriptors == 0)
+        return result
+    }
+
+    @Test("a wrong key of each kind")
+    func wrongKey() throws {
+        let file = try EncryptedFile()
+        try file.fill(KeyRing(key: .passphrase("right")))
+        #expect(try reason(file, key: .passphrase("right ")) == .wrongKey)
+        #expect(try reason(file) == .wrongKey)
+        #expect(try reason(file, key: .rawKey(rawKeyBytes, salt: saltBytes)) == .wrongKey)
+        #expect(try reason(file, key: .passphrase("right")) == nil)
+    }
+
+    @Test("a plaintext file, empty or not, with a key")
+    func plaintext() throws {
+        let file = try EncryptedFile()
+        _ = try file.shell("CREATE TABLE t(x);")
+        #expect(try reason(file) == .plaintextFile)
+        #expect(try file.shell("SELECT count(*) FROM t;") == "0")
+        var settings = CipherSettings()
+        settings.plaintextHeaderSize = 32
+        #expect(try reason(file, key: .rawKey(rawKeyBytes, salt: saltBytes), settings: settings) == .plaintextFile)
+    }
+
+    @Test("older formats, with a passphrase and with a raw key", arguments: 1...3, [true, false])
+    func olderFormat(format: Int, isPassphrase: Bool) throws {
+        let key: DatabaseKey = isPassphrase ? .passphrase("pw") : .rawKey(rawKeyBytes)
+        let file = try EncryptedFile()
+        try file.fill(KeyRing(key: key, settings: .sqlcipher(format: format)))
+        // Formats 2 and 3 differ in nothing but the derivation from a passphrase.
+        #expect(try reason(file, key: key) == .olderFormat(format == 2 && !isPassphrase ? 3 : format))
+        #expect(try reason(file, key: .passphrase("other")) == .wrongKey)
+    }
+
+    @Test("a newer format than the configured one")
+    func newerFormat() throws {
+        let file = try EncryptedFile()
+        try file.fill(KeyRing(key: .rawKey(rawKeyBytes)))
+        #expect(try reason(file, settings: .sqlcipher(format: 3)) == .newerFormat(4))
+    }
+
+    @Test(
+        "content that is no ciphertext",
+        arguments: [
+            Array("Lorem ipsum dolor sit amet. ".utf8), [0], Array("%PDF-1.7 0123456789 <<>> stream\n".utf8),
+        ])
+    func garbage(pattern: [UInt8]) throws {
+        let file = try EncryptedFile()
+        try file.write((0..<16384).map { pattern[$0 % pattern.count] })
+        #expect(try reason(file) == .notADatabase)
+    }
+
+    @Test("files too short or of an odd size for a database", arguments: [2, 15, 16, 100, 511, 1000, 5000])
+    func short(size: Int) throws {
+        let file = try EncryptedFile()
+        try file.write((0..<size).map { _ in UInt8.random(in: 0...255) })
+        #expect(try reason(file) == .notADatabase)
+    }
+
+    @Test("random bytes cannot be told from a wrong key")
+    func random() throws {
+        let file = try EncryptedFile()
+        try file.write((0..<8192).map { _ in UInt8.random(in: 0...255) })
+        #expect(try reason(file) == .wrongKey)
+    }
+
+    @Test("an empty file takes any key")
+    func empty() throws {
+        let file = try EncryptedFile()
+        try file.write([])
+        #expect(try reason(file) == nil)
+    }
+
+    @Test("a missing directory is the engine's error")
+    func missingDirectory() throws {
+        let file = try EncryptedFile("missing/test.sqlite")
+        let error = #expect(throws: KeyError.self) { try file.run(KeyRing(key: .rawKey(rawKeyBytes))) }
+        guard case .engine(let error) = error else { throw error ?? KeyError.failure(.noKey) }
+        #expect(error.code & 0xff == EngineCode.cantOpen)
+    }
+
+    @Test("page 1 with a flipped byte, where another page proves the key", arguments: [16, 100, 2000, 4015, 4016, 4031, 4032, 4095])
+    func damagedFirstPage(offset: Int) throws {
+        let file = try EncryptedFile()
+        try file.fill(KeyRing(key: .rawKey(rawKeyBytes)))
+        try file.change { $0[offset] ^= 0x10 }
+        #expect(try reason(file) == .damaged(pages: [1]))
+    }
+
+    @Test("page 1 in the other settings that have authentication codes", arguments: [2, 3])
+    func damagedFirstPageOfFormat(format: Int) throws {
+        let file = try EncryptedFile()
+        let settings = CipherSettings.sqlcipher(format: format)
+        try file.fill(KeyRing(key: .passphrase("pw"), settings: settings))
+        try file.change { $0[500] ^= 0x10 }
+        #expect(try reason(file, key: .passphrase("pw"), settings: settings) == .damaged(pages: [1]))
+    }
+
+    @Test("the key is proved by pages far behind when the first ones are overwritten")
+    func damagedStart() throws {
+        let file = try EncryptedFile()
+        try file.fill(KeyRing(key: .rawKey(rawKeyBytes)), rows: 1000)
+        try file.change { bytes in for index in 16..<40000 { bytes[index] = UInt8.random(in: 0...255) } }
+        guard case .damaged(let pages) = try reason(file) else { Issue.record("not damaged"); return }
+        #expect(pages.starts(with: 1...8))
+    }
+
+    @Test("another page of the schema with a flipped byte")
+    func damagedSchema() throws {
+        let file = try EncryptedFile()
+        let ring = try KeyRing(key: .rawKey(rawKeyBytes))
+        let tables = (0..<200).map { "CREATE TABLE table_with_a_long_name_\($0)(a, b, c, d, e);" }.joined()
+        let connection = try ring.openKeyed(open: file.open)
+        try connection.handle.execute(trusted: "BEGIN; \(tables) COMMIT;")
+        let page =
+            try connection.handle.firstText(
+                trusted: "SELECT rootpage FROM sqlite_master ORDER BY rootpage LIMIT 1") ?? ""
+        connection.handle.closeEventually()
+        #expect(Int(page) ?? 0 >= 2)
+        // Pages of the schema follow among the tables; damage all but page 1.
+        try file.change { bytes in for index in stride(from: 4096, to: bytes.count / 2, by: 4096) { bytes[index + 50] ^= 1 } }
+        guard case .damaged(let pages) = try reason(file) else { Issue.record("not damaged"); return }
+        #expect(pages.contains(2) && !pages.contains(1))
+    }
+
+    @Test("a file cut inside a page, on a page boundary, and inside page 1")
+    func truncated() throws {
+        let file = try EncryptedFile()
+        try file.fill(KeyRing(key: .rawKey(rawKeyBytes)))
+        let whole = try file.bytes
+        try file.write(whole.prefix(4096 * 2 + 1000))
+        #expect(try reason(file) == .damaged(pages: [3]))
+        try file.write(whole.prefix(4096 * 2))
+        #expect(try reason(file) == .damaged(pages: []), "the pages that are there are intact")
+        try file.write(whole.prefix(3000))
+        #expect(try reason(file) == .notADatabase)
+    }
+
+    @Test("a connection without a key tells an encrypted file from others")
+    func withoutKey() throws {
+        func reason(_ bytes: [UInt8]) throws -> EncryptionFailure? {
+            let file = try EncryptedFile()
+            try file.write(bytes)
+            let handle = try file.open()
+            defer { handle.closeProbe() }
+            return KeyRing.diagnoseWithoutKey(try FileHeader(handle, count: 65536)).failure
+        }
+        #expect(try reason((0..<4096).map { _ in UInt8.random(in: 0...255) }) == .noKey)
+        #expect(try reason([UInt8](repeating: 7, count: 4096)) == .notADatabase)
+        #expect(try reason([1, 2, 3]) == .notADatabase)
+    }
+
+    @Test("each failure says what to do, keeps SQLite's result code, and shows no key")
+    func descriptions() {
+        let failures: [EncryptionFailure] = [
+            .noKey, .wrongKey, .plaintextFile, .olderFormat(3), .newerFormat(4), .notADatabase, .damaged(pages: [1, 7]),
+            .engineWithoutCipher, .keyRotated, .invalidKey(.rawKeyLength(3)), .invalidCipherSettings(.pageSize(5)),
+        ]
+        #expect(Set(failures.map(\.description)).count == failures.count)
+        for failure in failures { #expect(failure.description.hasSuffix(".")) }
+        #expect(failures.filter { $0.engineCode == 26 }.count == 8)
+    }
+}

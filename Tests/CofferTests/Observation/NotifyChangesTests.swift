@@ -1,0 +1,74 @@
+import Testing
+
+@testable import Coffer
+
+@Suite struct NotifyChangesTests {
+    @Test("those who observe something in the region hear that something has changed")
+    func regions() throws {
+        let (queue, observer) = try makeObservedQueue()
+        observer.observes = { $0.tableName == "player" }
+        try queue.write { db throws in
+            try db.notifyChanges(in: DatabaseRegion(table: "team"))
+            #expect(observer.takeLog() == [])
+            try db.notifyChanges(in: DatabaseRegion())
+            #expect(observer.takeLog() == [])
+            try db.notifyChanges(in: DatabaseRegion(table: "PLAYER"))
+            #expect(observer.takeLog() == ["something changed"])
+            try db.notifyChanges(in: .fullDatabase)
+            #expect(observer.takeLog() == ["something changed"])
+        }
+        #expect(observer.takeLog() == ["will commit", "commit"])
+    }
+
+    @Test("the kinds are all that could alter the region")
+    func kinds() throws {
+        let (queue, observer) = try makeObservedQueue()
+        observer.observes = { _ in false }
+        try queue.write { db throws in
+            try db.notifyChanges(in: DatabaseRegion(table: "Team"))
+            #expect(
+                Set(observer.takeKinds()) == [
+                    .insert(tableName: "team"), .delete(tableName: "team"), .update(tableName: "team", columnNames: ["id", "name"]),
+                ])
+            try db.notifyChanges(in: DatabaseRegion(table: "team", columns: ["name"]))
+            #expect(observer.takeKinds().contains(.update(tableName: "team", columnNames: ["name"])))
+            try db.notifyChanges(in: .fullDatabase)
+            #expect(Set(observer.takeKinds().map(\.tableName)) == ["team", "player", "sqlite_master", "sqlite_temp_master"])
+        }
+    }
+
+    @Test("changes of the schema are told as changes of sqlite_master")
+    func schema() throws {
+        let (queue, observer) = try makeObservedQueue()
+        observer.observes = DatabaseRegion(table: "sqlite_master").isModified(byEventsOfKind:)
+        try queue.write { db throws in
+            try db.notifyChanges(in: DatabaseRegion(table: "sqlite_master"))
+        }
+        #expect(observer.takeLog() == ["something changed", "will commit", "commit"])
+    }
+
+    @Test("outside of a transaction, a change is a transaction, which can be refused")
+    func withoutTransaction() throws {
+        let (queue, observer) = try makeObservedQueue()
+        try queue.writeWithoutTransaction { db throws in
+            try db.notifyChanges(in: .fullDatabase)
+            #expect(observer.takeLog() == ["something changed", "will commit", "commit"])
+            observer.refusesCommits = true
+            #expect(throws: RecordingObserver.Refusal()) { try db.notifyChanges(in: .fullDatabase) }
+            #expect(observer.takeLog() == ["something changed", "will commit", "rollback"])
+        }
+    }
+
+    @Test("a region can be told by a function when it is needed")
+    func anyRegion() throws {
+        let (queue, observer) = try makeObservedQueue()
+        try queue.write { db throws in
+            let region = AnyDatabaseRegionConvertible { db in
+                DatabaseRegion(table: try Row.fetchOne(db, sql: "SELECT 'player'") == nil ? "nothing" : "player")
+            }
+            observer.observes = { $0.tableName == "player" }
+            try db.notifyChanges(in: AnyDatabaseRegionConvertible(region))
+            #expect(observer.takeLog() == ["something changed"])
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Testing
+
+@testable import Coffer
+
+@Suite struct TransactionTrackerTests {
+    private struct Refusal: Error {}
+
+    @Test("a commit with writes is a commit once the statement has ended")
+    func commit() {
+        var tracker = TransactionTracker()
+        #expect(tracker.end(effect: .begin, inside: true) == "nothing")
+        tracker.commitHookDidAllow()
+        #expect(tracker.hasReport)
+        #expect(tracker.end(effect: .commit, inside: false) == "commit")
+        #expect(!tracker.hasReport)
+        #expect(tracker.end(inside: false) == "nothing")
+    }
+
+    @Test("a commit that fails and leaves the transaction open is nothing, and can be tried again")
+    func busyCommit() {
+        var tracker = TransactionTracker()
+        _ = tracker.end(effect: .begin, inside: true)
+        tracker.commitHookDidAllow()
+        #expect(tracker.end(false, effect: .commit, inside: true) == "nothing")
+        tracker.commitHookDidAllow()
+        #expect(tracker.end(effect: .commit, inside: false) == "commit")
+    }
+
+    @Test("a commit that fails and rolls back is a rollback")
+    func failedCommit() {
+        var tracker = TransactionTracker()
+        tracker.commitHookDidAllow()
+        tracker.rollbackHookDidRun()
+        #expect(tracker.end(false, inside: false) == "rollback")
+    }
+
+    @Test("a refused commit is a rollback with its reason")
+    func refusedCommit() {
+        var tracker = TransactionTracker()
+        tracker.commitHookDidRefuse(Refusal())
+        tracker.rollbackHookDidRun()
+        #expect(tracker.end(false, effect: .commit, inside: false) == "refusal")
+    }
+
+    @Test("a transaction without writes is an empty commit")
+    func emptyCommit() {
+        var tracker = TransactionTracker()
+        _ = tracker.end(effect: .begin, inside: true)
+        #expect(tracker.end(effect: .commit, inside: false) == "emptyCommit")
+        _ = tracker.end(effect: .beginSavepoint("a"), inside: true)
+        #expect(tracker.end(effect: .releaseSavepoint("b"), inside: true) == "nothing")
+        #expect(tracker.end(effect: .releaseSavepoint("a"), inside: false) == "emptyCommit")
+        #expect(tracker.end(false, effect: .commit, inside: false) == "nothing")
+    }
+
+    @Test("the end of a transaction that could only read is nothing, unless it has written all the same")
+    func readOnly() {
+        var tracker = TransactionTracker()
+        _ = tracker.end(effect: .begin, inside: true, readOnly: true)
+        #expect(tracker.end(effect: .commit, inside: false, readOnly: true) == "nothing")
+        _ = tracker.end(effect: .begin, inside: true, readOnly: true)
+        tracker.rollbackHookDidRun()
+        #expect(tracker.end(effect: .rollback, inside: false, readOnly: true) == "nothing")
+        // Reading only in the middle of a transaction that can write.
+        _ = tracker.end(effect: .begin, inside: true)
+        _ = tracker.end(effect: .beginSavepoint("a"), inside: true, readOnly: true)
+        tracker.rollbackHookDidRun()
+        #expect(tracker.end(effect: .rollback, inside: false, readOnly: true) == "rollback")
+        // And the next transaction is one that can write again.
+        _ = tracker.end(effect: .begin, inside: true)
+        #expect(tracker.end(effect: .commit, inside: false) == "emptyCommit")
+    }
+}
+
+extension TransactionTracker {
+    fileprivate mutating func end(
+        _ successfully: Bool = true, effect: StatementFacts.TransactionEffect? = nil, inside: Bool, readOnly: Bool = false
+    ) -> String {
+        switch statementDidEnd(successfully: successfully, effect: effect, isInsideTransaction: inside, isReadOnly: readOnly) {
+        case nil: "nothing"
+        case .commit?: "commit"
+        case .emptyCommit?: "emptyCommit"
+        case .rollback(refusal: nil)?: "rollback"
+        case .rollback?: "refusal"
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import SQLCipherBridge
+
+@testable import Coffer
+
+/// Evaluates an SQL expression on an own connection in memory, and reads or binds values with the C statement itself.
+enum ColumnProbe {
+    /// Calls `body` with a statement that stands on the one row of `SELECT expression`.
+    static func column<Result>(
+        _ expression: String, binding value: (any StatementBinding)? = nil, encoding: String = "UTF-8",
+        _ body: (OpaquePointer) throws -> Result
+    ) throws -> Result {
+        let connection = try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create])
+        defer { _ = connection.close() }
+        try connection.execute(trusted: "PRAGMA encoding = '\(encoding)'; CREATE TABLE t (a)")
+        var offset = 0
+        let sql = Array("SELECT \(expression)".utf8CString)
+        let prepared = try unsafe sql.withUnsafeBufferPointer { try unsafe connection.prepare($0, offset: &offset, persistent: false) }
+        let statement = try unwrap(prepared)
+        defer { statement.finalize() }
+        if let value { try connection.check(unsafe value.bind(to: statement.pointer, at: 1)) }
+        guard statement.step() == 100 else { throw ProbeError.noRow }
+        return try unsafe body(statement.pointer)
+    }
+
+    /// The first column as the type reads it itself.
+    static func read<Value: StatementColumnConvertible>(
+        _ type: Value.Type, _ expression: String, encoding: String = "UTF-8"
+    ) throws -> Value? {
+        try unsafe column(expression, encoding: encoding) { unsafe Value.fromStatement($0, atUncheckedIndex: 0) }
+    }
+
+    static func databaseValue(_ expression: String, encoding: String = "UTF-8") throws -> DatabaseValue {
+        try unsafe column(expression, encoding: encoding) { unsafe DatabaseValue(sqliteStatement: $0, index: 0) }
+    }
+
+    /// What SQLite holds after a value was bound.
+    static func stored(_ value: some StatementBinding) throws -> DatabaseValue {
+        try unsafe column("?", binding: value) { unsafe DatabaseValue(sqliteStatement: $0, index: 0) }
+    }
+
+    /// Binds a value and reads it back without a `DatabaseValue`.
+    static func roundTrip<Value: StatementBinding & StatementColumnConvertible>(_ value: Value) throws -> Value? {
+        try unsafe column("?", binding: value) { unsafe Value.fromStatement($0, atUncheckedIndex: 0) }
+    }
+
+    private static func unwrap<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw ProbeError.noStatement }
+        return value
+    }
+
+    enum ProbeError: Error { case noRow, noStatement }
+}
