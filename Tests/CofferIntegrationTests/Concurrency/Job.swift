@@ -1,0 +1,68 @@
+import Foundation
+import Synchronization
+
+/// A function on a thread of its own, whose result can be waited for.
+final class Job<Value: Sendable>: Sendable {
+    private let result = Mutex<Result<Value, any Error>?>(nil)
+    private let hasEnded = DispatchSemaphore(value: 0)
+    private let hasBegun = DispatchSemaphore(value: 0)
+
+    init(_ body: @escaping @Sendable () throws -> Value) {
+        let thread = Thread { [self] in
+            hasBegun.signal()
+            let outcome = Result { try body() }
+            result.withLock { $0 = outcome }
+            hasEnded.signal()
+        }
+        thread.start()
+        hasBegun.wait()
+    }
+
+    func value() throws -> Value {
+        hasEnded.wait()
+        hasEnded.signal()
+        return try result.withLock { $0 }!.get()
+    }
+
+    var isDone: Bool { result.withLock { $0 != nil } }
+}
+
+/// Something that one thread waits for and another lets happen.
+final class Gate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func open() { semaphore.signal() }
+
+    func pass() {
+        semaphore.wait()
+        semaphore.signal()
+    }
+}
+
+/// Values in the order in which threads note them.
+final class Notes<Value: Sendable>: Sendable {
+    private let storage = Mutex<[Value]>([])
+
+    func append(_ value: Value) { storage.withLock { $0.append(value) } }
+    var values: [Value] { storage.withLock { $0 } }
+}
+
+/// Asks again and again, without sleeping, until the answer is true; false after ten seconds.
+func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
+    let end = Date(timeIntervalSinceNow: 10)
+    while Date() < end {
+        if try condition() { return true }
+        sched_yield()
+    }
+    return try condition()
+}
+
+/// The same for tasks, whose few threads must not be kept from what is waited for.
+func eventuallyAwaited(_ condition: () throws -> Bool) async rethrows -> Bool {
+    let end = Date(timeIntervalSinceNow: 10)
+    while Date() < end {
+        if try condition() { return true }
+        await Task.yield()
+    }
+    return try condition()
+}

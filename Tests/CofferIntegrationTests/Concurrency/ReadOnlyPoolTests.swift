@@ -1,0 +1,88 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+@Suite("Read-only pools")
+struct ReadOnlyPoolTests {
+    let directory: TestDirectory
+    private let readOnly = Configuration.rawKeyed.with { $0.readonly = true }
+
+    init() throws { directory = try TestDirectory() }
+
+    @Test("a read-only pool reads beside a pool that writes, and cannot write")
+    func besideWriter() async throws {
+        let pool = try directory.makePlayersPool()
+        try await pool.write { try $0.insertPlayer() }
+        let reader = try directory.makePool("players.db", readOnly)
+        #expect(try await reader.read { try $0.playerCount() } == 1)
+        #expect { try reader.write { try $0.insertPlayer() } } throws: { isError(.SQLITE_READONLY)($0) }
+        #expect { try reader.writeWithoutTransaction { try $0.insertPlayer() } } throws: { isError(.SQLITE_READONLY)($0) }
+        try await pool.write { try $0.insertPlayer() }
+        #expect(try await reader.read { try $0.playerCount() } == 2)
+        let snapshot = try reader.makeSnapshot()
+        let snapshots = try reader.makeSnapshotPool()
+        #expect(try await snapshot.read { try $0.playerCount() } == 2)
+        #expect(try await snapshots.read { try $0.playerCount() } == 2)
+        try reader.close()
+        #expect(try await pool.read { try $0.playerCount() } == 2)
+    }
+
+    @Test("a read-only pool makes no file, and reads one that was closed in WAL mode")
+    func alone() throws {
+        #expect { try directory.makePool("none.db", readOnly) } throws: { isError(.SQLITE_CANTOPEN)($0) }
+        #expect(directory.fileNames().isEmpty)
+        do {
+            let pool = try directory.makePlayersPool()
+            try pool.write { try $0.insertPlayer() }
+        }
+        #expect(directory.fileNames() == ["players.db"])
+        let before = try directory.bytes(of: "players.db")
+        do {
+            let reader = try directory.makePool("players.db", readOnly)
+            #expect(try reader.read { try $0.playerCount() } == 1)
+        }
+        #expect(try directory.bytes(of: "players.db") == before)
+    }
+
+    @Test("a read-only pool reads a file that is not in WAL mode, and leaves its mode")
+    func rollbackMode() throws {
+        do {
+            let queue = try directory.makePlayers(.queue)
+            try queue.write { try $0.insertPlayer() }
+        }
+        let reader = try directory.makePool("players.db", readOnly)
+        #expect(try reader.read { try $0.playerCount() } == 1)
+        #expect(try reader.read { try $0.journalMode() } == "delete")
+    }
+
+    @Test("a file whose WAL was lost opens with what the file itself has")
+    func lostWAL() throws {
+        let path = directory.path("copy.db")
+        do {
+            let pool = try directory.makePlayersPool()
+            try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+            try pool.write { try $0.insertPlayer() }
+            try FileManager.default.copyItem(atPath: pool.path, toPath: path)
+        }
+        let pool = try directory.makePool("copy.db")
+        #expect(try pool.read { try $0.playerCount() } == 0)
+        try pool.write { try $0.insertPlayer() }
+        #expect(try pool.read { try $0.playerCount() } == 1)
+    }
+
+    @Test("a file with a WAL that nobody recovered yet opens with all of its commits, also read-only", arguments: [false, true])
+    func leftWAL(isReadOnly: Bool) throws {
+        do {
+            let pool = try directory.makePlayersPool()
+            try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+            try pool.write { try $0.insertPlayer() }
+            for suffix in ["", "-wal"] {
+                try FileManager.default.copyItem(atPath: pool.path + suffix, toPath: directory.path("copy.db" + suffix))
+            }
+        }
+        let pool = try directory.makePool("copy.db", isReadOnly ? readOnly : .rawKeyed)
+        #expect(try pool.read { try $0.playerCount() } == 1)
+    }
+}

@@ -1,0 +1,130 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// The notifications reach every database of the process that observes them: no other suite makes one.
+@Suite("Suspension", .serialized)
+struct SuspensionTests {
+    let directory: TestDirectory
+    private let configuration = Configuration.rawKeyed.with { $0.observesSuspensionNotifications = true }
+
+    init() throws { directory = try TestDirectory() }
+
+    private func suspend() { NotificationCenter.default.post(name: Database.suspendNotification, object: nil) }
+    private func resume() { NotificationCenter.default.post(name: Database.resumeNotification, object: nil) }
+
+    @Test("a suspended database refuses to write, and writes again once it is resumed", arguments: Access.allCases)
+    func writes(access: Access) throws {
+        let writer = try directory.makePlayers(access, configuration)
+        suspend()
+        #expect { try writer.write { try $0.insertPlayer() } } throws: { isSuspension($0) }
+        #expect { try writer.writeWithoutTransaction { try $0.insertPlayer() } } throws: { isSuspension($0) }
+        resume()
+        try writer.write { try $0.insertPlayer() }
+        #expect(try writer.read { try $0.playerCount() } == 1)
+    }
+
+    @Test("reads go on in WAL mode; without it they would lock, and are refused", arguments: Access.allCases)
+    func reads(access: Access) throws {
+        let writer = try directory.makePlayers(access, configuration)
+        suspend()
+        defer { resume() }
+        if access == .pool {
+            #expect(try writer.read { try $0.playerCount() } == 0)
+            #expect(try writer.writeWithoutTransaction { try $0.playerCount() } == 0)
+        } else {
+            #expect { try writer.read { try $0.playerCount() } } throws: { isSuspension($0) }
+        }
+    }
+
+    @Test("a queue in WAL mode goes on reading")
+    func queueInWALMode() throws {
+        let queue = try directory.makePlayers(.queue, configuration.with { $0.journalMode = .wal })
+        suspend()
+        defer { resume() }
+        #expect(try queue.read { try $0.playerCount() } == 0)
+        #expect { try queue.write { try $0.insertPlayer() } } throws: { isSuspension($0) }
+    }
+
+    @Test("an open transaction that writes is rolled back", arguments: Access.allCases)
+    func openTransaction(access: Access) throws {
+        let writer = try directory.makePlayers(access, configuration)
+        #expect {
+            try writer.write { db in
+                try db.insertPlayer()
+                suspend()
+                do {
+                    try db.insertPlayer()
+                    Issue.record("A suspended database has written")
+                } catch {
+                    #expect(isSuspension(error))
+                }
+                #expect(!db.isInsideTransaction)
+                try db.insertPlayer()
+            }
+        } throws: {
+            isError(.SQLITE_ABORT)($0)
+        }
+        resume()
+        #expect(try writer.read { try $0.playerCount() } == 0)
+        // A commit would keep the lock until it is done: it is refused, too.
+        #expect {
+            try writer.write { db in
+                try db.insertPlayer()
+                suspend()
+            }
+        } throws: {
+            isError(.SQLITE_ABORT)($0)
+        }
+        resume()
+        #expect(try writer.read { try $0.playerCount() } == 0)
+    }
+
+    @Test("the running statement is interrupted")
+    func runningStatement() throws {
+        let pool = try directory.makePlayers(.pool, configuration)
+        let hasBegun = Gate()
+        let job = Job {
+            try pool.write { db in
+                try db.insertPlayer()
+                hasBegun.open()
+                _ = try db.int(endlessQuery)
+            }
+        }
+        hasBegun.pass()
+        _ = eventually {
+            suspend()
+            return job.isDone
+        }
+        #expect { try job.value() } throws: { isError(.SQLITE_INTERRUPT)($0) || isError(.SQLITE_ABORT)($0) }
+        resume()
+        #expect(try pool.read { try $0.playerCount() } == 0)
+    }
+
+    @Test("a transaction that outlives its access is rolled back without a further statement")
+    func leftTransaction() throws {
+        let writer = try directory.makePlayers(.queue, configuration.with { $0.allowsUnsafeTransactions = true })
+        try writer.writeWithoutTransaction { db in
+            try db.beginTransaction()
+            try db.insertPlayer()
+        }
+        suspend()
+        writer.unsafeReentrantWrite { #expect(!$0.isInsideTransaction) }
+        resume()
+        #expect(try writer.read { try $0.playerCount() } == 0)
+    }
+
+    @Test("databases that do not observe the notifications take no notice", arguments: Access.allCases)
+    func notObserving(access: Access) throws {
+        let writer = try directory.makePlayers(access)
+        suspend()
+        defer { resume() }
+        try writer.write { try $0.insertPlayer() }
+    }
+
+    private func isSuspension(_ error: any Error) -> Bool {
+        (error as? DatabaseError)?.resultCode == .SQLITE_ABORT && (error as? DatabaseError)?.message == "Database is suspended"
+    }
+}

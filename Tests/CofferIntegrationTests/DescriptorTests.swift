@@ -1,0 +1,101 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+// In processes of their own: the other tests open and close files, too.
+@Suite("Failed openings")
+struct DescriptorTests {
+    @Test("200 failed openings of each kind leave no descriptor open, and nothing on the standard error", arguments: Access.allCases)
+    func failures(access: Access) async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [access] in
+            try withTestDirectory { directory in
+                struct Refusal: Error {}
+                do {
+                    let pool = try directory.makePool()
+                    try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(9000))") }
+                }
+                let bytes = try directory.bytes(of: "a.db")
+                try directory.write(bytes.dropLast(4096 + 100), to: "cut.db")
+                try directory.write(bytes.prefix(100), to: "short.db")
+                try directory.write(bytes.map { $0 ^ ($0 == bytes[0] ? 1 : 0) }, to: "damaged.db")
+                try directory.write([UInt8](repeating: 0x20, count: 8192), to: "text.db")
+                try directory.write(Array("SQLite format 3\0".utf8) + [UInt8](repeating: 0, count: 4080), to: "plain.db")
+                _ = unsafe mkfifo(directory.path("fifo"), 0o600)
+                let kinds: [(String, String, Configuration)] = [
+                    ("wrong key", "a.db", .rawKeyed(1)),
+                    ("no key", "a.db", Configuration()),
+                    ("plaintext allowed", "a.db", Configuration().with { $0.allowsPlaintext = true }),
+                    ("wrong settings", "a.db", .rawKeyed.with { $0.cipher.pageSize = 1024 }),
+                    ("several keys", "a.db", .rawKeyed(1).with { $0.previousKeys = [.random(), .random()] }),
+                    ("provider", "a.db", Configuration().with { $0.key = .provider { throw Refusal() } }),
+                    ("preparation", "a.db", .rawKeyed.with { $0.prepareDatabase { _ in throw Refusal() } }),
+                    (
+                        "wrong key in preparation", "a.db",
+                        Configuration().with { $0.prepareDatabase { try $0.usePassphrase("x'\(String(repeating: "11", count: 32))'") } }
+                    ),
+                    ("cut", "cut.db", .rawKeyed),
+                    ("short", "short.db", .rawKeyed),
+                    ("damaged", "damaged.db", .rawKeyed),
+                    ("text", "text.db", .rawKeyed),
+                    ("plaintext", "plain.db", .rawKeyed),
+                    ("folder", "", .rawKeyed),
+                    ("missing folder", "x/a.db", .rawKeyed),
+                    ("pipe", "fifo", .rawKeyed),
+                    ("missing, read-only", "missing.db", .rawKeyed.with { $0.readonly = true }),
+                    ("empty key", "a.db", Configuration().with { $0.key = .passphrase("") }),
+                ]
+                // The first ones may open what stays open on purpose, such as a source of randomness.
+                for (_, name, configuration) in kinds { _ = try? directory.make(access, name, configuration) }
+                for (kind, name, configuration) in kinds {
+                    #expect(throws: (any Error).self, "\(kind)") { try directory.make(access, name, configuration) }
+                    let before = openDescriptors()
+                    for _ in 0..<200 { _ = try? directory.make(access, name, configuration) }
+                    #expect(openDescriptors() == before, "\(kind)")
+                }
+            }
+        }
+        let words = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(words.isEmpty)
+    }
+
+    @Test("queues, pools and snapshots that end close all of their files")
+    func successes() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                _ = try directory.makePool().makeSnapshotPool()
+                let before = openDescriptors()
+                for _ in 0..<20 {
+                    let pool = try directory.makePool()
+                    try pool.write { try $0.execute(sql: "CREATE TABLE IF NOT EXISTS t (a); INSERT INTO t VALUES (1)") }
+                    _ = try pool.int("SELECT count(*) FROM t")
+                    _ = try pool.makeSnapshot()
+                    _ = try pool.makeSnapshotPool()
+                    _ = try directory.makeQueue().int("SELECT count(*) FROM t")
+                    _ = try DatabaseQueue.inMemoryCopy(fromPath: directory.path("a.db"), configuration: .rawKeyed)
+                    _ = try DatabaseQueue.temporaryCopy(fromPath: directory.path("a.db"), configuration: .rawKeyed)
+                }
+                #expect(openDescriptors() == before)
+            }
+        }
+    }
+
+    @Test("a pool that ends brings its write-ahead log into the file, after reads, too")
+    func endOfPool() throws {
+        try withTestDirectory { directory in
+            do {
+                let pool = try directory.makePool()
+                try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+                _ = try pool.int("SELECT count(*) FROM t")
+            }
+            #expect(directory.fileNames() == ["a.db"])
+        }
+    }
+}
+
+private func openDescriptors() -> [String] {
+    let folder = "/proc/self/fd"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    // The descriptor of the listing itself is gone by now.
+    return names.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }.sorted()
+}

@@ -1,0 +1,125 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import SQLCipherBridge
+import Testing
+
+// Each test runs in a process of its own, because the counter is one for the process.
+@Suite("The cost of keys")
+struct KeyDerivationCostTests {
+    @Test("opening a queue with a passphrase costs exactly one derivation, for a new file and for an existing one")
+    func queue() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                for expected in 1...2 {
+                    let queue = try directory.makeQueue("a.db", .passphrase())
+                    try queue.write { try $0.execute(sql: "CREATE TABLE IF NOT EXISTS t (a)") }
+                    #expect(KeyDerivation.derivationCount == expected)
+                }
+            }
+        }
+    }
+
+    @Test("opening a pool with 5 readers, a snapshot and a snapshot pool costs exactly one derivation")
+    func pool() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                let pool = try directory.makePool("a.db", .passphrase().with { $0.maximumReaderCount = 5 })
+                try pool.write { try $0.execute(sql: "CREATE TABLE t (a)") }
+                try useFiveReaders(of: pool)
+                let snapshot = try pool.makeSnapshot()
+                let snapshots = try pool.makeSnapshotPool()
+                #expect(try snapshot.int("SELECT count(*) FROM t") == 0)
+                #expect(try snapshots.int("SELECT count(*) FROM t") == 0)
+                #expect(KeyDerivation.derivationCount == 1)
+            }
+        }
+    }
+
+    @Test("a passphrase that the preparation of a pool uses is derived once")
+    func preparation() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                var configuration = Configuration()
+                configuration.prepareDatabase { try $0.usePassphrase("secret") }
+                let pool = try directory.makePool("a.db", configuration)
+                try useFiveReaders(of: pool)
+                #expect(KeyDerivation.derivationCount == 1)
+            }
+        }
+    }
+
+    @Test("a raw key costs no derivation, with or without a salt")
+    func rawKey() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                let key = [UInt8](repeating: 7, count: 32)
+                for key in [DatabaseKey.rawKey(key), .rawKey(key, salt: [UInt8](repeating: 9, count: 16)), .random()] {
+                    var configuration = Configuration()
+                    configuration.key = key
+                    let name = UUID().uuidString
+                    for _ in 0..<2 {
+                        try useFiveReaders(of: try directory.makePool(name, configuration))
+                        _ = try directory.makeQueue(name, configuration)
+                    }
+                }
+                #expect(KeyDerivation.derivationCount == 0)
+            }
+        }
+    }
+
+    @Test("each passphrase that is tried before the right one costs one derivation, once")
+    func previousKeys() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                _ = try directory.makeQueue("a.db", .passphrase("old"))
+                let before = KeyDerivation.derivationCount
+                let configuration = Configuration.passphrase("new").with { $0.previousKeys = [.passphrase("old")] }
+                try useFiveReaders(of: try directory.makePool("a.db", configuration))
+                #expect(KeyDerivation.derivationCount == before + 2)
+            }
+        }
+    }
+
+    @Test("the counter tells the truth: SQLCipher derives nothing by itself")
+    func counterIsTrue() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                let slow = Configuration.passphrase().with { $0.cipher.kdfIterations = 400_000 }
+                let derivation = try processorTime { _ = try directory.makeQueue("a.db", slow) }
+                let pool = try processorTime { try useFiveReaders(of: try directory.makePool("a.db", slow)) }
+                let raw = try processorTime {
+                    for _ in 0..<5 { _ = try directory.makeQueue("b.db", .rawKeyed.with { $0.cipher.kdfIterations = 400_000 }) }
+                }
+                #expect(pool < 1.5 * derivation)
+                #expect(raw < 0.5 * derivation)
+            }
+        }
+    }
+}
+
+/// Reads with five readers at the same time, so that the pool must open them all.
+private func useFiveReaders(of pool: DatabasePool) throws {
+    let isReading = DispatchSemaphore(value: 0)
+    let mayEnd = DispatchSemaphore(value: 0)
+    let group = DispatchGroup()
+    for _ in 0..<5 {
+        group.enter()
+        pool.asyncRead { result in
+            isReading.signal()
+            mayEnd.wait()
+            if case .failure(let error) = result { Issue.record(error) }
+            group.leave()
+        }
+    }
+    for _ in 0..<5 { isReading.wait() }
+    for _ in 0..<5 { mayEnd.signal() }
+    group.wait()
+}
+
+/// The processor time that this process spends in `body`, in seconds.
+private func processorTime(_ body: () throws -> Void) rethrows -> Double {
+    let start = clock()
+    try body()
+    return Double(clock() - start) / Double(CLOCKS_PER_SEC)
+}

@@ -1,0 +1,24 @@
+import Foundation
+import Synchronization
+
+/// Does something again and again on another thread: for events that must hit a moment that nobody can see from outside.
+final class Repeater: Sendable {
+    private let isStopped = Atomic<Bool>(false)
+    private let hasEnded = DispatchSemaphore(value: 0)
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        let thread = Thread { [self] in
+            while !isStopped.load(ordering: .relaxed) {
+                body()
+                sched_yield()
+            }
+            hasEnded.signal()
+        }
+        thread.start()
+    }
+
+    func stop() {
+        isStopped.store(true, ordering: .relaxed)
+        hasEnded.wait()
+    }
+}

@@ -1,0 +1,21 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+
+/// What the integration tests do in another process: under `strace`, on a small disk, or twice at the same time.
+///
+/// The first argument is the name of the work, the others belong to it. The key is that of `Configuration.rawKeyed`, or a passphrase on the
+/// standard input.
+@main
+enum Worker {
+    static func main() throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        switch arguments.first {
+        case "spill" where arguments.count == 4:
+            try Spill.run(path: arguments[1], marker: arguments[2], isEncrypted: arguments[3] == "encrypted")
+        case "fill" where arguments.count == 3: try Fill.run(path: arguments[1], access: arguments[2])
+        case "create" where arguments.count == 3: try Create.run(path: arguments[1], access: arguments[2])
+        default: throw CocoaError(.featureUnsupported)
+        }
+    }
+}

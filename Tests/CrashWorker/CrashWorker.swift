@@ -1,0 +1,46 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+
+/// A process that transfers money as fast as it can, acknowledges each transfer on its standard output, and may be killed at any time.
+///
+/// Arguments: the path, `queue` or `pool`, the number of the teller, and how many seconds to work, or 0 for ever.
+@main
+enum CrashWorker {
+    static func main() throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 5, let access = Access(rawValue: arguments[2]), let teller = Int(arguments[3]),
+            let seconds = Double(arguments[4])
+        else { throw CocoaError(.featureUnsupported) }
+
+        var configuration = Configuration.rawKeyed
+        configuration.busyMode = .timeout(60)
+        // Transactions that do not fit are written to the file before they are committed.
+        configuration.pageCacheSize = 64 * 1024
+        let writer: any DatabaseWriter =
+            switch access {
+            case .queue: try DatabaseQueue(path: arguments[1], configuration: configuration)
+            case .pool: try DatabasePool(path: arguments[1], configuration: configuration)
+            }
+
+        let end = seconds > 0 ? Date(timeIntervalSinceNow: seconds) : .distantFuture
+        var number = try writer.read { try Bank.lastNumber($0, teller: teller) }
+        while Date() < end {
+            number += 1
+            // Now and then a big one, and a checkpoint.
+            let noteSize = number % 50 == 0 ? 300_000 : number % 7 == 0 ? 5000 : 50
+            try writer.write { try Bank.transfer($0, teller: teller, number: number, noteSize: noteSize) }
+            acknowledge(number)
+            if number % 10 == 0 { try writer.read { try Bank.glance($0) } }
+            if number % 100 == 0 {
+                // Others may be reading; then the next one will do.
+                try? writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+            }
+        }
+    }
+
+    /// One `write` for each line: what was written is out of the process, whatever happens to it next.
+    private static func acknowledge(_ number: Int) {
+        FileHandle.standardOutput.write(Data("\(number)\n".utf8))
+    }
+}
