@@ -1,0 +1,96 @@
+internal import SQLCipherBridge
+
+// MARK: - Replacing the connection of the C library
+
+extension Database {
+    /// Does a last work on the connection of the C library, closes it, and goes on with the one that `open` returns.
+    ///
+    /// Observers, functions, collations and the trace are moved to the new one, which is prepared like any other.
+    /// - Throws: `SQLITE_BUSY` before anything happens if statements of the application are alive; the error of `open`, after which
+    ///   this connection is closed for good.
+    func replaceHandle(working work: (ConnectionHandle) -> Void, reopening open: () throws -> ConnectionHandle) throws {
+        try endOwnStatements()
+        detachHooks()
+        sharedState.replace(nil)
+        work(handle)
+        handle.closeEventually()
+        do {
+            handle = try open()
+        } catch {
+            didClose()
+            throw error
+        }
+        sharedState.replace(handle)
+        authorizer = StatementAuthorizer(handle)
+        observationBroker.move(to: handle, authorizer: authorizer)
+        busyHandler = Database.installBusyMode(on: handle, configuration: configuration, purpose: purpose)
+        isReplacingHandle = true
+        defer { isReplacingHandle = false }
+        let added = additions
+        try setUp()
+        added.install(on: self)
+    }
+}
+
+// MARK: - Closing
+
+extension Database {
+    /// Closes the connection. Statements of the application that are still alive keep that of the C library until their end.
+    func close() {
+        guard !isClosed else { return }
+        closeConnection()
+    }
+
+    /// Closes the connection, or throws `SQLITE_BUSY` if statements of the application are still alive.
+    func closeOrThrow() throws {
+        guard !isClosed else { return }
+        clearStatementCaches()
+        let code = sharedState.close { handle.close() }
+        guard code == EngineCode.ok else {
+            let pending = handle.pendingStatements.map { "`\(KeyRedaction.redactingKeys(in: $0.sql))`" }.joined(separator: ", ")
+            let hint = pending.isEmpty ? "" : ": unfinalized statements \(pending)"
+            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: (handle.lastErrorMessage ?? "busy") + hint)
+        }
+        didClose()
+    }
+
+    func closeConnection() {
+        clearStatementCaches()
+        sharedState.replace(nil)
+        detachHooks()
+        handle.closeEventually()
+        didClose()
+    }
+
+    /// Statements that are still prepared keep the connection of the C library alive, but not the objects behind its hooks.
+    private func detachHooks() {
+        observationBroker.removeHooks()
+        authorizer.removeHook()
+        traceHook?.remove(from: handle)
+        busyHandler?.remove(from: handle)
+    }
+
+    /// Ends the statements that the connection itself keeps, or throws `SQLITE_BUSY` if the application has others.
+    func endOwnStatements() throws {
+        clearStatementCaches()
+        guard handle.pendingStatements.isEmpty else {
+            throw DatabaseError(
+                resultCode: .SQLITE_BUSY, message: "Statements are still alive on the connection: end them and their cursors first.")
+        }
+    }
+
+    private func clearStatementCaches() {
+        publicStatements.removeAll()
+        internalStatements.removeAll()
+        schemaCache = DatabaseSchemaCache()
+    }
+
+    private func didClose() {
+        sharedState.replace(nil)
+        isClosed = true
+        traceHook = nil
+        busyHandler = nil
+        additions = ConnectionAdditions()
+        observationBroker.databaseDidClose()
+    }
+}

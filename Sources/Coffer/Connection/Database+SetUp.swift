@@ -1,0 +1,97 @@
+internal import SQLCipherBridge
+
+// What a connection does between its opening and its first use: I3.
+
+extension Database {
+    /// How a connection protects what it writes.
+    enum Protection {
+        /// The file, or the memory database, is encrypted.
+        case encrypted
+
+        /// The file is not encrypted, because the configuration allows it.
+        case plaintext
+
+        /// A database in memory or in a temporary file of SQLite, without a key.
+        case memory
+
+        /// A passphrase is expected from the configuration's preparation, before anything else.
+        case awaitingKey
+    }
+
+    func didReceiveKey() {
+        protection = .encrypted
+        authorizer.isKeyed = true
+    }
+
+    /// Sets everything that does not depend on the file, and what must not be said before the key.
+    func setUp() throws {
+        authorizer.isKeyed = false
+        try handle.set(.foreignKeys, configuration.foreignKeysEnabled)
+        try handle.set(.doubleQuotedStringsInDML, configuration.acceptsDoubleQuotedStringLiterals)
+        try handle.set(.doubleQuotedStringsInDDL, configuration.acceptsDoubleQuotedStringLiterals)
+        try addStandardFunctionsAndCollations()
+
+        if protection == .awaitingKey {
+            try runPreparations()
+            try checkProtection()
+            try setUpPageStorage()
+        } else {
+            try setUpPageStorage()
+            authorizer.isKeyed = protection == .encrypted
+            try runPreparations()
+        }
+        try claimFile()
+        try setUpJournalMode()
+    }
+
+    private func runPreparations() throws {
+        try withAccess {
+            for preparation in configuration.preparations {
+                try preparation(self)
+            }
+        }
+        isPrepared = true
+    }
+
+    /// Decides what a file is that got no key before its first use: refused, or plaintext where that is allowed.
+    func checkProtection() throws {
+        guard protection == .awaitingKey else { return }
+        guard configuration.allowsPlaintext else { throw DatabaseError(encryptionFailure: .noKey) }
+        do {
+            try KeyRing.verifyPlaintext(handle)
+        } catch {
+            throw DatabaseError(error)
+        }
+        protection = .plaintext
+    }
+
+    /// The page cache, and temporary tables in memory: they would be plaintext on the disk.
+    private func setUpPageStorage() throws {
+        if protection == .encrypted {
+            try handle.execute("PRAGMA temp_store = MEMORY")
+        }
+        if configuration.pageCacheSize > 0 {
+            let kibibytes = max(1, configuration.pageCacheSize / 1024)
+            try handle.execute(trusted: "PRAGMA cache_size = -\(kibibytes)")
+        }
+        authorizer.isKeyed = protection == .encrypted
+    }
+
+    /// Gives a new encrypted file its salt, before others find it empty and make one of their own.
+    ///
+    /// It comes after the preparations, so that these can say `PRAGMA auto_vacuum`, which a file with content takes no more.
+    private func claimFile() throws {
+        guard isFileEmpty, protection == .encrypted, purpose == .writer, !configuration.readonly else { return }
+        try handle.claimEmptyFile()
+        isFileEmpty = false
+    }
+
+    private func setUpJournalMode() throws {
+        guard purpose == .writer, configuration.journalMode == .wal, !configuration.readonly, protection != .memory else { return }
+        let mode = try handle.firstText(trusted: "PRAGMA journal_mode = WAL")
+        guard mode == "wal" else {
+            throw DatabaseError(message: "could not activate WAL mode at path: \(path)")
+        }
+        try handle.execute("PRAGMA synchronous = NORMAL")
+    }
+}
