@@ -1,0 +1,46 @@
+/// A type that stands for a table: it knows the table's name, what requests select, and maybe its columns.
+///
+///     struct Player: TableRecord {
+///         enum Columns {
+///             static let name = Column("name")
+///             static let score = Column("score")
+///         }
+///     }
+///
+///     // SELECT * FROM "player" WHERE "score" > 1000 ORDER BY "name"
+///     Player.filter { $0.score > 1000 }.order(\.name)
+public protocol TableRecord {
+    /// The columns that closures and key paths of requests refer to: mostly an enumeration inside of the record type.
+    associatedtype Columns = Never
+
+    /// What closures of requests get as their argument: the type ``Columns``, unless you choose something else.
+    associatedtype DatabaseComponents = Columns.Type
+
+    /// The name of the table. Unless you give one, it is that of the type, with the capitals at its start made small.
+    ///
+    /// `Place` is in the table `place`, `PostalAddress` in `postalAddress`, `HTTPRequest` in `httpRequest`.
+    static var databaseTableName: String { get }
+
+    /// What requests select unless they say otherwise: all columns by default.
+    ///
+    /// Declare it as `[any SQLSelectable]`, or the compiler takes it for something else:
+    ///
+    ///     static var databaseSelection: [any SQLSelectable] { [Columns.id, Columns.name] }
+    static var databaseSelection: [any SQLSelectable] { get }
+
+    /// What closures of requests get as their argument.
+    static var databaseComponents: DatabaseComponents { get }
+}
+
+extension TableRecord where DatabaseComponents == Columns.Type {
+    public static var databaseComponents: DatabaseComponents { Columns.self }
+}
+
+extension TableRecord {
+    public static var databaseTableName: String { DefaultTableName.shared.name(for: self) }
+
+    public static var databaseSelection: [any SQLSelectable] { defaultDatabaseSelection }
+}
+
+// The array is never changed, and its only element is Sendable.
+private nonisolated(unsafe) let defaultDatabaseSelection: [any SQLSelectable] = [AllColumns()]
