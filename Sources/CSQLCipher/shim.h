@@ -20,6 +20,9 @@
 #error "This SQLCipher is older than 4.5 / SQLite 3.40. Run Scripts/bootstrap (it installs libsqlcipher-dev 4.5 or later)."
 #endif
 
+#include <sys/types.h>
+#include <sys/xattr.h>
+
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -49,6 +52,17 @@ static inline void coffer_result_text_transient(sqlite3_context *context, const 
 
 static inline void coffer_result_blob_transient(sqlite3_context *context, const void *bytes, sqlite3_uint64 count) {
     sqlite3_result_blob64(context, bytes, count, SQLITE_TRANSIENT);
+}
+
+/// Extended attributes of a file itself, not of what a symbolic link leads to: Swift's overlay of the C library does not have them.
+static inline ssize_t coffer_list_attributes(const char *path, char *names, size_t size) { return llistxattr(path, names, size); }
+
+static inline ssize_t coffer_get_attribute(const char *path, const char *name, void *value, size_t size) {
+    return lgetxattr(path, name, value, size);
+}
+
+static inline int coffer_set_attribute(const char *path, const char *name, const void *value, size_t size) {
+    return lsetxattr(path, name, value, size, 0);
 }
 
 /// The version of SQLite that this code was compiled for, to be compared with the one that answers at run time.

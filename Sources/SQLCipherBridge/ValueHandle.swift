@@ -45,10 +45,12 @@ package enum EngineCode {
     @usableFromInline package static let ok: CInt = 0
     package static let error: CInt = 1
     package static let busy: CInt = 5
+    package static let locked: CInt = 6
     package static let noMemory: CInt = 7
     package static let readOnly: CInt = 8
     package static let interrupt: CInt = 9
     package static let corrupt: CInt = 11
+    package static let full: CInt = 13
     package static let cantOpen: CInt = 14
     package static let misuse: CInt = 21
     package static let notADatabase: CInt = 26

@@ -1,0 +1,126 @@
+public import Foundation
+
+extension DatabaseFile {
+    /// How a key is rotated.
+    public struct RotationOptions: Sendable {
+        /// The way of the rotation.
+        public enum Method: String, Sendable, Hashable {
+            /// Into a copy with a fresh salt, which takes the place of the file when it is proved. Needs room for the copy.
+            case copy
+            /// In the file itself, which keeps its salt. Needs no room for a copy, but for a journal, which may be as large.
+            case inPlace
+        }
+
+        public var method = Method.copy
+
+        /// The cipher settings of the file, which it keeps.
+        public var cipher = CipherSettings()
+
+        /// Where the file with the old key is kept, on the same file system; nothing may be there. With ``Method/copy`` only.
+        public var keepOldPath: String?
+
+        /// How long to wait for others, in seconds.
+        public var lockTimeout: TimeInterval = 0
+
+        /// Records what was done, before the rotation counts as completed: see ``RotationResult``.
+        ///
+        /// When it throws, ``DatabaseFile/rotate(from:to:options:progress:)`` throws ``DatabaseFileError/Reason/auditFailed(_:)``; the file
+        /// has its new key then, and the next run records it.
+        public var audit: (@Sendable (RotationResult) throws -> Void)?
+
+        public init() {}
+    }
+
+    /// What a rotation would do.
+    public struct RotationPlan: Sendable, Hashable {
+        /// Whether the file has the new key already, so that nothing would be done.
+        public var isAlreadyRotated: Bool
+        public var method: RotationOptions.Method
+
+        /// The size of the file, with its write-ahead log, in bytes.
+        public var size: Int64
+        public var pageCount: Int
+
+        /// The room that is needed, and that there is, in bytes.
+        public var requiredSpace: Int64
+        public var availableSpace: Int64
+
+        public var journalMode: String
+
+        /// What an interrupted rotation has left, and would be removed.
+        public var leftovers: [String]
+
+        /// The steps, in words.
+        public var steps: [String]
+    }
+
+    /// What a rotation has done, and proved.
+    public struct RotationResult: Sendable, Hashable, Codable {
+        /// False when the file had the new key already.
+        public var isChanged: Bool
+
+        /// Whether an earlier run, which was interrupted, had left something to complete or to remove.
+        public var isResumed: Bool
+
+        /// What was proved; nil when nothing was changed.
+        public var proof: RotationProof?
+
+        /// Where the file with the old key is.
+        public var keptOldPath: String?
+
+        /// How long it took, in seconds.
+        public var duration: TimeInterval
+    }
+
+    /// What was proved before the new file took the place of the old one: on the new file, by a connection of its own.
+    public struct RotationProof: Sendable, Hashable, Codable {
+        public var pageCount: Int
+        public var pageSize: Int
+
+        /// The first 16 bytes of the file, as hexadecimal digits.
+        public var saltBefore: String
+        public var saltAfter: String
+
+        /// The old key does not open the new file.
+        public var isOldKeyRejected: Bool
+        /// The new key opens it.
+        public var isNewKeyAccepted: Bool
+        /// Each page is authentic, and the structure is whole.
+        public var isIntegrityClean: Bool
+        /// The decrypted content of each page is the same, but for the counters that tell one copy from the other.
+        public var isContentEqual: Bool
+
+        /// SHA-256 of the decrypted pages, without these counters, as hexadecimal digits.
+        public var contentDigest: String
+
+        /// Names for the keys, to be compared with those of other results of this file. They are keyed hashes: nothing can be found out from one
+        /// without the key.
+        public var oldKeyID: String
+        public var newKeyID: String
+    }
+
+    /// Tells what ``rotate(from:to:options:progress:)`` would do, and changes nothing.
+    ///
+    /// The keys are tried. An error is the one that the rotation would end with at its beginning.
+    public func rotationPlan(
+        from oldKey: DatabaseKey, to newKey: DatabaseKey, options: RotationOptions = RotationOptions()
+    ) throws -> RotationPlan {
+        try FileRotation(path: path, oldKey: oldKey, newKey: newKey, options: options).plan()
+    }
+
+    /// Encrypts the file with another key.
+    ///
+    /// A copy with the new key is made beside the file, checked page by page and on a connection of its own, and takes the place of the file in
+    /// one step. Until then the file is untouched, whatever happens. A crash leaves the file whole, under one of the two keys; running the
+    /// rotation again completes it and removes what was left. Mode, owner, access control lists and extended attributes are kept.
+    ///
+    /// When the file has the new key already, there is nothing to do, and ``RotationResult/isChanged`` is false.
+    /// - Parameter progress: hears of pages; throws to end the rotation.
+    /// - Throws: a ``DatabaseFileError``: `busy` when somebody else has the file open, `key` when the old key does not open it.
+    @discardableResult
+    public func rotate(
+        from oldKey: DatabaseKey, to newKey: DatabaseKey, options: RotationOptions = RotationOptions(), progress: ProgressFunction? = nil
+    ) throws -> RotationResult {
+        try FileRotation(path: path, oldKey: oldKey, newKey: newKey, options: options).run(progress: ProgressReport(progress))
+    }
+}

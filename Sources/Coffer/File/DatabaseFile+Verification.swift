@@ -1,0 +1,80 @@
+extension DatabaseFile {
+    /// What ``DatabaseFile/verify(key:options:progress:)`` looks at.
+    public struct VerificationOptions: Sendable {
+        /// The settings of the file; nil to find out which format from 4 to 1 opens it, in this order.
+        public var cipher: CipherSettings?
+
+        /// How the structure is checked, after the pages.
+        public var structure = StructureCheck.quick
+
+        public enum StructureCheck: String, Sendable, Hashable {
+            case none
+            /// `PRAGMA quick_check`.
+            case quick
+            /// `PRAGMA integrity_check`, which also compares indices with their tables, and takes longer.
+            case full
+        }
+
+        public init() {}
+    }
+
+    /// What a verification has found.
+    public struct Verification: Sendable, Hashable {
+        /// Something that is not as it was written.
+        public enum Finding: Sendable, Hashable {
+            /// The page was changed, exchanged, or comes from another file: its authentication code is not right.
+            case notAuthentic(page: Int)
+            /// The page is all zeros although it is in use. The engine would take it for an empty page.
+            case zeroed(page: Int)
+            /// The database says that it has this page, and the file ends before it, or in its middle.
+            case missing(page: Int)
+            /// Bytes after the last page of the database.
+            case foreignBytes(count: Int64)
+            /// The structure is broken: the engine's words.
+            case structure(String)
+        }
+
+        /// Whether nothing was found.
+        public var isIntact: Bool { findings.isEmpty }
+
+        public var findings: [Finding]
+
+        /// The damaged pages, in order, each once.
+        public var damagedPages: [Int] {
+            Set(
+                findings.compactMap { finding in
+                    switch finding {
+                    case .notAuthentic(let page), .zeroed(let page), .missing(let page): page
+                    case .foreignBytes, .structure: nil
+                    }
+                }
+            ).sorted()
+        }
+
+        /// The settings that open the file.
+        public var cipher: CipherSettings
+
+        /// How many pages the database has, as a reader sees it.
+        public var pageCount: Int
+
+        /// How many of these pages were read from the write-ahead log, or from the journal of a process that ended in the middle.
+        public var pageCountFromLog: Int
+
+        /// Whether pages carry authentication codes. Without them only the structure could be checked.
+        public var isAuthenticated: Bool
+    }
+
+    /// Checks each page as a reader would see it, and the structure, and changes nothing.
+    ///
+    /// Pages of a write-ahead log are checked in place of those of the file. The log of a process that has ended in the middle stays as it is.
+    /// Others can go on using the database; what they commit meanwhile may or may not be seen.
+    /// - Parameters:
+    ///   - key: nil for a file without encryption, whose structure is checked.
+    ///   - progress: hears of pages.
+    /// - Throws: a ``DatabaseFileError``: `key` when the key does not open the file and no page proves that it is right.
+    public func verify(
+        key: DatabaseKey?, options: VerificationOptions = VerificationOptions(), progress: ProgressFunction? = nil
+    ) throws -> Verification {
+        try FileVerifier(path: path, options: options, progress: ProgressReport(progress)).verify(key: key)
+    }
+}

@@ -1,0 +1,54 @@
+/// A database file as an operator sees it: something to look at, to verify, and to give another key.
+///
+/// Its methods open the file for themselves, and expect that this process has no connection to it: use ``DatabaseQueue/rotateKey(to:options:progress:)``
+/// and ``DatabasePool/rotateKey(to:options:progress:)`` for databases in use. Other processes are noticed; see the methods.
+///
+/// ```swift
+/// let file = DatabaseFile(path: "/srv/app/orders.db")
+/// let result = try file.rotate(from: .passphrase("old"), to: .passphrase("new"))
+/// print(result.isChanged, result.proof?.pageCount ?? 0)
+/// ```
+///
+/// The methods block the current thread. They stop with `CancellationError` when the current task is cancelled, and with the error that a
+/// progress function throws, and leave the file as it was then. Other errors are a ``DatabaseFileError``, or a key provider's own.
+public struct DatabaseFile: Sendable, Hashable {
+    /// The path of the file. It is taken literally: no URI, no expansion.
+    public let path: String
+
+    /// Names a file. Nothing is opened.
+    public init(path: String) {
+        self.path = path
+    }
+}
+
+// MARK: - Progress
+
+extension DatabaseFile {
+    /// What a long work on a file does now, and how far it is.
+    public struct Progress: Sendable, Hashable {
+        /// The parts of the work, in their order. Not every work has all of them.
+        public enum Phase: String, Sendable, Hashable, CaseIterable {
+            case copying
+            case verifying
+            case checkingStructure
+            case publishing
+        }
+
+        public var phase: Phase
+
+        /// How many pages of this phase are done.
+        public var completedPageCount: Int
+
+        /// How many pages this phase has. Zero where the engine does not tell.
+        public var totalPageCount: Int
+
+        public init(phase: Phase, completedPageCount: Int, totalPageCount: Int) {
+            self.phase = phase
+            self.completedPageCount = completedPageCount
+            self.totalPageCount = totalPageCount
+        }
+    }
+
+    /// Hears of progress, on the thread that does the work. Throws to end it, which leaves the file as it was.
+    public typealias ProgressFunction = (Progress) throws -> Void
+}

@@ -1,0 +1,52 @@
+public import Foundation
+
+extension DatabaseFileError: CustomStringConvertible, LocalizedError {
+    public var errorDescription: String? { description }
+
+    public var description: String {
+        "\(path): \(words)\(isPublished ? " The file has its new content; run the command again to complete the work." : "")"
+    }
+
+    private var words: String {
+        switch reason {
+        case .missing: "There is no such file."
+        case .exists: "There is a file of that name already, and it is not overwritten."
+        case .unsafeFile(let kind): kind.words
+        case .pathTooLong: "The path is too long for the files that are made beside it. Use a shorter name."
+        case .busy(let users) where users.isEmpty: "The file is in use. Close it everywhere, and try again."
+        case .busy(let users):
+            "The file is in use by \(users.map(\.words).joined(separator: ", ")). Close it there, and try again."
+        case .key(let failure): failure.description
+        case .sameKey: "The new key is the one that the file has. Give another one."
+        case .damaged(let pages) where pages.isEmpty: "The file is damaged. Restore it from a backup."
+        case .damaged(let pages):
+            "The file is damaged (page \(pages.prefix(20).map(String.init).joined(separator: ", "))"
+                + "\(pages.count > 20 ? " and \(pages.count - 20) others" : "")). Restore it from a backup."
+        case .copyRejected(let finding): "The copy did not pass its check and was thrown away: \(finding)."
+        case .diskFull: "There is not enough room for the copy. Make room, and try again."
+        case .inputOutput(let call, let errno): "\(call) failed: \(systemMessage(errno))."
+        case .engine(let code, let message): "\(message) (SQLite error \(code.rawValue))."
+        case .unsupported(let words): words
+        case .auditFailed(let words): "The work is done, but could not be recorded: \(words)."
+        }
+    }
+}
+
+extension DatabaseFileError.UnsafeFile {
+    fileprivate var words: String {
+        switch self {
+        case .symbolicLink: "The path is a symbolic link. Give the path of the file itself."
+        case .notARegularFile: "The path is not a regular file."
+        case .hardLinks(let count):
+            "The file has \(count) names (hard links), and the others would keep the old content. Remove them first."
+        case .owner(let user, let group):
+            "The file belongs to user \(user) and group \(group), and a copy could not. Run the command as its owner."
+        case .directory(let errno): "No file can be made in its directory: \(systemMessage(errno))."
+        case .replaced: "Somebody has put another file in its place meanwhile. Nothing was changed."
+        }
+    }
+}
+
+extension DatabaseFileError.FileUser {
+    fileprivate var words: String { command.map { "\($0) (process \(processID))" } ?? "process \(processID)" }
+}

@@ -1,0 +1,42 @@
+internal import SQLCipherBridge
+
+extension DatabaseFileError {
+    init(_ error: EngineError, path: String) {
+        let message = error.message ?? ConnectionHandle.describe(error.code)
+        let reason: Reason =
+            switch error.code & 0xff {
+            case EngineCode.busy, EngineCode.locked: .busy([])
+            case EngineCode.full: .diskFull
+            case EngineCode.corrupt: .damaged(pages: [])
+            default: .engine(ResultCode(rawValue: error.code), message)
+            }
+        self.init(reason, path: path)
+    }
+
+    init(failure: EncryptionFailure, path: String) {
+        if case .damaged(let pages) = failure {
+            self.init(.damaged(pages: pages), path: path)
+        } else {
+            self.init(.key(failure), path: path)
+        }
+    }
+
+    /// What to throw for an error of the lower modules; errors of key providers and of progress functions stay what they are.
+    static func publicError(_ error: any Error, path: String) -> any Error {
+        switch error {
+        case KeyError.encryption(let failure, _): DatabaseFileError(failure: failure, path: path)
+        case KeyError.engine(let error): DatabaseFileError(error, path: path)
+        case KeyError.provider(let error): error
+        case let error as EngineError: DatabaseFileError(error, path: path)
+        case let error as CryptographyFailure:
+            DatabaseFileError(.engine(.SQLITE_ERROR, "\(error.function) failed"), path: path)
+        case let error as DatabaseError:
+            if let failure = error.encryptionFailure {
+                DatabaseFileError(failure: failure, path: path)
+            } else {
+                DatabaseFileError(EngineError(code: error.extendedResultCode.rawValue, message: error.message), path: path)
+            }
+        default: error
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import SQLCipherBridge
+
+/// Why a work on a database file was not done.
+///
+/// Unless ``isPublished`` is true, the file is as it was before: its content, its key, and its journal mode.
+public struct DatabaseFileError: Error, Sendable, Equatable {
+    /// What went wrong.
+    public let reason: Reason
+
+    /// The path that the reason is about.
+    public let path: String
+
+    /// Whether the file has its new content already, so that only what follows has failed. Running the work again completes it.
+    public internal(set) var isPublished = false
+
+    public enum Reason: Sendable, Equatable {
+        /// There is no such file.
+        case missing
+        /// There is something at the path of the result.
+        case exists
+        /// The path leads to something else than a file, or cannot be worked on safely.
+        case unsafeFile(UnsafeFile)
+        /// The path is too long for the files that are made beside it.
+        case pathTooLong
+        /// Others have the file open: what was seen of them, which may be nothing.
+        case busy([FileUser])
+        /// The key does not open the file, or there is none, or the cipher settings are wrong.
+        case key(EncryptionFailure)
+        /// The new key is the one that the file has.
+        case sameKey
+        /// The file is damaged. Numbers start at 1; there are none when only the structure is.
+        case damaged(pages: [Int])
+        /// The copy was made, and is not what it must be. It was thrown away.
+        case copyRejected(String)
+        /// There is no room, neither now nor with what can be foreseen.
+        case diskFull
+        /// A call of the system failed, named with its `errno`.
+        case inputOutput(call: String, errno: Int32)
+        /// The engine failed in some other way.
+        case engine(ResultCode, String)
+        /// The work cannot be done to this file, or in this way.
+        case unsupported(String)
+        /// The result could not be noted where ``DatabaseFile/RotationOptions/audit`` said.
+        case auditFailed(String)
+    }
+
+    /// What makes a file unsafe to replace.
+    public enum UnsafeFile: Sendable, Hashable {
+        /// The path is a symbolic link: name the file that it leads to.
+        case symbolicLink
+        case notARegularFile
+        /// The file has other names, which would keep the old content.
+        case hardLinks(count: Int)
+        /// The file belongs to another user or group, which a copy made by this process could not belong to.
+        case owner(userID: UInt32, groupID: UInt32)
+        /// No file can be made in the directory.
+        case directory(errno: Int32)
+        /// The file was replaced by another one while the work went on.
+        case replaced
+    }
+
+    /// Somebody who has the file open.
+    public struct FileUser: Sendable, Hashable {
+        /// The process.
+        public var processID: Int32
+        /// Its name, where the system tells.
+        public var command: String?
+
+        public init(processID: Int32, command: String?) {
+            self.processID = processID
+            self.command = command
+        }
+    }
+
+    public init(_ reason: Reason, path: String) {
+        self.reason = reason
+        self.path = path
+    }
+}
+
+extension DatabaseFileError {
+    /// The error as code written for ``DatabaseError`` expects it.
+    public var databaseError: DatabaseError {
+        if case .key(let failure) = reason { return DatabaseError(encryptionFailure: failure) }
+        let code: ResultCode =
+            switch reason {
+            case .missing, .exists, .unsafeFile, .pathTooLong: .SQLITE_CANTOPEN
+            case .busy: .SQLITE_BUSY
+            case .key(let failure): ResultCode(rawValue: failure.engineCode)
+            case .damaged, .copyRejected: .SQLITE_CORRUPT
+            case .diskFull: .SQLITE_FULL
+            case .inputOutput, .auditFailed: .SQLITE_IOERR
+            case .engine(let code, _): code
+            case .unsupported, .sameKey: .SQLITE_MISUSE
+            }
+        return DatabaseError(resultCode: code, message: description)
+    }
+}

@@ -1,0 +1,46 @@
+#if DEBUG
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+#endif
+
+/// The named steps at which the crash tests end the process, or make a step fail. Compiled out of release builds.
+///
+/// `COFFER_FAIL_POINT=renamed` kills the process there, `COFFER_FAIL_POINT=renamed:error` makes the step fail.
+enum FailPoint: String, CaseIterable {
+    case noteMade = "note-made"
+    case journalLeft = "journal-left"
+    case locked
+    case copyCreated = "copy-created"
+    case copying
+    case copied
+    case verified
+    case copySynchronized = "copy-synchronized"
+    case oldKept = "old-kept"
+    case renamed
+    case directorySynchronized = "directory-synchronized"
+    case reopened
+    case audited
+    case noteRemoved = "note-removed"
+
+    #if DEBUG
+    /// The step that fails in the current task: for tests that go on afterwards.
+    @TaskLocal static var failing: FailPoint?
+
+    private static let configured = ProcessInfo.processInfo.environment["COFFER_FAIL_POINT"]
+
+    func pass(_ path: String) throws(DatabaseFileError) {
+        if FailPoint.configured == rawValue { kill(getpid(), SIGKILL) }
+        if FailPoint.failing == self || FailPoint.configured == "\(rawValue):error" {
+            throw DatabaseFileError(.inputOutput(call: "fail point \(rawValue)", errno: EIO), path: path)
+        }
+    }
+    #else
+    @inline(__always)
+    func pass(_ path: String) throws(DatabaseFileError) {}
+    #endif
+}

@@ -1,0 +1,57 @@
+internal import SQLCipherBridge
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// What a file has besides its content: owner, permissions, extended attributes, among them access control lists.
+struct FileAttributes: Equatable {
+    var userID: UInt32
+    var groupID: UInt32
+    var permissions: UInt32
+    var extended: [String: [UInt8]]
+
+    init(of path: String, status: FileStatus) throws(DatabaseFileError) {
+        userID = status.userID
+        groupID = status.groupID
+        permissions = status.permissions
+        extended = [:]
+        do throws(ExtendedAttributes.Failure) {
+            for name in try ExtendedAttributes.names(of: path) where !FileAttributes.belongsToSystem(name) {
+                extended[name] = try ExtendedAttributes.value(of: name, at: path)
+            }
+        } catch {
+            throw SystemFile.failure(error.call, path, errno: error.errno)
+        }
+    }
+
+    /// Labels that the system gives to each file by its own rules.
+    private static func belongsToSystem(_ name: String) -> Bool {
+        name.hasPrefix("security.") || name.hasPrefix("trusted.") || name == "system.nfs4_acl"
+    }
+
+    /// Gives a file the same attributes, which have to be possible: see ``canBeKept(by:)``.
+    func apply(to file: borrowing Descriptor) throws(DatabaseFileError) {
+        let own = try file.status()
+        if own.userID != userID || own.groupID != groupID { try file.setOwner(userID: userID, groupID: groupID) }
+        try file.setPermissions(permissions)
+        do throws(ExtendedAttributes.Failure) {
+            for (name, value) in extended { try ExtendedAttributes.set(name, to: value, at: file.path) }
+        } catch {
+            throw SystemFile.failure(error.call, file.path, errno: error.errno)
+        }
+    }
+
+    /// Whether a file that this process makes can have this owner.
+    var canBeKeptByThisProcess: Bool {
+        let user = geteuid()
+        if user == 0 { return true }
+        guard userID == user else { return false }
+        if groupID == getegid() { return true }
+        var groups = [gid_t](repeating: 0, count: 65536)
+        let count = unsafe getgroups(Int32(groups.count), &groups)
+        return count > 0 && groups.prefix(Int(count)).contains(groupID)
+    }
+}

@@ -1,0 +1,47 @@
+internal import CSQLCipher
+internal import Glibc
+
+/// The extended attributes of a file, in which Linux keeps access control lists too.
+package enum ExtendedAttributes {
+    /// A call of the system that failed; 0 for a file system without attributes is no failure.
+    package struct Failure: Error, Sendable, Equatable {
+        package let call: String
+        package let errno: CInt
+        /// The attribute that it was about.
+        package let name: String?
+    }
+
+    /// The names of the attributes that this process can see.
+    package static func names(of path: String) throws(Failure) -> [String] {
+        while true {
+            let size = unsafe coffer_list_attributes(path, nil, 0)
+            if size < 0 && errno == ENOTSUP { return [] }
+            guard size >= 0 else { throw Failure(call: "llistxattr", errno: errno, name: nil) }
+            guard size > 0 else { return [] }
+            var bytes = [CChar](repeating: 0, count: size)
+            let count = unsafe coffer_list_attributes(path, &bytes, size)
+            // Somebody may have added one between the two calls.
+            if count < 0 && errno == ERANGE { continue }
+            guard count >= 0 else { throw Failure(call: "llistxattr", errno: errno, name: nil) }
+            return bytes.prefix(count).split(separator: 0).map { String(decoding: $0.map { UInt8(bitPattern: $0) }, as: UTF8.self) }
+        }
+    }
+
+    package static func value(of name: String, at path: String) throws(Failure) -> [UInt8] {
+        while true {
+            let size = unsafe coffer_get_attribute(path, name, nil, 0)
+            guard size >= 0 else { throw Failure(call: "lgetxattr", errno: errno, name: name) }
+            var bytes = [UInt8](repeating: 0, count: max(size, 1))
+            let count = unsafe coffer_get_attribute(path, name, &bytes, size)
+            if count < 0 && errno == ERANGE { continue }
+            guard count >= 0 else { throw Failure(call: "lgetxattr", errno: errno, name: name) }
+            return Array(bytes.prefix(count))
+        }
+    }
+
+    package static func set(_ name: String, to value: [UInt8], at path: String) throws(Failure) {
+        guard unsafe coffer_set_attribute(path, name, value, value.count) == 0 else {
+            throw Failure(call: "lsetxattr", errno: errno, name: name)
+        }
+    }
+}
