@@ -1,0 +1,38 @@
+// swift-tools-version: 6.2
+import Foundation
+import PackageDescription
+
+/// The benchmark: the same work on the same encrypted files by a C loop, by Coffer and by GRDB.
+///
+/// A package of its own, so that nobody who uses Coffer resolves GRDB. Each runner is a process of its own, because one process has room
+/// for one SQLite: the runner of GRDB links SQLCipher before the plain library, and says which of them answers.
+///
+/// With `COFFER_BENCH_WITHOUT_PEER` in the environment the package does without GRDB, and so without a network.
+let package = Package(
+    name: "Benchmarks",
+    dependencies: [.package(name: "Coffer", path: "../..")],
+    targets: [
+        .target(name: "BenchKit"),
+        .target(name: "Loops"),
+        .executableTarget(
+            name: "bench-c", dependencies: ["BenchKit", "Loops", .product(name: "CSQLCipher", package: "Coffer")],
+            path: "Sources/BenchC"),
+        // This runner and that of GRDB compile the sources in Workloads, through a link in their folder.
+        .executableTarget(
+            name: "bench-coffer", dependencies: ["BenchKit", .product(name: "Coffer", package: "Coffer")], path: "Sources/BenchCoffer",
+            exclude: ["Workloads/Records.swift", "Workloads/PlayerRecords.swift"]),
+        .executableTarget(name: "bench", dependencies: ["BenchKit"], path: "Sources/Bench"),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+if ProcessInfo.processInfo.environment["COFFER_BENCH_WITHOUT_PEER"] == nil {
+    package.dependencies.append(.package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"))
+    package.targets.append(
+        .executableTarget(
+            name: "bench-grdb",
+            dependencies: [
+                "BenchKit", .product(name: "CSQLCipher", package: "Coffer"), .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Sources/BenchGRDB", swiftSettings: [.define("GRDB")]))
+}

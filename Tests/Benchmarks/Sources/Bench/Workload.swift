@@ -1,0 +1,57 @@
+/// A row of the table: what is measured, in which unit, and how close to the C loop it should come.
+struct Workload: Sendable {
+    enum Unit: Sendable {
+        /// Seconds of one operation.
+        case time
+        /// Bytes in a second.
+        case throughput
+    }
+
+    var name: String
+    var title: String
+    var unit = Unit.time
+
+    /// The goal for the time of Coffer, as a multiple of the C loop's; nil if there is none.
+    var goal: Double?
+
+    /// The goal in microseconds for one operation, where the C loop does not do the same.
+    var goalMicroseconds: Double?
+
+    /// Which runners can do it.
+    var runners = RunnerName.allCases
+
+    static let all: [Workload] = [
+        Workload(name: "open-pool", title: "open a pool with a passphrase, five first reads", goal: 1.15),
+        Workload(name: "insert-statement", title: "insert by prepared statement", goal: 1.3),
+        Workload(name: "insert-struct", title: "insert struct records", goal: 1.7),
+        Workload(name: "insert-codable", title: "insert Codable records", goal: 2.2),
+        Workload(name: "cursor-index", title: "row cursor, columns by index", goal: 1.3),
+        Workload(name: "cursor-name", title: "row cursor, columns by name", goal: 1.5),
+        Workload(name: "fetch-struct", title: "fetchAll of struct records", goal: 1.8),
+        Workload(name: "fetch-codable", title: "fetchAll of Codable records", goal: 2.5),
+        Workload(name: "fetch-int", title: "Int64.fetchAll", goal: 1.3),
+        Workload(name: "fetch-string", title: "String.fetchAll", goal: 1.6),
+        Workload(name: "key-one-read", title: "fetch a record by key, all in one read", goal: 4),
+        Workload(name: "key-own-read", title: "fetch a record by key, each in its own read", goal: 1.6),
+        Workload(name: "request", title: "build a request and fetch one record", goal: 15),
+        Workload(name: "write-transaction", title: "one-row write transactions", goal: 1.3),
+        Workload(name: "await-sequential", title: "await a read, one after the other", goalMicroseconds: 15),
+        Workload(name: "await-100", title: "await a read, 100 tasks at once", goalMicroseconds: 8),
+        Workload(name: "backup", title: "backup", unit: .throughput, goal: 1),
+        Workload(name: "rotate", title: "rotation of the key (C: rekey)", unit: .throughput, goal: 1, runners: [.c, .coffer]),
+        Workload(
+            name: "verify", title: "verify (C: cipher_integrity_check)", unit: .throughput, goal: 1, runners: [.c, .coffer]),
+    ]
+}
+
+enum RunnerName: String, CaseIterable, Sendable {
+    case c, coffer, grdb
+
+    var title: String {
+        switch self {
+        case .c: "C loop"
+        case .coffer: "Coffer"
+        case .grdb: "GRDB"
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import BenchKit
+import CSQLCipher
+import Foundation
+import Loops
+
+/// The C loops as a runner.
+@main
+enum BenchC {
+    static func main() throws {
+        let assignment = try Assignment()
+        if assignment.workload == "prepare" {
+            prepare(assignment)
+            return
+        }
+        let (seconds, check, operations) = try run(assignment)
+        let measurement = Measurement(
+            workload: assignment.workload, seconds: seconds, operations: operations, check: check, engine: engine(assignment))
+        print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
+    }
+
+    /// Makes the file that all runners read.
+    static func prepare(_ assignment: Assignment) {
+        let db = open(assignment.playerFile)
+        loop_execute(db, Equal.schema)
+        withPlayers(assignment.rows) { players in _ = loop_insert(db, Equal.insert, players, Int64(assignment.rows)) }
+        loop_execute(db, "PRAGMA wal_checkpoint(TRUNCATE)")
+        loop_close(db)
+        let other = loop_open(assignment.folder + "/passphrase.db", Equal.passphrase, Int32(Equal.passphrase.utf8.count), Equal.pragmas)
+        loop_execute(other, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        loop_close(other)
+    }
+
+    static func run(_ assignment: Assignment) throws -> (seconds: [Double], check: Int64, operations: Int) {
+        let rows = Int64(assignment.rows)
+        let file = assignment.playerFile
+        func reading(_ operations: Int, _ work: (OpaquePointer?) -> Int64) throws -> ([Double], Int64, Int) {
+            let db = open(file)
+            defer { loop_close(db) }
+            let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}, work: { work(db) })
+            return (seconds, check, operations)
+        }
+        func writing(_ count: Int, _ work: (OpaquePointer?, UnsafePointer<player>?) -> Int64) throws -> ([Double], Int64, Int) {
+            try withPlayers(count) { players in
+                var last: (db: OpaquePointer?, path: String)?
+                func end() {
+                    guard let made = last else { return }
+                    loop_close(made.db)
+                    assignment.remove(made.path)
+                }
+                defer { end() }
+                let (seconds, _) = try measure(
+                    repetitions: assignment.repetitions,
+                    prepare: {
+                        end()
+                        let path = assignment.freshFile()
+                        let db = open(path)
+                        loop_execute(db, Equal.schema)
+                        last = (db, path)
+                        return db
+                    },
+                    work: { work($0, players) })
+                let sum =
+                    "SELECT sum(id + length(name) + ifnull(length(team), 0) + score + CAST(rating * 4 AS INTEGER) + bonus) FROM player"
+                return (seconds, loop_integer(last?.db, sum), count)
+            }
+        }
+        switch assignment.workload {
+        case "open-pool":
+            // One derivation: what the engine itself needs for one connection.
+            let path = assignment.folder + "/passphrase.db"
+            let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
+                let db = loop_open(path, Equal.passphrase, Int32(Equal.passphrase.utf8.count), Equal.pragmas)
+                defer { loop_close(db) }
+                return 5 * loop_integer(db, "SELECT a FROM t")
+            }
+            return (seconds, check, 1)
+        case "insert-statement", "insert-struct", "insert-codable":
+            return try writing(assignment.rows) { loop_insert($0, Equal.insert, $1, rows) }
+        case "write-transaction":
+            let count = max(assignment.rows / 20, 10)
+            return try writing(count) { loop_insert_transactions($0, Equal.insert, $1, Int64(count)) }
+        case "cursor-index", "cursor-name":
+            return try reading(assignment.rows) { loop_scan($0) }
+        case "fetch-struct", "fetch-codable":
+            return try reading(assignment.rows) { loop_fetch_all($0, rows) }
+        case "fetch-int":
+            return try reading(assignment.rows) { loop_integers($0, rows) }
+        case "fetch-string":
+            return try reading(assignment.rows) { loop_strings($0, rows) }
+        case "key-one-read", "request":
+            return try reading(assignment.rows) { loop_keys($0, rows, rows, 0) }
+        case "key-own-read", "await-sequential", "await-100":
+            let count = max(assignment.rows / 10, 100)
+            return try reading(count) { loop_keys($0, rows, Int64(count), 1) }
+        case "backup":
+            return try copying(assignment) { source, destination in loop_backup(source, destination) }
+        case "rotate":
+            return try rotating(assignment)
+        case "verify":
+            let db = open(file)
+            defer { loop_close(db) }
+            let (seconds, _) = try measure(repetitions: assignment.repetitions, prepare: {}) {
+                guard let finding = loop_text(db, "PRAGMA cipher_integrity_check") else { return 0 }
+                throw Mistake(description: String(cString: finding))
+            }
+            return (seconds, 0, size(of: file))
+        default:
+            throw Mistake(description: "there is no workload \(assignment.workload)")
+        }
+    }
+
+    private static func copying(
+        _ assignment: Assignment, _ work: (OpaquePointer?, OpaquePointer?) -> Int64
+    ) throws -> (seconds: [Double], check: Int64, operations: Int) {
+        let source = open(assignment.playerFile)
+        defer { loop_close(source) }
+        var paths: [String] = []
+        let (seconds, _) = try measure(
+            repetitions: assignment.repetitions,
+            prepare: {
+                let path = assignment.freshFile()
+                paths.append(path)
+                return path
+            },
+            work: { path in
+                let destination = open(path)
+                defer { loop_close(destination) }
+                return work(source, destination)
+            })
+        paths.forEach(assignment.remove)
+        return (seconds, 0, size(of: assignment.playerFile))
+    }
+
+    private static func rotating(_ assignment: Assignment) throws -> (seconds: [Double], check: Int64, operations: Int) {
+        var paths: [String] = []
+        let newKey = "x'" + String(repeating: "a5", count: 32) + "'"
+        let (seconds, _) = try measure(
+            repetitions: assignment.repetitions,
+            prepare: {
+                let path = assignment.freshFile()
+                paths.append(path)
+                try FileManager.default.copyItem(atPath: assignment.playerFile, toPath: path)
+                return path
+            },
+            work: { path in
+                let db = open(path)
+                guard sqlite3_rekey(db, newKey, Int32(newKey.utf8.count)) == SQLITE_OK else { throw Mistake(description: "rekey") }
+                loop_execute(db, "PRAGMA wal_checkpoint(TRUNCATE)")
+                loop_close(db)
+                return 0
+            })
+        paths.forEach(assignment.remove)
+        return (seconds, 0, size(of: assignment.playerFile))
+    }
+
+    private static func open(_ path: String) -> OpaquePointer? {
+        loop_open(path, Equal.rawKeyText, Int32(Equal.rawKeyText.utf8.count), Equal.pragmas)
+    }
+
+    private static func engine(_ assignment: Assignment) -> String {
+        let db = open(assignment.playerFile)
+        defer { loop_close(db) }
+        guard let text = loop_text(db, "PRAGMA cipher_version") else { return "" }
+        defer { free(text) }
+        return String(cString: text)
+    }
+
+    private static func size(of path: String) -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return attributes?[.size] as? Int ?? 0
+    }
+
+    private static func withPlayers<Result>(_ count: Int, _ body: (UnsafePointer<player>?) throws -> Result) rethrows -> Result {
+        var players = (1...Int64(count)).map { id in
+            player(
+                id: id, name: strdup(Equal.name(id)), team: Equal.team(id).map { strdup($0) } ?? nil, score: Equal.score(id),
+                rating: Equal.rating(id), bonus: Equal.bonus(id))
+        }
+        defer {
+            for player in players {
+                free(player.name)
+                free(player.team)
+            }
+        }
+        return try players.withUnsafeMutableBufferPointer { try body(UnsafePointer($0.baseAddress)) }
+    }
+}
