@@ -4,8 +4,35 @@ internal import CSQLCipher
 //
 // None of them converts a number in place: SQLite leaves the type of the column undefined after that, and a row may be asked twice.
 // See <https://www.sqlite.org/c3ref/column_blob.html>.
+//
+// They ask the statement once for the value, and then the value for its type and content: each question to the statement costs as much as
+// the rest together. The connection has one user at a time, so that the value needs no protection.
 
 extension StatementHandle {
+    /// The column as an integer, or nil for NULL, and where ``integer(at:)`` is nil.
+    @usableFromInline
+    package func integerIfPresent(at index: CInt) -> Int64? {
+        let value = unsafe sqlite3_column_value(pointer, index)
+        return switch unsafe sqlite3_value_type(value) {
+        case SQLITE_INTEGER: unsafe sqlite3_value_int64(value)
+        case SQLITE_NULL: nil
+        default: integer(at: index)
+        }
+    }
+
+    /// The column as a floating-point number, or nil for NULL.
+    @usableFromInline
+    package func doubleIfPresent(at index: CInt) -> Double? {
+        let value = unsafe sqlite3_column_value(pointer, index)
+        return unsafe sqlite3_value_type(value) == SQLITE_NULL ? nil : sqlite3_value_double(value)
+    }
+
+    /// The truth of the column, or nil for NULL: see ``bool(at:)``.
+    @usableFromInline
+    package func boolIfPresent(at index: CInt) -> Bool? {
+        isNull(at: index) ? nil : bool(at: index)
+    }
+
     /// The column as an integer, or nil for a number outside of the range of `Int64`. Fractions are cut off; text is read as far as it is
     /// a number; NULL is 0.
     @usableFromInline
@@ -38,9 +65,12 @@ extension StatementHandle {
     /// it. Nil for NULL, for other blobs, and when memory runs out.
     @usableFromInline
     package func text(at index: CInt) -> String? {
-        switch columnType(at: index) {
+        let value = unsafe sqlite3_column_value(pointer, index)
+        switch unsafe sqlite3_value_type(value) {
         case SQLITE_TEXT:
-            guard let bytes = unsafe textNoCopy(at: index) else { return nil }
+            guard let text = unsafe sqlite3_value_text(value) else { return nil }
+            // The number of bytes has to be asked after the text, which may be converted.
+            let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(value)))
             return unsafe String(decoding: bytes, as: UTF8.self)
         case SQLITE_BLOB:
             guard let bytes = unsafe blobNoCopy(at: index) else { return nil }

@@ -39,8 +39,5 @@ extension TableRecord where DatabaseComponents == Columns.Type {
 extension TableRecord {
     public static var databaseTableName: String { DefaultTableName.shared.name(for: self) }
 
-    public static var databaseSelection: [any SQLSelectable] { defaultDatabaseSelection }
+    public static var databaseSelection: [any SQLSelectable] { [AllColumns()] }
 }
-
-// The array is never changed, and its only element is Sendable.
-private nonisolated(unsafe) let defaultDatabaseSelection: [any SQLSelectable] = [AllColumns()]

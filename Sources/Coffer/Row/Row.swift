@@ -118,7 +118,7 @@ extension Row {
         (0..<count).contains { !storage.isNull(at: $0) } || storage.scopeAdapters.values.contains { storage.scope($0).containsNonNullValue }
     }
 
-    @usableFromInline
+    @inlinable
     func checkIndex(_ index: Int) {
         precondition(index >= 0 && index < count, "row index out of range")
     }

@@ -53,8 +53,22 @@ extension DatabaseCursor {
     /// Calls `body` with each element that is left.
     @inlinable
     public func forEach(_ body: (Element) throws -> Void) throws {
-        while let element = try next() {
-            try body(element)
+        guard !_isDone else { return }
+        let statement = _statement
+        let handle = statement.handle
+        while true {
+            switch handle.step() {
+            case EngineCode.row:
+                unsafe try body(_element(sqliteStatement: handle.pointer))
+                // The body may have used the cursor.
+                if _isDone { return }
+            case EngineCode.done:
+                _isDone = true
+                return try statement.endExecution()
+            case let code:
+                _isDone = true
+                try statement.failExecution(code)
+            }
         }
     }
 }

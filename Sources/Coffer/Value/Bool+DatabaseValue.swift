@@ -16,6 +16,11 @@ extension Bool: DatabaseValueConvertible, StatementColumnConvertible {
     }
 
     @inlinable
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Bool? {
+        unsafe StatementHandle(sqliteStatement).boolIfPresent(at: index)
+    }
+
+    @inlinable
     public init?(sqliteStatement: SQLiteStatement, index: CInt) {
         unsafe self = StatementHandle(sqliteStatement).bool(at: index)
     }

@@ -17,6 +17,11 @@ extension Double: DatabaseValueConvertible, StatementColumnConvertible {
     }
 
     @inlinable
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Double? {
+        unsafe StatementHandle(sqliteStatement).doubleIfPresent(at: index)
+    }
+
+    @inlinable
     public init?(sqliteStatement: SQLiteStatement, index: CInt) {
         unsafe self = StatementHandle(sqliteStatement).double(at: index)
     }
@@ -39,6 +44,11 @@ extension Float: DatabaseValueConvertible, StatementColumnConvertible {
     }
 
     @inlinable
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Float? {
+        unsafe StatementHandle(sqliteStatement).doubleIfPresent(at: index).map { Float($0) }
+    }
+
+    @inlinable
     public init?(sqliteStatement: SQLiteStatement, index: CInt) {
         unsafe self.init(StatementHandle(sqliteStatement).double(at: index))
     }
@@ -58,6 +68,11 @@ extension CGFloat: DatabaseValueConvertible, StatementColumnConvertible {
     @inlinable
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> CGFloat? {
         Double.fromDatabaseValue(dbValue).map { CGFloat($0) }
+    }
+
+    @inlinable
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> CGFloat? {
+        unsafe StatementHandle(sqliteStatement).doubleIfPresent(at: index).map { CGFloat($0) }
     }
 
     @inlinable

@@ -19,6 +19,11 @@ extension Int64: DatabaseValueConvertible, StatementColumnConvertible {
     }
 
     @inlinable
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Int64? {
+        unsafe StatementHandle(sqliteStatement).integerIfPresent(at: index)
+    }
+
+    @inlinable
     public init?(sqliteStatement: SQLiteStatement, index: CInt) {
         guard let value = unsafe StatementHandle(sqliteStatement).integer(at: index) else { return nil }
         self = value
@@ -39,6 +44,11 @@ extension Int: DatabaseValueConvertible, StatementColumnConvertible {
     @inlinable
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Int? {
         Int64.fromDatabaseValue(dbValue).flatMap { Int(exactly: $0) }
+    }
+
+    @inlinable
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Int? {
+        unsafe StatementHandle(sqliteStatement).integerIfPresent(at: index).flatMap { Int(exactly: $0) }
     }
 
     @inlinable
@@ -65,6 +75,11 @@ extension Int8: DatabaseValueConvertible, StatementColumnConvertible {
     }
 
     @inlinable
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Int8? {
+        unsafe StatementHandle(sqliteStatement).integerIfPresent(at: index).flatMap { Int8(exactly: $0) }
+    }
+
+    @inlinable
     public init?(sqliteStatement: SQLiteStatement, index: CInt) {
         guard let value = unsafe Int64(sqliteStatement: sqliteStatement, index: index) else { return nil }
         self.init(exactly: value)
@@ -88,6 +103,11 @@ extension Int16: DatabaseValueConvertible, StatementColumnConvertible {
     }
 
     @inlinable
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Int16? {
+        unsafe StatementHandle(sqliteStatement).integerIfPresent(at: index).flatMap { Int16(exactly: $0) }
+    }
+
+    @inlinable
     public init?(sqliteStatement: SQLiteStatement, index: CInt) {
         guard let value = unsafe Int64(sqliteStatement: sqliteStatement, index: index) else { return nil }
         self.init(exactly: value)
@@ -108,6 +128,11 @@ extension Int32: DatabaseValueConvertible, StatementColumnConvertible {
     @inlinable
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Int32? {
         Int64.fromDatabaseValue(dbValue).flatMap { Int32(exactly: $0) }
+    }
+
+    @inlinable
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Int32? {
+        unsafe StatementHandle(sqliteStatement).integerIfPresent(at: index).flatMap { Int32(exactly: $0) }
     }
 
     @inlinable

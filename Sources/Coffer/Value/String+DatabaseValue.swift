@@ -22,6 +22,11 @@ extension String: DatabaseValueConvertible, StatementColumnConvertible {
     }
 
     @inlinable
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> String? {
+        unsafe StatementHandle(sqliteStatement).text(at: index)
+    }
+
+    @inlinable
     public init?(sqliteStatement: SQLiteStatement, index: CInt) {
         guard let value = unsafe StatementHandle(sqliteStatement).text(at: index) else { return nil }
         self = value
