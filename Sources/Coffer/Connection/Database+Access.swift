@@ -15,6 +15,9 @@ extension Database {
         /// Whether the connection must not take locks: see ``Database/suspendNotification``.
         let isSuspended = Atomic<Bool>(false)
 
+        /// What waits for the end of the suspension.
+        let resumptions = Mutex<[@Sendable () -> Void]>([])
+
         init(handle: ConnectionHandle) {
             self.handle = Mutex(InterruptHandle(handle))
         }

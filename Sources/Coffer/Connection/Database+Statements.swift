@@ -115,6 +115,7 @@ extension Database {
                 resultCode: .SQLITE_ABORT, message: "Transaction was aborted", sql: statement.sql, arguments: statement.arguments,
                 publicStatementArguments: configuration.publicStatementArguments)
         }
+        recordedRegion?.formUnion(statement.databaseRegion)
         if statement.notifiesBroker {
             try observationBroker.statementWillExecute(statement)
         }

@@ -49,6 +49,21 @@ extension Database.SharedState {
 
     func resume() {
         isSuspended.store(false, ordering: .sequentiallyConsistent)
+        runResumptions()
+    }
+
+    private func runResumptions() {
+        let actions = resumptions.withLock { actions in
+            defer { actions = [] }
+            return actions
+        }
+        for action in actions { action() }
+    }
+
+    /// Calls `action` once the suspension is over: at once if it is already.
+    func afterResumption(_ action: @escaping @Sendable () -> Void) {
+        resumptions.withLock { $0.append(action) }
+        if !isSuspended.load(ordering: .sequentiallyConsistent) { runResumptions() }
     }
 }
 

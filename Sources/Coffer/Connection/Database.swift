@@ -29,6 +29,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     var publicStatements = StatementCache(capacity: 500)
     var internalStatements = StatementCache(capacity: 500)
 
+    /// What was read since a recording began, or nil outside of recordings.
+    var recordedRegion: DatabaseRegion?
+
     /// What the schema looks like, as far as it was asked.
     var schemaCache = DatabaseSchemaCache()
 

@@ -52,6 +52,14 @@ public protocol DatabaseReader: AnyObject, Sendable {
     /// Runs `value` without the guarantees of a read, also inside of another access.
     func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T
 
+    /// Starts an observation: see ``ValueObservation``.
+    ///
+    /// Errors go to the observation's own events.
+    func _add<Reducer: ValueReducer>(
+        observation: ValueObservation<Reducer>, scheduling scheduler: some ValueObservationScheduler,
+        onChange: @escaping @Sendable (Reducer.Value) -> Void
+    ) -> AnyDatabaseCancellable
+
     /// Adds an SQL function to all connections, in place of one with the same name and number of arguments.
     func add(function: DatabaseFunction)
 

@@ -16,6 +16,9 @@ final class SerializedConnection: Sendable {
     private nonisolated(unsafe) let database: Database
     private let state: Database.SharedState
 
+    /// The observations of what the connection writes.
+    let regionWatch: RegionWatch
+
     /// Set once, at the end of `init`.
     private let suspensionListener = Mutex<SuspensionListener?>(nil)
 
@@ -29,6 +32,7 @@ final class SerializedConnection: Sendable {
             location, configuration: configuration, purpose: purpose, label: label, keys: keys)
         unsafe self.database = database
         self.state = database.sharedState
+        self.regionWatch = database.observationBroker.watch
         self.actor = ConnectionActor(queue: queue)
         if configuration.observesSuspensionNotifications, purpose == .writer, location.isFile, !configuration.readonly {
             listenToSuspensions()

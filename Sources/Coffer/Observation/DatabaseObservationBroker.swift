@@ -4,29 +4,40 @@ internal import SQLCipherBridge
 ///
 /// Its owner tells it of each statement that writes or has to do with transactions. SQLite's hooks are installed only as long as somebody
 /// needs them, so that a connection without observers pays nothing. The broker decides nothing by itself: ``SavepointStack`` tells which
-/// events count, and ``TransactionTracker`` how transactions end (I9).
+/// events count, ``TransactionTracker`` how transactions end, and ``RegionWatchState`` whose regions they have changed (I9).
 final class DatabaseObservationBroker {
-    /// An event that waits for the end of a savepoint, and those who want to hear of it.
-    private struct HeldEvent {
-        let event: DatabaseEvent
+    /// A change that waits for the end of a savepoint, and those who want to hear of it.
+    struct HeldChange {
+        /// Nil for changes of a table that SQLite does not tell one by one.
+        let event: DatabaseEvent?
+
         let observations: [TransactionObservation]
+        let watchers: [RegionWatch.ID]
     }
 
     /// Those who want to hear of one kind of changes of the statement that runs now.
-    private struct Audience {
+    struct Audience {
         let kind: DatabaseEventKind
         let observations: [TransactionObservation]
+        var watchers: [RegionWatch.ID]
     }
 
-    private var connection: ConnectionHandle
+    /// The observations of regions and values, which come and go on any thread.
+    let watch = RegionWatch()
+
+    private(set) var connection: ConnectionHandle
     private var authorizer: StatementAuthorizer
     private var observations: [TransactionObservation] = []
-    private var audiences: [Audience] = []
-    private var savepoints = SavepointStack<HeldEvent>()
+    private(set) var audiences: [Audience] = []
+    private var savepoints = SavepointStack<HeldChange>()
     private var transaction = TransactionTracker()
     private var commitHook: CommitHook?
     private var rollbackHook: RollbackHook?
-    private var isListening = false
+    private(set) var isListening = false
+
+    /// How many events the statement that runs now has had, and the connection's count of changes before it.
+    private(set) var eventCount = 0
+    private(set) var changesCountBefore = 0
 
     private lazy var updateHook = UpdateHook { [unowned self] operation, names, rowID in
         didChange(DatabaseEvent(operation, names, rowID: rowID))
@@ -47,8 +58,10 @@ final class DatabaseObservationBroker {
     func move(to connection: ConnectionHandle, authorizer: StatementAuthorizer) {
         self.connection = connection
         self.authorizer = authorizer
-        if !observations.isEmpty { installTransactionHooks() }
+        if isObserved { installTransactionHooks() }
     }
+
+    private var isObserved: Bool { !observations.isEmpty || !watch.isEmpty }
 
     /// Forgets the observers, and the connection that exists no more.
     func databaseDidClose() {
@@ -58,6 +71,7 @@ final class DatabaseObservationBroker {
         isListening = false
         commitHook = nil
         rollbackHook = nil
+        watch.databaseDidClose()
     }
 }
 
@@ -78,7 +92,7 @@ extension DatabaseObservationBroker {
 
     private func removeUselessObservations() {
         observations.removeAll { $0.observer == nil }
-        if observations.isEmpty {
+        if !isObserved {
             removeTransactionHooks()
         }
     }
@@ -106,7 +120,9 @@ extension DatabaseObservationBroker {
 extension DatabaseObservationBroker {
     /// Prepares for the changes that a statement is about to make.
     func statementWillExecute(_ statement: Statement) throws {
-        guard !observations.isEmpty else { return }
+        if !statement.isReadonly { watch.clock.writeWillBegin() }
+        guard isObserved else { return }
+        installTransactionHooks()
         if transaction.hasReport {
             // Somebody has ended a transaction with the raw C functions.
             try statementDidEnd(in: statement.database, successfully: true, effect: nil)
@@ -121,10 +137,10 @@ extension DatabaseObservationBroker {
     ///
     /// - Throws: the error of an observer who has refused the commit of a transaction without writes.
     func statementDidExecute(_ statement: Statement) throws {
-        stopListening()
+        stopListening(in: statement.database)
         switch statement.facts.transactionEffect {
         case .beginSavepoint(let name)?: savepoints.begin(name)
-        case .releaseSavepoint(let name)?: savepoints.release(name).forEach(send)
+        case .releaseSavepoint(let name)?: savepoints.release(name).forEach { send($0) }
         case .rollbackToSavepoint(let name)?: savepoints.rollback(to: name)
         default: break
         }
@@ -135,7 +151,7 @@ extension DatabaseObservationBroker {
     ///
     /// - Throws: the error of an observer who has refused the commit, which is the reason for the failure.
     func statementDidFail(_ statement: Statement, _ error: DatabaseError) throws {
-        stopListening()
+        stopListening(in: statement.database)
         if transaction.hasRollbackReport && !connection.isAutocommit {
             // A release of the outermost savepoint that could not be committed: SQLite has undone the changes, and leaves an empty
             // savepoint behind.
@@ -148,27 +164,31 @@ extension DatabaseObservationBroker {
     ///
     /// There is nobody left to throw at: an observer who refuses the commit has it rolled back all the same.
     func statementWasAbandoned(_ statement: Statement, _ code: CInt) {
-        stopListening()
+        stopListening(in: statement.database)
         try? statementDidEnd(in: statement.database, successfully: code == EngineCode.ok, effect: statement.facts.transactionEffect)
     }
 
     private func statementDidEnd(in database: Database, successfully: Bool, effect: StatementFacts.TransactionEffect?) throws {
         let isInsideTransaction = !connection.isAutocommit
-        if !isInsideTransaction && savepoints.isHolding {
-            savepoints.removeAll()
+        if !isInsideTransaction {
+            watch.clock.transactionDidEnd()
+            if savepoints.isHolding { savepoints.removeAll() }
         }
         let ending = transaction.statementDidEnd(
             successfully: successfully, effect: effect, isInsideTransaction: isInsideTransaction,
             isReadOnly: database.readOnlyDepth > 0 || database.configuration.readonly)
         switch ending {
         case nil:
-            break
+            // Those who began to watch in the middle of a transaction without hooks are told all the same.
+            if !isInsideTransaction { tellWatchers(in: database) }
         case .commit?:
             endTransaction { $0.databaseDidCommit(database) }
+            tellWatchers(in: database)
         case .emptyCommit?:
             try endEmptyTransaction(in: database)
         case .rollback(let refusal)?:
             endTransaction { $0.databaseDidRollback(database) }
+            tellWatchers(rolledBack: true, in: database)
             if let refusal { throw refusal }
         }
     }
@@ -181,11 +201,21 @@ extension DatabaseObservationBroker {
     private func listen(to kinds: [DatabaseEventKind]) {
         audiences = kinds.compactMap { kind in
             let interested = observations.filter { $0.observes(kind) }
-            return interested.isEmpty ? nil : Audience(kind: kind, observations: interested)
+            let watchers = watch.isEmpty ? [] : watch.watchers(of: kind)
+            return interested.isEmpty && watchers.isEmpty ? nil : Audience(kind: kind, observations: interested, watchers: watchers)
         }
         guard !audiences.isEmpty else { return stopListening() }
+        eventCount = 0
+        changesCountBefore = connection.totalChangesCount
         updateHook.install(on: connection)
         isListening = true
+    }
+
+    /// Stops listening after a statement, whose changes may not all have been told.
+    private func stopListening(in database: Database) {
+        guard isListening else { return }
+        noteUntoldChanges(in: database)
+        stopListening()
     }
 
     private func stopListening() {
@@ -197,19 +227,37 @@ extension DatabaseObservationBroker {
     }
 
     private func didChange(_ event: DatabaseEvent) {
-        guard let audience = audiences.first(where: { event.matchesKind($0.kind) }) else { return }
-        let heldEvent = HeldEvent(event: event, observations: audience.observations)
+        eventCount += 1
+        guard let index = audiences.firstIndex(where: { event.matchesKind($0.kind) }) else { return }
+        let change = HeldChange(event: event, observations: audiences[index].observations, watchers: audiences[index].watchers)
         if savepoints.isHolding {
-            savepoints.hold(heldEvent)
+            savepoints.hold(change)
         } else {
-            send(heldEvent)
+            audiences[index].watchers = send(change)
         }
     }
 
-    private func send(_ heldEvent: HeldEvent) {
-        for observation in heldEvent.observations {
-            observation.send(heldEvent.event)
+    /// Takes note of changes of a table that SQLite has not told one by one.
+    func tableDidChange(_ audience: Audience) {
+        let change = HeldChange(event: nil, observations: [], watchers: audience.watchers)
+        if savepoints.isHolding {
+            savepoints.hold(change)
+        } else {
+            send(change)
         }
+    }
+
+    /// Tells of a change, and returns the watchers who want to hear of more.
+    @discardableResult
+    private func send(_ change: HeldChange) -> [RegionWatch.ID] {
+        guard let event = change.event else {
+            watch.tableDidChange(for: change.watchers)
+            return []
+        }
+        for observation in change.observations {
+            observation.send(event)
+        }
+        return change.watchers.isEmpty ? [] : watch.rowDidChange(event, for: change.watchers)
     }
 
     /// Tells those who observe one of these kinds that something has changed.
@@ -218,6 +266,9 @@ extension DatabaseObservationBroker {
     func notifyChanges(ofKinds kinds: [DatabaseEventKind], in database: Database) throws {
         for observation in observations where kinds.contains(where: observation.observes) {
             observation.sendUnspecifiedChange()
+        }
+        if !watch.isEmpty {
+            for kind in kinds { watch.tableDidChange(for: watch.watchers(of: kind)) }
         }
         if connection.isAutocommit {
             try endEmptyTransaction(in: database)
@@ -230,7 +281,7 @@ extension DatabaseObservationBroker {
 extension DatabaseObservationBroker {
     /// Asks the observers, in the middle of the statement that commits. Returns whether it may go on.
     private func transactionWillCommit() -> Bool {
-        savepoints.takeEvents().forEach(send)
+        savepoints.takeEvents().forEach { send($0) }
         do {
             try askForPermission()
             transaction.commitHookDidAllow()
@@ -253,9 +304,11 @@ extension DatabaseObservationBroker {
             try askForPermission()
         } catch {
             endTransaction { $0.databaseDidRollback(database) }
+            tellWatchers(rolledBack: true, in: database)
             throw error
         }
         endTransaction { $0.databaseDidCommit(database) }
+        tellWatchers(in: database)
     }
 
     /// Tells all observers of the end of a transaction.

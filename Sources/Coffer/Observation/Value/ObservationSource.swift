@@ -1,0 +1,101 @@
+/// Where a started observation fetches its values, and what tells it of changes.
+struct ObservationSource: Sendable {
+    /// How a value is fetched from one state of the database.
+    enum Isolation {
+        /// The connection sees one state only.
+        case snapshot
+
+        /// In a read transaction.
+        case read
+
+        /// In a read transaction of a connection that could write, and must not.
+        case readOnly
+
+        /// In a transaction that may write.
+        case write
+    }
+
+    let isolation: Isolation
+
+    /// What tells of changes; nil if nobody can write.
+    let watch: RegionWatch?
+
+    /// Whether others can write while a value is fetched.
+    let isConcurrent: Bool
+
+    /// Lends a connection later, or tells why there is none.
+    let access: @Sendable (_ body: @escaping @Sendable (Result<Database, any Error>) -> Void) -> Void
+
+    /// Lends a connection at once.
+    let accessNow: @Sendable (_ body: (Database) -> Void) throws -> Void
+}
+
+// MARK: - The sources of each type of reader
+
+extension DatabaseQueue {
+    public func _add<Reducer: ValueReducer>(
+        observation: ValueObservation<Reducer>, scheduling scheduler: some ValueObservationScheduler,
+        onChange: @escaping @Sendable (Reducer.Value) -> Void
+    ) -> AnyDatabaseCancellable {
+        let mayWrite = observation.requiresWriteAccess && !configuration.readonly
+        let source = ObservationSource(
+            isolation: mayWrite ? .write : .readOnly,
+            watch: configuration.readonly ? nil : connection.regionWatch,
+            isConcurrent: false,
+            access: { [self] body in connection.async { body($0.ifOpen) } },
+            accessNow: { [self] body in connection.sync(body) })
+        return observation.start(in: source, scheduling: scheduler, onChange: onChange)
+    }
+}
+
+extension DatabasePool {
+    public func _add<Reducer: ValueReducer>(
+        observation: ValueObservation<Reducer>, scheduling scheduler: some ValueObservationScheduler,
+        onChange: @escaping @Sendable (Reducer.Value) -> Void
+    ) -> AnyDatabaseCancellable {
+        let watch = configuration.readonly ? nil : writer.regionWatch
+        if observation.requiresWriteAccess && !configuration.readonly {
+            let source = ObservationSource(
+                isolation: .write, watch: watch, isConcurrent: false,
+                access: { [self] body in writer.async { body($0.ifOpen) } },
+                accessNow: { [self] body in writer.sync(body) })
+            return observation.start(in: source, scheduling: scheduler, onChange: onChange)
+        }
+        let source = ObservationSource(
+            isolation: .read, watch: watch, isConcurrent: true,
+            access: { [self] body in asyncUnsafeRead(body) },
+            accessNow: { [self] body in try unsafeRead(body) })
+        return observation.start(in: source, scheduling: scheduler, onChange: onChange)
+    }
+}
+
+extension DatabaseSnapshotReader {
+    public func _add<Reducer: ValueReducer>(
+        observation: ValueObservation<Reducer>, scheduling scheduler: some ValueObservationScheduler,
+        onChange: @escaping @Sendable (Reducer.Value) -> Void
+    ) -> AnyDatabaseCancellable {
+        let source = ObservationSource(
+            isolation: .snapshot, watch: nil, isConcurrent: false,
+            access: { [self] body in asyncRead(body) },
+            accessNow: { [self] body in try read(body) })
+        return observation.start(in: source, scheduling: scheduler, onChange: onChange)
+    }
+}
+
+extension AnyDatabaseReader {
+    public func _add<Reducer: ValueReducer>(
+        observation: ValueObservation<Reducer>, scheduling scheduler: some ValueObservationScheduler,
+        onChange: @escaping @Sendable (Reducer.Value) -> Void
+    ) -> AnyDatabaseCancellable {
+        base._add(observation: observation, scheduling: scheduler, onChange: onChange)
+    }
+}
+
+extension AnyDatabaseWriter {
+    public func _add<Reducer: ValueReducer>(
+        observation: ValueObservation<Reducer>, scheduling scheduler: some ValueObservationScheduler,
+        onChange: @escaping @Sendable (Reducer.Value) -> Void
+    ) -> AnyDatabaseCancellable {
+        base._add(observation: observation, scheduling: scheduler, onChange: onChange)
+    }
+}

@@ -1,0 +1,96 @@
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+// Operators that change nothing, and tell what happens.
+
+extension ValueObservation {
+    /// Calls functions when something happens to a start of the observation. For debugging.
+    ///
+    /// - Parameters:
+    ///   - willStart: the observation starts.
+    ///   - willFetch: a value is about to be fetched.
+    ///   - willTrackRegion: the region is observed from now on.
+    ///   - databaseDidChange: a transaction has changed the region; called where the database is written.
+    ///   - didReceiveValue: a value is about to be delivered.
+    ///   - didFail: an error has ended the observation; called where values are delivered.
+    ///   - didCancel: the observation was cancelled.
+    public func handleEvents(
+        willStart: (@Sendable () -> Void)? = nil,
+        willFetch: (@Sendable () -> Void)? = nil,
+        willTrackRegion: (@Sendable (DatabaseRegion) -> Void)? = nil,
+        databaseDidChange: (@Sendable () -> Void)? = nil,
+        didReceiveValue: (@Sendable (Reducer.Value) -> Void)? = nil,
+        didFail: (@Sendable (any Error) -> Void)? = nil,
+        didCancel: (@Sendable () -> Void)? = nil
+    ) -> ValueObservation<ValueReducers.Trace<Reducer>> {
+        var result = reducing { base in
+            ValueReducers.Trace(base, willFetch: willFetch ?? {}, didReceiveValue: didReceiveValue ?? { _ in })
+        }
+        result.events = events.appending(
+            ValueObservationEvents(
+                willStart: willStart, willTrackRegion: willTrackRegion, databaseDidChange: databaseDidChange, didFail: didFail,
+                didCancel: didCancel))
+        return result
+    }
+
+    /// Prints what happens to a start of the observation, one line for each event. For debugging.
+    ///
+    /// - Parameters:
+    ///   - prefix: the beginning of each line.
+    ///   - stream: where to print; nil is the standard output.
+    public func print(
+        _ prefix: String = "", to stream: sending (any TextOutputStream)? = nil
+    ) -> ValueObservation<ValueReducers.Trace<Reducer>> {
+        let printer = LinePrinter(prefix: prefix.isEmpty ? "" : "\(prefix): ", stream: stream)
+        return handleEvents(
+            willStart: { printer.write("start") },
+            willFetch: { printer.write("fetch") },
+            willTrackRegion: { printer.write("tracked region: \($0)") },
+            databaseDidChange: { printer.write("database did change") },
+            didReceiveValue: { printer.write("value: \($0)") },
+            didFail: { printer.write("failure: \($0)") },
+            didCancel: { printer.write("cancel") })
+    }
+}
+
+/// Prints lines from any thread, one at a time.
+private final class LinePrinter: Sendable {
+    private let prefix: String
+    private let stream: Guarded<(any TextOutputStream)?>
+
+    init(prefix: String, stream: sending (any TextOutputStream)?) {
+        self.prefix = prefix
+        self.stream = Guarded(stream)
+    }
+
+    func write(_ event: String) {
+        let line = prefix + event
+        stream.withLock { stream in
+            if stream == nil {
+                _ = unsafe puts(line)
+            } else {
+                stream?.write(line + "\n")
+            }
+        }
+    }
+}
+
+/// A value behind a lock, that several closures can share.
+final class Guarded<Value>: Sendable {
+    private let value: Mutex<Value>
+
+    init(_ value: consuming sending Value) {
+        self.value = Mutex(value)
+    }
+
+    func withLock<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        try value.withLock { try body(&$0) }
+    }
+}

@@ -1,0 +1,132 @@
+public import Dispatch
+
+/// A type that tells when and where an observation delivers its values.
+public protocol ValueObservationScheduler: Sendable {
+    /// Whether the first value is delivered before the start of the observation returns.
+    ///
+    /// The observation is started where values are delivered then. The first value, and the error instead of it, is not given to
+    /// ``schedule(_:)``.
+    func immediateInitialValue() -> Bool
+
+    /// Runs `action` later: actions run one after the other, in the order of their calls.
+    func schedule(_ action: @escaping @Sendable () -> Void)
+}
+
+/// A scheduler that delivers on the main actor.
+public protocol ValueObservationMainActorScheduler: ValueObservationScheduler {
+    /// Runs `action` later on the main actor, as ``ValueObservationScheduler/schedule(_:)`` does.
+    func scheduleOnMainActor(_ action: @escaping @MainActor @Sendable () -> Void)
+}
+
+extension ValueObservationMainActorScheduler {
+    public func schedule(_ action: @escaping @Sendable () -> Void) {
+        scheduleOnMainActor(action)
+    }
+}
+
+// MARK: - A dispatch queue
+
+/// A scheduler that delivers on a dispatch queue: see ``ValueObservationScheduler/async(onQueue:)``.
+public struct AsyncValueObservationScheduler: ValueObservationScheduler {
+    let queue: DispatchQueue
+
+    public func immediateInitialValue() -> Bool { false }
+
+    public func schedule(_ action: @escaping @Sendable () -> Void) {
+        queue.async(execute: action)
+    }
+}
+
+extension ValueObservationScheduler where Self == AsyncValueObservationScheduler {
+    /// Delivers values and errors on a dispatch queue, which has to be a serial one: on another, values would overtake each other.
+    public static func async(onQueue queue: DispatchQueue) -> AsyncValueObservationScheduler {
+        AsyncValueObservationScheduler(queue: queue)
+    }
+}
+
+// MARK: - The main actor
+
+/// A scheduler that delivers on the main actor: see ``ValueObservationMainActorScheduler/mainActor``.
+public struct DelayedMainActorValueObservationScheduler: ValueObservationMainActorScheduler {
+    public func immediateInitialValue() -> Bool { false }
+
+    public func scheduleOnMainActor(_ action: @escaping @MainActor @Sendable () -> Void) {
+        MainQueue.run(action)
+    }
+}
+
+extension ValueObservationMainActorScheduler where Self == DelayedMainActorValueObservationScheduler {
+    /// Delivers all values and errors on the main actor, after the start of the observation has returned.
+    public static var mainActor: DelayedMainActorValueObservationScheduler { DelayedMainActorValueObservationScheduler() }
+}
+
+/// A scheduler that delivers the first value at once: see ``ValueObservationMainActorScheduler/immediate``.
+public struct ImmediateValueObservationScheduler: ValueObservationMainActorScheduler {
+    public func immediateInitialValue() -> Bool {
+        precondition(MainQueue.isCurrent, "An observation with the scheduler .immediate must be started on the main actor.")
+        return true
+    }
+
+    public func scheduleOnMainActor(_ action: @escaping @MainActor @Sendable () -> Void) {
+        MainQueue.run(action)
+    }
+}
+
+extension ValueObservationMainActorScheduler where Self == ImmediateValueObservationScheduler {
+    /// Delivers the first value before the start of the observation returns, and all others later, on the main actor.
+    ///
+    /// The main actor waits for the first value: use it for values that are fetched fast.
+    ///
+    /// - Precondition: the observation is started on the main actor.
+    public static var immediate: ImmediateValueObservationScheduler { ImmediateValueObservationScheduler() }
+}
+
+/// The main dispatch queue, which is where the main actor runs. On Linux that is not always the main thread.
+private enum MainQueue {
+    private static let key: DispatchSpecificKey<Bool> = {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        return key
+    }()
+
+    static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
+
+    static func run(_ action: @escaping @MainActor @Sendable () -> Void) {
+        DispatchQueue.main.async { MainActor.assumeIsolated(action) }
+    }
+}
+
+// MARK: - Tasks
+
+/// A scheduler that delivers on the threads of Swift's tasks: see ``ValueObservationScheduler/task``.
+public final class TaskValueObservationScheduler: ValueObservationScheduler {
+    private let actions: AsyncStream<@Sendable () -> Void>.Continuation
+
+    init(priority: TaskPriority?) {
+        let (stream, continuation) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
+        actions = continuation
+        Task(priority: priority) {
+            for await action in stream { action() }
+        }
+    }
+
+    deinit {
+        actions.finish()
+    }
+
+    public func immediateInitialValue() -> Bool { false }
+
+    public func schedule(_ action: @escaping @Sendable () -> Void) {
+        actions.yield(action)
+    }
+}
+
+extension ValueObservationScheduler where Self == TaskValueObservationScheduler {
+    /// Delivers values and errors on the cooperative thread pool.
+    public static var task: TaskValueObservationScheduler { TaskValueObservationScheduler(priority: nil) }
+
+    /// Delivers values and errors on the cooperative thread pool, in a task of a given priority.
+    public static func task(priority: TaskPriority) -> TaskValueObservationScheduler {
+        TaskValueObservationScheduler(priority: priority)
+    }
+}

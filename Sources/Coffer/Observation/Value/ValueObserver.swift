@@ -1,0 +1,292 @@
+internal import Dispatch
+internal import Synchronization
+
+/// One started observation of a value.
+///
+/// ``ValueObserverState`` decides what is next; the observer fetches, reduces, and delivers. Its parts run in different places: the region is
+/// watched by the writer, values are fetched where the source lends a connection, reduced on a queue of the observer, and delivered by the
+/// scheduler.
+final class ValueObserver<Reducer: ValueReducer>: RegionListener {
+    private struct Content {
+        var state = ValueObserverState()
+
+        /// Whether the application wants to hear nothing any more.
+        var isCancelled = false
+
+        /// Nil once the observation has ended: it keeps the database open.
+        var source: ObservationSource?
+
+        var watcherID: RegionWatch.ID?
+
+        /// The region that is watched, once it is known.
+        var region: DatabaseRegion?
+
+        /// Whether the writer is in the middle of a fetch of this observation, whose own writes are of no interest.
+        var isWriting = false
+    }
+
+    /// What was fetched, on its way from where it was fetched to where it is reduced.
+    // @unchecked: the value is handed over by the one who made it, who does not keep it.
+    private struct Fetched: @unchecked Sendable {
+        let value: Reducer.Fetcher.Value
+    }
+
+    /// What reduces.
+    // @unchecked: the reducer is used on `reductionQueue` only.
+    private final class Reduction: @unchecked Sendable {
+        var reducer: Reducer
+
+        init(_ reducer: Reducer) {
+            self.reducer = reducer
+        }
+    }
+
+    private let content: Mutex<Content>
+    private let trackedRegion: TrackedRegion
+    private let events: ValueObservationEvents
+    private let fetcher: Reducer.Fetcher
+    private let reduction: Reduction
+    private let reductionQueue = DispatchQueue(label: "Coffer.ValueObservation")
+    private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
+    private let onChange: @Sendable (Reducer.Value) -> Void
+
+    init(
+        _ observation: ValueObservation<Reducer>, source: ObservationSource,
+        schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        onChange: @escaping @Sendable (Reducer.Value) -> Void
+    ) {
+        let reducer = observation.makeReducer()
+        trackedRegion = observation.region
+        events = observation.events
+        fetcher = reducer._makeFetcher()
+        reduction = Reduction(reducer)
+        self.schedule = schedule
+        self.onChange = onChange
+        content = Mutex(Content(source: source))
+    }
+}
+
+// MARK: - Beginning and end
+
+extension ValueObserver {
+    /// Starts the observation.
+    ///
+    /// - Parameter immediately: whether to deliver the first value, or the error, before the return.
+    func start(immediately: Bool) {
+        events.willStart?()
+        guard let source = content.withLock({ $0.source }) else { return }
+        // From now on the writer counts: what it commits while the first value is fetched is not lost.
+        let id = source.watch?.add(self)
+        let shouldFetch = content.withLock { content in
+            content.watcherID = id
+            return content.state.start()
+        }
+        guard shouldFetch else { return }
+        if immediately {
+            fetchNow(from: source)
+        } else {
+            fetch()
+        }
+    }
+
+    /// Ends the observation: nothing is delivered any more.
+    func cancel() {
+        content.withLock { $0.isCancelled = true }
+        if end() { events.didCancel?() }
+    }
+
+    /// Ends the observation with an error, which is delivered after all values that were fetched.
+    private func fail(_ error: any Error) {
+        guard end() else { return }
+        reductionQueue.async { [self] in
+            schedule { [self] in
+                if !isCancelled { events.didFail?(error) }
+            }
+        }
+    }
+
+    /// Returns false if the observation has ended before.
+    private func end() -> Bool {
+        // The source may be the last to keep the database open: it goes outside of the lock, after the watcher.
+        let (wasActive, source, id) = content.withLock { content in
+            let source = content.source
+            content.source = nil
+            return (content.state.end(), source, content.watcherID)
+        }
+        if let watch = source?.watch, let id { watch.remove(id) }
+        return wasActive
+    }
+
+    private var isCancelled: Bool { content.withLock { $0.isCancelled } }
+}
+
+// MARK: - Changes
+
+extension ValueObserver {
+    func regionDidChange(_ db: Database) {
+        guard !content.withLock({ $0.isWriting }) else { return }
+        events.databaseDidChange?()
+        databaseDidChange()
+    }
+
+    func databaseDidClose() {
+        fail(DatabaseError.connectionIsClosed())
+    }
+
+    private func databaseDidChange() {
+        if content.withLock({ $0.state.databaseDidChange() }) { fetch() }
+    }
+}
+
+// MARK: - Fetching
+
+extension ValueObserver {
+    private func fetch() {
+        guard let source = content.withLock({ $0.source }) else { return }
+        source.access { [self] db in
+            guard let fetched = fetch(from: source, db) else { return }
+            reductionQueue.async { [self] in
+                guard let value = reduce(fetched) else { return }
+                if let value = value.wrapped {
+                    schedule { [self] in
+                        if !isCancelled { onChange(value) }
+                    }
+                }
+                didDeliver()
+            }
+        }
+    }
+
+    private func fetchNow(from source: ObservationSource) {
+        var outcome: Result<Fetched, any Error>?
+        do {
+            try source.accessNow { db in
+                outcome = Result { try fetch(from: source, in: db) }
+            }
+            let fetched = try outcome?.get()
+            let value = try fetched.flatMap { fetched in
+                try reductionQueue.sync { try reduction.reducer._value(fetched.value) }
+            }
+            if let value { onChange(value) }
+            didDeliver()
+        } catch {
+            if end() { events.didFail?(error) }
+        }
+    }
+
+    /// A value has been given to the scheduler: only then the next one is fetched, so that slow reductions do not pile up.
+    private func didDeliver() {
+        if content.withLock({ $0.state.didFetch() }) { fetch() }
+    }
+
+    /// Fetches, or finds out why not, and returns nil then.
+    private func fetch(from source: ObservationSource, _ db: Result<Database, any Error>) -> Fetched? {
+        guard !content.withLock({ $0.state.hasEnded }) else { return nil }
+        do {
+            let db = try db.get()
+            guard source.isolation == .snapshot || !db.isInsideTransaction else {
+                putOffToEndOfTransaction(in: db, source)
+                return nil
+            }
+            do {
+                return try fetch(from: source, in: db)
+            } catch let error as DatabaseError where error.isOfSuspension && db.sharedState.isSuspended.load(ordering: .relaxed) {
+                putOffToResumption(of: db)
+                return nil
+            }
+        } catch {
+            fail(error)
+            return nil
+        }
+    }
+
+    /// A transaction was left open between two accesses: what it has written must not be seen.
+    private func putOffToEndOfTransaction(in db: Database, _ source: ObservationSource) {
+        let id = content.withLock { content in
+            content.state.putOff()
+            return content.watcherID
+        }
+        if let watch = source.watch, let id { watch.waitForEnd(id) }
+    }
+
+    private func putOffToResumption(of db: Database) {
+        content.withLock { $0.state.putOff() }
+        db.sharedState.afterResumption { [weak self] in self?.databaseDidChange() }
+    }
+
+    /// Fetches from one state of the database, and takes note of what is to be watched from now on.
+    private func fetch(from source: ObservationSource, in db: Database) throws -> Fetched {
+        let time = source.isConcurrent ? source.watch?.clock.now : nil
+        var result: (Reducer.Fetcher.Value, DatabaseRegion)?
+        switch source.isolation {
+        case .snapshot:
+            result = try fetchWithRegion(db)
+        case .read:
+            result = try db.isolated(readOnly: false) { try fetchWithRegion(db) }
+        case .readOnly:
+            result = try db.isolated(readOnly: true) { try fetchWithRegion(db) }
+        case .write:
+            content.withLock { $0.isWriting = true }
+            defer { content.withLock { $0.isWriting = false } }
+            try db.inTransaction(.immediate) {
+                result = try fetchWithRegion(db)
+                return .commit
+            }
+        }
+        guard let (value, region) = result else { preconditionFailure("The transaction ended without its function having run.") }
+        watch(region, source, readSince: time)
+        return Fetched(value: value)
+    }
+
+    private func fetchWithRegion(_ db: Database) throws -> (Reducer.Fetcher.Value, DatabaseRegion) {
+        let knownRegion = content.withLock { $0.region }
+        switch trackedRegion {
+        case .whatIsFetched:
+            return try db.recordingRegion { try fetcher.fetch(db) }
+        case .whatIsFetchedFirst:
+            if let knownRegion { return (try fetcher.fetch(db), knownRegion) }
+            return try db.recordingRegion { try fetcher.fetch(db) }
+        case .explicit(let regions):
+            let region = try knownRegion ?? DatabaseRegion.union(of: regions, in: db)
+            return (try fetcher.fetch(db), region)
+        }
+    }
+
+    private func watch(_ region: DatabaseRegion, _ source: ObservationSource, readSince time: WriteClock.Time?) {
+        let (isNew, id) = content.withLock { content in
+            defer { content.region = region }
+            return (content.region != region, content.watcherID)
+        }
+        guard isNew else { return }
+        events.willTrackRegion?(region)
+        guard let watch = source.watch, let id, watch.setRegion(region, of: id, readSince: time) else { return }
+        databaseDidChange()
+    }
+}
+
+// MARK: - Reducing
+
+extension ValueObserver {
+    /// What a fetched value became, which may be nothing.
+    private struct Reduced {
+        let wrapped: Reducer.Value?
+    }
+
+    /// Reduces on the queue of the observer. An error ends the observation, and gives nil.
+    private func reduce(_ fetched: Fetched) -> Reduced? {
+        guard !isCancelled else { return nil }
+        do {
+            return Reduced(wrapped: try reduction.reducer._value(fetched.value))
+        } catch {
+            fail(error)
+            return nil
+        }
+    }
+}
+
+extension DatabaseError {
+    /// Whether a suspension makes statements fail so.
+    fileprivate var isOfSuspension: Bool {
+        resultCode == .SQLITE_ABORT || resultCode == .SQLITE_INTERRUPT
+    }
+}

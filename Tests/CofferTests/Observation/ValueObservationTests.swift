@@ -1,0 +1,299 @@
+import CofferTestSupport
+import Dispatch
+import Testing
+
+@testable import Coffer
+
+@Suite("ValueObservation", .timeLimit(.minutes(1)))
+struct ValueObservationTests {
+    let directory: TestDirectory
+    let queue = DispatchQueue(label: "values")
+
+    init() throws { directory = try TestDirectory() }
+
+    private func makePlayers(_ access: Access, _ configuration: Configuration = .rawKeyed) throws -> any DatabaseWriter {
+        let writer = try directory.make(access, "a.db", configuration)
+        try writer.write { db in
+            try db.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT, score INTEGER); CREATE TABLE team (name TEXT)")
+        }
+        return writer
+    }
+
+    private let count = ValueObservation.tracking { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? -1 }
+
+    private func insert(_ writer: any DatabaseWriter, _ name: String = "Arthur") throws {
+        try writer.write { try $0.execute(sql: "INSERT INTO player (name, score) VALUES (?, 0)", arguments: [name]) }
+    }
+
+    private func start<R: ValueReducer>(
+        _ observation: ValueObservation<R>, _ reader: any DatabaseReader, _ log: ValueLog<R.Value>
+    ) -> AnyDatabaseCancellable {
+        observation.start(in: reader, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
+    }
+
+    @Test("the first value comes without a change, and a fresh one after each change", arguments: Access.allCases)
+    func values(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        let cancellable = start(count, writer, log)
+        await log.values(upTo: 0)
+        for number in 1...3 {
+            try insert(writer)
+            await log.values(upTo: number)
+        }
+        #expect(log.values == [0, 1, 2, 3])
+        cancellable.cancel()
+    }
+
+    @Test("a queue that is used by one thread delivers the value of each transaction")
+    func queueValues() async throws {
+        let writer = try makePlayers(.queue)
+        let log = ValueLog<Int>()
+        let cancellable = start(count, writer, log)
+        for _ in 1...20 { try insert(writer) }
+        #expect(await log.values(upTo: 20) == Array(0...20))
+        cancellable.cancel()
+    }
+
+    @Test("changes of other tables, of other columns, and those that are rolled back are no reason to fetch", arguments: Access.allCases)
+    func irrelevantChanges(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<[String]>()
+        let names = ValueObservation.tracking { try String.fetchAll($0, sql: "SELECT name FROM player ORDER BY id") }
+        let cancellable = start(names, writer, log)
+        await log.values(upTo: [])
+        try insert(writer)
+        await log.values(upTo: ["Arthur"])
+        try await writer.write { try $0.execute(sql: "INSERT INTO team VALUES ('Reds')") }
+        try await writer.write { try $0.execute(sql: "UPDATE player SET score = 7") }
+        try await writer.writeWithoutTransaction { db in
+            try db.inTransaction {
+                try db.execute(sql: "DELETE FROM player")
+                return .rollback
+            }
+            try db.inTransaction {
+                try db.inSavepoint {
+                    try db.execute(sql: "DELETE FROM player")
+                    return .rollback
+                }
+                return .commit
+            }
+        }
+        try insert(writer, "Barbara")
+        await log.values(upTo: ["Arthur", "Barbara"])
+        #expect(log.values == [[], ["Arthur"], ["Arthur", "Barbara"]])
+        cancellable.cancel()
+    }
+
+    @Test("the region follows what the function reads", arguments: Access.allCases)
+    func changingRegion(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        let observation = ValueObservation.tracking { db in
+            let playerCount = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0
+            return playerCount == 0 ? 0 : 10 * playerCount + (try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM team") ?? 0)
+        }
+        let cancellable = start(observation, writer, log)
+        await log.values(upTo: 0)
+        try await writer.write { try $0.execute(sql: "INSERT INTO team VALUES ('Reds')") }
+        try insert(writer)
+        await log.values(upTo: 11)
+        try await writer.write { try $0.execute(sql: "INSERT INTO team VALUES ('Blues')") }
+        #expect(await log.values(upTo: 12) == [0, 11, 12])
+        cancellable.cancel()
+    }
+
+    @Test("a constant region is that of the first value, or what was registered", arguments: Access.allCases)
+    func constantRegion(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        let observation = ValueObservation.trackingConstantRegion { db in
+            try db.registerAccess(to: SQLRequest<Row>(sql: "SELECT * FROM player"))
+            return try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM team") ?? 0
+        }
+        let cancellable = start(observation, writer, log)
+        await log.values(upTo: 0)
+        try insert(writer)
+        #expect(await log.values(count: 2) == [0, 0])
+        cancellable.cancel()
+    }
+
+    @Test("explicit regions have nothing to do with what is fetched", arguments: Access.allCases)
+    func explicitRegions(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        let observation = ValueObservation.tracking(
+            region: SQLRequest<Row>(sql: "SELECT score FROM player"), SQLRequest<Row>(sql: "SELECT * FROM team"),
+            fetch: { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player WHERE name <> ''") ?? 0 })
+        let cancellable = start(observation, writer, log)
+        try insert(writer)
+        await log.values(upTo: 1)
+        let valueCount = log.values.count
+        try await writer.write { try $0.execute(sql: "UPDATE player SET name = ''") }
+        try await writer.write { try $0.execute(sql: "INSERT INTO team VALUES ('Reds')") }
+        #expect(await log.values(upTo: 0).count == valueCount + 1)
+        cancellable.cancel()
+    }
+
+    @Test("operators follow each other", arguments: Access.allCases)
+    func operators(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<String>()
+        let observation = count.map { $0 / 2 }.removeDuplicates().map { "\($0) pairs" }
+        let cancellable = start(observation, writer, log)
+        await log.values(upTo: "0 pairs")
+        for number in 1...5 {
+            try insert(writer)
+            if number.isMultiple(of: 2) { await log.values(upTo: "\(number / 2) pairs") }
+        }
+        #expect(log.values == ["0 pairs", "1 pairs", "2 pairs"])
+        cancellable.cancel()
+        let other = ValueLog<Int>()
+        let second = start(count.removeDuplicates(by: { $0 % 2 == $1 % 2 }), writer, other)
+        #expect(await other.values(upTo: 5) == [5])
+        second.cancel()
+    }
+
+    @Test("an error of the function or of an operator ends the observation", arguments: Access.allCases)
+    func errors(access: Access) async throws {
+        struct Failure: Error {}
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        let observation = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") ?? 0 }.map { count in
+            if count == 2 { throw Failure() }
+            return count
+        }
+        let cancellable = start(observation, writer, log)
+        await log.values(upTo: 0)
+        try insert(writer)
+        await log.values(upTo: 1)
+        try insert(writer)
+        #expect(await log.failure() is Failure)
+        try insert(writer)
+        #expect(log.values == [0, 1])
+        cancellable.cancel()
+
+        let noTable = ValueLog<Int>()
+        let second = start(ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT * FROM missing") ?? 0 }, writer, noTable)
+        #expect((await noTable.failure() as? DatabaseError)?.message == "no such table: missing")
+        second.cancel()
+    }
+
+    @Test("after the cancellation nothing is delivered, and nothing is kept alive", arguments: Access.allCases)
+    func cancellation(access: Access) async throws {
+        var writer: (any DatabaseWriter)? = try makePlayers(access)
+        weak let weakWriter = writer
+        let log = ValueLog<Int>()
+        var cancellable: AnyDatabaseCancellable? = start(count, try #require(writer), log)
+        await log.values(upTo: 0)
+        queue.sync { cancellable?.cancel() }
+        try insert(try #require(writer))
+        let other = ValueLog<Int>()
+        let second = start(count, try #require(writer), other)
+        await other.values(upTo: 1)
+        #expect(log.values == [0])
+
+        // A started observation keeps the database open.
+        writer = nil
+        #expect(weakWriter != nil)
+        second.cancel()
+        cancellable = nil
+        // The last access may still be on its way out.
+        while weakWriter != nil { await Task.yield() }
+    }
+
+    @Test("the end of the life of the cancellable is a cancellation", arguments: Access.allCases)
+    func endOfLife(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<String>()
+        let observation = count.handleEvents(didCancel: { log.append("cancel") })
+        _ = observation.start(in: writer, scheduling: .async(onQueue: queue), onError: { _ in }, onChange: { _ in })
+        #expect(await log.values(count: 1) == ["cancel"])
+    }
+
+    @Test("the immediate scheduler delivers before the return", arguments: Access.allCases)
+    @MainActor func immediate(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        var cancellable = count.start(in: writer, scheduling: .immediate, onError: { log.fail($0) }, onChange: { log.append($0) })
+        #expect(log.values == [0])
+        try insert(writer)
+        #expect(await log.values(upTo: 1) == [0, 1])
+        let failing = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT * FROM missing") }
+        let other = ValueLog<Int?>()
+        cancellable = failing.start(in: writer, scheduling: .immediate, onError: { other.fail($0) }, onChange: { other.append($0) })
+        #expect(other.error is DatabaseError)
+        cancellable.cancel()
+    }
+
+    @Test("by default values come on the main actor, later", arguments: Access.allCases)
+    @MainActor func mainActor(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        let cancellable = count.start(
+            in: writer, onError: { log.fail($0) },
+            onChange: { value in
+                MainActor.assertIsolated()
+                log.append(value)
+            })
+        #expect(log.values.isEmpty)
+        await log.values(upTo: 0)
+        try insert(writer)
+        #expect(await log.values(upTo: 1) == [0, 1])
+        cancellable.cancel()
+    }
+
+    @Test("an observation with write access may write, and does not wake itself", arguments: Access.allCases)
+    func writeAccess(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        var observation = ValueObservation.tracking { db in
+            let count = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0
+            try db.execute(sql: "INSERT INTO team VALUES (?)", arguments: ["\(count)"])
+            return try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM team") ?? 0
+        }
+        let failing = start(observation, writer, log)
+        #expect((await log.failure() as? DatabaseError)?.resultCode == .SQLITE_READONLY)
+        failing.cancel()
+        observation.requiresWriteAccess = true
+        let other = ValueLog<Int>()
+        let cancellable = start(observation, writer, other)
+        await other.values(upTo: 1)
+        try insert(writer)
+        #expect(await other.values(upTo: 2) == [1, 2])
+        cancellable.cancel()
+    }
+
+    @Test("the events are told in order, and printed", arguments: Access.allCases)
+    func tracing(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let events = ValueLog<String>()
+        let observation = count.handleEvents(
+            willStart: { events.append("start") }, willFetch: { events.append("fetch") },
+            willTrackRegion: { events.append("region \($0)") }, databaseDidChange: { events.append("change") },
+            didReceiveValue: { events.append("value \($0)") }, didFail: { events.append("failure \($0)") },
+            didCancel: { events.append("cancel") })
+        let log = ValueLog<Int>()
+        let cancellable = start(observation.print("log", to: LogStream(log: events)), writer, log)
+        await log.values(upTo: 0)
+        try insert(writer)
+        await log.values(upTo: 1)
+        cancellable.cancel()
+        let printed = events.values.filter { $0.hasPrefix("log: ") }
+        #expect(
+            printed == [
+                "log: start\n", "log: fetch\n", "log: tracked region: player(*)\n", "log: value: 0\n", "log: database did change\n",
+                "log: fetch\n", "log: value: 1\n", "log: cancel\n",
+            ])
+        #expect(
+            events.values.filter { !$0.hasPrefix("log: ") } == [
+                "start", "fetch", "region player(*)", "value 0", "change", "fetch", "value 1", "cancel",
+            ])
+    }
+
+    private struct LogStream: TextOutputStream {
+        let log: ValueLog<String>
+
+        func write(_ string: String) { log.append(string) }
+    }
+}
