@@ -67,6 +67,9 @@ public struct Configuration: Sendable {
     /// Where ``Database/transactionDate`` takes the time from.
     public var transactionClock: any TransactionClock = .default
 
+    /// Where connections look for what the schema does not say: the primary keys of views. By default nowhere.
+    public var schemaSource: (any DatabaseSchemaSource)?
+
     /// Whether connections react to ``Database/suspendNotification`` and ``Database/resumeNotification``. False by default.
     public var observesSuspensionNotifications = false
 

@@ -126,7 +126,7 @@ extension Database {
     }
 
     /// Does what the connection must not go on without: again, if it is interrupted, and also when the task is cancelled.
-    private func withoutInterruption(_ body: () throws -> Void) throws {
+    func withoutInterruption(_ body: () throws -> Void) throws {
         uncancellableDepth += 1
         defer { uncancellableDepth -= 1 }
         var remainingTries = 100

@@ -35,6 +35,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// What the schema looks like, as far as it was asked.
     var schemaCache = DatabaseSchemaCache()
 
+    /// What stands in for the configuration's schema source for a while.
+    var temporarySchemaSource: TemporarySchemaSource?
+
     /// Whether a transaction-wrapping method expects its transaction to be still open.
     var expectsTransaction = false
 

@@ -41,21 +41,53 @@ extension Database {
 extension Database {
     /// Returns the primary key of a table, which is the hidden row ID if the table declares none.
     ///
-    /// - Throws: a ``DatabaseError`` if there is no such table. A view has no primary key.
+    /// - Throws: a ``DatabaseError`` if there is no such table. A view has the primary key that the ``schemaSource`` knows, or none.
     /// - Parameters: as those of ``columns(in:in:)``.
     public func primaryKey(_ tableName: String, in schemaName: String? = nil) throws -> PrimaryKeyInfo {
-        try readSchema { try primaryKey(of: table(tableName, in: schemaName)) }
+        let (table, key) = try readSchema {
+            let table = try tableOrView(tableName, in: schemaName)
+            return (table, table.kind == .view ? nil : try primaryKey(of: table))
+        }
+        return try key ?? primaryKey(ofView: table)
+    }
+
+    private func primaryKey(ofView view: TableStructure) throws -> PrimaryKeyInfo {
+        guard let primaryKey = try primaryKeyIfKnown(ofView: view) else {
+            throw DatabaseError(message: "view \(view.id.name) has no primary key")
+        }
+        return primaryKey
+    }
+
+    /// The primary key that the schema source knows. The source runs outside of `readSchema`: it may do what it wants.
+    private func primaryKeyIfKnown(ofView view: TableStructure) throws -> PrimaryKeyInfo? {
+        let isPermanent = temporarySchemaSource == nil
+        if isPermanent, let primaryKey = view.primaryKey { return primaryKey }
+        guard let names = try schemaSource?.columnsForPrimaryKey(self, inView: view.id), !names.isEmpty else { return nil }
+        let columns = try columns(in: view.id.name, in: view.id.schemaID.name)
+        let keyColumns = try names.map { name in
+            guard let column = columns.first(where: { CaseInsensitiveName($0.name) == CaseInsensitiveName(name) }) else {
+                throw DatabaseError(message: "no such column: \(name) in the view \(view.id.name), which the schema source names")
+            }
+            return column
+        }
+        let primaryKey = PrimaryKeyInfo(kind: .regular(keyColumns, tableHasRowID: false))
+        if isPermanent { view.primaryKey = primaryKey }
+        return primaryKey
     }
 
     /// Returns whether some columns identify a row: they are the primary key, or a unique index is on exactly these columns.
     ///
-    /// An index with a `WHERE` clause does not count, as it does not see all rows.
+    /// An index with a `WHERE` clause does not count, as it does not see all rows. Of a view, only the primary key does.
     ///
     /// - Throws: a ``DatabaseError`` if there is no such table.
     public func table(_ tableName: String, hasUniqueKey columns: some Collection<String>) throws -> Bool {
-        try readSchema {
+        let candidate = Set(columns.map(CaseInsensitiveName.init))
+        let structure = try readSchema { try tableOrView(tableName, in: nil) }
+        if structure.kind == .view {
+            return try candidate == primaryKeyIfKnown(ofView: structure).map { Set($0.columns.map(CaseInsensitiveName.init)) }
+        }
+        return try readSchema {
             let table = try table(tableName, in: nil)
-            let candidate = Set(columns.map(CaseInsensitiveName.init))
             if try candidate == Set(primaryKey(of: table).columns.map(CaseInsensitiveName.init)) { return true }
             if columns.count == 1, let name = columns.first, try isRowIDName(name, in: table) { return true }
             return try indexes(of: table).contains { index in

@@ -1,0 +1,142 @@
+internal import Foundation
+
+extension DatabaseValue {
+    /// The value as SQL: a literal that SQLite reads back as the same value.
+    ///
+    /// Values are arguments wherever SQLite takes arguments. It takes none in the definitions of tables, indexes and views.
+    var sqlLiteral: String {
+        switch storage {
+        case .null: "NULL"
+        case .int64(let value): "\(value)"
+        case .double(let value): value.sqlLiteral
+        case .string(let value): value.sqlLiteral
+        case .blob(let value): value.sqlLiteral
+        }
+    }
+}
+
+extension Double {
+    /// SQLite has no literal for infinity, but takes what is out of range for it. It has no NaN: that is NULL, as it is in a binding.
+    fileprivate var sqlLiteral: String {
+        if isNaN { return "NULL" }
+        if isInfinite { return self < 0 ? "-9e999" : "9e999" }
+        return "\(self)"
+    }
+}
+
+extension String {
+    /// The string in single quotes. SQL text cannot contain a NUL character, so that such a string is written by its bytes.
+    var sqlLiteral: String {
+        guard !utf8.contains(0) else { return "CAST(\(Data(utf8).sqlLiteral) AS TEXT)" }
+        var result = "'"
+        // Scalars, not characters: a combining mark after a quote forms one character with it, and must not hide it.
+        for scalar in unicodeScalars {
+            if scalar == "'" { result.unicodeScalars.append(scalar) }
+            result.unicodeScalars.append(scalar)
+        }
+        return result + "'"
+    }
+}
+
+extension Data {
+    fileprivate var sqlLiteral: String {
+        let digits = Array("0123456789ABCDEF")
+        return "X'" + String(flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xf)]] }) + "'"
+    }
+}
+
+extension SQL {
+    /// The SQL text with its arguments written into it, for statements that define tables, indexes and views.
+    ///
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if there are more or fewer arguments than the text has parameters.
+    func inlined(_ db: Database) throws -> String {
+        let (sql, arguments) = try build(db)
+        var inlining = ArgumentInlining(sql: sql, arguments: arguments)
+        let result = try inlining.run()
+        // What follows must not become a part of a comment.
+        return result.contains("--") ? result + "\n" : result
+    }
+}
+
+/// Replaces the parameters of SQL text by literals. Values go to parameters as they do in a statement.
+private struct ArgumentInlining {
+    private let sql: String
+    private let bytes: [UInt8]
+    private let arguments: StatementArguments
+    private var remaining: ArraySlice<DatabaseValue>
+
+    /// The values of the parameters that have a name, or a number.
+    private var known: [String: DatabaseValue] = [:]
+
+    init(sql: String, arguments: StatementArguments) {
+        self.sql = sql
+        self.bytes = Array(sql.utf8)
+        self.arguments = arguments
+        self.remaining = arguments.values[...]
+    }
+
+    mutating func run() throws -> String {
+        // Without values there is nothing to replace. SQLite says so of parameters that got none.
+        guard !arguments.isEmpty else { return sql }
+        var result = ""
+        var position = 0
+        var scanner = SQLScanner(bytes)
+        while let token = scanner.next() {
+            guard token.range.lowerBound >= position, let parameter = parameter(at: token) else { continue }
+            result += text(position..<token.range.lowerBound)
+            result += try value(of: text(parameter)).sqlLiteral
+            position = parameter.upperBound
+        }
+        guard remaining.isEmpty else { throw mismatch("too many statement arguments: \(arguments.values.count)") }
+        return result + text(position..<bytes.count)
+    }
+
+    /// The range of the parameter that a token begins. See <https://www.sqlite.org/c3ref/bind_blob.html>.
+    private func parameter(at token: SQLScanner.Token) -> Range<Int>? {
+        let start = token.range.lowerBound
+        switch bytes[start] {
+        case UInt8(ascii: "?"):
+            let digits = bytes[(start + 1)...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            return start..<digits.endIndex
+        case UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "$"):
+            let name = bytes[(start + 1)...].prefix(while: SQLScanner.isWordByte)
+            return name.isEmpty ? nil : start..<name.endIndex
+        default:
+            return nil
+        }
+    }
+
+    private mutating func value(of parameter: String) throws -> DatabaseValue {
+        guard parameter != "?" else { return try next() }
+        if let value = known[parameter] { return value }
+        let value: DatabaseValue
+        if parameter.hasPrefix("?") {
+            // Numbers would have to be brought together with the order of the other parameters.
+            throw mismatch("numbered parameters cannot be used here: name them instead")
+        } else if let named = arguments.namedValues[String(parameter.dropFirst())] {
+            value = named
+        } else {
+            value = try next()
+        }
+        known[parameter] = value
+        return value
+    }
+
+    private mutating func next() throws -> DatabaseValue {
+        guard let value = remaining.popFirst() else { throw mismatch("wrong number of statement arguments: \(arguments.values.count)") }
+        return value
+    }
+
+    private func mismatch(_ message: String) -> DatabaseError {
+        DatabaseError(resultCode: .SQLITE_MISUSE, message: message, sql: sql)
+    }
+
+    private func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+}
+
+extension SQL {
+    /// A literal from an expression that stands alone, where it needs no parentheses.
+    init(bare expression: SQLExpression) {
+        self.init(elements: [.selection(SQLSelection(impl: .expression(expression)))])
+    }
+}

@@ -1,0 +1,36 @@
+extension Database.ColumnType {
+    /// The type as SQL: as it is where it is what SQLite takes for a type (words, and one or two numbers in parentheses), else as one name.
+    var sql: String { isPlain ? rawValue : rawValue.quotedDatabaseIdentifier }
+
+    private var isPlain: Bool {
+        var words = rawValue[...]
+        if words.hasSuffix(")"), let open = words.firstIndex(of: "(") {
+            let numbers = words[words.index(after: open)...].dropLast().split(separator: ",", omittingEmptySubsequences: false)
+            guard (1...2).contains(numbers.count), numbers.allSatisfy(\.isSQLNumber) else { return false }
+            words = words[..<open]
+        }
+        let parts = words.split(separator: " ")
+        return !parts.isEmpty && parts.allSatisfy { $0.utf8.allSatisfy(\.isASCIIWord) && !$0.utf8.first.isDigit }
+    }
+}
+
+extension Substring {
+    fileprivate var isSQLNumber: Bool {
+        var digits = self.drop { $0 == " " }
+        while digits.last == " " { digits.removeLast() }
+        if let sign = digits.first, sign == "-" || sign == "+" { digits.removeFirst() }
+        return !digits.isEmpty && digits.utf8.allSatisfy(\.isDigit)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    fileprivate var isASCIIWord: Bool {
+        isDigit || self == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
+    }
+}
+
+extension UInt8? {
+    fileprivate var isDigit: Bool { self?.isDigit ?? false }
+}

@@ -1,0 +1,118 @@
+// MARK: - Creating
+
+extension Database {
+    /// Creates an index on columns, whose name is made of theirs: `index_player_on_email`.
+    ///
+    ///     try db.create(indexOn: "player", columns: ["email"], options: .unique)
+    ///
+    /// - Parameters:
+    ///   - table: the table of the index.
+    ///   - columns: the columns, in the order of the index.
+    ///   - options: whether the index is unique, or may exist already.
+    ///   - condition: which rows are in the index. Nil is all of them.
+    public func create(
+        indexOn table: String, columns: [String], options: IndexOptions = [], condition: (any SQLExpressible)? = nil
+    ) throws {
+        try create(
+            index: IndexSQL.defaultName(on: table, columns: columns), on: table, columns: columns, options: options, condition: condition)
+    }
+
+    /// Creates an index on columns.
+    ///
+    /// - Parameters: as those of ``create(indexOn:columns:options:condition:)``, and the name of the index.
+    public func create(
+        index name: String, on table: String, columns: [String], options: IndexOptions = [], condition: (any SQLExpressible)? = nil
+    ) throws {
+        try create(
+            index: name, on: table, terms: columns.map(\.quotedDatabaseIdentifier), options: options, condition: condition)
+    }
+
+    /// Creates an index on columns: the older form of ``create(index:on:columns:options:condition:)``.
+    @_disfavoredOverload
+    public func create(
+        index name: String, on table: String, columns: [String], unique: Bool = false, ifNotExists: Bool = false,
+        condition: (any SQLExpressible)? = nil
+    ) throws {
+        var options: IndexOptions = []
+        if unique { options.insert(.unique) }
+        if ifNotExists { options.insert(.ifNotExists) }
+        try create(index: name, on: table, columns: columns, options: options, condition: condition)
+    }
+
+    /// Creates an index on expressions.
+    ///
+    ///     try db.create(
+    ///         index: "index_player_on_email", on: "player",
+    ///         expressions: [Column("email").collating(.nocase)], options: .unique)
+    ///
+    /// - Parameters: as those of ``create(indexOn:columns:options:condition:)``, and the name of the index.
+    public func create(
+        index name: String, on table: String, expressions: [any SQLExpressible], options: IndexOptions = [],
+        condition: (any SQLExpressible)? = nil
+    ) throws {
+        let terms = try expressions.map { try SQL(bare: $0.sqlExpression).inlined(self) }
+        try create(index: name, on: table, terms: terms, options: options, condition: condition)
+    }
+
+    private func create(
+        index name: String, on table: String, terms: [String], options: IndexOptions, condition: (any SQLExpressible)?
+    ) throws {
+        checkIsUsedInItsAccess()
+        let condition = try condition.map { try SQL(bare: $0.sqlExpression).inlined(self) }
+        try executeDefinitions([IndexSQL.creation(name: name, on: table, terms: terms, options: options, condition: condition)])
+    }
+}
+
+// MARK: - Dropping and rebuilding
+
+extension Database {
+    /// Drops an index.
+    public func drop(index name: String) throws {
+        try execute(sql: "DROP INDEX \(name.quotedDatabaseIdentifier)")
+    }
+
+    /// Drops an index on exactly these columns, in this order, whatever its name. Does nothing if there is none.
+    ///
+    /// Of several indexes, the one that ``create(indexOn:columns:options:condition:)`` has named is dropped, or else the last one.
+    /// - Throws: a ``DatabaseError`` if there is no such table, or only the index of a constraint, which ends with its table.
+    public func drop(indexOn table: String, columns: [String]) throws {
+        let names = columns.map(CaseInsensitiveName.init)
+        let indexes = try indexes(on: table).filter { $0.columns.map(CaseInsensitiveName.init) == names }
+        let defaultName = CaseInsensitiveName(IndexSQL.defaultName(on: table, columns: columns))
+        let index =
+            indexes.first { CaseInsensitiveName($0.name) == defaultName } ?? indexes.first { $0.origin == .createIndex } ?? indexes.first
+        if let index { try drop(index: index.name) }
+    }
+
+    /// Builds all indexes that use a collation again, as is needed after its definition has changed.
+    public func reindex(collation: CollationName) throws {
+        try execute(sql: "REINDEX \(collation.rawValue.quotedDatabaseIdentifier)")
+    }
+
+    /// Builds all indexes that use a collation again, as is needed after its definition has changed.
+    public func reindex(collation: DatabaseCollation) throws {
+        try reindex(collation: CollationName(rawValue: collation.name))
+    }
+}
+
+/// The SQL of the definition of an index.
+enum IndexSQL {
+    /// - Parameters:
+    ///   - terms: columns or expressions, as SQL.
+    ///   - condition: which rows are in the index, as SQL.
+    static func creation(
+        name: String, on table: String, terms: [String], options: IndexOptions, condition: String? = nil
+    ) -> String {
+        var sql = "CREATE "
+        if options.contains(.unique) { sql += "UNIQUE " }
+        sql += "INDEX "
+        if options.contains(.ifNotExists) { sql += "IF NOT EXISTS " }
+        sql += "\(name.quotedDatabaseIdentifier) ON \(table.quotedDatabaseIdentifier)(\(terms.joined(separator: ", ")))"
+        if let condition { sql += " WHERE \(condition)" }
+        return sql
+    }
+
+    static func defaultName(on table: String, columns: [String]) -> String {
+        "index_\(table)_on_\(columns.joined(separator: "_"))"
+    }
+}

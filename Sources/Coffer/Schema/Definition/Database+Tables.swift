@@ -1,0 +1,67 @@
+extension Database {
+    /// Creates a table, and the indexes that its definition asks for.
+    ///
+    ///     try db.create(table: "player") { t in
+    ///         t.autoIncrementedPrimaryKey("id")
+    ///         t.column("name", .text).notNull()
+    ///         t.column("score", .integer).notNull().defaults(to: 0).indexed()
+    ///         t.belongsTo("team", onDelete: .cascade)
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - name: the name of the table, which may contain anything.
+    ///   - options: whether the table is temporary, strict, without row IDs, or may exist already.
+    ///   - body: defines the columns and constraints.
+    /// - Throws: a ``DatabaseError``, also if a table that is referred to does not exist and its primary key has to be known; errors of `body`.
+    public func create(table name: String, options: TableOptions = [], body: (TableDefinition) throws -> Void) throws {
+        checkIsUsedInItsAccess()
+        let definition = TableDefinition(name: name, options: options)
+        try body(definition)
+        // All of the SQL is known before any of it is executed.
+        try executeDefinitions(TableSQL.creation(of: definition, in: self))
+    }
+
+    /// Creates a table: the older form of ``create(table:options:body:)``.
+    @_disfavoredOverload
+    public func create(
+        table name: String, temporary: Bool = false, ifNotExists: Bool = false, withoutRowID: Bool = false,
+        body: (TableDefinition) throws -> Void
+    ) throws {
+        var options: TableOptions = []
+        if temporary { options.insert(.temporary) }
+        if ifNotExists { options.insert(.ifNotExists) }
+        if withoutRowID { options.insert(.withoutRowID) }
+        try create(table: name, options: options, body: body)
+    }
+
+    /// Alters a table, step by step: see ``TableAlteration``.
+    ///
+    /// - Throws: a ``DatabaseError``. The steps before the failed one are done: use a transaction.
+    public func alter(table name: String, body: (TableAlteration) -> Void) throws {
+        checkIsUsedInItsAccess()
+        let alteration = TableAlteration(name: name)
+        body(alteration)
+        for step in alteration.steps {
+            try executeDefinitions(TableSQL.alteration(step, of: name, in: self))
+        }
+    }
+
+    /// Renames a table, also where indexes, triggers, views and foreign keys name it.
+    ///
+    /// See <https://www.sqlite.org/lang_altertable.html#alter_table_rename> for what is renamed when foreign keys are not enforced.
+    public func rename(table name: String, to newName: String) throws {
+        try execute(sql: "ALTER TABLE \(name.quotedDatabaseIdentifier) RENAME TO \(newName.quotedDatabaseIdentifier)")
+    }
+
+    /// Drops a table with its rows, indexes and triggers.
+    public func drop(table name: String) throws {
+        try execute(sql: "DROP TABLE \(name.quotedDatabaseIdentifier)")
+    }
+
+    /// Executes statements, which are given one by one: the end of one must not be found by looking for semicolons.
+    func executeDefinitions(_ statements: [String]) throws {
+        for sql in statements {
+            try makeStatement(sql: sql).execute()
+        }
+    }
+}

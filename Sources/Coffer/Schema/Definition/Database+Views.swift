@@ -1,0 +1,41 @@
+extension Database {
+    /// Creates a view on a request.
+    ///
+    ///     try db.create(view: "hero", as: Player.filter(Column("isHero") == true))
+    ///
+    /// The values of the request become a part of the view.
+    /// - Parameters:
+    ///   - name: the name of the view, which may contain anything.
+    ///   - options: whether the view is temporary, or may exist already.
+    ///   - columns: the names of its columns. Nil takes those of the request.
+    ///   - request: what the view selects.
+    public func create(
+        view name: String, options: ViewOptions = [], columns: [String]? = nil, as request: any SQLSubqueryable
+    ) throws {
+        try create(view: name, options: options, columns: columns, asLiteral: SQL(elements: [.subquery(request.sqlSubquery)]))
+    }
+
+    /// Creates a view on a query that is written as an SQL literal.
+    ///
+    ///     try db.create(view: "hero", asLiteral: "SELECT * FROM player WHERE score > \(minimum)")
+    ///
+    /// - Parameters: as those of ``create(view:options:columns:as:)``.
+    public func create(
+        view name: String, options: ViewOptions = [], columns: [String]? = nil, asLiteral sqlLiteral: SQL
+    ) throws {
+        checkIsUsedInItsAccess()
+        var sql = "CREATE "
+        if options.contains(.temporary) { sql += "TEMPORARY " }
+        sql += "VIEW "
+        if options.contains(.ifNotExists) { sql += "IF NOT EXISTS " }
+        sql += name.quotedDatabaseIdentifier
+        if let columns { sql += " \(columns.quotedList)" }
+        sql += " AS \(try sqlLiteral.inlined(self))"
+        try executeDefinitions([sql])
+    }
+
+    /// Drops a view.
+    public func drop(view name: String) throws {
+        try execute(sql: "DROP VIEW \(name.quotedDatabaseIdentifier)")
+    }
+}

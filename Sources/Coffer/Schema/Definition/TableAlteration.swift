@@ -1,0 +1,57 @@
+/// Changes of a table that exists: see ``Database/alter(table:body:)``.
+///
+///     try db.alter(table: "player") { t in
+///         t.add(column: "bonus", .integer).notNull().defaults(to: 0)
+///         t.rename(column: "url", to: "homeURL")
+///         t.drop(column: "score")
+///     }
+///
+/// SQLite restricts which columns can be added and dropped: <https://www.sqlite.org/lang_altertable.html>.
+public final class TableAlteration {
+    enum Step {
+        case add(ColumnDefinition)
+        case addLiteral(SQL)
+        case rename(String, to: String)
+        case drop(String)
+    }
+
+    let name: String
+    private(set) var steps: [Step] = []
+
+    init(name: String) {
+        self.name = name
+    }
+
+    /// Adds a column, of any type if `type` is nil.
+    ///
+    /// It cannot be a key, nor unique. Where the table has rows, a column that is not NULL needs a default value.
+    @discardableResult
+    public func add(column name: String, _ type: Database.ColumnType? = nil) -> ColumnDefinition {
+        let column = ColumnDefinition(name: name, type: type)
+        steps.append(.add(column))
+        return column
+    }
+
+    /// Adds a column that is defined by SQL, such as `"bonus INTEGER"`.
+    public func addColumn(sql: String) {
+        steps.append(.addLiteral(SQL(sql: sql)))
+    }
+
+    /// Adds a column that is defined by an SQL literal, such as `"name TEXT DEFAULT \(defaultName)"`.
+    public func addColumn(literal: SQL) {
+        steps.append(.addLiteral(literal))
+    }
+
+    /// Renames a column, also where indexes, triggers and views name it.
+    public func rename(column name: String, to newName: String) {
+        steps.append(.rename(name, to: newName))
+    }
+
+    /// Drops a column, which must not be part of a key or an index.
+    public func drop(column name: String) {
+        steps.append(.drop(name))
+    }
+}
+
+@available(*, unavailable)
+extension TableAlteration: Sendable {}
