@@ -82,6 +82,8 @@ extension Database {
     private func clearStatementCaches() {
         publicStatements.removeAll()
         internalStatements.removeAll()
+        requestStatements.removeAll()
+        singleResultStatements.removeAll()
         schemaCache = DatabaseSchemaCache()
     }
 

@@ -64,6 +64,8 @@ extension Database {
         guard !isClosed else { return }
         publicStatements.removeAll()
         internalStatements.removeAll()
+        requestStatements.removeAll()
+        singleResultStatements.removeAll()
         clearSchemaCache()
         handle.releaseMemory()
     }

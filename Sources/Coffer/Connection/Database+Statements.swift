@@ -30,6 +30,26 @@ extension Database {
         return statement
     }
 
+    /// A statement for a request. It is prepared only once as long as its users follow each other, and it is never shared.
+    func requestStatement(sql: String) throws -> Statement {
+        if let statement = requestStatements.unusedStatement(for: sql), statement.tellsItsColumns { return statement }
+        let statement = try makeStatement(sql: sql, persistent: true)
+        if sql.utf8.count <= longestRequestText { requestStatements.insert(statement, for: sql) }
+        return statement
+    }
+
+    /// A statement for a request of which only the first row is wanted.
+    ///
+    /// - Parameters:
+    ///   - sql: the SQL of the request, which the statement is found by.
+    ///   - singleResultSQL: what is prepared the first time, maybe with a limit.
+    func singleResultStatement(sql: String, singleResultSQL: () throws -> String) throws -> Statement {
+        if let statement = singleResultStatements.unusedStatement(for: sql), statement.tellsItsColumns { return statement }
+        let statement = try makeStatement(sql: singleResultSQL(), persistent: true)
+        if sql.utf8.count <= longestRequestText { singleResultStatements.insert(statement, for: sql) }
+        return statement
+    }
+
     /// The statements of an SQL text, prepared as the cursor advances. Arguments are handed out in the order of the statements.
     public func allStatements(sql: String, arguments: StatementArguments? = nil) throws -> SQLStatementCursor {
         SQLStatementCursor(database: self, sql: sql, arguments: arguments)
@@ -100,6 +120,15 @@ extension Database {
     }
 }
 
+/// The length in bytes up to which the statements of requests are kept. Longer texts come of long lists of values: they hardly come twice,
+/// and their statements take much memory.
+private let longestRequestText = 4096
+
+extension Statement {
+    /// Whether what the compilation told still holds: SQLite has not compiled the statement again, which may read other columns since.
+    fileprivate var tellsItsColumns: Bool { handle.repreparationCount == 0 }
+}
+
 // MARK: - The course of an execution
 
 extension Database {
@@ -136,6 +165,8 @@ extension Database {
     func statementDidFail(_ statement: Statement, with error: DatabaseError) throws -> Never {
         publicStatements.remove(statement)
         internalStatements.remove(statement)
+        requestStatements.remove(statement)
+        singleResultStatements.remove(statement)
         schemaCache.isVerified = false
         if isAutocommitAfterFailure {
             cachedTransactionDate = nil

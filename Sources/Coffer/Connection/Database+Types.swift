@@ -98,6 +98,20 @@ extension Database {
         public static let any = ColumnType("ANY")
     }
 
+    /// What a value is converted to by ``cast(_:as:)``: see <https://www.sqlite.org/datatype3.html>.
+    public struct StorageClass: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public init(_ rawValue: String) { self.rawValue = rawValue }
+
+        public static let integer = StorageClass("INTEGER")
+        public static let real = StorageClass("REAL")
+        public static let text = StorageClass("TEXT")
+        public static let blob = StorageClass("BLOB")
+        public static let numeric = StorageClass("NUMERIC")
+    }
+
     /// The role of a connection in its queue or pool.
     enum Purpose: Sendable {
         case writer

@@ -28,6 +28,8 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     var publicStatements = StatementCache(capacity: 500)
     var internalStatements = StatementCache(capacity: 500)
+    var requestStatements = StatementCache(capacity: 500)
+    var singleResultStatements = StatementCache(capacity: 500)
 
     /// What was read since a recording began, or nil outside of recordings.
     var recordedRegion: DatabaseRegion?

@@ -34,6 +34,11 @@ public final class DatabaseFunction: Identifiable, Sendable {
 
     private let kind: Kind
 
+    /// Whether the function is an aggregate.
+    var isAggregate: Bool {
+        if case .aggregate = kind { true } else { false }
+    }
+
     private enum Kind: Sendable {
         case scalar(@Sendable ([DatabaseValue]) throws -> (any DatabaseValueConvertible)?)
         case aggregate(@Sendable () -> any AggregateState)

@@ -4,15 +4,24 @@ extension String {
     /// Every name of a table, column, index, alias or collation that Coffer writes into SQL passes here, so that a hostile name
     /// stays a name. A NUL character ends the SQL text in the middle of the quoted name, which SQLite refuses to compile.
     public var quotedDatabaseIdentifier: String {
-        guard utf8.contains(UInt8(ascii: "\"")) else { return "\"" + self + "\"" }
-        var result = "\""
-        // Scalars, not characters: a combining mark after a quote forms one character with it, and must not hide it.
-        for scalar in unicodeScalars {
-            if scalar == "\"" { result.unicodeScalars.append(scalar) }
-            result.unicodeScalars.append(scalar)
-        }
-        result.append("\"")
+        var result = ""
+        result.append(quotedIdentifier: self)
         return result
+    }
+
+    /// Appends a name as an SQL identifier, as ``quotedDatabaseIdentifier``.
+    mutating func append(quotedIdentifier name: String) {
+        append("\"")
+        if name.utf8.contains(UInt8(ascii: "\"")) {
+            // Scalars, not characters: a combining mark after a quote forms one character with it, and must not hide it.
+            for scalar in name.unicodeScalars {
+                if scalar == "\"" { unicodeScalars.append(scalar) }
+                unicodeScalars.append(scalar)
+            }
+        } else {
+            append(name)
+        }
+        append("\"")
     }
 }
 

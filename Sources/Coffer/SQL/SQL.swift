@@ -13,6 +13,10 @@ public struct SQL: Sendable {
         case ordering(SQLOrdering)
         case subquery(SQLSubquery)
         case identifier(String)
+        /// Selections of a table, whose columns are qualified.
+        case columns([SQLSelection], table: String, qualifier: String)
+        /// The definition of a common table expression.
+        case commonTable(SQLCommonTable)
 
         var isEmpty: Bool {
             if case .sql(let sql, let arguments) = self { sql.isEmpty && arguments.isEmpty } else { false }
@@ -58,6 +62,11 @@ public struct SQL: Sendable {
             case .ordering(let ordering): try ordering.write(to: &context)
             case .subquery(let subquery): try subquery.write(to: &context)
             case .identifier(let name): context.append(identifier: name)
+            case .columns(let selections, let table, let qualifier):
+                try context.inScope({ $0.qualifyColumns(ofTable: table, with: qualifier) }) { context in
+                    try context.append(selections, separator: ", ") { try $0.write(to: &$1) }
+                }
+            case .commonTable(let table): try table.write(to: &context)
             }
         }
     }

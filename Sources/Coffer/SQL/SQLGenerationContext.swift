@@ -9,8 +9,13 @@ struct SQLGenerationContext {
     private(set) var sql = ""
     private(set) var arguments = StatementArguments()
 
+    /// What columns and table aliases are called where the next text goes.
+    var scope = SQLScope()
+
     init(_ db: Database) {
         self.db = db
+        // Room for a usual query, so that the text does not move while it grows.
+        sql.reserveCapacity(128)
     }
 
     /// Appends SQL text that takes no argument: keywords, operators, punctuation.
@@ -20,7 +25,31 @@ struct SQLGenerationContext {
 
     /// Appends the name of a table, a column, an alias or a collation.
     mutating func append(identifier: String) {
-        sql.append(identifier.quotedDatabaseIdentifier)
+        sql.append(quotedIdentifier: identifier)
+    }
+
+    /// Appends the name of a column, with that of its table where the scope asks for it.
+    mutating func append(column name: String) {
+        if let qualifier = scope.columnQualifier {
+            sql.append(quotedIdentifier: qualifier)
+            sql.append(".")
+        }
+        sql.append(quotedIdentifier: name)
+    }
+
+    /// Appends the name of a function or a type: bare if it is a word, and quoted otherwise.
+    mutating func append(functionName name: String) {
+        let isWord =
+            name.utf8.first.map { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } == true
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+        if isWord { sql.append(name) } else { append(identifier: name) }
     }
 
     /// Appends a value as an argument, or the keyword NULL.
@@ -45,6 +74,16 @@ struct SQLGenerationContext {
                 message: "The argument :\(name) has two values. Name it differently in one of the two pieces of SQL.",
                 sql: sql)
         }
+    }
+
+    /// Writes what has names of its own, such as a subquery, and then goes back to the names as they were.
+    mutating func inScope(
+        _ enter: (inout SQLScope) throws -> Void, write: (inout SQLGenerationContext) throws -> Void
+    ) rethrows {
+        let outerScope = scope
+        defer { scope = outerScope }
+        try enter(&scope)
+        try write(&self)
     }
 
     /// Appends elements with a separator between them.

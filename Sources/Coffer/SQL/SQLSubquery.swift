@@ -2,6 +2,7 @@
 public struct SQLSubquery: Sendable {
     enum Impl: Sendable {
         case literal(SQL)
+        case relation(SQLRelation)
     }
 
     let impl: Impl
@@ -9,7 +10,8 @@ public struct SQLSubquery: Sendable {
     /// Writes the query, without parentheses around it.
     func write(to context: inout SQLGenerationContext) throws {
         switch impl {
-        case .literal(let sql): try sql.write(to: &context)
+        case .literal(let sql): try context.inScope({ $0.enterLiteral() }, write: { try sql.write(to: &$0) })
+        case .relation(let relation): try relation.write(to: &context)
         }
     }
 }

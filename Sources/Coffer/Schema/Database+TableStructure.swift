@@ -148,7 +148,7 @@ extension Database {
 }
 
 /// The names that SQLite gives to the row ID: <https://www.sqlite.org/lang_createtable.html#rowid>.
-private let rowIDNames = ["rowid", "_rowid_", "oid"]
+let rowIDNames = ["rowid", "_rowid_", "oid"]
 
 // MARK: - Indexes
 

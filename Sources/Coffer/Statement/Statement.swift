@@ -36,6 +36,9 @@ public final class Statement {
     /// The parameters of the SQL text: nil for an anonymous one.
     let parameterNames: [String?]
 
+    /// The request that the statement has its arguments from, which may tell that only some rows are read.
+    var request: SQLRelation?
+
     private var boundArguments = StatementArguments()
     private var areArgumentsValid: Bool
 
@@ -63,7 +66,10 @@ public final class Statement {
     }
 
     /// The database region that the statement reads.
-    public var databaseRegion: DatabaseRegion { facts.databaseRegion }
+    public var databaseRegion: DatabaseRegion {
+        // Without the schema, the region is all that the statement could read with any arguments.
+        (try? request?.narrowedRegion(facts.databaseRegion, database)) ?? facts.databaseRegion
+    }
 
     /// The names of the result columns, in order.
     public var columnNames: [String] { currentColumnLayout().names }
@@ -179,6 +185,7 @@ extension Statement {
 
     private func bind(_ values: [DatabaseValue], recording arguments: StatementArguments) throws {
         handle.reset()
+        request = nil
         var index: CInt = 0
         for value in values {
             index += 1

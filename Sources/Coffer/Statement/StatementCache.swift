@@ -14,6 +14,12 @@ struct StatementCache {
 
     subscript(sql: String) -> Statement? { statements[sql] }
 
+    /// The statement that is kept for this text, if nobody else holds it: neither a cursor nor the application.
+    mutating func unusedStatement(for sql: String) -> Statement? {
+        guard let index = statements.index(forKey: sql), isKnownUniquelyReferenced(&statements.values[index]) else { return nil }
+        return statements.values[index]
+    }
+
     mutating func insert(_ statement: Statement, for sql: String) {
         if statements.count >= capacity {
             statements.removeAll(keepingCapacity: true)

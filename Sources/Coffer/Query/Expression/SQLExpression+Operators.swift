@@ -144,6 +144,10 @@ extension SQLExpression {
             return SQLExpression(impl: .isIn(operand, members, isNegated: !isNegated))
         case .exists(let subquery, let isNegated):
             return SQLExpression(impl: .exists(subquery, isNegated: !isNegated))
+        case .rowExists(let alias, let isNegated):
+            return SQLExpression(impl: .rowExists(alias, isNegated: !isNegated))
+        case .qualified(let expression, let alias):
+            return SQLExpression(impl: .qualified(expression.negated, alias))
         default:
             break
         }

@@ -11,17 +11,47 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
             case .descNullsFirst: " DESC NULLS FIRST"
             }
         }
+
+        var reversed: Direction {
+            switch self {
+            case .asc: .desc
+            case .desc: .asc
+            case .ascNullsLast: .descNullsFirst
+            case .descNullsFirst: .ascNullsLast
+            }
+        }
     }
 
     enum Impl: Sendable {
         case expression(SQLExpression)
         case directed(SQLExpression, Direction)
         case literal(SQL)
+        /// An ordering whose columns belong to the table of an alias.
+        indirect case qualified(SQLOrdering, any TableAliasBase)
     }
 
     let impl: Impl
 
     public var sqlOrdering: SQLOrdering { self }
+
+    /// The opposite ordering.
+    ///
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` for an ordering that is written in SQL.
+    func reversed() throws -> SQLOrdering {
+        switch impl {
+        case .expression(let expression):
+            return SQLOrdering(impl: .directed(expression, .desc))
+        case .directed(let expression, let direction):
+            return SQLOrdering(impl: .directed(expression, direction.reversed))
+        case .qualified(let ordering, let alias):
+            return SQLOrdering(impl: .qualified(try ordering.reversed(), alias))
+        case .literal:
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE,
+                message: "An ordering that is written in SQL cannot be reversed. Order by expressions instead: "
+                    + "SQL(\"...\").sqlExpression.desc, for instance.")
+        }
+    }
 
     func write(to context: inout SQLGenerationContext) throws {
         switch impl {
@@ -32,6 +62,8 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
             context.append(direction.sql)
         case .literal(let sql):
             try sql.write(to: &context)
+        case .qualified(let ordering, let alias):
+            try context.inScope({ try $0.qualifyColumns(with: alias) }, write: { try ordering.write(to: &$0) })
         }
     }
 }

@@ -2,19 +2,30 @@
 public struct SQLSelection: SQLSelectable, Sendable {
     enum Impl: Sendable {
         case allColumns
+        case allColumnsExcluding(Set<CaseInsensitiveName>)
         case expression(SQLExpression)
         case aliased(SQLExpression, name: String)
         case literal(SQL)
+        /// A selection whose columns belong to the table of an alias.
+        indirect case qualified(SQLSelection, any TableAliasBase)
     }
 
     let impl: Impl
+
+    static let allColumns = SQLSelection(impl: .allColumns)
 
     public var sqlSelection: SQLSelection { self }
 
     func write(to context: inout SQLGenerationContext) throws {
         switch impl {
         case .allColumns:
+            if let qualifier = context.scope.columnQualifier {
+                context.append(identifier: qualifier)
+                context.append(".")
+            }
             context.append("*")
+        case .allColumnsExcluding(let names):
+            try context.appendColumns(excluding: names)
         case .expression(let expression):
             try expression.write(to: &context)
         case .aliased(let expression, let name):
@@ -23,20 +34,22 @@ public struct SQLSelection: SQLSelectable, Sendable {
             context.append(identifier: name)
         case .literal(let sql):
             try sql.write(to: &context)
+        case .qualified(let selection, let alias):
+            try context.inScope({ try $0.qualifyColumns(with: alias) }, write: { try selection.write(to: &$0) })
         }
     }
 }
 
-/// All columns of the tables of a request: `*`.
-public struct AllColumns: SQLSelectable, Sendable {
-    public init() {}
-
-    public var sqlSelection: SQLSelection { SQLSelection(impl: .allColumns) }
-}
-
-extension SQLSelectable where Self == AllColumns {
-    /// All columns of the tables of a request: `*`.
-    public static var allColumns: AllColumns { AllColumns() }
+extension SQLGenerationContext {
+    /// Writes the columns of the current table, but those of the names given.
+    fileprivate mutating func appendColumns(excluding excludedNames: Set<CaseInsensitiveName>) throws {
+        guard let tableName = scope.tableName else {
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE, message: "allColumns(excluding:) needs a request that selects from a known table.")
+        }
+        let names = try db.columns(in: tableName).map(\.name).filter { !excludedNames.contains(CaseInsensitiveName($0)) }
+        append(names, separator: ", ") { $1.append(column: $0) }
+    }
 }
 
 extension SQLSpecificExpressible {

@@ -9,6 +9,10 @@ public struct SQLExpression: SQLSpecificExpressible, Sendable {
         /// A boolean constant, written as 1 or 0, so that SQLite can match the conditions of partial indexes.
         case boolean(Bool)
         case column(String)
+        /// A column that belongs to no table, such as the name of a selected expression: it is never qualified.
+        case detachedColumn(String)
+        /// An expression whose columns belong to the table of an alias.
+        case qualified(SQLExpression, any TableAliasBase)
         case literal(SQL)
         case subquery(SQLSubquery)
         case unary(UnaryOperator, SQLExpression)
@@ -21,12 +25,18 @@ public struct SQLExpression: SQLSpecificExpressible, Sendable {
         case exists(SQLSubquery, isNegated: Bool)
         case collated(SQLExpression, Database.CollationName)
         case function(String, [SQLExpression])
+        case aggregate(SQLAggregate)
+        case cast(SQLExpression, Database.StorageClass)
+        /// Whether the table of an alias has a row here, and not only the NULL values of an outer join.
+        case rowExists(any TableAliasBase, isNegated: Bool)
     }
 
     /// The right-hand side of `IN`.
     enum Members: Sendable {
         case list([SQLExpression])
         case subquery(SQLSubquery)
+        /// The only column of a table.
+        case table(String)
     }
 
     let impl: Impl
@@ -34,7 +44,7 @@ public struct SQLExpression: SQLSpecificExpressible, Sendable {
     /// The expression of a plain value, which is bound as an argument and never written into the SQL text.
     static func databaseValue(_ value: DatabaseValue) -> SQLExpression { SQLExpression(impl: .databaseValue(value)) }
 
-    /// The call of an SQL function. The name is written as it is: it must never come from outside.
+    /// The call of an SQL function.
     static func function(_ name: String, _ arguments: [SQLExpression]) -> SQLExpression {
         SQLExpression(impl: .function(name, arguments))
     }
@@ -46,9 +56,10 @@ extension SQLExpression.Impl {
     /// Whether the expression needs parentheses when it is the operand of an operator.
     var isComposite: Bool {
         switch self {
-        case .databaseValue, .boolean, .column, .subquery, .collated, .function: false
+        case .databaseValue, .boolean, .column, .detachedColumn, .subquery, .collated, .function, .aggregate, .cast: false
         case .exists(_, let isNegated): isNegated
-        case .literal, .unary, .binary, .associative, .not, .like, .between, .isIn: true
+        case .literal, .unary, .binary, .associative, .not, .like, .between, .isIn, .rowExists: true
+        case .qualified(let expression, _): expression.impl.isComposite
         }
     }
 
@@ -76,7 +87,11 @@ extension SQLExpression {
         case .boolean(let value):
             context.append(value ? "1" : "0")
         case .column(let name):
+            context.append(column: name)
+        case .detachedColumn(let name):
             context.append(identifier: name)
+        case .qualified(let expression, let alias):
+            try context.inScope({ try $0.qualifyColumns(with: alias) }, write: { try expression.writeBare(to: &$0) })
         case .literal(let sql):
             try sql.write(to: &context)
         case .subquery(let subquery):
@@ -120,8 +135,18 @@ extension SQLExpression {
             context.append(" COLLATE ")
             context.append(identifier: collation.rawValue)
         case .function(let name, let arguments):
-            context.append(name)
+            context.append(functionName: name)
             try context.writeList(arguments)
+        case .aggregate(let aggregate):
+            try aggregate.write(to: &context)
+        case .cast(let operand, let storageClass):
+            context.append("CAST(")
+            try operand.write(to: &context)
+            context.append(" AS ")
+            context.append(functionName: storageClass.rawValue)
+            context.append(")")
+        case .rowExists(let alias, let isNegated):
+            try context.inScope({ try $0.qualifyColumns(with: alias) }, write: { try $0.appendRowExistence(isNegated: isNegated) })
         }
     }
 }
@@ -131,6 +156,7 @@ extension SQLExpression.Members {
         switch self {
         case .list(let expressions): try context.writeList(expressions)
         case .subquery(let subquery): try subquery.writeInParentheses(to: &context)
+        case .table(let name): context.append(identifier: name)
         }
     }
 }
@@ -144,6 +170,23 @@ extension SQLSubquery {
 }
 
 extension SQLGenerationContext {
+    /// Writes a test of the columns that cannot all be NULL in a row of the current table.
+    fileprivate mutating func appendRowExistence(isNegated: Bool) throws {
+        guard let tableName = scope.tableName else {
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE,
+                message: "A TableAlias belongs to no table of this request. Give it to a table with aliased(_:).")
+        }
+        let columns = try db.columnsOfExistingRow(of: tableName)
+        // A view has no key: all of its columns are NULL only where there is no row, or a row of NULL values.
+        append(columns, separator: isNegated ? " AND " : " OR ") { name, context in
+            if columns.count > 1 { context.append("(") }
+            context.append(column: name)
+            context.append(isNegated ? " IS NULL" : " IS NOT NULL")
+            if columns.count > 1 { context.append(")") }
+        }
+    }
+
     /// Writes expressions in parentheses, separated by commas.
     fileprivate mutating func writeList(_ expressions: [SQLExpression]) throws {
         append("(")

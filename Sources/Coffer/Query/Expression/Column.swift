@@ -12,6 +12,12 @@ public protocol ColumnExpression: SQLSpecificExpressible {
 
 extension ColumnExpression {
     public var sqlExpression: SQLExpression { SQLExpression(impl: .column(name)) }
+
+    /// The name alone, as that of a selected expression and not of a column of the table: it is never qualified by a table.
+    ///
+    ///     // SELECT "score" + "bonus" AS "total" FROM "player" ORDER BY "total"
+    ///     Player.select { ($0.score + $0.bonus).forKey("total") }.order(Column("total").detached)
+    public var detached: SQLExpression { SQLExpression(impl: .detachedColumn(name)) }
 }
 
 extension ColumnExpression where Self: RawRepresentable, RawValue == String {
@@ -43,4 +49,9 @@ public struct Column: ColumnExpression, Sendable {
 
     /// The hidden `rowid` column that every table has, unless it was created with `WITHOUT ROWID`.
     public static let rowID = Column("rowid")
+}
+
+extension ColumnExpression where Self == Column {
+    /// The hidden `rowid` column: see ``Column/rowID``.
+    public static var rowID: Column { Column.rowID }
 }

@@ -1,0 +1,51 @@
+/// A new value for a column, in batch updates and upserts: `column = expression`.
+public struct ColumnAssignment: Sendable {
+    let columnName: String
+
+    /// The new value, or nil to keep the value that the column has.
+    let value: SQLExpression?
+
+    /// Writes the assignment, which must have a value. The column belongs to the table that is changed, and is never qualified.
+    func write(to context: inout SQLGenerationContext) throws {
+        context.append(identifier: columnName)
+        context.append(" = ")
+        try value?.write(to: &context)
+    }
+}
+
+extension ColumnExpression {
+    /// Assigns a value or an expression; nil is NULL.
+    ///
+    ///     // UPDATE "player" SET "score" = 0
+    ///     try Player.updateAll(db) { $0.score.set(to: 0) }
+    public func set(to value: (any SQLExpressible)?) -> ColumnAssignment {
+        ColumnAssignment(columnName: name, value: value?.sqlExpression ?? .databaseValue(.null))
+    }
+
+    /// In an upsert, keeps the value that the column has in the table.
+    public var noOverwrite: ColumnAssignment { ColumnAssignment(columnName: name, value: nil) }
+
+    /// Adds a number: `score = score + value`.
+    public static func += (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column + value) }
+
+    /// Subtracts a number: `score = score - value`.
+    public static func -= (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column - value) }
+
+    /// Multiplies by a number: `score = score * value`.
+    public static func *= (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column * value) }
+
+    /// Divides by a number: `score = score / value`.
+    public static func /= (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column / value) }
+
+    /// Keeps the bits that the value has too: `mask = mask & value`.
+    public static func &= (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column & value) }
+
+    /// Sets the bits of the value: `mask = mask | value`.
+    public static func |= (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column | value) }
+
+    /// Shifts the bits to the left: `mask = mask << value`.
+    public static func <<= (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column << value) }
+
+    /// Shifts the bits to the right: `mask = mask >> value`.
+    public static func >>= (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column >> value) }
+}

@@ -1,0 +1,77 @@
+/// A query with a name, which other parts of a request can select from: a view for one request.
+///
+///     // WITH "best" AS (SELECT MAX("score") FROM "player")
+///     // SELECT * FROM "player" WHERE "score" = (SELECT * FROM "best")
+///     let best = CommonTableExpression(named: "best", request: Player.select { max($0.score) })
+///     let request = Player.with(best).filter { $0.score == best.all() }
+///
+/// `RowDecoder` tells what its rows become when they are fetched: ``Row``, unless you say otherwise.
+public struct CommonTableExpression<RowDecoder>: Sendable {
+    /// What the request calls it.
+    public var tableName: String { definition.name }
+
+    let definition: SQLCommonTable
+
+    private init(_ tableName: String, recursive: Bool, columns: [String]?, query: SQLSubquery) {
+        definition = SQLCommonTable(name: tableName, columns: columns, query: query, isRecursive: recursive)
+    }
+
+    /// Creates a common table expression from a request.
+    ///
+    /// - Parameters:
+    ///   - recursive: whether the query may read what it has found itself: see <https://www.sqlite.org/lang_with.html>.
+    ///   - tableName: its name, which should not be that of a table.
+    ///   - columns: the names of its columns; nil for those of the query.
+    ///   - request: the query.
+    public init(recursive: Bool = false, named tableName: String, columns: [String]? = nil, request: some SQLSubqueryable) {
+        self.init(tableName, recursive: recursive, columns: columns, query: request.sqlSubquery)
+    }
+
+    /// Creates a common table expression from plain SQL; see ``init(recursive:named:columns:request:)``.
+    public init(
+        recursive: Bool = false, named tableName: String, columns: [String]? = nil, sql: String,
+        arguments: StatementArguments = StatementArguments()
+    ) {
+        self.init(recursive: recursive, named: tableName, columns: columns, literal: SQL(sql: sql, arguments: arguments))
+    }
+
+    /// Creates a common table expression from an SQL literal; see ``init(recursive:named:columns:request:)``.
+    public init(recursive: Bool = false, named tableName: String, columns: [String]? = nil, literal sqlLiteral: SQL) {
+        self.init(tableName, recursive: recursive, columns: columns, query: SQLSubquery(impl: .literal(sqlLiteral)))
+    }
+}
+
+extension CommonTableExpression where RowDecoder == Row {
+    /// Creates a common table expression of rows from a request.
+    public init(recursive: Bool = false, named tableName: String, columns: [String]? = nil, request: some SQLSubqueryable) {
+        self.init(tableName, recursive: recursive, columns: columns, query: request.sqlSubquery)
+    }
+
+    /// Creates a common table expression of rows from plain SQL.
+    public init(
+        recursive: Bool = false, named tableName: String, columns: [String]? = nil, sql: String,
+        arguments: StatementArguments = StatementArguments()
+    ) {
+        self.init(recursive: recursive, named: tableName, columns: columns, literal: SQL(sql: sql, arguments: arguments))
+    }
+
+    /// Creates a common table expression of rows from an SQL literal.
+    public init(recursive: Bool = false, named tableName: String, columns: [String]? = nil, literal sqlLiteral: SQL) {
+        self.init(tableName, recursive: recursive, columns: columns, query: SQLSubquery(impl: .literal(sqlLiteral)))
+    }
+}
+
+extension CommonTableExpression {
+    /// The request for all of its rows. The request that is executed needs the definition, by `with(_:)`.
+    ///
+    ///     // WITH "name" AS (...) SELECT * FROM "name"
+    ///     let rows = try cte.all().with(cte).fetchAll(db)
+    public func all() -> QueryInterfaceRequest<RowDecoder> {
+        QueryInterfaceRequest(relation: SQLRelation(table: tableName, selection: [.allColumns]))
+    }
+
+    /// The expression `element IN name`, for a common table expression of one column.
+    public func contains(_ element: some SQLExpressible) -> SQLExpression {
+        SQLExpression(impl: .isIn(element.sqlExpression, .table(tableName), isNegated: false))
+    }
+}

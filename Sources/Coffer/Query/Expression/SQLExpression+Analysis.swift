@@ -1,0 +1,87 @@
+extension SQLExpression {
+    /// The expressions that this one consists of; queries are not looked into.
+    private var operands: [SQLExpression] {
+        switch impl {
+        case .databaseValue, .boolean, .column, .detachedColumn, .literal, .subquery, .exists, .rowExists: []
+        case .qualified(let operand, _), .unary(_, let operand), .not(let operand), .collated(let operand, _), .cast(let operand, _):
+            [operand]
+        case .binary(_, let lhs, let rhs): [lhs, rhs]
+        case .associative(_, let operands), .function(_, let operands): operands
+        case .like(let operand, let pattern, let escape, isNegated: _): [operand, pattern] + (escape.map { [$0] } ?? [])
+        case .between(let operand, let lower, let upper, isNegated: _): [operand, lower, upper]
+        case .isIn(let operand, .list(let members), isNegated: _): [operand] + members
+        case .isIn(let operand, _, isNegated: _): [operand]
+        case .aggregate(let aggregate): aggregate.arguments + (aggregate.filter.map { [$0] } ?? [])
+        }
+    }
+
+    /// Whether the expression has an aggregate, or may have one that is written in SQL.
+    var mayAggregate: Bool {
+        switch impl {
+        case .aggregate, .literal: true
+        default: operands.contains(where: \.mayAggregate)
+        }
+    }
+
+    /// Whether the expression may read tables by itself, in a query or in SQL that may have one.
+    var mayQuery: Bool {
+        switch impl {
+        case .subquery, .exists, .isIn(_, .subquery, isNegated: _), .isIn(_, .table, isNegated: _): true
+        case .literal(let sql): sql.mayQuery
+        case .aggregate(let aggregate) where aggregate.ordering?.mayQuery == true: true
+        default: operands.contains(where: \.mayQuery)
+        }
+    }
+}
+
+extension SQLSelection {
+    /// Whether the selection may read tables by itself.
+    var mayQuery: Bool {
+        switch impl {
+        case .allColumns, .allColumnsExcluding: false
+        case .expression(let expression), .aliased(let expression, name: _): expression.mayQuery
+        case .literal(let sql): sql.mayQuery
+        case .qualified(let selection, _): selection.mayQuery
+        }
+    }
+}
+
+extension SQLOrdering {
+    /// Whether the ordering may read tables by itself.
+    var mayQuery: Bool {
+        switch impl {
+        case .expression(let expression), .directed(let expression, _): expression.mayQuery
+        case .literal(let sql): sql.mayQuery
+        case .qualified(let ordering, _): ordering.mayQuery
+        }
+    }
+}
+
+extension SQL {
+    /// Whether the literal may read tables by itself: its text has a word that queries need, or it has a query inside.
+    var mayQuery: Bool {
+        elements.contains { element in
+            switch element {
+            case .sql(let text, _): text.hasQueryKeyword
+            case .expression(let expression): expression.mayQuery
+            case .selection(let selection): selection.mayQuery
+            case .ordering(let ordering): ordering.mayQuery
+            case .subquery: true
+            case .identifier, .columns: false
+            case .commonTable: true
+            }
+        }
+    }
+}
+
+extension String {
+    /// Whether one of the words is there without which no SQL text reads a table: `SELECT`, `VALUES`, or `IN` before the name of a table.
+    fileprivate var hasQueryKeyword: Bool {
+        utf8.split { byte in !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & ~0x20) }.contains { word in
+            switch String(word)?.lowercased() {
+            case "select", "values", "in": true
+            default: false
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+internal import SQLCipherBridge
+internal import Synchronization
+
+extension SQLRelation {
+    /// A statement that deletes the rows of the query, with its arguments.
+    func makeDeleteStatement(_ db: Database, returning selection: [SQLSelection] = []) throws -> Statement {
+        var context = SQLGenerationContext(db)
+        try writeDelete(to: &context, returning: selection, limitIsSupported: limit == nil || db.supportsLimitedChanges())
+        return try db.requestStatement(context)
+    }
+
+    /// A statement that updates the rows of the query, with its arguments; nil if nothing is assigned.
+    func makeUpdateStatement(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution?, _ assignments: [ColumnAssignment],
+        returning selection: [SQLSelection] = []
+    ) throws -> Statement? {
+        let assignments = assignments.filter { $0.value != nil }
+        guard !assignments.isEmpty else { return nil }
+        var context = SQLGenerationContext(db)
+        try writeUpdate(
+            to: &context, onConflict: conflictResolution, assignments, returning: selection,
+            limitIsSupported: limit == nil || db.supportsLimitedChanges())
+        return try db.requestStatement(context)
+    }
+
+    func writeDelete(to context: inout SQLGenerationContext, returning selection: [SQLSelection], limitIsSupported: Bool) throws {
+        try context.inScope({ try $0.enter(source) }) { context in
+            try writeCommonTables(to: &context)
+            context.append("DELETE FROM ")
+            try source.write(to: &context, aliasKeyword: " AS ")
+            try writeChangedRows(to: &context, returning: selection, limitIsSupported: limitIsSupported)
+        }
+    }
+
+    func writeUpdate(
+        to context: inout SQLGenerationContext, onConflict conflictResolution: Database.ConflictResolution?,
+        _ assignments: [ColumnAssignment], returning selection: [SQLSelection], limitIsSupported: Bool
+    ) throws {
+        try context.inScope({ try $0.enter(source) }) { context in
+            try writeCommonTables(to: &context)
+            context.append("UPDATE ")
+            if let conflictResolution { context.append("OR \(conflictResolution.rawValue) ") }
+            try source.write(to: &context, aliasKeyword: " AS ")
+            context.append(" SET ")
+            try context.append(assignments, separator: ", ") { try $0.write(to: &$1) }
+            try writeChangedRows(to: &context, returning: selection, limitIsSupported: limitIsSupported)
+        }
+    }
+
+    /// Writes which rows are changed, and what the statement returns of them.
+    private func writeChangedRows(
+        to context: inout SQLGenerationContext, returning selection: [SQLSelection], limitIsSupported: Bool
+    ) throws {
+        // Groups, and limits where SQLite was compiled without them, need a query of their own, which tells the keys of the rows.
+        let needsQuery = hasGroups || (limit != nil && !limitIsSupported)
+        if needsQuery {
+            try writeKeyCondition(to: &context)
+        } else {
+            try context.append(conditions: filters.resolve(context.db), after: " WHERE ")
+        }
+        if !selection.isEmpty {
+            context.append(" RETURNING ")
+            try context.inScope({ $0.columnQualifier = nil }) { context in
+                try context.append(selection, separator: ", ") { try $0.write(to: &$1) }
+            }
+        }
+        if !needsQuery, limit != nil {
+            try writeOrderAndLimit(to: &context)
+        }
+    }
+
+    private func writeKeyCondition(to context: inout SQLGenerationContext) throws {
+        let db = context.db
+        let keyColumns = try db.rowIDName(of: source.tableName, in: nil).map { [$0] } ?? db.primaryKey(source.tableName).columns
+        var query = self
+        query.commonTables = []
+        query.isDistinct = false
+        query.selection = .values(keyColumns.map { Column($0).sqlSelection })
+        context.append(keyColumns.count > 1 ? " WHERE (" : " WHERE ")
+        context.append(keyColumns, separator: ", ") { $1.append(column: $0) }
+        context.append(keyColumns.count > 1 ? ") IN (" : " IN (")
+        try query.write(to: &context)
+        context.append(")")
+    }
+}
+
+extension Database {
+    /// Whether `UPDATE` and `DELETE` may have a `LIMIT`, which SQLite has to be compiled for.
+    fileprivate func supportsLimitedChanges() throws -> Bool {
+        if let known = limitedChangesSupport.withLock({ $0 }) { return known }
+        var answer = false
+        try forEachSchemaRow("SELECT sqlite_compileoption_used('ENABLE_UPDATE_DELETE_LIMIT')") { answer = $0.int64(at: 0) != 0 }
+        limitedChangesSupport.withLock { $0 = answer }
+        return answer
+    }
+}
+
+/// The answer of the linked SQLite, once it was asked.
+private let limitedChangesSupport = Mutex<Bool?>(nil)

@@ -1,0 +1,67 @@
+extension SQLRelation {
+    /// How many rows the query has.
+    func fetchCount(_ db: Database) throws -> Int {
+        var context = SQLGenerationContext(db)
+        try writeCount(to: &context)
+        return try fetchInt(context)
+    }
+
+    /// Whether the query has no row.
+    func isEmpty(_ db: Database) throws -> Bool {
+        var context = SQLGenerationContext(db)
+        context.append("SELECT EXISTS (")
+        try write(to: &context)
+        context.append(")")
+        return try fetchInt(context) == 0
+    }
+
+    private func fetchInt(_ context: SQLGenerationContext) throws -> Int {
+        let statement = try context.db.requestStatement(sql: context.sql)
+        try statement.setArguments(context.arguments)
+        // Aggregates and EXISTS always have one row.
+        return try Int.fetchOne(statement) ?? 0
+    }
+
+    private func writeCount(to context: inout SQLGenerationContext) throws {
+        var relation = self
+        // The order of the rows does not change their number.
+        relation.ordering = Ordering()
+        let selection = try selection.resolve(context.db)
+        if limit == nil, !hasGroups {
+            if isDistinct, selection.count == 1, let expression = selection[0].countedExpression {
+                relation.isDistinct = false
+                relation.selection = .values([count(distinct: expression).sqlSelection])
+                return try relation.write(to: &context)
+            }
+            if !isDistinct, !selection.contains(where: \.mayAggregate) {
+                relation.selection = .values([SQL(sql: "COUNT(*)").sqlSelection])
+                return try relation.write(to: &context)
+            }
+        }
+        context.append("SELECT COUNT(*) FROM (")
+        try relation.write(to: &context)
+        context.append(")")
+    }
+}
+
+extension SQLSelection {
+    /// The expression that is selected, or nil if it is not one, or may be an aggregate.
+    fileprivate var countedExpression: SQLExpression? {
+        switch impl {
+        case .expression(let expression), .aliased(let expression, name: _): expression.mayAggregate ? nil : expression
+        case .qualified(let selection, let alias):
+            selection.countedExpression.map { SQLExpression(impl: .qualified($0, alias)) }
+        case .allColumns, .allColumnsExcluding, .literal: nil
+        }
+    }
+
+    /// Whether the selection may turn many rows into one.
+    var mayAggregate: Bool {
+        switch impl {
+        case .expression(let expression), .aliased(let expression, name: _): expression.mayAggregate
+        case .qualified(let selection, _): selection.mayAggregate
+        case .allColumns, .allColumnsExcluding: false
+        case .literal: true
+        }
+    }
+}

@@ -1,0 +1,111 @@
+// What the conditions of a query tell of the rows that it reads, without reading them.
+
+extension SQLRelation {
+    /// The part of the database that the query reads: of the region that SQLite knows for its statement, the rows that it asks for by ID.
+    func narrowedRegion(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion {
+        guard try !mayQueryElsewhere(db) else { return region }
+        let filters = try filters.resolve(db)
+        guard !filters.isEmpty, !filters.contains(where: \.mayQuery), try db.tableExists(source.tableName) else { return region }
+        let rowIDs = try SQLExpression.associative(.and, filters).identifiedRowIDs { [source] column, alias in
+            guard alias.map({ alias in source.aliases.contains { $0 === alias } }) ?? true else { return false }
+            return try db.isRowID(column, of: source.tableName)
+        }
+        return rowIDs.map { region.tableIntersection(source.tableName, rowIds: $0) } ?? region
+    }
+
+    /// Whether other clauses than the filter may read the table too, and more rows of it.
+    private func mayQueryElsewhere(_ db: Database) throws -> Bool {
+        guard commonTables.isEmpty else { return true }
+        return try selection.resolve(db).contains(where: \.mayQuery) || groups.resolve(db).contains(where: \.mayQuery)
+            || groupFilters.resolve(db).contains(where: \.mayQuery) || ordering.terms.resolve(db).contains(where: \.mayQuery)
+    }
+
+    /// Whether the query cannot have several rows: it is an aggregate of all of them, or asks for all columns of a unique key.
+    func hasAtMostOneRow(_ db: Database) throws -> Bool {
+        guard groups.isEmpty else { return false }
+        let selection = try selection.resolve(db)
+        if !selection.isEmpty, groupFilters.isEmpty, selection.allSatisfy(\.isAggregate) { return true }
+        let columns = try SQLExpression.associative(.and, filters.resolve(db)).equatedColumns
+        guard !columns.isEmpty, try db.tableExists(source.tableName) else { return false }
+        return try db.table(source.tableName, hasUniqueKeyAmong: columns)
+    }
+}
+
+extension SQLSelection {
+    /// Whether the selection is an aggregate for sure, which has one row if all selections are.
+    fileprivate var isAggregate: Bool {
+        switch impl {
+        case .expression(let expression), .aliased(let expression, name: _):
+            if case .aggregate = expression.impl { true } else { false }
+        case .qualified(let selection, _): selection.isAggregate
+        case .allColumns, .allColumnsExcluding, .literal: false
+        }
+    }
+}
+
+extension SQLExpression {
+    /// The columns that must equal a value for the condition to be met.
+    fileprivate var equatedColumns: [String] {
+        switch impl {
+        case .binary(.equal, let lhs, let rhs), .binary(.isSame, let lhs, let rhs):
+            if let column = lhs.columnName, rhs.isValueButNotNull { return [column] }
+            if let column = rhs.columnName, lhs.isValueButNotNull { return [column] }
+            return []
+        case .associative(.and, let operands):
+            return operands.flatMap(\.equatedColumns)
+        default:
+            return []
+        }
+    }
+
+    private var columnName: String? {
+        if case .column(let name) = impl { name } else { nil }
+    }
+
+    private var isValueButNotNull: Bool {
+        switch impl {
+        case .databaseValue(let value): !value.isNull
+        case .boolean: true
+        default: false
+        }
+    }
+
+    /// The row IDs that can meet the condition; nil if that is not known.
+    ///
+    /// - Parameter isRowID: whether a column is the row ID of the table, with the alias that the column belongs to.
+    fileprivate func identifiedRowIDs(
+        alias: (any TableAliasBase)? = nil, _ isRowID: (String, (any TableAliasBase)?) throws -> Bool
+    ) throws -> Set<Int64>? {
+        switch impl {
+        case .boolean(false):
+            return []
+        case .qualified(let expression, let alias):
+            return try expression.identifiedRowIDs(alias: alias, isRowID)
+        case .binary(.equal, let lhs, let rhs), .binary(.isSame, let lhs, let rhs):
+            if let column = lhs.columnName, let rowID = rhs.rowIDValue { return try isRowID(column, alias) ? [rowID] : nil }
+            if let column = rhs.columnName, let rowID = lhs.rowIDValue { return try isRowID(column, alias) ? [rowID] : nil }
+            return nil
+        case .isIn(let operand, .list(let members), isNegated: false):
+            let rowIDs = members.compactMap(\.rowIDValue)
+            guard let column = operand.columnName, rowIDs.count == members.count else { return nil }
+            return try isRowID(column, alias) ? Set(rowIDs) : nil
+        case .associative(.and, let operands):
+            return try operands.reduce(nil) { result, operand in
+                guard let rowIDs = try operand.identifiedRowIDs(alias: alias, isRowID) else { return result }
+                return result?.intersection(rowIDs) ?? rowIDs
+            }
+        case .associative(.or, let operands):
+            return try operands.reduce([]) { result, operand in
+                guard let result, let rowIDs = try operand.identifiedRowIDs(alias: alias, isRowID) else { return nil }
+                return result.union(rowIDs)
+            }
+        default:
+            return nil
+        }
+    }
+
+    /// The value, if it is an integer. Texts and floating-point numbers may equal a row ID too, by SQLite's conversions.
+    private var rowIDValue: Int64? {
+        if case .databaseValue(let value) = impl, case .int64(let rowID) = value.storage { rowID } else { nil }
+    }
+}

@@ -1,0 +1,39 @@
+/// A request whose rows can be filtered. Several filters must all be met.
+public protocol FilteredRequest {
+    /// Keeps the rows that meet a condition, which a closure returns once there is a connection.
+    func filterWhenConnected(_ predicate: @escaping @Sendable (Database) throws -> any SQLExpressible) -> Self
+
+    /// Keeps the rows that meet a condition.
+    ///
+    ///     // SELECT * FROM "player" WHERE "email" = 'arthur@example.com'
+    ///     Player.all().filter(Column("email") == "arthur@example.com")
+    func filter(_ predicate: some SQLSpecificExpressible) -> Self
+}
+
+extension FilteredRequest {
+    public func filter(_ predicate: some SQLSpecificExpressible) -> Self {
+        let predicate = predicate.sqlExpression
+        return filterWhenConnected { _ in predicate }
+    }
+
+    /// Keeps the rows that meet a condition written in SQL.
+    public func filter(sql: String, arguments: StatementArguments = StatementArguments()) -> Self {
+        filter(literal: SQL(sql: sql, arguments: arguments))
+    }
+
+    /// Keeps the rows that meet a condition written as an SQL literal.
+    public func filter(literal sqlLiteral: SQL) -> Self { filter(sqlLiteral.sqlExpression) }
+
+    /// The request as it is.
+    public func all() -> Self { self }
+
+    /// The request without any row.
+    public func none() -> Self { filter(SQLExpression(impl: .boolean(false))) }
+}
+
+extension FilteredRequest where Self: TypedRequest, RowDecoder: TableRecord {
+    /// Keeps the rows that meet a condition.
+    public func filter(_ predicate: (DatabaseComponents) throws -> any SQLSpecificExpressible) rethrows -> Self {
+        try filter(predicate(RowDecoder.databaseComponents).sqlExpression)
+    }
+}

@@ -1,0 +1,51 @@
+extension QueryInterfaceRequest {
+    /// Deletes the rows of the request.
+    ///
+    ///     // DELETE FROM "player" WHERE "team" = 'Reds'
+    ///     try Player.filter { $0.team == "Reds" }.deleteAll(db)
+    ///
+    /// - Returns: how many rows were deleted, those of triggers and foreign keys not counted.
+    /// - Throws: a ``DatabaseError``, as when a row that others refer to must stay.
+    @discardableResult
+    public func deleteAll(_ db: Database) throws -> Int {
+        try relation.makeDeleteStatement(db).execute()
+        return db.changesCount
+    }
+
+    /// A statement that deletes the rows of the request, and returns what is selected of each.
+    ///
+    /// The rows are deleted when the statement has been executed to its end. With a cursor, that is when it has given its last row.
+    /// - Parameter selection: what is returned. Precondition: it is not empty.
+    public func deleteAndFetchStatement(_ db: Database, selection: [any SQLSelectable]) throws -> Statement {
+        precondition(!selection.isEmpty, "A statement that returns rows needs columns to return.")
+        return try relation.makeDeleteStatement(db, returning: selection.map(\.sqlSelection))
+    }
+}
+
+extension QueryInterfaceRequest where RowDecoder: TableRecord {
+    /// A statement that deletes the rows of the request, and returns what is selected of each.
+    ///
+    /// - Parameter select: returns what is returned. Precondition: it is not empty.
+    public func deleteAndFetchStatement(
+        _ db: Database, select: (DatabaseComponents) throws -> [any SQLSelectable]
+    ) throws -> Statement {
+        try deleteAndFetchStatement(db, selection: select(RowDecoder.databaseComponents))
+    }
+}
+
+extension QueryInterfaceRequest
+where RowDecoder: TableRecord & Identifiable, RowDecoder.ID: DatabaseValueConvertible & StatementColumnConvertible {
+    /// Deletes the rows of the request, and returns their primary keys.
+    ///
+    ///     // DELETE FROM "player" WHERE "score" = 0 RETURNING "id"
+    ///     let ids = try Player.filter { $0.score == 0 }.deleteAndFetchIds(db)
+    public func deleteAndFetchIds(_ db: Database) throws -> Set<RowDecoder.ID> {
+        let columns = try db.primaryKey(databaseTableName).columns
+        guard columns.count == 1 else {
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE,
+                message: "The primary key of \(databaseTableName.quotedDatabaseIdentifier) has several columns, and no ID.")
+        }
+        return try RowDecoder.ID.fetchSet(deleteAndFetchStatement(db, selection: [Column(columns[0])]))
+    }
+}

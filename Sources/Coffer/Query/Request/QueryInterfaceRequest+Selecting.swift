@@ -1,0 +1,56 @@
+extension QueryInterfaceRequest {
+    /// Selects columns and expressions, of which each row becomes a value of some type.
+    ///
+    ///     // SELECT MAX("score") FROM "player"
+    ///     let maximumScore = try Player.all().select([max(Column("score"))], as: Int.self).fetchOne(db)
+    public func select<T>(_ selection: [any SQLSelectable], as type: T.Type = T.self) -> QueryInterfaceRequest<T> {
+        select(selection).asRequest(of: type)
+    }
+
+    /// Selects columns and expressions, of which each row becomes a value of some type.
+    public func select<T>(_ selection: any SQLSelectable..., as type: T.Type = T.self) -> QueryInterfaceRequest<T> {
+        select(selection, as: type)
+    }
+
+    /// Selects what SQL says, of which each row becomes a value of some type.
+    public func select<T>(
+        sql: String, arguments: StatementArguments = StatementArguments(), as type: T.Type = T.self
+    ) -> QueryInterfaceRequest<T> {
+        select(literal: SQL(sql: sql, arguments: arguments), as: type)
+    }
+
+    /// Selects what an SQL literal says, of which each row becomes a value of some type.
+    public func select<T>(literal sqlLiteral: SQL, as type: T.Type = T.self) -> QueryInterfaceRequest<T> {
+        select([sqlLiteral], as: type)
+    }
+
+    /// Selects the primary key, or the row ID if the table declares none.
+    ///
+    ///     // SELECT "id" FROM "player"
+    ///     let ids = try Player.selectPrimaryKey(as: Int64.self).fetchAll(db)
+    public func selectPrimaryKey<PrimaryKey>(as type: PrimaryKey.Type = PrimaryKey.self) -> QueryInterfaceRequest<PrimaryKey> {
+        let tableName = databaseTableName
+        return selectWhenConnected { db in try db.primaryKey(tableName).columns.map { Column($0) } }.asRequest(of: type)
+    }
+}
+
+extension QueryInterfaceRequest where RowDecoder: Identifiable {
+    /// Selects the primary key, which must have one column.
+    public func selectID() -> QueryInterfaceRequest<RowDecoder.ID> { selectPrimaryKey(as: RowDecoder.ID.self) }
+}
+
+extension QueryInterfaceRequest where RowDecoder: TableRecord {
+    /// Selects columns and expressions, of which each row becomes a value of some type.
+    public func select<T>(
+        _ selection: (DatabaseComponents) throws -> [any SQLSelectable], as type: T.Type = T.self
+    ) rethrows -> QueryInterfaceRequest<T> {
+        try select(selection(RowDecoder.databaseComponents), as: type)
+    }
+
+    /// Selects a column or an expression, of which each row becomes a value of some type.
+    public func select<T>(
+        _ selection: (DatabaseComponents) throws -> any SQLSelectable, as type: T.Type = T.self
+    ) rethrows -> QueryInterfaceRequest<T> {
+        try select([selection(RowDecoder.databaseComponents)], as: type)
+    }
+}

@@ -1,0 +1,86 @@
+extension QueryInterfaceRequest {
+    /// Updates the rows of the request.
+    ///
+    ///     // UPDATE "player" SET "score" = "score" + 10, "bonus" = 0 WHERE "team" = 'Reds'
+    ///     try Player.filter { $0.team == "Reds" }.updateAll(db, [Column("score") += 10, Column("bonus").set(to: 0)])
+    ///
+    /// - Parameters:
+    ///   - db: a connection.
+    ///   - conflictResolution: what happens to a row that violates a constraint; nil for what the record type says.
+    ///   - assignments: the new values. Without any, nothing happens.
+    /// - Returns: how many rows were updated, those that already had the values counted too.
+    /// - Throws: a ``DatabaseError``, as when a constraint is violated.
+    @discardableResult
+    public func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment]
+    ) throws -> Int {
+        guard let statement = try relation.makeUpdateStatement(db, onConflict: policy(conflictResolution), assignments) else { return 0 }
+        try statement.execute()
+        return db.changesCount
+    }
+
+    /// Updates the rows of the request; see ``updateAll(_:onConflict:_:)``.
+    @discardableResult
+    public func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: ColumnAssignment...
+    ) throws -> Int {
+        try updateAll(db, onConflict: conflictResolution, assignments)
+    }
+
+    /// A statement that updates the rows of the request, and returns what is selected of each, as it is after the update.
+    ///
+    /// The rows are updated when the statement has been executed to its end. With a cursor, that is when it has given its last row.
+    /// - Parameters:
+    ///   - db: a connection.
+    ///   - conflictResolution: what happens to a row that violates a constraint; nil for what the record type says.
+    ///   - assignments: the new values. Precondition: there is at least one.
+    ///   - selection: what is returned. Precondition: it is not empty.
+    public func updateAndFetchStatement(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment],
+        selection: [any SQLSelectable]
+    ) throws -> Statement {
+        precondition(!selection.isEmpty, "A statement that returns rows needs columns to return.")
+        let statement = try relation.makeUpdateStatement(
+            db, onConflict: policy(conflictResolution), assignments, returning: selection.map(\.sqlSelection))
+        guard let statement else { preconditionFailure("A statement that updates rows needs an assignment.") }
+        return statement
+    }
+
+    /// What happens to a row that violates a constraint, where the statement has to say it.
+    private func policy(_ conflictResolution: Database.ConflictResolution?) -> Database.ConflictResolution? {
+        conflictResolution
+    }
+}
+
+extension QueryInterfaceRequest where RowDecoder: TableRecord {
+    /// Updates the rows of the request; see ``updateAll(_:onConflict:_:)``.
+    @discardableResult
+    public func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        assignments: (DatabaseComponents) throws -> [ColumnAssignment]
+    ) throws -> Int {
+        try updateAll(db, onConflict: conflictResolution, assignments(RowDecoder.databaseComponents))
+    }
+
+    /// Updates the rows of the request; see ``updateAll(_:onConflict:_:)``.
+    ///
+    ///     // UPDATE "player" SET "score" = 0
+    ///     try Player.updateAll(db) { $0.score.set(to: 0) }
+    @discardableResult
+    public func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        assignment: (DatabaseComponents) throws -> ColumnAssignment
+    ) throws -> Int {
+        try updateAll(db, onConflict: conflictResolution, [assignment(RowDecoder.databaseComponents)])
+    }
+
+    /// A statement that updates the rows of the request, and returns what is selected of each.
+    public func updateAndFetchStatement(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        assignments: (DatabaseComponents) throws -> [ColumnAssignment], select: (DatabaseComponents) -> [any SQLSelectable]
+    ) throws -> Statement {
+        let components = RowDecoder.databaseComponents
+        return try updateAndFetchStatement(
+            db, onConflict: conflictResolution, assignments(components), selection: select(components))
+    }
+}

@@ -1,0 +1,147 @@
+/// A request that is built in Swift.
+///
+/// It starts from a record type or from a ``Table``, and is refined step by step:
+///
+///     // SELECT * FROM "player" WHERE "email" IS NOT NULL ORDER BY "name" LIMIT 10
+///     let request = Player.filter { $0.email != nil }.order(\.name).limit(10)
+///     let players = try request.fetchAll(db)
+///     let count = try request.fetchCount(db)
+///
+/// A request is a value, and knows no connection: it can be kept, passed on and used as often as wanted, and be a subquery of another
+/// request. Names are quoted and values become arguments, whatever they contain.
+public struct QueryInterfaceRequest<RowDecoder> {
+    var relation: SQLRelation
+
+    /// The request with a change.
+    func with(_ change: (inout SQLRelation) -> Void) -> Self {
+        var result = self
+        change(&result.relation)
+        return result
+    }
+}
+
+extension QueryInterfaceRequest: FetchRequest {
+    public var sqlSubquery: SQLSubquery { SQLSubquery(impl: .relation(relation)) }
+
+    public func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool = false) throws -> PreparedRequest {
+        PreparedRequest(statement: try relation.makeStatement(db, forSingleResult: singleResult), adapter: nil)
+    }
+
+    /// How many rows the request has.
+    ///
+    ///     // SELECT COUNT(*) FROM "player" WHERE "email" IS NOT NULL
+    ///     let count = try Player.filter { $0.email != nil }.fetchCount(db)
+    ///
+    /// A request of the distinct values of one expression counts as `COUNT(DISTINCT expression)` does: without NULL.
+    public func fetchCount(_ db: Database) throws -> Int { try relation.fetchCount(db) }
+
+    /// Whether the request has no row. It is faster than counting them.
+    public func isEmpty(_ db: Database) throws -> Bool { try relation.isEmpty(db) }
+}
+
+extension QueryInterfaceRequest {
+    /// The same request, whose rows become something else.
+    public func asRequest<T>(of type: T.Type) -> QueryInterfaceRequest<T> { QueryInterfaceRequest<T>(relation: relation) }
+}
+
+// MARK: - Refining
+
+extension QueryInterfaceRequest: DerivableRequest {
+    public var databaseTableName: String { relation.source.tableName }
+
+    public func distinct() -> QueryInterfaceRequest<RowDecoder> { with { $0.isDistinct = true } }
+
+    public func with<T>(_ cte: CommonTableExpression<T>) -> QueryInterfaceRequest<RowDecoder> {
+        with { relation in
+            let name = CaseInsensitiveName(cte.tableName)
+            if let index = relation.commonTables.firstIndex(where: { CaseInsensitiveName($0.name) == name }) {
+                relation.commonTables[index] = cte.definition
+            } else {
+                relation.commonTables.append(cte.definition)
+            }
+        }
+    }
+
+    public func aliased(_ alias: TableAlias<RowDecoder>) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.source.aliases.append(alias) }
+    }
+
+    public func aliased(_ alias: TableAlias<Void>) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.source.aliases.append(alias) }
+    }
+
+    /// At most so many rows, after leaving out some.
+    ///
+    /// - Parameters:
+    ///   - limit: how many rows at most, in place of any limit before; all of them if it is negative.
+    ///   - offset: how many rows are left out at the start.
+    public func limit(_ limit: Int, offset: Int? = nil) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.limit = SQLRelation.Limit(count: limit, offset: offset) }
+    }
+
+    // MARK: Selecting
+
+    public func select(_ selection: [any SQLSelectable]) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.selection = .values(selection.map(\.sqlSelection)) }
+    }
+
+    public func annotated(with selection: [any SQLSelectable]) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.selection.append(.values(selection.map(\.sqlSelection))) }
+    }
+
+    public func selectWhenConnected(
+        _ selection: @escaping @Sendable (Database) throws -> [any SQLSelectable]
+    ) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.selection = .connected { db in try selection(db).map(\.sqlSelection) } }
+    }
+
+    public func annotatedWhenConnected(
+        with selection: @escaping @Sendable (Database) throws -> [any SQLSelectable]
+    ) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.selection.append(.connected { db in try selection(db).map(\.sqlSelection) }) }
+    }
+
+    // MARK: Filtering
+
+    public func filter(_ predicate: some SQLSpecificExpressible) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.filters.append(.values([predicate.sqlExpression])) }
+    }
+
+    public func filterWhenConnected(
+        _ predicate: @escaping @Sendable (Database) throws -> any SQLExpressible
+    ) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.filters.append(.connected { db in [try predicate(db).sqlExpression] }) }
+    }
+
+    // MARK: Grouping
+
+    public func groupWhenConnected(
+        _ expressions: @escaping @Sendable (Database) throws -> [any SQLExpressible]
+    ) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.groups = .connected { db in try expressions(db).map(\.sqlExpression) } }
+    }
+
+    public func havingWhenConnected(
+        _ predicate: @escaping @Sendable (Database) throws -> any SQLExpressible
+    ) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.groupFilters.append(.connected { db in [try predicate(db).sqlExpression] }) }
+    }
+
+    // MARK: Sorting
+
+    public func order(_ orderings: [any SQLOrderingTerm]) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.ordering = SQLRelation.Ordering(terms: .values(orderings.map(\.sqlOrdering))) }
+    }
+
+    public func orderWhenConnected(
+        _ orderings: @escaping @Sendable (Database) throws -> [any SQLOrderingTerm]
+    ) -> QueryInterfaceRequest<RowDecoder> {
+        with { $0.ordering = SQLRelation.Ordering(terms: .connected { db in try orderings(db).map(\.sqlOrdering) }) }
+    }
+
+    public func reversed() -> QueryInterfaceRequest<RowDecoder> { with { $0.ordering.isReversed.toggle() } }
+
+    public func unordered() -> QueryInterfaceRequest<RowDecoder> { with { $0.ordering = SQLRelation.Ordering() } }
+
+    public func withStableOrder() -> QueryInterfaceRequest<RowDecoder> { with { $0.ordering.isStable = true } }
+}

@@ -1,0 +1,28 @@
+/// A request that knows what its rows become.
+public protocol TypedRequest<RowDecoder> {
+    /// What the rows become: ``Row``, a value, or a record.
+    associatedtype RowDecoder
+}
+
+extension TypedRequest where RowDecoder: TableRecord {
+    /// What closures of the request get as their argument: mostly the columns of the record type.
+    public typealias DatabaseComponents = RowDecoder.DatabaseComponents
+}
+
+/// A request that can be refined in all ways: ``QueryInterfaceRequest``. Extend it with what your application asks for again and again.
+///
+///     extension DerivableRequest<Player> {
+///         func filter(team: String) -> Self { filter { $0.team == team } }
+///     }
+public protocol DerivableRequest<RowDecoder>: AggregatingRequest, FilteredRequest, JoinableRequest, OrderedRequest, SelectionRequest,
+    TableRequest
+{
+    /// The request without duplicates: `SELECT DISTINCT`.
+    func distinct() -> Self
+
+    /// The request with the definition of a common table expression, in place of another one of the same name.
+    func with<T>(_ cte: CommonTableExpression<T>) -> Self
+}
+
+/// A request that other tables can be joined to.
+public protocol JoinableRequest<RowDecoder>: TypedRequest {}

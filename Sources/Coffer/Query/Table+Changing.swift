@@ -1,0 +1,117 @@
+// MARK: - Counting
+
+extension Table {
+    /// How many rows there are.
+    public func fetchCount(_ db: Database) throws -> Int {
+        try all().fetchCount(db)
+    }
+
+    /// Whether there is a row with a primary key.
+    public func exists(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
+        try !all().filter(key: key).isEmpty(db)
+    }
+
+    /// Whether there is a row with a primary or unique key.
+    public func exists(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
+        try !all().filter(key: key).isEmpty(db)
+    }
+}
+
+extension Table where RowDecoder: Identifiable, RowDecoder.ID: DatabaseValueConvertible {
+    /// Whether there is a row with a primary key.
+    public func exists(_ db: Database, id: RowDecoder.ID) throws -> Bool {
+        try !all().filter(id: id).isEmpty(db)
+    }
+}
+
+// MARK: - Deleting
+
+extension Table {
+    /// Deletes all rows, and returns their number.
+    @discardableResult
+    public func deleteAll(_ db: Database) throws -> Int {
+        try all().deleteAll(db)
+    }
+
+    /// Deletes the rows with some primary keys, and returns their number.
+    @discardableResult
+    public func deleteAll<Keys>(_ db: Database, keys: Keys) throws -> Int
+    where Keys: Collection, Keys.Element: DatabaseValueConvertible {
+        guard !keys.isEmpty else { return 0 }
+        return try all().filter(keys: keys).deleteAll(db)
+    }
+
+    /// Deletes the rows with some primary or unique keys, and returns their number.
+    @discardableResult
+    public func deleteAll(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws -> Int {
+        guard !keys.isEmpty else { return 0 }
+        return try all().filter(keys: keys).deleteAll(db)
+    }
+
+    /// Deletes the row with a primary key, and returns whether there was one.
+    @discardableResult
+    public func deleteOne(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
+        try all().filter(key: key).deleteAll(db) > 0
+    }
+
+    /// Deletes the row with a primary or unique key, and returns whether there was one.
+    @discardableResult
+    public func deleteOne(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
+        try all().filter(key: key).deleteAll(db) > 0
+    }
+}
+
+extension Table where RowDecoder: Identifiable, RowDecoder.ID: DatabaseValueConvertible {
+    /// Deletes the rows with some primary keys, and returns their number.
+    @discardableResult
+    public func deleteAll(_ db: Database, ids: some Collection<RowDecoder.ID>) throws -> Int {
+        guard !ids.isEmpty else { return 0 }
+        return try all().filter(ids: ids).deleteAll(db)
+    }
+
+    /// Deletes the row with a primary key, and returns whether there was one.
+    @discardableResult
+    public func deleteOne(_ db: Database, id: RowDecoder.ID) throws -> Bool {
+        try all().filter(id: id).deleteAll(db) > 0
+    }
+}
+
+// MARK: - Updating
+
+extension Table {
+    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    @discardableResult
+    public func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment]
+    ) throws -> Int {
+        try all().updateAll(db, onConflict: conflictResolution, assignments)
+    }
+
+    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    @discardableResult
+    public func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: ColumnAssignment...
+    ) throws -> Int {
+        try all().updateAll(db, onConflict: conflictResolution, assignments)
+    }
+}
+
+extension Table where RowDecoder: TableRecord {
+    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    @discardableResult
+    public func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        assignments: (DatabaseComponents) throws -> [ColumnAssignment]
+    ) throws -> Int {
+        try all().updateAll(db, onConflict: conflictResolution, assignments: assignments)
+    }
+
+    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    @discardableResult
+    public func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        assignment: (DatabaseComponents) throws -> ColumnAssignment
+    ) throws -> Int {
+        try all().updateAll(db, onConflict: conflictResolution, assignment: assignment)
+    }
+}

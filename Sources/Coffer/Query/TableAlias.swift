@@ -1,0 +1,68 @@
+/// What refers to a table of a request: see ``TableAlias``.
+public protocol TableAliasBase: AnyObject, Sendable {
+    /// The name that the table gets in the SQL text, or nil if any name will do.
+    var name: String? { get }
+}
+
+/// A reference to a table of a request, for expressions outside of the place where columns belong to that table anyway.
+///
+///     // SELECT * FROM "team" WHERE EXISTS (SELECT * FROM "player" WHERE "teamId" = "team"."id")
+///     let team = TableAlias<Team>()
+///     let players = Player.filter { $0.teamId == team.id }
+///     let request = Team.aliased(team).filter(players.exists())
+///
+/// Give the alias a name where the request has the same table twice, or where a piece of SQL has to know the name.
+@dynamicMemberLookup
+public final class TableAlias<RowDecoder>: TableAliasBase {
+    public let name: String?
+
+    /// Creates an alias for a table of records.
+    public init(name: String? = nil, for record: RowDecoder.Type = RowDecoder.self) {
+        self.name = name
+    }
+
+    /// Creates an alias for any table.
+    public init(name: String? = nil) where RowDecoder == Void {
+        self.name = name
+    }
+}
+
+extension TableAlias: Hashable {
+    /// Two aliases are equal if they are the same object: then they refer to the same table.
+    public static func == (lhs: TableAlias<RowDecoder>, rhs: TableAlias<RowDecoder>) -> Bool { lhs === rhs }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension TableAlias where RowDecoder: TableRecord {
+    /// What key paths of the alias start from.
+    public typealias DatabaseComponents = RowDecoder.DatabaseComponents
+
+    /// A column of the table: `alias.name`.
+    public subscript<T: SQLSpecificExpressible>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLExpression {
+        self[RowDecoder.databaseComponents[keyPath: keyPath]]
+    }
+}
+
+extension TableAliasBase {
+    /// An expression whose columns are those of the table.
+    public subscript(expression: some SQLSpecificExpressible) -> SQLExpression {
+        SQLExpression(impl: .qualified(expression.sqlExpression, self))
+    }
+
+    /// An ordering by columns of the table.
+    public subscript(ordering: some SQLOrderingTerm) -> SQLOrdering {
+        SQLOrdering(impl: .qualified(ordering.sqlOrdering, self))
+    }
+
+    /// A selection of columns of the table.
+    public subscript(selection: some SQLSelectable) -> SQLSelection {
+        SQLSelection(impl: .qualified(selection.sqlSelection, self))
+    }
+
+    /// A column of the table, by its name.
+    public subscript(column: String) -> SQLExpression { self[Column(column)] }
+
+    /// Whether there is a row of the table, for tables that are joined optionally: its primary key is not NULL.
+    public var exists: SQLExpression { SQLExpression(impl: .rowExists(self, isNegated: false)) }
+}

@@ -1,0 +1,115 @@
+// MARK: - Counting
+
+extension TableRecord {
+    /// How many rows there are.
+    public static func fetchCount(_ db: Database) throws -> Int {
+        try all().fetchCount(db)
+    }
+
+    /// Whether there is a row with a primary key.
+    public static func exists(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
+        try !all().filter(key: key).isEmpty(db)
+    }
+
+    /// Whether there is a row with a primary or unique key.
+    public static func exists(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
+        try !all().filter(key: key).isEmpty(db)
+    }
+}
+
+extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
+    /// Whether there is a row with a primary key.
+    public static func exists(_ db: Database, id: Self.ID) throws -> Bool {
+        try !all().filter(id: id).isEmpty(db)
+    }
+}
+
+// MARK: - Deleting
+
+extension TableRecord {
+    /// Deletes all rows, and returns their number.
+    @discardableResult
+    public static func deleteAll(_ db: Database) throws -> Int {
+        try all().deleteAll(db)
+    }
+
+    /// Deletes the rows with some primary keys, and returns their number.
+    @discardableResult
+    public static func deleteAll<Keys>(_ db: Database, keys: Keys) throws -> Int
+    where Keys: Collection, Keys.Element: DatabaseValueConvertible {
+        guard !keys.isEmpty else { return 0 }
+        return try all().filter(keys: keys).deleteAll(db)
+    }
+
+    /// Deletes the rows with some primary or unique keys, and returns their number.
+    @discardableResult
+    public static func deleteAll(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws -> Int {
+        guard !keys.isEmpty else { return 0 }
+        return try all().filter(keys: keys).deleteAll(db)
+    }
+
+    /// Deletes the row with a primary key, and returns whether there was one.
+    @discardableResult
+    public static func deleteOne(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
+        try all().filter(key: key).deleteAll(db) > 0
+    }
+
+    /// Deletes the row with a primary or unique key, and returns whether there was one.
+    @discardableResult
+    public static func deleteOne(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
+        try all().filter(key: key).deleteAll(db) > 0
+    }
+}
+
+extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
+    /// Deletes the rows with some primary keys, and returns their number.
+    @discardableResult
+    public static func deleteAll(_ db: Database, ids: some Collection<Self.ID>) throws -> Int {
+        guard !ids.isEmpty else { return 0 }
+        return try all().filter(ids: ids).deleteAll(db)
+    }
+
+    /// Deletes the row with a primary key, and returns whether there was one.
+    @discardableResult
+    public static func deleteOne(_ db: Database, id: Self.ID) throws -> Bool {
+        try all().filter(id: id).deleteAll(db) > 0
+    }
+}
+
+// MARK: - Updating
+
+extension TableRecord {
+    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    @discardableResult
+    public static func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment]
+    ) throws -> Int {
+        try all().updateAll(db, onConflict: conflictResolution, assignments)
+    }
+
+    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    @discardableResult
+    public static func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: ColumnAssignment...
+    ) throws -> Int {
+        try all().updateAll(db, onConflict: conflictResolution, assignments)
+    }
+
+    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    @discardableResult
+    public static func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        assignments: (DatabaseComponents) throws -> [ColumnAssignment]
+    ) throws -> Int {
+        try all().updateAll(db, onConflict: conflictResolution, assignments: assignments)
+    }
+
+    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    @discardableResult
+    public static func updateAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        assignment: (DatabaseComponents) throws -> ColumnAssignment
+    ) throws -> Int {
+        try all().updateAll(db, onConflict: conflictResolution, assignment: assignment)
+    }
+}

@@ -1,0 +1,51 @@
+extension SQLInterpolation {
+    /// Appends the name of the table of a record type.
+    ///
+    ///     // SELECT * FROM "player"
+    ///     "SELECT * FROM \(Player.self)"
+    public mutating func appendInterpolation(_ table: (some TableRecord).Type) {
+        append(.identifier(table.databaseTableName))
+    }
+
+    /// Appends the name of the table of a record.
+    public mutating func appendInterpolation(tableOf record: some TableRecord) {
+        append(.identifier(type(of: record).databaseTableName))
+    }
+
+    /// Appends the name of the table of a record.
+    public mutating func appendInterpolation(tableOf record: any TableRecord) {
+        append(.identifier(type(of: record).databaseTableName))
+    }
+
+    /// Appends the name of a table.
+    public mutating func appendInterpolation<T>(_ table: Table<T>) {
+        append(.identifier(table.tableName))
+    }
+
+    /// Appends what a record type selects, with the name of the table before each column.
+    ///
+    ///     // SELECT "player".* FROM "player"
+    ///     "SELECT \(columnsOf: Player.self) FROM \(Player.self)"
+    ///
+    /// - Parameters:
+    ///   - recordType: the type whose ``TableRecord/databaseSelection`` is selected.
+    ///   - tableAlias: the name that the table has in this SQL, if it is not its own.
+    public mutating func appendInterpolation(columnsOf recordType: (some TableRecord).Type, tableAlias: String? = nil) {
+        let tableName = recordType.databaseTableName
+        append(
+            .columns(recordType.databaseSelection.map(\.sqlSelection), table: tableName, qualifier: tableAlias ?? tableName))
+    }
+
+    /// Appends the name of a common table expression.
+    public mutating func appendInterpolation(_ cte: CommonTableExpression<some Any>) {
+        append(.identifier(cte.tableName))
+    }
+
+    /// Appends the definition of a common table expression. The keyword before it is yours: `WITH`, or `WITH RECURSIVE`.
+    ///
+    ///     // WITH "name" AS (SELECT ?) SELECT * FROM "name"
+    ///     "WITH \(definitionFor: cte) SELECT * FROM \(cte)"
+    public mutating func appendInterpolation(definitionFor cte: CommonTableExpression<some Any>) {
+        append(.commonTable(cte.definition))
+    }
+}
