@@ -90,6 +90,20 @@ extension DatabaseObservationBroker {
         removeUselessObservations()
     }
 
+    /// Runs `body`, of whose transactions no observer hears.
+    ///
+    /// - Precondition: no transaction is open, before and after.
+    func unobserved<T>(_ body: () throws -> T) rethrows -> T {
+        let observations = self.observations
+        self.observations = []
+        removeTransactionHooks()
+        defer {
+            self.observations = observations
+            if !observations.isEmpty { installTransactionHooks() }
+        }
+        return try body()
+    }
+
     private func removeUselessObservations() {
         observations.removeAll { $0.observer == nil }
         if !isObserved {

@@ -372,14 +372,14 @@ private func interruptedInsert(_ db: Database, by writer: any DatabaseWriter) th
     try statement.execute()
 }
 
-/// Runs `body` in as many readers at the same time as a pool has.
-private func inAllReaders<T: Sendable>(of pool: DatabasePool, _ body: @escaping @Sendable (Database) throws -> T) throws -> [T] {
-    let count = pool.configuration.maximumReaderCount
+/// Runs `body` in as many readers at the same time as a pool, or a snapshot pool, has.
+func inAllReaders<T: Sendable>(of reader: any DatabaseReader, _ body: @escaping @Sendable (Database) throws -> T) throws -> [T] {
+    let count = reader.configuration.maximumReaderCount
     let arrived = DispatchSemaphore(value: 0)
     let leave = Gate()
     let jobs = (0..<count).map { _ in
         Job {
-            try pool.read { db in
+            try reader.read { db in
                 arrived.signal()
                 leave.pass()
                 return try body(db)

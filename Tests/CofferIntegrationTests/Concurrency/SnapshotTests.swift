@@ -91,28 +91,31 @@ struct SnapshotTests {
         }
         for _ in 0..<30 {
             let snapshot = try DatabaseSnapshotPool(path: pool.path, configuration: configuration)
-            #expect(Set(try counts(in: snapshot)).count == 1)
+            #expect(Set(try inAllReaders(of: snapshot) { try $0.playerCount() }).count == 1)
         }
-        for _ in 0..<30 { #expect(Set(try counts(in: pool.makeSnapshotPool())).count == 1) }
+        for _ in 0..<30 {
+            let snapshot = try pool.makeSnapshotPool()
+            #expect(Set(try inAllReaders(of: snapshot) { try $0.playerCount() }).count == 1)
+        }
         #expect(!writes.isDone)
     }
 
-    /// What all connections of a snapshot pool see.
-    private func counts(in snapshot: DatabaseSnapshotPool) throws -> [Int] {
-        let arrived = DispatchSemaphore(value: 0)
-        let leave = Gate()
-        let jobs = (0..<snapshot.configuration.maximumReaderCount).map { _ in
-            Job {
-                try snapshot.read { db in
-                    arrived.signal()
-                    leave.pass()
-                    return try db.playerCount()
-                }
+    @Test("P11: observers of the writer hear nothing of a snapshot pool, which locks the database for a moment")
+    func unobserved() throws {
+        let pool = try directory.makePlayersPool()
+        let notes = Notes<String>()
+        let snapshot = try pool.writeWithoutTransaction { db in
+            db.afterNextTransaction { _ in
+                notes.append("commit")
+            } onRollback: { _ in
+                notes.append("rollback")
             }
+            let snapshot = try pool.makeSnapshotPool()
+            try db.insertPlayer()
+            return snapshot
         }
-        for _ in jobs { arrived.wait() }
-        leave.open()
-        return try jobs.map { try $0.value() }
+        #expect(notes.values == ["commit"])
+        #expect(try snapshot.read { try $0.playerCount() } == 0)
     }
 
     @Test("a snapshot pool can be made of a connection that has not read yet, and of no other")

@@ -16,11 +16,13 @@ struct SnapshotReaders {
 
     /// Has all connections enter their transactions while `db` holds the write lock.
     ///
-    /// The lock is held for an empty transaction, which is rolled back, so that nothing is written and no observer hears of a commit.
+    /// The lock is held for an empty transaction, which is rolled back, and of which no observer hears: it is not one of the application.
     func enterTogether(under db: Database) throws {
-        try db.inTransaction(.immediate) {
-            try enter()
-            return .rollback
+        try db.observationBroker.unobserved {
+            try db.inTransaction(.immediate) {
+                try enter()
+                return .rollback
+            }
         }
     }
 
