@@ -49,9 +49,9 @@ struct DescriptorTests {
                 for (_, name, configuration) in kinds { _ = try? directory.make(access, name, configuration) }
                 for (kind, name, configuration) in kinds {
                     #expect(throws: (any Error).self, "\(kind)") { try directory.make(access, name, configuration) }
-                    let before = openDescriptors()
+                    let before = openDescriptors().sorted()
                     for _ in 0..<200 { _ = try? directory.make(access, name, configuration) }
-                    #expect(openDescriptors() == before, "\(kind)")
+                    #expect(openDescriptors().sorted() == before, "\(kind)")
                 }
             }
         }
@@ -64,7 +64,7 @@ struct DescriptorTests {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
                 _ = try directory.makePool().makeSnapshotPool()
-                let before = openDescriptors()
+                let before = openDescriptors().sorted()
                 for _ in 0..<20 {
                     let pool = try directory.makePool()
                     try pool.write { try $0.execute(sql: "CREATE TABLE IF NOT EXISTS t (a); INSERT INTO t VALUES (1)") }
@@ -75,7 +75,7 @@ struct DescriptorTests {
                     _ = try DatabaseQueue.inMemoryCopy(fromPath: directory.path("a.db"), configuration: .rawKeyed)
                     _ = try DatabaseQueue.temporaryCopy(fromPath: directory.path("a.db"), configuration: .rawKeyed)
                 }
-                #expect(openDescriptors() == before)
+                #expect(openDescriptors().sorted() == before)
             }
         }
     }
@@ -91,11 +91,41 @@ struct DescriptorTests {
             #expect(directory.fileNames() == ["a.db"])
         }
     }
-}
 
-private func openDescriptors() -> [String] {
-    let folder = "/proc/self/fd"
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    // The descriptor of the listing itself is gone by now.
-    return names.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }.sorted()
+    // Closing any descriptor of a file gives up all locks that the process has on it (POSIX). SQLite therefore keeps the descriptors of
+    // closed connections as long as other connections of the process have locks on the file. In WAL mode each connection always has one.
+    @Test("the engine keeps the descriptor of a closed connection while another one has a lock on the file, and no longer")
+    func keptDescriptors() throws {
+        try withTestDirectory { directory in
+            let queue = try directory.makeQueue()
+            try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
+            let closeAnother = { try directory.makeQueue("a.db", .rawKeyed.with { $0.readonly = true }).close() }
+            try closeAnother()
+            #expect(openDescriptors(of: queue.path) == 1)
+            try queue.write { _ in
+                try closeAnother()
+                #expect(openDescriptors(of: queue.path) == 2)
+            }
+            #expect(openDescriptors(of: queue.path) == 1)
+        }
+    }
+
+    @Test("a pool has at most as many descriptors as it had connections at one time, however often its readers are replaced")
+    func replacedReaders() throws {
+        try withTestDirectory { directory in
+            let pool = try directory.makePool()
+            try pool.write { try $0.execute(sql: "CREATE TABLE t (a)") }
+            for _ in 0..<20 {
+                _ = try inAllReaders(of: pool) { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
+                #expect(openDescriptors(of: pool.path) == 6)
+                #expect(openDescriptors(of: pool.path + "-wal") == 6)
+                pool.invalidateReadOnlyConnections()
+                #expect(openDescriptors(of: pool.path) == 6, "kept for the next readers")
+                #expect(openDescriptors(of: pool.path + "-wal") == 1)
+                #expect(openDescriptors(of: pool.path + "-shm") == 1)
+            }
+            try pool.close()
+            #expect(openFiles(in: directory) == 0)
+        }
+    }
 }

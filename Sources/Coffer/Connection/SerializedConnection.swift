@@ -89,7 +89,7 @@ final class SerializedConnection: Sendable {
 
     deinit {
         // No access can be running or waiting: each of them keeps the connection alive.
-        unsafe database.close()
+        closeUnused()
     }
 }
 
@@ -116,8 +116,13 @@ extension SerializedConnection {
     }
 
     /// Runs `body` when its turn comes, and returns at once.
-    func async(_ body: @escaping @Sendable (Database) -> Void) {
-        queue.async { self.access(body) }
+    ///
+    /// - Parameter end: called after the access: the connection is not in use any more.
+    func async(_ body: @escaping @Sendable (Database) -> Void, end: (@Sendable () -> Void)? = nil) {
+        queue.async {
+            self.access(body)
+            end?()
+        }
     }
 
     /// Runs `body` when its turn comes.
@@ -155,6 +160,13 @@ extension SerializedConnection {
     /// Closes the connection once the accesses before it have ended.
     func close() throws {
         try sync { try $0.closeOrThrow() }
+    }
+
+    /// Closes the connection on the current thread, whatever statements are still alive.
+    ///
+    /// - Precondition: no access is running, and none will come: as at the end of the connection's life.
+    func closeUnused() {
+        unsafe database.close()
     }
 
     private func access<T>(_ body: (Database) throws -> T) rethrows -> T {

@@ -23,6 +23,58 @@ struct PoolGuaranteeTests {
         #expect(directory.fileNames() == ["players.db"])
     }
 
+    @Test("P1b: the writer closes last, also when a read outlives the pool")
+    func readThatOutlives() throws {
+        let hasBegun = Gate(), mayEnd = Gate()
+        let counts = Notes<Int>()
+        do {
+            let pool = try directory.makePlayersPool()
+            try pool.write { try $0.insertPlayer() }
+            try pool.writeWithoutTransaction { db in
+                pool.asyncConcurrentRead { result in
+                    mayEnd.pass()
+                    counts.append((try? result.get().playerCount()) ?? -1)
+                }
+                try db.insertPlayer()
+            }
+            pool.asyncRead { result in
+                hasBegun.open()
+                mayEnd.pass()
+                counts.append((try? result.get().playerCount()) ?? -1)
+            }
+        }
+        hasBegun.pass()
+        #expect(directory.fileNames() != ["players.db"])
+        mayEnd.open()
+        #expect(eventually { directory.fileNames() == ["players.db"] && openFiles(in: directory) == 0 })
+        #expect(counts.values.sorted() == [1, 2])
+    }
+
+    @Test("P1c: a reader that is given up is closed before anybody hears of it, whoever still holds it")
+    func readersOnTheirWayOut() throws {
+        let pool = try directory.makePlayersPool()
+        let wal = pool.path + "-wal"
+        let first = try pool.readers.acquire()
+        let second = try pool.readers.acquire()
+        for lease in [first, second] { _ = try lease.connection.sync { try $0.playerCount() } }
+        #expect(openDescriptors(of: wal) == 3)
+        pool.readers.release(first)
+        pool.invalidateReadOnlyConnections()
+        #expect(openDescriptors(of: wal) == 2, "what is idle is closed at once")
+        pool.readers.release(second)
+        #expect(openDescriptors(of: wal) == 1, "and what is in use as soon as it comes back")
+        let third = try pool.readers.acquire()
+        pool.readers.release(third)
+        pool.releaseMemory()
+        #expect(openDescriptors(of: wal) == 1)
+        let fourth = try pool.readers.acquire()
+        pool.invalidateReadOnlyConnections()
+        pool.readers.release(fourth)
+        try pool.close()
+        #expect(directory.fileNames() == ["players.db"])
+        withExtendedLifetime([first, second, third, fourth]) {}
+    }
+
     @Test("P2: releaseMemory closes the readers, unless they are to stay, and waits for those in use", arguments: [false, true])
     func releaseMemory(isPersistent: Bool) throws {
         let pool = try directory.makePlayersPool(.rawKeyed.with { $0.persistentReadOnlyConnections = isPersistent })
@@ -244,12 +296,4 @@ struct PoolGuaranteeTests {
         try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         #expect(try directory.bytes(of: "players.db-wal").count == 0)
     }
-}
-
-/// How many descriptors of this process are open on files of a directory.
-func openFiles(in directory: TestDirectory) -> Int {
-    let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-    return descriptors.filter {
-        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))?.hasPrefix(directory.path) == true
-    }.count
 }

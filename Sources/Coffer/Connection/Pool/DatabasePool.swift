@@ -37,15 +37,10 @@ public final class DatabasePool: Sendable {
         let factory = try ConnectionFactory(location: location, configuration: configuration, label: "Coffer.DatabasePool")
         self.factory = factory
         self.writer = try factory.makeWriter()
-        self.readers = ReaderPool(maximumReaderCount: configuration.maximumReaderCount) { number in
+        self.readers = ReaderPool(maximumReaderCount: configuration.maximumReaderCount, writer: writer) { number in
             try factory.makeReader(number: number)
         }
         factory.keys.onKeyChange { [weak readers] in readers?.invalidate() }
-    }
-
-    deinit {
-        // The writer closes last, which brings the WAL file into the database file: a reader cannot do that.
-        readers.closeIdleReaders()
     }
 }
 
@@ -196,10 +191,9 @@ extension DatabasePool {
             return
         }
         let isIsolated = DispatchSemaphore(value: 0)
-        lease.connection.async { [readers] db in
-            defer { readers.release(lease) }
-            db.isolatedOnce(readOnly: false, didEnter: { _ = isIsolated.signal() }, { value($0) })
-        }
+        lease.connection.async(
+            { db in db.isolatedOnce(readOnly: false, didEnter: { _ = isIsolated.signal() }, { value($0) }) },
+            end: { [readers] in readers.release(lease) })
         isIsolated.wait()
     }
 

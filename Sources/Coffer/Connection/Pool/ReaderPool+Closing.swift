@@ -5,15 +5,14 @@ internal import Synchronization
 extension ReaderPool {
     /// Closes the readers that are idle now, and those in use when they come back.
     func invalidate() {
-        // The connections close at the end of their life, outside of the lock.
         let readers = state.withLock { $0.pool.invalidate() }
-        withExtendedLifetime(readers) {}
+        for reader in readers { reader.connection.closeUnused() }
     }
 
     /// Closes the readers that are idle now.
     func closeIdleReaders() {
         let readers = state.withLock { $0.pool.removeIdleReaders() }
-        withExtendedLifetime(readers) {}
+        for reader in readers { reader.connection.closeUnused() }
     }
 
     /// Closes the readers that can be closed, and keeps the others.

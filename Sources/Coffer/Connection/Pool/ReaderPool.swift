@@ -47,9 +47,18 @@ final class ReaderPool: Sendable {
     let state: Mutex<State>
     private let openReader: @Sendable (_ number: Int) throws -> SerializedConnection
 
-    /// - Parameter openReader: opens the connection with this number; may be called on any thread, also on several at a time.
-    init(maximumReaderCount: Int, openReader: @escaping @Sendable (_ number: Int) throws -> SerializedConnection) {
+    /// Kept alive until the last reader is closed, whoever still reads.
+    private let writer: SerializedConnection?
+
+    /// - Parameters:
+    ///   - writer: closes last, which brings the WAL file into the database file: a reader cannot do that.
+    ///   - openReader: opens the connection with this number; may be called on any thread, also on several at a time.
+    init(
+        maximumReaderCount: Int, writer: SerializedConnection,
+        openReader: @escaping @Sendable (_ number: Int) throws -> SerializedConnection
+    ) {
         self.state = Mutex(State(pool: ReaderPoolState(maximumReaderCount: maximumReaderCount)))
+        self.writer = writer
         self.openReader = openReader
     }
 
@@ -60,7 +69,13 @@ final class ReaderPool: Sendable {
             pool.addIdleReader(Lease(id: number, connection: connection, generation: 0))
         }
         self.state = Mutex(State(pool: pool, openedCount: connections.count))
+        self.writer = nil
         self.openReader = { _ in throw DatabaseError.connectionIsClosed() }
+    }
+
+    deinit {
+        // Accesses keep the pool of readers alive: all readers are idle.
+        closeIdleReaders()
     }
 }
 
@@ -111,11 +126,7 @@ extension ReaderPool {
             case .failure(let error):
                 DispatchQueue.global().async { body(.failure(error)) }
             case .success(let lease):
-                lease.connection.async { db in
-                    body(.success(db))
-                    // What comes next to this reader waits on its queue for the end of this access.
-                    self.release(lease)
-                }
+                lease.connection.async({ body(.success($0)) }, end: { self.release(lease) })
             }
         }
     }
@@ -133,13 +144,26 @@ extension ReaderPool {
         }
     }
 
-    /// Gives a reader back, which closes it if the readers were invalidated since it was opened.
+    /// Gives a reader back, or closes it if the readers were invalidated since it was opened.
+    ///
+    /// A reader that is closed counts as in use until it is. Therefore no reader is open inside of a barrier that the pool does not have,
+    /// whatever threads are still on their way out of an access: the writer that closes there is the last connection.
+    /// - Precondition: the access has ended.
     func release(_ lease: Lease) {
-        let resumptions = state.withLock { state in
+        if giveBack(lease, isClosed: false) { return }
+        lease.connection.closeUnused()
+        _ = giveBack(lease, isClosed: true)
+    }
+
+    /// Returns false if the reader must be closed first. That does not change any more: generations only grow.
+    private func giveBack(_ lease: Lease, isClosed: Bool) -> Bool {
+        let resumptions: [@Sendable () -> Void]? = state.withLock { state in
+            guard isClosed || lease.generation == state.pool.generation else { return nil }
             state.busy[lease.id] = nil
             return state.take(state.pool.release(lease, generation: lease.generation))
         }
-        resumptions.forEach { $0() }
+        resumptions?.forEach { $0() }
+        return resumptions != nil
     }
 
     private func giveBackNewReader() {
