@@ -57,25 +57,23 @@ struct FileCreationTests {
                 setMode(folder, 0o555)
                 setMode(directory.path, 0o777)
                 // The superuser may do everything.
-                let isRoot = getuid() == 0
-                if isRoot { try #require(setegid(65534) == 0 && seteuid(65534) == 0) }
-                defer { if isRoot { _ = (seteuid(0), setegid(0)) } }
+                try asOrdinaryUser {
+                    var error = #expect(throws: DatabaseError.self) { try directory.make(access, "unreadable.db") }
+                    #expect(error?.resultCode == .SQLITE_CANTOPEN)
+                    #expect(error?.encryptionFailure == nil)
+                    error = #expect(throws: DatabaseError.self) { try directory.make(access, "readonly/a.db") }
+                    #expect(error?.resultCode == .SQLITE_CANTOPEN)
+                    #expect(error?.message?.contains("Permission denied") == true)
 
-                var error = #expect(throws: DatabaseError.self) { try directory.make(access, "unreadable.db") }
-                #expect(error?.resultCode == .SQLITE_CANTOPEN)
-                #expect(error?.encryptionFailure == nil)
-                error = #expect(throws: DatabaseError.self) { try directory.make(access, "readonly/a.db") }
-                #expect(error?.resultCode == .SQLITE_CANTOPEN)
-                #expect(error?.message?.contains("Permission denied") == true)
-
-                let reading = try directory.makeQueue("readonly.db", .rawKeyed.with { $0.readonly = true })
-                #expect(try reading.int("SELECT a FROM t") == 1)
-                let queue = try directory.makeQueue("readonly.db")
-                #expect(try queue.int("SELECT a FROM t") == 1)
-                error = #expect(throws: DatabaseError.self) { try queue.write { try $0.execute(sql: "DELETE FROM t") } }
-                #expect(error?.resultCode == .SQLITE_READONLY)
-                error = #expect(throws: DatabaseError.self) { try directory.makePool("readonly.db") }
-                #expect(error?.resultCode == .SQLITE_READONLY || error?.resultCode == .SQLITE_CANTOPEN)
+                    let reading = try directory.makeQueue("readonly.db", .rawKeyed.with { $0.readonly = true })
+                    #expect(try reading.int("SELECT a FROM t") == 1)
+                    let queue = try directory.makeQueue("readonly.db")
+                    #expect(try queue.int("SELECT a FROM t") == 1)
+                    error = #expect(throws: DatabaseError.self) { try queue.write { try $0.execute(sql: "DELETE FROM t") } }
+                    #expect(error?.resultCode == .SQLITE_READONLY)
+                    error = #expect(throws: DatabaseError.self) { try directory.makePool("readonly.db") }
+                    #expect(error?.resultCode == .SQLITE_READONLY || error?.resultCode == .SQLITE_CANTOPEN)
+                }
             }
         }
     }
@@ -157,25 +155,6 @@ struct FileCreationTests {
                 ChildProcess.built("CofferTestWorker"), ["create", directory.path("a.db"), access.rawValue], input: Data(keys[index].utf8))
         }.map { try $0.get() }
     }
-}
-
-/// Whether a test of the superuser can go on as another user in its temporary directory: each folder above lets others pass.
-private var othersReachTemporaryDirectory: Bool {
-    var folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-    while getuid() == 0, folder.path != "/" {
-        guard let mode = mode(folder.path), mode & 0o001 != 0 else { return false }
-        folder.deleteLastPathComponent()
-    }
-    return true
-}
-
-private func setMode(_ path: String, _ mode: UInt32) {
-    _ = unsafe chmod(path, mode)
-}
-
-private func mode(_ path: String) -> UInt32? {
-    var status = stat()
-    return unsafe stat(path, &status) == 0 ? status.st_mode & 0o777 : nil
 }
 
 /// Runs `body` on so many threads at the same time.

@@ -15,6 +15,9 @@ enum Worker {
             try Spill.run(path: arguments[1], marker: arguments[2], isEncrypted: arguments[3] == "encrypted")
         case "fill" where arguments.count == 3: try Fill.run(path: arguments[1], access: arguments[2])
         case "create" where arguments.count == 3: try Create.run(path: arguments[1], access: arguments[2])
+        case "obey" where arguments.count == 4:
+            try Obey.run(path: arguments[1], access: arguments[2], patience: Double(arguments[3]) ?? 0)
+        case "cost" where arguments.count == 1: try Cost.run()
         default: throw CocoaError(.featureUnsupported)
         }
     }

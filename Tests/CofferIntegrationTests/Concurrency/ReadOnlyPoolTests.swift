@@ -85,4 +85,60 @@ struct ReadOnlyPoolTests {
         let pool = try directory.makePool("copy.db", isReadOnly ? readOnly : .rawKeyed)
         #expect(try pool.read { try $0.playerCount() } == 1)
     }
+
+    @Test(
+        "a read-only pool reads files that it has no right to write, with a WAL, and beside a process that may write",
+        .enabled(if: othersReachTemporaryDirectory, "the superuser needs a TMPDIR that other users can reach"))
+    func permissions() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                let readOnly = Configuration.rawKeyed.with { $0.readonly = true }
+                let pool = try directory.makePlayersPool()
+                try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+                try pool.write { try $0.insertPlayer() }
+                let suffixes = ["complete": ["", "-wal", "-shm"], "without index": ["", "-wal"], "closed": [""]]
+                for (name, suffixes) in suffixes {
+                    let folder = try directory.makeFolder(name)
+                    for suffix in suffixes {
+                        try FileManager.default.copyItem(atPath: pool.path + suffix, toPath: "\(folder)/a.db\(suffix)")
+                        setMode("\(folder)/a.db\(suffix)", 0o444)
+                    }
+                    setMode(folder, 0o555)
+                }
+                try pool.close()
+                let shared = try directory.makeFolder("shared")
+                try FileManager.default.moveItem(atPath: pool.path, toPath: "\(shared)/a.db")
+                setMode("\(shared)/a.db", 0o644)
+                setMode(shared, 0o755)
+                setMode(directory.path, 0o755)
+                let other = try OtherProcess(path: "\(shared)/a.db", .pool)
+                #expect(try other.tell("insert") == "done")
+
+                try asOrdinaryUser {
+                    do {
+                        let pool = try directory.makePool("complete/a.db", readOnly)
+                        #expect(try inAllReaders(of: pool) { try $0.playerCount() } == [1, 1, 1, 1, 1])
+                        #expect(try pool.makeSnapshotPool().read { try $0.playerCount() } == 1)
+                        #expect { try pool.write { try $0.insertPlayer() } } throws: { isError(.SQLITE_READONLY)($0) }
+                    }
+                    // The WAL and its index are files, too, that somebody has to make. The codes are the engine's.
+                    for (name, code) in [("without index", ResultCode.SQLITE_CANTOPEN), ("closed", .SQLITE_READONLY)] {
+                        #expect { try directory.makePool("\(name)/a.db", readOnly) } throws: { isError(code)($0) }
+                    }
+                    // The mode is right already, so that opening writes nothing.
+                    let unaware = try directory.makePool("complete/a.db")
+                    #expect(try unaware.read { try $0.playerCount() } == 1)
+                    #expect { try unaware.write { try $0.insertPlayer() } } throws: { isError(.SQLITE_READONLY)($0) }
+
+                    let pool = try directory.makePool("shared/a.db", readOnly)
+                    #expect(try pool.read { try $0.playerCount() } == 2)
+                    let snapshot = try pool.makeSnapshot()
+                    #expect(try other.tell("insert") == "done")
+                    #expect(try pool.read { try $0.playerCount() } == 3)
+                    #expect(try snapshot.read { try $0.playerCount() } == 2)
+                }
+                for name in suffixes.keys { setMode(directory.path(name), 0o755) }
+            }
+        }
+    }
 }
