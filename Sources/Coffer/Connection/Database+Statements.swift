@@ -151,6 +151,9 @@ extension Database {
     }
 
     func statementDidExecute(_ statement: Statement) throws {
+        guard statement.changesTransactionOrSchema else {
+            return observationBroker.isIdle ? () : try observationBroker.statementDidExecute(statement)
+        }
         if statement.facts.invalidatesDatabaseSchemaCache {
             clearSchemaCache()
         }

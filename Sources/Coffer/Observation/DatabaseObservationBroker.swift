@@ -132,6 +132,9 @@ extension DatabaseObservationBroker {
 // MARK: - The course of an execution
 
 extension DatabaseObservationBroker {
+    /// Whether the end of a statement matters to nobody, unless the statement itself begins or ends transactions or savepoints.
+    var isIdle: Bool { observations.isEmpty && !savepoints.isHolding && !transaction.hasReport }
+
     /// Prepares for the changes that a statement is about to make.
     func statementWillExecute(_ statement: Statement) throws {
         if !statement.isReadonly { watch.clock.writeWillBegin() }

@@ -40,6 +40,7 @@ public final class Statement {
     var request: SQLRelation?
 
     private var boundArguments = StatementArguments()
+    private let boundTexts = BindingBuffer()
     private var areArgumentsValid: Bool
 
     /// Which execution this is, so that a cursor that is given up late does not end the execution of another one.
@@ -47,6 +48,9 @@ public final class Statement {
 
     /// Whether the broker has to hear of each execution: writes, transactions, and schema changes.
     let notifiesBroker: Bool
+
+    /// Whether an execution begins or ends transactions or savepoints, or changes the schema.
+    let changesTransactionOrSchema: Bool
 
     init(database: Database, handle: StatementHandle, facts: StatementFacts) {
         unsafe self.sqliteStatement = handle.pointer
@@ -58,10 +62,12 @@ public final class Statement {
         let parameterCount = handle.parameterCount
         self.parameterNames = parameterCount == 0 ? [] : (1...CInt(parameterCount)).map(handle.parameterName(at:))
         self.areArgumentsValid = parameterCount == 0
-        self.notifiesBroker = !isReadonly || facts.transactionEffect != nil || facts.invalidatesDatabaseSchemaCache
+        self.changesTransactionOrSchema = facts.transactionEffect != nil || facts.invalidatesDatabaseSchemaCache
+        self.notifiesBroker = !isReadonly || changesTransactionOrSchema
     }
 
     deinit {
+        // Before the end of the buffer that its parameters point to.
         handle.finalize()
     }
 
@@ -186,12 +192,18 @@ extension Statement {
     private func bind(_ values: [DatabaseValue], recording arguments: StatementArguments) throws {
         handle.reset()
         request = nil
-        var index: CInt = 0
-        for value in values {
-            index += 1
-            let code = unsafe value.bind(to: sqliteStatement, at: index)
+        boundTexts.begin()
+        for position in values.indices {
+            let index = CInt(truncatingIfNeeded: position + 1)
+            let code =
+                if case .string(let text) = values[position].storage {
+                    boundTexts.bind(text, to: handle, at: index)
+                } else {
+                    unsafe values[position].bind(to: sqliteStatement, at: index)
+                }
             if code != EngineCode.ok {
                 areArgumentsValid = false
+                handle.clearBindings()
                 throw DatabaseError(
                     resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql, arguments: arguments,
                     publicStatementArguments: database.configuration.publicStatementArguments)

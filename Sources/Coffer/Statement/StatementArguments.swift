@@ -51,7 +51,12 @@ extension StatementArguments: ExpressibleByArrayLiteral {
 
     @inlinable
     public init(arrayLiteral elements: (any DatabaseValueConvertible)?...) {
-        self.init(elements)
+        var values: [DatabaseValue] = []
+        values.reserveCapacity(elements.count)
+        for index in elements.indices {
+            values.append(elements[index]?.databaseValue ?? .null)
+        }
+        self.init(values: values)
     }
 }
 
