@@ -26,6 +26,7 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/params.h>
 
 /// `sqlite3_db_config` for the options that take an int and report an int.
 static inline int coffer_db_config_flag(sqlite3 *db, int option, int value, int *current) {

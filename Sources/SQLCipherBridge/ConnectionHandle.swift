@@ -73,6 +73,9 @@ extension ConnectionHandle {
     package var lastErrorMessage: String? { unsafe sqlite3_errmsg(pointer).map { unsafe String(cString: $0) } }
     package var lastExtendedErrorCode: CInt { unsafe sqlite3_extended_errcode(pointer) }
 
+    /// The `errno` of the last call of the system that failed.
+    package var lastSystemError: CInt { unsafe sqlite3_system_errno(pointer) }
+
     /// SQLite's own words for a result code.
     package static func describe(_ code: CInt) -> String {
         unsafe sqlite3_errstr(code).map { unsafe String(cString: $0) } ?? "unknown error"

@@ -64,7 +64,7 @@ package enum KeyDerivation {
     }
 
     /// The authentication code of a message.
-    static func hmac(key: borrowing SecretBytes, message: [UInt8], hash: Hash) throws(CryptographyFailure) -> [UInt8] {
+    package static func hmac(key: borrowing SecretBytes, message: [UInt8], hash: Hash) throws(CryptographyFailure) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: hash.digestSize)
         var count: CUnsignedInt = 0
         let answer = key.withUnsafeBytes { key in

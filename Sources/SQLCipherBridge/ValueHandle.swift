@@ -49,6 +49,7 @@ package enum EngineCode {
     package static let noMemory: CInt = 7
     package static let readOnly: CInt = 8
     package static let interrupt: CInt = 9
+    package static let ioError: CInt = 10
     package static let corrupt: CInt = 11
     package static let full: CInt = 13
     package static let cantOpen: CInt = 14

@@ -32,7 +32,7 @@ struct FileAttributes: Equatable {
         name.hasPrefix("security.") || name.hasPrefix("trusted.") || name == "system.nfs4_acl"
     }
 
-    /// Gives a file the same attributes, which have to be possible: see ``canBeKept(by:)``.
+    /// Gives a file the same attributes, which have to be possible: see ``canBeKeptByThisProcess``.
     func apply(to file: borrowing Descriptor) throws(DatabaseFileError) {
         let own = try file.status()
         if own.userID != userID || own.groupID != groupID { try file.setOwner(userID: userID, groupID: groupID) }

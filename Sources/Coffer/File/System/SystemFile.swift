@@ -36,12 +36,13 @@ func systemMessage(_ code: Int32) -> String { unsafe String(cString: strerror(co
 /// (see "How To Corrupt An SQLite Database File", 2.2).
 enum SystemFile {
     static func failure(_ call: String, _ path: String, errno code: Int32) -> DatabaseFileError {
-        switch code {
-        case ENOSPC, EDQUOT, EFBIG: DatabaseFileError(.diskFull, path: path)
-        case ENAMETOOLONG: DatabaseFileError(.pathTooLong, path: path)
-        default: DatabaseFileError(.inputOutput(call: call, errno: code), path: path)
-        }
+        if isOutOfSpace(code) { return DatabaseFileError(.diskFull, path: path) }
+        if code == ENAMETOOLONG { return DatabaseFileError(.pathTooLong, path: path) }
+        return DatabaseFileError(.inputOutput(call: call, errno: code), path: path)
     }
+
+    /// Whether an `errno` tells that the disk is full, or the limit of a user or a process is reached.
+    static func isOutOfSpace(_ code: Int32) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 
     /// The status of a path, or nil when there is nothing.
     static func status(_ path: String, followsLinks: Bool = false) throws(DatabaseFileError) -> FileStatus? {

@@ -1,0 +1,92 @@
+internal import Foundation
+internal import SQLCipherBridge
+
+/// What is to be done to a file, and how: the part in which rotations, upgrades, encryptions and decryptions differ.
+struct ReplacementJob {
+    var operation: ReplacementOperation
+
+    /// The source.
+    var path: String
+    var before: FileProtection
+
+    /// A new file for the result; nil to take the place of the source.
+    var destination: String?
+    var after: FileProtection
+
+    /// How long to wait for others, in seconds.
+    var lockTimeout: TimeInterval = 0
+
+    /// Where the file with the old content is kept; only when its place is taken.
+    var keepOldPath: String?
+
+    /// Writes the whole content of the source into the file of the copy, which is there and empty, and closes it.
+    var makeCopy: (CopyWork) throws -> Void
+
+    /// Proves that the copy has the content of the source, and returns a digest of it, as hexadecimal digits.
+    var compare: (ComparisonWork) throws -> String
+
+    /// Records the result; called with the file in its place, before the note is removed.
+    var audit: (ReplacementProof) throws -> Void = { _ in }
+
+    /// The connection that the source is open with already, for databases in use; nil to open one.
+    ///
+    /// It writes nothing during the work, and is in a transaction from `quiesce` to `publish`.
+    var lentConnection: ConnectionHandle?
+
+    /// For databases in use: lets go of the lent connection, which is still in its transaction, and goes on with the new file in the journal
+    /// mode that is given.
+    var resume: (_ journalMode: String) throws -> Void = { _ in }
+
+    struct CopyWork {
+        /// A connection in a read transaction, which sees everything. It has no functions and collations of an application.
+        var source: ConnectionHandle
+        var before: FileProtection
+        var copyPath: String
+        var after: FileProtection
+        var progress: ProgressReport
+
+        /// A connection to the empty file of the copy, which is made permanent as a whole later on, so that it needs no journal.
+        func openCopy() throws -> ConnectionHandle {
+            let handle = try after.open(copyPath)
+            do {
+                _ = try handle.firstText(trusted: "PRAGMA journal_mode = OFF")
+                try handle.execute("PRAGMA synchronous = OFF")
+                return handle
+            } catch {
+                handle.closeProbe()
+                throw error
+            }
+        }
+    }
+
+    struct ComparisonWork {
+        var source: ConnectionHandle
+        var before: FileProtection
+        /// A fresh connection, that cannot write.
+        var copy: ConnectionHandle
+        var after: FileProtection
+        var path: String
+        var progress: ProgressReport
+    }
+}
+
+/// What was proved of a copy before it took its place.
+struct ReplacementProof: Equatable {
+    var pageCount: Int
+    var pageSize: Int
+    /// Nil for plaintext.
+    var saltBefore: [UInt8]?
+    var saltAfter: [UInt8]?
+    var oldKeyID: String?
+    var newKeyID: String?
+    var contentDigest: String
+}
+
+/// How a replacement has ended.
+struct ReplacementResult: Equatable {
+    /// False when the file had its new content already.
+    var isChanged: Bool
+    /// Whether an earlier run had left something.
+    var isResumed: Bool
+    var proof: ReplacementProof?
+}

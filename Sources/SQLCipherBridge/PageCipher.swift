@@ -1,0 +1,162 @@
+internal import CSQLCipher
+package import KeyMaterial
+
+/// Reads the stored bytes of pages without SQLCipher: whether they are authentic, and what they contain.
+///
+/// Source of the layout: SQLCipher's design notes. A page ends with its reserve: IV (16 bytes), HMAC, padding to whole blocks. The HMAC covers
+/// ciphertext, IV and the page number (little endian), and its key is PBKDF2(key, salt xor 0x3a). Page 1 begins with the salt, or with a part
+/// of the database header in the clear.
+///
+/// One instance serves one thread at a time.
+@safe
+package final class PageCipher {
+    /// How pages are laid out, as the cipher settings say.
+    package struct Layout: Sendable, Hashable {
+        package var pageSize: Int
+        /// Nil for pages without authentication codes.
+        package var hmac: KeyDerivation.Hash?
+        package var kdf: KeyDerivation.Hash
+        package var hmacKeyIterations: Int
+        package var plaintextHeaderSize: Int
+
+        package init(
+            pageSize: Int, hmac: KeyDerivation.Hash?, kdf: KeyDerivation.Hash, hmacKeyIterations: Int, plaintextHeaderSize: Int
+        ) {
+            self.pageSize = pageSize
+            self.hmac = hmac
+            self.kdf = kdf
+            self.hmacKeyIterations = hmacKeyIterations
+            self.plaintextHeaderSize = plaintextHeaderSize
+        }
+
+        /// The bytes at the end of each page that are not content: IV and HMAC, in whole cipher blocks.
+        package var reserve: Int { (16 + (hmac?.digestSize ?? 0) + 15) / 16 * 16 }
+
+        /// The bytes at the start of page 1 that are not encrypted.
+        package var clearSize: Int { max(16, plaintextHeaderSize) }
+    }
+
+    package let layout: Layout
+    private let cipher: OpaquePointer?
+    private let mac: OpaquePointer?
+    private var macSize: Int { layout.hmac?.digestSize ?? 0 }
+
+    package init(key: borrowing SecretBytes, salt: [UInt8], layout: Layout) throws(CryptographyFailure) {
+        self.layout = layout
+        guard key.count == 32 else { throw CryptographyFailure(function: "EVP_DecryptInit_ex") }
+        let hmacKey = try KeyDerivation.pbkdf2(
+            key, salt: salt.map { $0 ^ 0x3a }, iterations: layout.hmacKeyIterations, hash: layout.kdf)
+        unsafe mac = layout.hmac.flatMap { unsafe PageCipher.makeMAC(key: hmacKey, hash: $0) }
+        unsafe cipher = EVP_CIPHER_CTX_new()
+        // From here on, the end of life frees both.
+        let isKeyed = key.withUnsafeBytes { key in
+            unsafe EVP_DecryptInit_ex(
+                cipher, EVP_aes_256_cbc(), nil, key.assumingMemoryBound(to: UInt8.self).baseAddress, nil) == 1
+                && EVP_CIPHER_CTX_set_padding(cipher, 0) == 1
+        }
+        guard isKeyed else { throw CryptographyFailure(function: "EVP_DecryptInit_ex") }
+        guard unsafe layout.hmac == nil || mac != nil else { throw CryptographyFailure(function: "EVP_MAC_init") }
+    }
+
+    deinit {
+        unsafe EVP_CIPHER_CTX_free(cipher)
+        unsafe EVP_MAC_CTX_free(mac)
+    }
+
+    private static func makeMAC(key: borrowing SecretBytes, hash: KeyDerivation.Hash) -> OpaquePointer? {
+        let name =
+            switch hash {
+            case .sha1: "SHA1"
+            case .sha256: "SHA256"
+            case .sha512: "SHA512"
+            }
+        guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { return nil }
+        defer { unsafe EVP_MAC_free(algorithm) }
+        guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { return nil }
+        var digest = Array(name.utf8CString)
+        let isKeyed = unsafe digest.withUnsafeMutableBufferPointer { digest in
+            let parameters = unsafe [
+                OSSL_PARAM_construct_utf8_string("digest", digest.baseAddress, 0), OSSL_PARAM_construct_end(),
+            ]
+            return key.withUnsafeBytes { key in
+                unsafe EVP_MAC_init(context, key.assumingMemoryBound(to: UInt8.self).baseAddress, key.count, parameters) == 1
+            }
+        }
+        guard isKeyed else {
+            unsafe EVP_MAC_CTX_free(context)
+            return nil
+        }
+        return unsafe context
+    }
+
+    /// Whether the stored bytes of the page with this number (from 1) carry the right code; true for pages that carry none.
+    package func authenticates(_ page: UnsafeRawBufferPointer, number: UInt32) throws(CryptographyFailure) -> Bool {
+        guard let mac = unsafe mac else { return true }
+        precondition(page.count == layout.pageSize)
+        let start = number == 1 ? layout.clearSize : 0
+        let end = layout.pageSize - layout.reserve + 16
+        var code = [UInt8](repeating: 0, count: macSize)
+        var littleEndian = number.littleEndian
+        var count = 0
+        // Without a key, the context starts again with the one that it has.
+        let isComputed =
+            unsafe EVP_MAC_init(mac, nil, 0, nil) == 1
+            && EVP_MAC_update(mac, page.baseAddress! + start, end - start) == 1
+            && withUnsafeBytes(of: &littleEndian) { unsafe EVP_MAC_update(mac, $0.baseAddress, 4) } == 1
+            && EVP_MAC_final(mac, &code, &count, code.count) == 1
+        guard isComputed, count == code.count else { throw CryptographyFailure(function: "EVP_MAC_final") }
+        var difference: UInt8 = 0
+        for index in 0..<count { unsafe difference |= code[index] ^ page[end + index] }
+        return difference == 0
+    }
+
+    /// Decrypts a page. Its reserve becomes zeros, and so does the salt at the start of page 1, where the database header has its magic.
+    package func decrypt(
+        _ page: UnsafeRawBufferPointer, number: UInt32, into target: UnsafeMutableRawBufferPointer
+    ) throws(CryptographyFailure) {
+        precondition(page.count == layout.pageSize && target.count >= layout.pageSize)
+        let start = number == 1 ? layout.clearSize : 0
+        let end = layout.pageSize - layout.reserve
+        unsafe target.copyBytes(from: page)
+        for index in end..<layout.pageSize { unsafe target[index] = 0 }
+        if number == 1 && layout.plaintextHeaderSize == 0 {
+            for index in 0..<16 { unsafe target[index] = 0 }
+        }
+        // These are within bounds: start < end <= pageSize - 16.
+        let iv = unsafe (page.baseAddress! + end).assumingMemoryBound(to: UInt8.self)
+        let input = unsafe (page.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
+        let output = unsafe (target.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
+        var count: CInt = 0
+        guard unsafe EVP_DecryptInit_ex(cipher, nil, nil, nil, iv) == 1,
+            unsafe EVP_DecryptUpdate(cipher, output, &count, input, CInt(end - start)) == 1, Int(count) == end - start
+        else { throw CryptographyFailure(function: "EVP_DecryptUpdate") }
+    }
+}
+
+/// A SHA-256 digest that grows.
+@safe
+package final class ContentDigest {
+    private let context: OpaquePointer?
+
+    package init() throws(CryptographyFailure) {
+        unsafe context = EVP_MD_CTX_new()
+        guard unsafe EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
+            throw CryptographyFailure(function: "EVP_DigestInit_ex")
+        }
+    }
+
+    deinit { unsafe EVP_MD_CTX_free(context) }
+
+    package func update(_ bytes: UnsafeRawBufferPointer) throws(CryptographyFailure) {
+        guard unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else {
+            throw CryptographyFailure(function: "EVP_DigestUpdate")
+        }
+    }
+
+    /// The digest of all bytes; nothing can be added afterwards.
+    package func finish() throws(CryptographyFailure) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: 32)
+        guard unsafe EVP_DigestFinal_ex(context, &result, nil) == 1 else { throw CryptographyFailure(function: "EVP_DigestFinal_ex") }
+        return result
+    }
+}
