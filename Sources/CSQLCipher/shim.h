@@ -52,6 +52,22 @@ static inline int coffer_bind_blob_transient(sqlite3_stmt *statement, int index,
     return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
 }
 
+/// `SQLITE_STATIC`: the caller keeps the bytes alive until the parameter is bound again. An empty value is not NULL.
+static inline int coffer_bind_text_static(
+    sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count, unsigned char encoding) {
+    return sqlite3_bind_text64(statement, index, bytes ? bytes : "\0", bytes ? count : 0, SQLITE_STATIC, encoding);
+}
+
+/// The same with a copy of the bytes.
+static inline int coffer_bind_encoded_text_transient(
+    sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count, unsigned char encoding) {
+    return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, encoding);
+}
+
+static inline int coffer_bind_blob_static(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_blob64(statement, index, bytes ? bytes : "", bytes ? count : 0, SQLITE_STATIC);
+}
+
 static inline void coffer_result_text_transient(sqlite3_context *context, const char *bytes, sqlite3_uint64 count) {
     sqlite3_result_text64(context, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }

@@ -7,6 +7,8 @@ public struct SQLCipherShell: Sendable {
 
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
+
+        public init(description: String) { self.description = description }
     }
 
     private let path: String
@@ -22,6 +24,12 @@ public struct SQLCipherShell: Sendable {
         self.path = path
         let digits = (rawKey + salt).map { String(format: "%02x", Int($0)) }.joined()
         self.preparation = "PRAGMA key = \"x'\(digits)'\";\n\(preparation)"
+    }
+
+    /// The shell of a database without encryption.
+    public init(plaintextPath path: String) {
+        self.path = path
+        preparation = ""
     }
 
     /// The shell of a database that ``Configuration/rawKeyed`` made.

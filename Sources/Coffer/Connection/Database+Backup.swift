@@ -1,4 +1,5 @@
 internal import SQLCipherBridge
+internal import Synchronization
 
 /// How far a backup has come.
 public struct DatabaseBackupProgress: Sendable {
@@ -16,72 +17,98 @@ public struct DatabaseBackupProgress: Sendable {
 }
 
 extension Database {
-    /// Copies the content of this database into another one, which keeps its own key.
+    /// Copies the content of this database into another one, which keeps its own key, and proves the copy.
+    ///
+    /// Between databases with the same page layout, pages are copied. Where the layouts differ, or one of the two is not encrypted, the content is
+    /// copied row by row into a database beside the destination first, in memory or in an encrypted temporary file, and then into the
+    /// destination: that takes longer, and nothing of the destination changes if it fails.
     ///
     /// - Parameters:
     ///   - destDb: what it contained is lost. The copy has what this database contains at the end of the backup.
     ///   - pagesPerStep: how many pages are copied between two calls of `progress`; all of them if negative. A write by another
     ///     connection between two steps makes the backup start again.
-    ///   - progress: throws to end the backup, which leaves the destination without content unless it was the last step.
-    /// - Throws: `SQLITE_MISUSE` before anything is written when one is encrypted and the other is not, or when their page sizes
-    ///   or cipher settings differ: the engine would make a file that cannot be opened.
+    ///   - progress: throws to end the backup. That leaves the destination as it was, unless it was the last step, whose error is ignored.
+    /// - Throws: before anything is written, `SQLITE_MISUSE` when this database is encrypted, and the destination is a file that is not and
+    ///   was opened without ``Configuration/allowsPlaintext``; `SQLITE_ERROR` when the destination is in use; `SQLITE_BUSY` inside of
+    ///   a transaction that has written to this database.
     public func backup(
         to destDb: Database, pagesPerStep: CInt = -1, progress: ((DatabaseBackupProgress) throws -> Void)? = nil
     ) throws {
         checkIsUsedInItsAccess()
         destDb.checkIsUsedInItsAccess()
         guard !isClosed, !destDb.isClosed else { throw DatabaseError.connectionIsClosed() }
-        try checkCanBackUp(to: destDb)
-        do {
-            let backup = try BackupHandle(from: handle, to: destDb.handle)
-            try copy(backup, pagesPerStep: pagesPerStep, progress: progress)
-        } catch let error as EngineError {
-            throw DatabaseError(error)
+        guard pagesPerStep != 0 else {
+            throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "A backup in steps of no page would never end.")
         }
-        destDb.clearSchemaCache()
+        try destDb.checkMayReceiveCopy(of: self)
+        defer { destDb.clearSchemaCache() }
+        do {
+            let layout = try PageLayout(of: handle, isEncrypted: isEncrypted)
+            let destinationLayout = try PageLayout(of: destDb.handle, isEncrypted: destDb.isEncrypted)
+            if try layout.canGo(to: destinationLayout, canChangePageSize: destDb.canChangePageSize()) {
+                try copyPages(of: handle, to: destDb, pagesPerStep: pagesPerStep, progress: progress)
+            } else {
+                try copyContent(to: destDb, layout: destinationLayout, pagesPerStep: pagesPerStep, progress: progress)
+            }
+            try destDb.proveFile()
+        } catch {
+            throw DatabaseError.publicError(error)
+        }
     }
 
-    private func copy(
-        _ backup: consuming BackupHandle, pagesPerStep: CInt, progress: ((DatabaseBackupProgress) throws -> Void)?
+    private func copyContent(
+        to destination: Database, layout: PageLayout, pagesPerStep: CInt, progress: ((DatabaseBackupProgress) throws -> Void)?
     ) throws {
+        let total = Int(try handle.integer(pragma: "page_count"))
+        let report = DatabaseBackupProgress(remainingPageCount: total, totalPageCount: total, isCompleted: false)
+        let scratch = try destination.openScratch(pageSize: layout.pageSize)
+        defer { scratch.closeEventually() }
+        try addCustomizations(to: scratch)
+        let copy = ContentCopy(source: handle, destination: scratch) {
+            try self.checkIsNotInterrupted()
+            try progress?(report)
+        }
+        _ = try copy.runWatched()
+        try copyPages(of: scratch, to: destination, pagesPerStep: pagesPerStep, progress: progress)
+    }
+
+    private func copyPages(
+        of source: ConnectionHandle, to destination: Database, pagesPerStep: CInt,
+        progress: ((DatabaseBackupProgress) throws -> Void)?
+    ) throws {
+        let isOneStep = pagesPerStep < 0
+        let copy = { [self] () throws -> (remaining: Int, total: Int) in
+            let backup = try BackupHandle(from: source, to: destination.handle)
+            // One step could not be cancelled. In a transaction, many are one: nobody's write can come between.
+            let pages = try step(backup, pages: isOneStep ? 1000 : pagesPerStep, progress: isOneStep ? nil : progress)
+            try backup.finish()
+            return pages
+        }
+        let pages = try isOneStep ? source.withReadTransaction(copy) : copy()
+        // The copy is made: an error of the last report cannot undo it.
+        try? progress?(DatabaseBackupProgress(remainingPageCount: pages.remaining, totalPageCount: pages.total, isCompleted: true))
+    }
+
+    private func step(
+        _ backup: borrowing BackupHandle, pages: CInt, progress: ((DatabaseBackupProgress) throws -> Void)?
+    ) throws -> (remaining: Int, total: Int) {
         while true {
-            let result = backup.step(pages: pagesPerStep)
+            let result = backup.step(pages: pages)
             let remaining = backup.remainingPageCount
             let total = backup.totalPageCount
             switch result {
             case .more:
+                try checkIsNotInterrupted()
                 try progress?(DatabaseBackupProgress(remainingPageCount: remaining, totalPageCount: total, isCompleted: false))
             case .done:
-                try backup.finish()
-                // The copy is made: an error of the last report cannot undo it.
-                try? progress?(DatabaseBackupProgress(remainingPageCount: remaining, totalPageCount: total, isCompleted: true))
-                return
+                return (remaining, total)
             case .failed(let code):
-                let message = ConnectionHandle.describe(code)
+                var message = ConnectionHandle.describe(code)
+                if code & 0xff == EngineCode.busy, isInsideTransaction, handle.transactionState == .write {
+                    message += " - the transaction of the source has written: make the backup after it, or from another connection"
+                }
                 throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
             }
-        }
-    }
-
-    private func checkCanBackUp(to destination: Database) throws {
-        guard isEncrypted == destination.isEncrypted else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message: isEncrypted
-                    ? "An encrypted database cannot be backed up into one without a key. Give the destination a key."
-                    : "A database without a key cannot be backed up into an encrypted one. Encrypt it instead.")
-        }
-        guard isEncrypted else { return }
-        let mine = pageLayout
-        let theirs = destination.pageLayout
-        guard mine == theirs else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message: """
-                    The page layouts differ (\(mine.pageSize) bytes with \(mine.usesHMAC ? "HMAC" : "no HMAC") here, \
-                    \(theirs.pageSize) bytes with \(theirs.usesHMAC ? "HMAC" : "no HMAC") there): open the destination with the \
-                    cipher settings of the source.
-                    """)
         }
     }
 
@@ -89,15 +116,86 @@ extension Database {
     var isEncrypted: Bool {
         if case .encrypted = protection { true } else { false }
     }
+}
 
-    private struct PageLayout: Equatable {
-        var pageSize: Int
-        var usesHMAC: Bool
-        var hmacAlgorithm: CipherSettings.HashAlgorithm
+// MARK: - The destination
+
+extension Database {
+    /// Refuses copies that would have less protection than their source, unless this database was opened so on purpose (I1).
+    private func checkMayReceiveCopy(of source: Database) throws {
+        guard source.isEncrypted, !isEncrypted else { return }
+        // A database of SQLite in a temporary file is a file, too.
+        guard configuration.allowsPlaintext || protection == .memory && !path.isEmpty else {
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE,
+                message: """
+                    An encrypted database cannot be backed up into a file without a key. Give the destination a key, or set \
+                    Configuration.allowsPlaintext if the copy is meant to be readable by everybody.
+                    """)
+        }
     }
 
-    private var pageLayout: PageLayout {
-        let cipher = configuration.cipher
-        return PageLayout(pageSize: cipher.pageSize, usesHMAC: cipher.usesHMAC, hmacAlgorithm: cipher.hmacAlgorithm)
+    private func canChangePageSize() throws -> Bool {
+        guard protection == .plaintext else { return false }
+        return try handle.firstText(trusted: "PRAGMA main.journal_mode") != "wal"
+    }
+
+    /// A database for the moment, whose pages can go to this one: encrypted with a key that nobody knows if this one is encrypted.
+    func openScratch(pageSize: Int64) throws -> ConnectionHandle {
+        let scratch = try ConnectionHandle.open(path: isEncrypted ? "" : ":memory:", flags: [.readWrite, .create])
+        do {
+            if isEncrypted {
+                try KeyRing.keyMemoryConnection(scratch, settings: configuration.cipher)
+                try scratch.execute("PRAGMA temp_store = MEMORY")
+            } else {
+                try scratch.execute(trusted: "PRAGMA page_size = \(pageSize)")
+            }
+            return scratch
+        } catch {
+            scratch.closeEventually()
+            throw error
+        }
+    }
+
+    /// Opens the file of an encrypted database on a fresh connection, and reads its structure.
+    func proveFile() throws {
+        guard isEncrypted, let ring = currentRing ?? keys.configured, !path.isEmpty, handle.filename(schema: "main")?.isEmpty == false
+        else { return }
+        guard let fresh = try openBeside(ring) else {
+            // Nobody else can look while this connection keeps the file to itself: its own view must do.
+            handle.releaseMemory()
+            return try LenientStructureCheck(handle).run()
+        }
+        defer { fresh.closeProbe() }
+        try addCustomizations(to: fresh)
+        try LenientStructureCheck(fresh).run()
+    }
+
+    /// A fresh connection to the file, or nil if it is locked.
+    private func openBeside(_ ring: KeyRing) throws -> ConnectionHandle? {
+        do {
+            return try ring.openKeyed(open: openForReading).handle
+        } catch {
+            if case .engine(let reason) = error, reason.code & 0xff == EngineCode.busy { return nil }
+            throw error
+        }
+    }
+
+    private func openForReading() throws(EngineError) -> ConnectionHandle {
+        let handle = try ConnectionHandle.open(path: path, flags: .readOnly)
+        handle.busyTimeout(milliseconds: 500)
+        return handle
+    }
+
+    /// Gives another connection the functions and collations of this one.
+    func addCustomizations(to connection: ConnectionHandle) throws {
+        for function in DatabaseFunction.standardFunctions + additions.functions { try function.install(on: connection) }
+        for collation in DatabaseCollation.standardCollations + additions.collations { try collation.install(on: connection) }
+    }
+
+    /// Ends long work that consists of other things than statements of this connection.
+    func checkIsNotInterrupted() throws {
+        guard handle.isInterrupted || sharedState.isCancelled.load(ordering: .relaxed) else { return }
+        throw DatabaseError(resultCode: .SQLITE_INTERRUPT)
     }
 }

@@ -1,0 +1,36 @@
+internal import SQLCipherBridge
+
+extension Database {
+    /// Removes all content, in one step that nothing in the schema can disturb: an empty database takes the place of the content.
+    ///
+    /// The key, the cipher settings, the text encoding, the auto-vacuum mode and the journal mode stay; `user_version` and `application_id` are zero.
+    func eraseContent() throws {
+        checkIsUsedInItsAccess()
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        guard readOnlyDepth == 0, !configuration.readonly else {
+            throw DatabaseError(resultCode: .SQLITE_READONLY, message: "attempt to write a readonly database")
+        }
+        guard !isInsideTransaction else {
+            throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "A database cannot be erased inside of a transaction.")
+        }
+        releaseMemory()
+        do {
+            let layout = try PageLayout(of: handle, isEncrypted: isEncrypted)
+            let scratch = try openScratch(pageSize: layout.pageSize)
+            defer { scratch.closeEventually() }
+            try scratch.execute(trusted: "PRAGMA encoding = '\(try handle.textEncoding().rawValue)'")
+            try scratch.execute(trusted: "PRAGMA auto_vacuum = \(try handle.integer(pragma: "auto_vacuum"))")
+            // Makes the first page.
+            try scratch.execute("PRAGMA user_version = 0")
+            let backup = try BackupHandle(from: scratch, to: handle)
+            guard case .done = backup.step(pages: -1) else {
+                return try backup.finish()
+            }
+            try backup.finish()
+        } catch {
+            throw DatabaseError.publicError(error)
+        }
+        // What was erased is still in the WAL file, and in the file until the WAL file is in it. Others who read may prevent that.
+        if try journalMode() == "wal" { _ = handle.checkpoint(schema: "main", mode: CheckpointMode.truncate.rawValue) }
+    }
+}

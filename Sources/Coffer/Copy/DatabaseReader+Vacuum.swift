@@ -1,0 +1,64 @@
+extension DatabaseReader {
+    /// Makes a compact copy of the database in a new file, with the same key and cipher settings, but a salt of its own.
+    ///
+    /// The copy is one state of the database. It has the same tables, rows, row IDs, versions, text encoding and auto-vacuum mode; its journal mode is
+    /// `DELETE`. It gets its name when a fresh connection has read it and found the same content, and is readable by its owner
+    /// only. When this method throws, nothing is left behind.
+    ///
+    /// As for `VACUUM`, the connection must know the collations and functions that the schema uses. A salt that comes with the key is kept.
+    /// - Parameter filePath: a path where nothing is.
+    /// - Throws: `SQLITE_CANTOPEN` if there is a file already, or the directory cannot be written to; `SQLITE_FULL` and other errors of files;
+    ///   ``EncryptionFailure/noKey`` for a database in memory without a key, unless ``Configuration/allowsPlaintext`` is set.
+    public func vacuum(into filePath: String) throws {
+        try read { try $0.copyContent(into: filePath, protection: nil) }
+    }
+
+    /// Makes a compact copy as ``vacuum(into:)-(String)`` does, without blocking a thread while it waits.
+    public func vacuum(into filePath: String) async throws {
+        try await read { try $0.copyContent(into: filePath, protection: nil) }
+    }
+
+    /// Makes a compact copy with a key of its own, as ``vacuum(into:)-(String)`` does with the same one.
+    ///
+    /// - Parameters:
+    ///   - filePath: a path where nothing is.
+    ///   - key: the key of the copy.
+    ///   - cipher: the format of the copy; nil for that of this database, or for the default where this database is not encrypted.
+    public func vacuum(into filePath: String, key: DatabaseKey, cipher: CipherSettings? = nil) throws {
+        try read { try $0.copyContent(into: filePath, protection: $0.protection(key: key, cipher: cipher)) }
+    }
+
+    /// Makes a compact copy as ``vacuum(into:key:cipher:)-(String,_,_)`` does, without blocking a thread while it waits.
+    public func vacuum(into filePath: String, key: DatabaseKey, cipher: CipherSettings? = nil) async throws {
+        try await read { try $0.copyContent(into: filePath, protection: $0.protection(key: key, cipher: cipher)) }
+    }
+}
+
+extension Database {
+    fileprivate func protection(key: DatabaseKey, cipher: CipherSettings?) -> ContentFile.Protection {
+        .encrypted(key, cipher ?? (isEncrypted ? configuration.cipher : CipherSettings()))
+    }
+
+    /// - Parameter protection: nil for the protection of this database.
+    fileprivate func copyContent(into path: String, protection: ContentFile.Protection?) throws {
+        checkIsUsedInItsAccess()
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        do {
+            let protection = try protection ?? ownProtection()
+            let file = ContentFile(
+                protection: protection, prepare: { try self.addCustomizations(to: $0) }, checkpoint: { try self.checkIsNotInterrupted() })
+            try file.make(from: handle, at: path)
+        } catch {
+            throw DatabaseError.publicError(error)
+        }
+    }
+
+    private func ownProtection() throws -> ContentFile.Protection {
+        if isEncrypted {
+            guard let ring = currentRing ?? keys.configured else { throw DatabaseError(encryptionFailure: .noKey) }
+            return .encrypted(try ring.resolve(keyIndex: ring.usedKeyIndex ?? 0), configuration.cipher)
+        }
+        guard configuration.allowsPlaintext else { throw DatabaseError(encryptionFailure: .noKey) }
+        return .plaintext(pageSize: try handle.integer(pragma: "page_size"))
+    }
+}

@@ -1,0 +1,115 @@
+internal import SQLCipherBridge
+
+/// A table as its b-tree stores it: which columns have values of their own, and what orders and identifies its rows.
+///
+/// Generated columns are left out: they are computed. Virtual tables have no rows of their own, their shadow tables have.
+struct StoredTable {
+    let name: String
+
+    /// Everything that a row consists of, as SQL: the row ID where no column has it, then the columns.
+    let fields: [String]
+
+    /// The order of the b-tree, as SQL.
+    private let order: String
+
+    /// - Throws: the error of a connection that does not know what the table needs, such as a collation.
+    init(name: String, in connection: ConnectionHandle) throws {
+        self.name = name
+        let table = name.quotedDatabaseIdentifier
+        var columns: [(name: String, isPrimaryKey: Bool, isStored: Bool)] = []
+        try connection.forEachRow("PRAGMA main.table_xinfo(\(table))") { row in
+            columns.append((row.string(at: 1), row.int64(at: 5) > 0, row.int64(at: 6) < 2))
+        }
+        var primaryKeyIndex: String?
+        try connection.forEachRow("PRAGMA main.index_list(\(table))") { row in
+            if row.string(at: 3) == "pk" { primaryKeyIndex = row.string(at: 1) }
+        }
+        let stored = columns.filter(\.isStored).map(\.name.quotedDatabaseIdentifier)
+
+        if let primaryKeyIndex, let order = try StoredTable.clusteredOrder(index: primaryKeyIndex, in: connection) {
+            // WITHOUT ROWID: the index of the primary key is the table.
+            self.fields = stored
+            self.order = "ORDER BY \(order)"
+        } else if primaryKeyIndex == nil, let rowID = columns.first(where: \.isPrimaryKey) {
+            // A primary key without an index of its own is the row ID.
+            self.fields = stored
+            self.order = "NOT INDEXED ORDER BY \(rowID.name.quotedDatabaseIdentifier)"
+        } else {
+            let names = Set(columns.map { CaseInsensitiveName($0.name) })
+            if let alias = ["rowid", "_rowid_", "oid"].first(where: { !names.contains(CaseInsensitiveName($0)) }) {
+                self.fields = [alias] + stored
+                self.order = "NOT INDEXED ORDER BY \(alias)"
+            } else {
+                // Columns have taken all names of the row ID: no statement can see it.
+                self.fields = stored
+                self.order = "NOT INDEXED"
+            }
+        }
+    }
+
+    /// The order of a table that has no row ID, or nil for an index beside a table: that one ends with the row ID.
+    private static func clusteredOrder(index: String, in connection: ConnectionHandle) throws -> String? {
+        var terms: [String] = []
+        var endsWithRowID = false
+        try connection.forEachRow("PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") { row in
+            if row.int64(at: 1) < 0 { endsWithRowID = true }
+            guard row.int64(at: 5) == 1 else { return }
+            let column = row.string(at: 2).quotedDatabaseIdentifier
+            let collation = row.string(at: 4).quotedDatabaseIdentifier
+            terms.append("\(column) COLLATE \(collation)\(row.int64(at: 3) == 1 ? " DESC" : "")")
+        }
+        return endsWithRowID ? nil : terms.joined(separator: ", ")
+    }
+
+    /// A query for all fields of all rows, in the order in which the b-tree has them.
+    var selection: String {
+        "SELECT \(fields.joined(separator: ", ")) FROM main.\(name.quotedDatabaseIdentifier) \(order)"
+    }
+
+    /// A statement that inserts one row, with a parameter for each field.
+    var insertion: String {
+        let table = name.quotedDatabaseIdentifier
+        return "INSERT INTO main.\(table) (\(fields.joined(separator: ", "))) VALUES (\(databaseQuestionMarks(count: fields.count)))"
+    }
+}
+
+extension ConnectionHandle {
+    /// Calls `body` with each row of a query that is written in this package from checked parts.
+    func forEachRow(_ sql: String, _ body: (StatementHandle) throws -> Void) throws {
+        guard let statement = try prepare(trusted: sql) else { return }
+        defer { statement.finalize() }
+        while true {
+            switch statement.step() {
+            case EngineCode.row: try body(statement)
+            case EngineCode.done: return
+            case let code: throw EngineError(code: code, message: lastErrorMessage)
+            }
+        }
+    }
+
+    /// Executes the first statement of a text, and nothing that follows it.
+    func executeFirst(_ sql: String) throws {
+        try forEachRow(sql) { _ in }
+    }
+
+    /// The integer that a pragma answers.
+    func integer(pragma: String) throws -> Int64 {
+        try firstText(trusted: "PRAGMA main.\(pragma)").flatMap(Int64.init) ?? 0
+    }
+
+    func textEncoding() throws -> TextEncoding {
+        guard let encoding = try firstText(trusted: "PRAGMA main.encoding").flatMap(TextEncoding.init(rawValue:)) else {
+            throw EngineError(code: EngineCode.error, message: "The encoding of the database is not known")
+        }
+        return encoding
+    }
+
+    /// The tables that have a b-tree, with SQLite's own (`sqlite_sequence`, `sqlite_stat1`) and the shadow tables of virtual tables.
+    func storedTableNames() throws -> [String] {
+        var names: [String] = []
+        try forEachRow("SELECT name FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 ORDER BY rowid") {
+            names.append($0.string(at: 0))
+        }
+        return names
+    }
+}

@@ -1,0 +1,31 @@
+internal import CSQLCipher
+
+// What copies need to know of, and to say to, a connection.
+extension ConnectionHandle {
+    /// Prepares the first statement of a text, and ignores what follows it; nil where there is no statement.
+    package func prepare(trusted sql: String) throws(EngineError) -> StatementHandle? {
+        var statement: OpaquePointer?
+        try check(unsafe sqlite3_prepare_v2(pointer, sql, -1, &statement, nil))
+        return unsafe statement.map { unsafe StatementHandle($0) }
+    }
+
+    /// The bytes at the end of each page that SQLite leaves to the codec: what the file has, or what the codec has asked for where that
+    /// is more. Right only once the file was read.
+    package var reservedBytesPerPage: Int {
+        var count: CInt = -1
+        let code = unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_RESERVE_BYTES, &count)
+        return code == SQLITE_OK ? Int(count) : 0
+    }
+
+    /// Lets the connection create what a schema may contain, and nothing run on its own: no triggers, no checks, no foreign keys.
+    package func acceptContentOfAnotherDatabase() throws(EngineError) {
+        for (option, value) in [
+            (SQLITE_DBCONFIG_DEFENSIVE, CInt(0)), (SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1), (SQLITE_DBCONFIG_DQS_DDL, 1),
+            (SQLITE_DBCONFIG_DQS_DML, 1), (SQLITE_DBCONFIG_ENABLE_FKEY, 0), (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+            (SQLITE_DBCONFIG_LEGACY_FILE_FORMAT, 0),
+        ] {
+            try check(unsafe coffer_db_config_flag(pointer, option, value, nil))
+        }
+        try execute("PRAGMA ignore_check_constraints = 1")
+    }
+}

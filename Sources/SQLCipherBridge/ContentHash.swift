@@ -1,0 +1,42 @@
+/// SHA-256 over values of a database, with their types: two sequences of values have one hash only if they are the same, byte for byte.
+package struct ContentHash {
+    private let digest: ContentDigest
+
+    package init() throws(CryptographyFailure) {
+        digest = try ContentDigest()
+    }
+
+    /// Adds the value in a column of the current row.
+    package func add(column: CInt, of statement: StatementHandle, encoding: TextEncoding) throws {
+        let type = statement.columnType(at: column)
+        switch type {
+        case EngineType.integer: try add(type, UInt64(bitPattern: statement.int64(at: column)))
+        case EngineType.float: try add(type, statement.double(at: column).bitPattern)
+        case EngineType.null: try add(type, 0)
+        default:
+            let bytes = unsafe statement.storedBytes(at: column, encoding: encoding)
+            try add(type, UInt64(bytes.count))
+            unsafe try digest.update(bytes)
+        }
+    }
+
+    /// Adds a text.
+    package func add(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        try add(EngineType.text, UInt64(bytes.count))
+        try add(bytes)
+    }
+
+    /// Adds bytes whose number is known.
+    package func add(_ bytes: [UInt8]) throws {
+        try unsafe bytes.withUnsafeBytes { bytes in unsafe try digest.update(bytes) }
+    }
+
+    /// The hash of everything that was added: 32 bytes. Nothing can be added afterwards.
+    package func finish() throws(CryptographyFailure) -> [UInt8] { try digest.finish() }
+
+    private func add(_ type: CInt, _ payload: UInt64) throws {
+        let words = (UInt64(type).littleEndian, payload.littleEndian)
+        try unsafe withUnsafeBytes(of: words) { bytes in unsafe try digest.update(bytes) }
+    }
+}

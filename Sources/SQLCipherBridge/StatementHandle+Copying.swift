@@ -1,0 +1,77 @@
+internal import CSQLCipher
+
+/// How a database stores its text.
+package enum TextEncoding: String, Sendable {
+    /// As `PRAGMA encoding` calls them.
+    case utf8 = "UTF-8"
+    case utf16LittleEndian = "UTF-16le"
+    case utf16BigEndian = "UTF-16be"
+
+    fileprivate var code: UInt8 {
+        switch self {
+        case .utf8: UInt8(SQLITE_UTF8)
+        case .utf16LittleEndian: UInt8(SQLITE_UTF16LE)
+        case .utf16BigEndian: UInt8(SQLITE_UTF16BE)
+        }
+    }
+}
+
+// Values that go from one database to another one of the same encoding, as they are stored: no conversion, no repair of invalid text.
+extension StatementHandle {
+    /// The bytes of a text or blob as the database stores them, valid until the statement steps or resets; empty for other types.
+    package func storedBytes(at column: CInt, encoding: TextEncoding) -> UnsafeRawBufferPointer {
+        let type = columnType(at: column)
+        guard type == SQLITE_TEXT || type == SQLITE_BLOB, let bytes = unsafe sqlite3_column_blob(pointer, column) else {
+            return unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        // The count in UTF-8 of a text in UTF-16 would be that of a conversion.
+        let isWide = type == SQLITE_TEXT && encoding != .utf8
+        let count = unsafe isWide ? sqlite3_column_bytes16(pointer, column) : sqlite3_column_bytes(pointer, column)
+        return unsafe UnsafeRawBufferPointer(start: bytes, count: Int(count))
+    }
+
+    /// Binds the value in a column of the current row of another statement, without a copy: that row must stay until this statement was
+    /// executed and bound again.
+    package func bind(column: CInt, of source: StatementHandle, encoding: TextEncoding, at index: CInt) -> CInt {
+        let type = source.columnType(at: column)
+        switch type {
+        case SQLITE_INTEGER: return bind(source.int64(at: column), at: index)
+        case SQLITE_FLOAT: return bind(source.double(at: column), at: index)
+        case SQLITE_NULL: return bindNull(at: index)
+        default:
+            let bytes = unsafe source.storedBytes(at: column, encoding: encoding)
+            if type == SQLITE_BLOB {
+                return unsafe coffer_bind_blob_static(pointer, index, bytes.baseAddress, UInt64(bytes.count))
+            }
+            if unsafe encoding.startsWithByteOrderMark(bytes) {
+                return unsafe bind(textWithByteOrderMark: bytes, encoding: encoding, at: index)
+            }
+            return unsafe coffer_bind_text_static(pointer, index, bytes.baseAddress, UInt64(bytes.count), encoding.code)
+        }
+    }
+
+    /// SQLite takes the first character of such a text for a byte order mark, and drops it: it gets a real one in front of it.
+    private func bind(textWithByteOrderMark bytes: UnsafeRawBufferPointer, encoding: TextEncoding, at index: CInt) -> CInt {
+        var marked = encoding.byteOrderMark
+        unsafe marked.append(contentsOf: bytes)
+        return unsafe marked.withUnsafeBytes { marked in
+            unsafe coffer_bind_encoded_text_transient(pointer, index, marked.baseAddress, UInt64(marked.count), encoding.code)
+        }
+    }
+}
+
+extension TextEncoding {
+    fileprivate var byteOrderMark: [UInt8] {
+        switch self {
+        case .utf8: []
+        case .utf16LittleEndian: [0xff, 0xfe]
+        case .utf16BigEndian: [0xfe, 0xff]
+        }
+    }
+
+    /// Whether the bytes of a text start with a byte order mark, of either kind.
+    fileprivate func startsWithByteOrderMark(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard self != .utf8, bytes.count >= 2 else { return false }
+        return unsafe bytes[0] == 0xff && bytes[1] == 0xfe || bytes[0] == 0xfe && bytes[1] == 0xff
+    }
+}
