@@ -25,6 +25,23 @@ extension ConnectionHandle {
         return bytes
     }
 
+    /// Takes SQLite's shared lock on the main database file, without a look into it: nobody writes to a file in rollback mode as long as the
+    /// connection lives. The connection is of no use for anything else afterwards.
+    package func lockFileForReading() throws(EngineError) {
+        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
+        let code = unsafe methods.pointee.xLock(file, SQLITE_LOCK_SHARED)
+        guard code == SQLITE_OK else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }
+    }
+
+    /// Whether somebody is about to write to the main database file.
+    package func isFileReserved() throws(EngineError) -> Bool {
+        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return false }
+        var answer: CInt = 0
+        let code = unsafe methods.pointee.xCheckReservedLock(file, &answer)
+        guard code == SQLITE_OK else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }
+        return answer != 0
+    }
+
     private var mainFile: UnsafeMutablePointer<sqlite3_file>? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let code = unsafe withUnsafeMutablePointer(to: &file) { file in

@@ -94,7 +94,7 @@ extension ConnectionHandle {
     }
 
     /// The first column of all rows of a query written in this package, as text.
-    private func column(trusted sql: String) throws(EngineError) -> [String] {
+    package func column(trusted sql: String) throws(EngineError) -> [String] {
         var statement: OpaquePointer?
         try check(unsafe sqlite3_prepare_v2(pointer, sql, -1, &statement, nil))
         guard let statement = unsafe statement.map({ unsafe StatementHandle($0) }) else { return [] }

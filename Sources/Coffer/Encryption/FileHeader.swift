@@ -8,6 +8,11 @@ struct FileHeader {
     /// The first bytes, up to the largest page.
     let start: [UInt8]
 
+    init(size: Int64?, start: [UInt8]) {
+        self.size = size
+        self.start = start
+    }
+
     /// - Parameter count: how much to read; the salt takes 16 bytes.
     init(_ handle: ConnectionHandle, count: Int = 16) throws(EngineError) {
         size = try handle.fileSize()

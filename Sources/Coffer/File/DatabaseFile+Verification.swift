@@ -15,6 +15,9 @@ extension DatabaseFile {
             case full
         }
 
+        /// How long to wait for somebody who writes to a file in rollback mode, in seconds.
+        public var lockTimeout = 0.0
+
         public init() {}
     }
 

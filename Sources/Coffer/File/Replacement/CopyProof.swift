@@ -21,7 +21,7 @@ struct CopyProof {
             throw DatabaseFileError(.copyRejected("its schema is another one"), path: path)
         }
         // The content is equal, so that the source has what is found.
-        if try StructureCheck.firstFinding(copy, .quick, progress: progress) != nil {
+        guard try StructureCheck.findings(copy, .quick, progress: progress).isEmpty else {
             throw DatabaseFileError(.damaged(pages: []), path: path)
         }
         let before = try salt(of: source, job.before)

@@ -12,22 +12,27 @@ struct PageFile {
     /// The page that SQLite keeps its locks on and never uses: the one at 1 GiB, or none.
     let lockPage: Int
 
-    private let handle: ConnectionHandle
+    var isEncrypted: Bool { cipher != nil }
+
+    private let bytes: any StoredBytes
     private let cipher: PageCipher?
 
     /// - Throws: ``EngineError``, ``KeyError``, ``CryptographyFailure``.
     init(_ handle: ConnectionHandle, _ protection: FileProtection) throws {
-        let header = try FileHeader(handle, count: 100)
-        let size = Int(header.size ?? 0)
-        self.handle = handle
+        try self.init(ConnectionBytes(handle), protection)
+    }
+
+    init(_ bytes: any StoredBytes, _ protection: FileProtection) throws {
+        let header = try FileHeader(bytes, count: 100)
+        let size = Int(bytes.size)
+        self.bytes = bytes
         if let ring = protection.ring, let material = try protection.material(fileSalt: header.salt) {
             cipher = try PageCipher(
                 key: material.secret.bytes, salt: material.salt ?? header.salt, layout: PageCipher.Layout(ring.settings))
             pageSize = ring.settings.pageSize
         } else {
             cipher = nil
-            let stored = header.start.count > 17 ? Int(header.start[16]) << 8 | Int(header.start[17]) : 4096
-            pageSize = stored == 1 ? 65536 : max(512, stored)
+            pageSize = header.plaintextPageSize
         }
         pageCount = size / pageSize
         excess = size % pageSize
@@ -35,8 +40,8 @@ struct PageFile {
     }
 
     /// The stored bytes of pages, from the one with number `first` on.
-    func read(_ first: Int, count: Int) throws(EngineError) -> [UInt8] {
-        let bytes = try handle.readFile(at: Int64(first - 1) * Int64(pageSize), count: count * pageSize)
+    func read(_ first: Int, count: Int) throws -> [UInt8] {
+        let bytes = try bytes.read(at: Int64(first - 1) * Int64(pageSize), count: count * pageSize)
         guard bytes.count == count * pageSize else {
             throw EngineError(code: EngineCode.corrupt, message: "The file has become shorter while it was read")
         }
@@ -67,14 +72,36 @@ struct PageFile {
 
     /// The pages that are free and have no content: they may never have been written.
     func freeLeafPages() throws -> Set<Int> {
-        try FreeList.leaves(pageCount: pageCount) { number in
-            let stored = try read(number, count: 1)
-            var page = stored
-            try unsafe stored.withUnsafeBytes { stored in
-                try unsafe page.withUnsafeMutableBytes { unsafe try decrypt(stored, number: number, into: $0) }
-            }
-            return page
+        try FreeList.leaves(pageCount: pageCount, content: content)
+    }
+
+    /// The decrypted content of one page.
+    func content(_ number: Int) throws -> [UInt8] {
+        let stored = try read(number, count: 1)
+        var page = stored
+        try unsafe stored.withUnsafeBytes { stored in
+            try unsafe page.withUnsafeMutableBytes { unsafe try decrypt(stored, number: number, into: $0) }
         }
+        return page
+    }
+
+    /// Goes through all whole pages but the one that SQLite never uses.
+    ///
+    /// - Parameters:
+    ///   - progress: called now and then with the number of pages that are done.
+    ///   - body: called with the stored bytes of a page and its number.
+    func forEachPage(progress: (Int) throws -> Void = { _ in }, _ body: (UnsafeRawBufferPointer, Int) throws -> Void) throws {
+        let chunk = max(1, 1 << 20 / pageSize)
+        for first in stride(from: 1, through: pageCount, by: chunk) {
+            try progress(first - 1)
+            let count = min(chunk, pageCount - first + 1)
+            let bytes = try read(first, count: count)
+            for number in first..<first + count where number != lockPage {
+                let range = (number - first) * pageSize..<(number - first + 1) * pageSize
+                try unsafe bytes.withUnsafeBytes { unsafe try body(UnsafeRawBufferPointer(rebasing: $0[range]), number) }
+            }
+        }
+        try progress(pageCount)
     }
 }
 
@@ -107,5 +134,38 @@ extension PageCipher.Layout {
             pageSize: settings.pageSize, hmac: settings.usesHMAC ? settings.hmacAlgorithm.bridged : nil,
             kdf: settings.kdfAlgorithm.bridged, hmacKeyIterations: settings.hmacKeyIterations,
             plaintextHeaderSize: settings.plaintextHeaderSize)
+    }
+}
+
+/// The main database file of a connection.
+// @unchecked: only one thread uses it, the one that uses the connection.
+private final class ConnectionBytes: StoredBytes, @unchecked Sendable {
+    let size: Int64
+    private let handle: ConnectionHandle
+
+    init(_ handle: ConnectionHandle) throws(EngineError) {
+        self.handle = handle
+        size = try handle.fileSize() ?? 0
+    }
+
+    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
+        let bytes = try handle.readFile(at: offset, count: target.count)
+        unsafe target.copyBytes(from: bytes)
+        return bytes.count
+    }
+}
+
+extension StoredBytes {
+    /// Up to `count` bytes, fewer at the end.
+    func read(at offset: Int64, count: Int) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: max(0, Int(min(Int64(count), size - offset))))
+        let done = try unsafe bytes.withUnsafeMutableBytes { unsafe try read(at: offset, into: $0) }
+        return done == bytes.count ? bytes : Array(bytes.prefix(done))
+    }
+}
+
+extension FileHeader {
+    init(_ bytes: any StoredBytes, count: Int) throws {
+        self.init(size: bytes.size, start: try bytes.read(at: 0, count: count))
     }
 }

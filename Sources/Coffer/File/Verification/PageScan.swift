@@ -7,20 +7,11 @@ enum PageScan {
         let file = try PageFile(handle, protection)
         var damaged: [Int] = []
         var zeros: [Int] = []
-        let chunk = max(1, 1 << 20 / file.pageSize)
-        for first in stride(from: 1, through: file.pageCount, by: chunk) {
-            let count = min(chunk, file.pageCount - first + 1)
-            let bytes = try file.read(first, count: count)
-            for number in first..<first + count where number != file.lockPage {
-                let range = (number - first) * file.pageSize..<(number - first + 1) * file.pageSize
-                try unsafe bytes.withUnsafeBytes { bytes in
-                    let page = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-                    if unsafe PageFile.isZero(page) {
-                        zeros.append(number)
-                    } else if unsafe try !file.authenticates(page, number: number) {
-                        damaged.append(number)
-                    }
-                }
+        unsafe try file.forEachPage { page, number in
+            if unsafe file.isEncrypted && PageFile.isZero(page) {
+                zeros.append(number)
+            } else if unsafe try !file.authenticates(page, number: number) {
+                damaged.append(number)
             }
         }
         guard !zeros.isEmpty else { return damaged }

@@ -1,0 +1,100 @@
+internal import KeyMaterial
+internal import SQLCipherBridge
+
+/// A database that is looked into without a trace, and what opens it.
+final class OpenedView {
+    let view: StoredView
+    let protection: FileProtection
+    /// The settings that open the file; those of SQLCipher 4 for plaintext.
+    let settings: CipherSettings
+    /// Nil when the key is right, and damage keeps the engine from opening the file.
+    let handle: ConnectionHandle?
+    /// Whether the damage is to the salt, so that the codes of pages cannot be checked.
+    let isSaltDamaged: Bool
+
+    deinit { handle?.closeProbe() }
+
+    /// - Parameters:
+    ///   - key: nil for plaintext.
+    ///   - cipher: nil to find out the format.
+    /// - Throws: the reason when neither the key opens the file nor any page proves it.
+    init(_ path: String, key: DatabaseKey?, cipher: CipherSettings?, timeout: Double) throws {
+        guard let status = try SystemFile.status(path, followsLinks: true) else { throw DatabaseFileError(.missing, path: path) }
+        guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
+        let path = try SystemFile.resolved(path)
+        guard let key else {
+            view = try StoredView(path, pageSize: nil, timeout: timeout)
+            protection = .plaintext
+            settings = CipherSettings()
+            isSaltDamaged = false
+            handle = try OpenedView.openPlaintext(view)
+            return
+        }
+        var settings = cipher ?? CipherSettings()
+        var protection = try FileProtection.encrypted(key, cipher: settings)
+        var view = try StoredView(path, pageSize: settings.pageSize, timeout: timeout)
+        var handle: ConnectionHandle?
+        var isSaltDamaged = false
+        // The first try may find out another format, with which the second one succeeds.
+        for isFirst in [true, false] {
+            guard case .encrypted(let ring) = protection else { break }
+            do {
+                let seen = view
+                handle = try ring.openKeyed { () throws(EngineError) in try FileView.open(seen) }.handle
+                try handle?.execute("PRAGMA temp_store = MEMORY")
+                break
+            } catch KeyError.encryption(let failure, let code) {
+                switch failure {
+                case .olderFormat(let format) where isFirst && cipher == nil, .newerFormat(let format) where isFirst && cipher == nil:
+                    settings = .sqlcipher(format: format)
+                    protection = .encrypted(try KeyRing(key: ring.keys[0], settings: settings))
+                    view = try StoredView(path, pageSize: settings.pageSize, timeout: timeout)
+                    continue
+                case .damaged:
+                    break
+                case .wrongKey where try OpenedView.isSaltDamaged(view, ring):
+                    isSaltDamaged = true
+                default:
+                    throw KeyError.encryption(failure, code: code)
+                }
+                break
+            }
+        }
+        self.view = view
+        self.protection = protection
+        self.settings = settings
+        self.handle = handle
+        self.isSaltDamaged = isSaltDamaged
+    }
+
+    private static func openPlaintext(_ view: StoredView) throws -> ConnectionHandle? {
+        let handle = try FileView.open(view)
+        do {
+            try KeyRing.verifyPlaintext(handle)
+            return handle
+        } catch {
+            handle.closeProbe()
+            guard case .damaged = error.failure else {
+                if case .engine(let error) = error, error.code & 0xff == EngineCode.corrupt { return nil }
+                throw error
+            }
+            return nil
+        }
+    }
+
+    /// Whether a raw key, which does not depend on the salt, decrypts page 1 to a database header.
+    private static func isSaltDamaged(_ view: StoredView, _ ring: KeyRing) throws -> Bool {
+        guard case .rawKey(let secret, nil) = ring.keys[0].kind, ring.settings.plaintextHeaderSize == 0 else { return false }
+        let cipher = try PageCipher(
+            key: secret.bytes, salt: [UInt8](repeating: 0, count: 16), layout: PageCipher.Layout(ring.settings))
+        let stored = try view.read(at: 0, count: ring.settings.pageSize)
+        guard stored.count == ring.settings.pageSize else { return false }
+        var page = stored
+        try unsafe stored.withUnsafeBytes { stored in
+            try unsafe page.withUnsafeMutableBytes { unsafe try cipher.decrypt(stored, number: 1, into: $0) }
+        }
+        let size = Int(page[16]) << 8 | Int(page[17])
+        // Bytes 21 to 23 have these values in each database.
+        return (size == 1 ? 65536 : size) == ring.settings.pageSize && Array(page[21..<24]) == [64, 32, 32]
+    }
+}

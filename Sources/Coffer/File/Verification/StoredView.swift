@@ -1,0 +1,145 @@
+internal import Foundation
+internal import SQLCipherBridge
+
+/// The stored pages of a database as a reader would see them: those of the file, and in their place those of a write-ahead log, or of a journal
+/// that is to be played back. Nothing is changed, and nothing is made beside the file.
+///
+/// A shared lock keeps others from writing to a file in rollback mode. In WAL mode others may go on; ``hasChanged()`` tells.
+// @unchecked: only one thread uses a view at a time; the handle is SQLite's, the descriptors are only read from.
+final class StoredView: StoredBytes, @unchecked Sendable {
+    let path: String
+    let pageSize: Int
+    /// As a reader sees it.
+    let size: Int64
+    /// Where pages are in the log or the journal.
+    private let offsets: [Int: Int64]
+    private let overlay: Descriptor?
+    private let file: ConnectionHandle
+    private let seen: [FileStatus?]
+    private let logHeader: [UInt8]
+
+    /// How many pages come from the log or the journal.
+    var overlaidPageCount: Int { offsets.count { $0.key <= pageCount } }
+    /// How many pages there are, the last one perhaps only in part.
+    var pageCount: Int { Int((size + Int64(pageSize) - 1) / Int64(pageSize)) }
+    /// The size of the database file itself.
+    let fileSize: Int64
+
+    /// - Parameters:
+    ///   - path: without symbolic links.
+    ///   - pageSize: nil to take it from a plaintext header.
+    init(_ path: String, pageSize: Int?, timeout: TimeInterval) throws {
+        self.path = path
+        let file = try StoredView.lock(path, timeout: timeout)
+        do {
+            let header = try FileHeader(file, count: 100)
+            let pageSize = pageSize ?? header.plaintextPageSize
+            let fileSize = header.size ?? 0
+            seen = try StoredView.statuses(path)
+            var offsets: [Int: Int64] = [:]
+            var pageCount: Int?
+            var overlay: Descriptor?
+            var logHeader: [UInt8] = []
+            if let journal = try StoredView.hotJournal(path, file: file) {
+                let size = try journal.status().size
+                let content = try HotJournal(
+                    pageSize: pageSize, size: size, read: { try journal.read(at: $0, count: $1) },
+                    exists: { try SystemFile.status($0) != nil })
+                (offsets, pageCount) = (content.offsets, content.pageCount)
+                overlay = consume journal
+            } else if let status = seen[1], status.isRegular, status.size > 32 {
+                let log = try Descriptor.open("\(path)-wal")
+                let content = try CommittedLog(pageSize: pageSize) { try log.read(at: $0, count: $1) }
+                (offsets, pageCount, logHeader) = (content.offsets, content.pageCount, content.header)
+                overlay = consume log
+            }
+            self.pageSize = pageSize
+            self.fileSize = fileSize
+            self.offsets = offsets
+            self.overlay = overlay
+            self.logHeader = logHeader
+            self.file = file
+            size = pageCount.map { Int64($0) * Int64(pageSize) } ?? fileSize
+        } catch {
+            file.closeProbe()
+            throw error
+        }
+    }
+
+    deinit { file.closeProbe() }
+
+    private static func lock(_ path: String, timeout: TimeInterval) throws -> ConnectionHandle {
+        let end = Date(timeIntervalSinceNow: timeout)
+        while true {
+            let file = try ConnectionHandle.open(path: path, flags: .readOnly)
+            do throws(EngineError) {
+                try file.lockFileForReading()
+                return file
+            } catch {
+                file.closeProbe()
+                guard error.code & 0xff == EngineCode.busy, Date() < end else { throw error }
+                Thread.sleep(forTimeInterval: 0.02)
+            }
+        }
+    }
+
+    /// A journal of a process that has ended in the middle: not one of a process that is about to write, and not one that is kept for later.
+    private static func hotJournal(_ path: String, file: ConnectionHandle) throws -> Descriptor? {
+        guard let status = try SystemFile.status("\(path)-journal"), status.isRegular, status.size > 0 else { return nil }
+        guard try !file.isFileReserved() else { return nil }
+        let journal = try Descriptor.open("\(path)-journal")
+        let isHot = try journal.read(at: 0, count: 1) != [0]
+        guard isHot else { return nil }
+        return consume journal
+    }
+
+    private static func statuses(_ path: String) throws -> [FileStatus?] {
+        try ["", "-wal", "-journal"].map { try SystemFile.status(path + $0) }
+    }
+
+    /// Whether somebody has written since the view was made, so that pages may come from different states.
+    func hasChanged() throws -> Bool { try StoredView.statuses(path) != seen }
+
+    /// Reads through page boundaries: each page from where it is.
+    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
+        guard offset < size else { return 0 }
+        let end = min(size, offset + Int64(target.count))
+        var position = offset
+        while position < end {
+            let page = Int(position / Int64(pageSize)) + 1
+            let pageEnd = min(end, Int64(page) * Int64(pageSize))
+            var bytes: [UInt8]
+            if let start = offsets[page], let count = Int(exactly: pageEnd - position) {
+                bytes = try overlay?.read(at: start + position % Int64(pageSize), count: count) ?? []
+                position += Int64(count)
+                guard bytes.count == count else { return Int(position - offset) - count + bytes.count }
+            } else {
+                // As many pages as come from the file in a row.
+                var last = page
+                while Int64(last) * Int64(pageSize) < end, offsets[last + 1] == nil { last += 1 }
+                let count = Int(min(end, Int64(last) * Int64(pageSize)) - position)
+                bytes = try file.readFile(at: position, count: count)
+                position += Int64(count)
+                if bytes.count < count {
+                    unsafe StoredView.copy(bytes, to: target, at: Int(position - offset) - count)
+                    return Int(position - offset) - count + bytes.count
+                }
+            }
+            unsafe StoredView.copy(bytes, to: target, at: Int(position - offset) - bytes.count)
+        }
+        return Int(end - offset)
+    }
+
+    private static func copy(_ bytes: [UInt8], to target: UnsafeMutableRawBufferPointer, at offset: Int) {
+        unsafe UnsafeMutableRawBufferPointer(rebasing: target[offset..<offset + bytes.count]).copyBytes(from: bytes)
+    }
+}
+
+extension FileHeader {
+    /// The size of pages that a plaintext header tells.
+    var plaintextPageSize: Int {
+        guard start.count > 17 else { return 4096 }
+        let stored = Int(start[16]) << 8 | Int(start[17])
+        return stored == 1 ? 65536 : max(512, stored)
+    }
+}
