@@ -53,7 +53,7 @@ static inline int coffer_bind_blob_transient(sqlite3_stmt *statement, int index,
 }
 
 /// `SQLITE_STATIC`: the caller keeps the bytes alive until the parameter is bound again. An empty value is not NULL.
-static inline int coffer_bind_text_static(
+static inline int coffer_bind_encoded_text_static(
     sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count, unsigned char encoding) {
     return sqlite3_bind_text64(statement, index, bytes ? bytes : "\0", bytes ? count : 0, SQLITE_STATIC, encoding);
 }

@@ -46,7 +46,7 @@ extension StatementHandle {
             if unsafe encoding.startsWithByteOrderMark(bytes) {
                 return unsafe bind(textWithByteOrderMark: bytes, encoding: encoding, at: index)
             }
-            return unsafe coffer_bind_text_static(pointer, index, bytes.baseAddress, UInt64(bytes.count), encoding.code)
+            return unsafe coffer_bind_encoded_text_static(pointer, index, bytes.baseAddress, UInt64(bytes.count), encoding.code)
         }
     }
 
