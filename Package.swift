@@ -33,7 +33,8 @@ let package = Package(
             dependencies: ["Coffer", "CofferTestSupport", "CofferTestWorker", "CrashWorker", "SQLCipherBridge"],
             swiftSettings: rules),
         .testTarget(
-            name: "CofferCrashTests", dependencies: ["Coffer", "CofferTestSupport", "CrashWorker"], swiftSettings: rules),
+            name: "CofferCrashTests", dependencies: ["Coffer", "CofferTestSupport", "CofferTestWorker", "CrashWorker"], swiftSettings: rules
+        ),
         .executableTarget(
             name: "CrashWorker", dependencies: ["Coffer", "CofferTestSupport"], path: "Tests/CrashWorker", swiftSettings: rules),
         .executableTarget(

@@ -18,6 +18,7 @@ enum Worker {
         case "obey" where arguments.count == 4:
             try Obey.run(path: arguments[1], access: arguments[2], patience: Double(arguments[3]) ?? 0)
         case "cost" where arguments.count == 1: try Cost.run()
+        case "migrate" where arguments.count == 3: try Migrate.run(path: arguments[1], access: arguments[2])
         default: throw CocoaError(.featureUnsupported)
         }
     }

@@ -1,0 +1,48 @@
+import Foundation
+import Synchronization
+
+/// A program of this package that works in a process of its own, tells on its standard output how far it is, and may be killed.
+public final class WorkerProcess: Sendable {
+    private let process: Process
+    private let output: Pipe
+    private let hasEnded = DispatchSemaphore(value: 0)
+    private let text = Mutex("")
+
+    public init(_ program: String, _ arguments: [String]) throws {
+        process = Process()
+        output = Pipe()
+        process.executableURL = URL(fileURLWithPath: ChildProcess.built(program))
+        process.arguments = arguments
+        process.standardOutput = output
+        process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
+        try process.run()
+    }
+
+    /// Waits until the process has written the line, or has ended. Returns whether it has written it.
+    public func waitForLine(_ line: String) -> Bool {
+        while true {
+            if lines.contains(line) { return true }
+            let data = output.fileHandleForReading.availableData
+            guard !data.isEmpty else { return false }
+            text.withLock { $0 += String(decoding: data, as: UTF8.self) }
+        }
+    }
+
+    /// The lines that were read. The last one may be incomplete.
+    public var lines: [String] { text.withLock { $0.split(separator: "\n").map(String.init) } }
+
+    /// Kills the process without a warning, and waits for its end.
+    public func kill() {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        hasEnded.wait()
+    }
+
+    /// Waits for the end of the process. Returns whether it ended by itself and without an error.
+    public func wait() -> Bool {
+        while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
+            text.withLock { $0 += String(decoding: data, as: UTF8.self) }
+        }
+        hasEnded.wait()
+        return process.terminationReason == .exit && process.terminationStatus == 0
+    }
+}

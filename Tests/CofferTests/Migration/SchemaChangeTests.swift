@@ -1,0 +1,124 @@
+import Coffer
+import CofferTestSupport
+import Dispatch
+import Foundation
+import Testing
+
+@Suite("Migrations that have changed")
+struct SchemaChangeTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private func makeMigrator(_ sql: [String], erasing: Bool = false) -> DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.eraseDatabaseOnSchemaChange = erasing
+        for (number, sql) in sql.enumerated() {
+            migrator.registerMigration("\(number + 1)") { try $0.execute(sql: sql) }
+        }
+        return migrator
+    }
+
+    private static let first = ["CREATE TABLE a (x)", "CREATE TABLE b (x); CREATE INDEX i ON b(x)"]
+
+    @Test("the schema has changed if it is not what the migrations make, up to the last that was applied")
+    func hasSchemaChanges() throws {
+        let queue = try DatabaseQueue()
+        let migrator = makeMigrator(Self.first)
+        func changes(_ migrator: DatabaseMigrator) throws -> Bool { try queue.read { try migrator.hasSchemaChanges($0) } }
+        #expect(try !changes(migrator))
+        try migrator.migrate(queue, upTo: "1")
+        #expect(try !changes(migrator))
+        try migrator.migrate(queue)
+        #expect(try !changes(migrator))
+        #expect(try !changes(makeMigrator(Self.first + ["CREATE TABLE c (x)"])))
+        #expect(try changes(makeMigrator(["CREATE TABLE a (y)", Self.first[1]])))
+        #expect(try changes(makeMigrator([Self.first[0], "CREATE TABLE b (x)"])))
+        #expect(try changes(makeMigrator([Self.first[0]])))
+        #expect(try changes(DatabaseMigrator()))
+        try queue.write { try $0.execute(sql: "CREATE VIEW v AS SELECT 1") }
+        #expect(try changes(migrator))
+        try queue.write { try $0.execute(sql: "DROP VIEW v; INSERT INTO a VALUES (1); ANALYZE") }
+        #expect(try !changes(migrator))
+        try queue.write { try $0.execute(sql: "CREATE TABLE grdb_other (a); CREATE TEMPORARY TABLE t (a)") }
+        #expect(try !changes(migrator))
+        try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('unknown')") }
+        #expect(try changes(migrator))
+    }
+
+    @Test("merged migrations are no change")
+    func mergedMigrations() throws {
+        let queue = try DatabaseQueue()
+        try makeMigrator(Self.first).migrate(queue)
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("3", merging: ["1", "2"]) { db, applied in
+            if !applied.contains("1") { try db.execute(sql: Self.first[0]) }
+            if !applied.contains("2") { try db.execute(sql: Self.first[1]) }
+        }
+        #expect(try queue.read { try !migrator.hasSchemaChanges($0) })
+        try migrator.migrate(queue)
+        #expect(try queue.read { try !migrator.hasSchemaChanges($0) })
+    }
+
+    @Test("a changed database is erased and migrated again, if that is asked", arguments: Access.allCases)
+    func erasing(access: Access) throws {
+        let writer = try directory.make(access)
+        try makeMigrator(Self.first, erasing: true).migrate(writer)
+        try writer.write { try $0.execute(sql: "INSERT INTO a VALUES (1)") }
+        // No change: the content stays.
+        try makeMigrator(Self.first + ["CREATE TABLE c (x)"], erasing: true).migrate(writer)
+        #expect(try writer.read { try Int.fetchAll($0, sql: "SELECT x FROM a") } == [1])
+        // A change, but no leave to erase.
+        let changed = ["CREATE TABLE a (y)", "CREATE TABLE b (x)"]
+        try makeMigrator(changed + ["SELECT 1"]).migrate(writer)
+        #expect(try writer.read { try Int.fetchAll($0, sql: "SELECT x FROM a") } == [1])
+        try makeMigrator(changed, erasing: true).migrate(writer)
+        try writer.read { (db) throws in
+            #expect(try db.columns(in: "a").map(\.name) == ["y"])
+            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM a") == 0)
+            #expect(try !db.tableExists("c"))
+            #expect(try makeMigrator(changed).appliedIdentifiers(db) == ["1", "2"])
+            #expect(try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") == true)
+        }
+        try writer.close()
+        let reopened = try directory.make(access)
+        #expect(try reopened.read { try $0.columns(in: "a").map(\.name) } == ["y"])
+    }
+
+    @Test("migrations that need functions and collations of the connection have them in the comparison")
+    func preparation() throws {
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in
+            db.add(function: DatabaseFunction("double", argumentCount: 1, pure: true) { Int.fromDatabaseValue($0[0]).map { $0 * 2 } })
+            db.add(collation: DatabaseCollation("mine") { $0.compare($1) })
+        }
+        let queue = try DatabaseQueue(configuration: configuration)
+        let migrator = makeMigrator(
+            ["CREATE TABLE a (x COLLATE mine, y INTEGER AS (double(x))); INSERT INTO a (x) VALUES (double(3))"], erasing: true)
+        try migrator.migrate(queue)
+        try migrator.migrate(queue)
+        #expect(try queue.read { try Int.fetchAll($0, sql: "SELECT y FROM a") } == [12])
+    }
+
+    @Test("a read-only connection, and one on a serial queue, can be compared")
+    func otherConnections() throws {
+        let migrator = makeMigrator(Self.first, erasing: true)
+        try migrator.migrate(directory.makeQueue())
+        let readOnly = try directory.makeQueue("a.db", .rawKeyed.with { $0.readonly = true })
+        #expect(try readOnly.read { try !migrator.hasSchemaChanges($0) })
+        let serial = try directory.makeQueue("a.db", .rawKeyed.with { $0.targetQueue = DispatchQueue(label: "serial") })
+        try migrator.migrate(serial)
+        #expect(try serial.read { try migrator.hasCompletedMigrations($0) })
+    }
+
+    @Test("a passphrase that is set in the preparation does not disturb the comparison")
+    func passphraseInPreparation() throws {
+        var configuration = Configuration()
+        configuration.cipher.kdfIterations = 1000
+        configuration.prepareDatabase { try $0.usePassphrase("secret") }
+        let queue = try directory.makeQueue("p.db", configuration)
+        let migrator = makeMigrator(Self.first, erasing: true)
+        try migrator.migrate(queue)
+        #expect(try queue.read { try !migrator.hasSchemaChanges($0) })
+    }
+}
