@@ -13,7 +13,7 @@ extension Database {
 
     /// Adds an observer of changes and transactions.
     ///
-    /// In the middle of a transaction, the observer hears of what is left of it.
+    /// In the middle of a transaction, the observer hears of what is left of it. Observers are told in the order in which they were added.
     public func add(transactionObserver: some TransactionObserver, extent: TransactionObservationExtent = .observerLifetime) {
         checkIsUsedInItsAccess()
         guard !isClosed else { return }
