@@ -1,3 +1,5 @@
+internal import SQLCipherBridge
+
 /// The one place where SQL text and its arguments come together.
 ///
 /// Whatever can be written as SQL writes itself into a context. Values become arguments and identifiers are quoted here, so that
@@ -37,7 +39,7 @@ struct SQLGenerationContext {
         sql.append(quotedIdentifier: name)
     }
 
-    /// Appends the name of a function or a type: bare if it is a word, and quoted otherwise.
+    /// Appends the name of a function or a type: bare if it is a word without a meaning in SQL, and quoted otherwise.
     mutating func append(functionName name: String) {
         let isWord =
             name.utf8.first.map { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } == true
@@ -49,7 +51,7 @@ struct SQLGenerationContext {
                 default: false
                 }
             }
-        if isWord { sql.append(name) } else { append(identifier: name) }
+        if isWord, !Engine.isKeyword(name) { sql.append(name) } else { append(identifier: name) }
     }
 
     /// Appends a value as an argument, or the keyword NULL.

@@ -1,11 +1,10 @@
 internal import SQLCipherBridge
-internal import Synchronization
 
 extension SQLRelation {
     /// A statement that deletes the rows of the query, with its arguments.
     func makeDeleteStatement(_ db: Database, returning selection: [SQLSelection] = []) throws -> Statement {
         var context = SQLGenerationContext(db)
-        try writeDelete(to: &context, returning: selection, limitIsSupported: limit == nil || db.supportsLimitedChanges())
+        try writeDelete(to: &context, returning: selection, limitIsSupported: limitedChangesAreSupported)
         return try db.requestStatement(context)
     }
 
@@ -19,7 +18,7 @@ extension SQLRelation {
         var context = SQLGenerationContext(db)
         try writeUpdate(
             to: &context, onConflict: conflictResolution, assignments, returning: selection,
-            limitIsSupported: limit == nil || db.supportsLimitedChanges())
+            limitIsSupported: limitedChangesAreSupported)
         return try db.requestStatement(context)
     }
 
@@ -39,7 +38,8 @@ extension SQLRelation {
         try context.inScope({ try $0.enter(source) }) { context in
             try writeCommonTables(to: &context)
             context.append("UPDATE ")
-            if let conflictResolution { context.append("OR \(conflictResolution.rawValue) ") }
+            // ABORT is what SQLite does by itself.
+            if let conflictResolution, conflictResolution != .abort { context.append("OR \(conflictResolution.rawValue) ") }
             try source.write(to: &context, aliasKeyword: " AS ")
             context.append(" SET ")
             try context.append(assignments, separator: ", ") { try $0.write(to: &$1) }
@@ -84,16 +84,5 @@ extension SQLRelation {
     }
 }
 
-extension Database {
-    /// Whether `UPDATE` and `DELETE` may have a `LIMIT`, which SQLite has to be compiled for.
-    fileprivate func supportsLimitedChanges() throws -> Bool {
-        if let known = limitedChangesSupport.withLock({ $0 }) { return known }
-        var answer = false
-        try forEachSchemaRow("SELECT sqlite_compileoption_used('ENABLE_UPDATE_DELETE_LIMIT')") { answer = $0.int64(at: 0) != 0 }
-        limitedChangesSupport.withLock { $0 = answer }
-        return answer
-    }
-}
-
-/// The answer of the linked SQLite, once it was asked.
-private let limitedChangesSupport = Mutex<Bool?>(nil)
+/// Whether `UPDATE` and `DELETE` may have a `LIMIT`, which SQLite has to be compiled for.
+private let limitedChangesAreSupported = Engine.hasCompileOption("ENABLE_UPDATE_DELETE_LIMIT")

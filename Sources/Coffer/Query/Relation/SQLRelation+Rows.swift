@@ -47,9 +47,11 @@ extension SQLExpression {
     /// The columns that must equal a value for the condition to be met.
     fileprivate var equatedColumns: [String] {
         switch impl {
+        case .qualified(let expression, _):
+            return expression.equatedColumns
         case .binary(.equal, let lhs, let rhs), .binary(.isSame, let lhs, let rhs):
-            if let column = lhs.columnName, rhs.isValueButNotNull { return [column] }
-            if let column = rhs.columnName, lhs.isValueButNotNull { return [column] }
+            if let column = lhs.column(of: nil), rhs.isValueButNotNull { return [column.name] }
+            if let column = rhs.column(of: nil), lhs.isValueButNotNull { return [column.name] }
             return []
         case .associative(.and, let operands):
             return operands.flatMap(\.equatedColumns)
@@ -58,8 +60,15 @@ extension SQLExpression {
         }
     }
 
-    private var columnName: String? {
-        if case .column(let name) = impl { name } else { nil }
+    /// The column that the expression is, with the alias that it belongs to.
+    ///
+    /// - Parameter alias: the alias of columns that have none.
+    private func column(of alias: (any TableAliasBase)?) -> (name: String, alias: (any TableAliasBase)?)? {
+        switch impl {
+        case .column(let name): (name, alias)
+        case .qualified(let expression, let alias): expression.column(of: alias)
+        default: nil
+        }
     }
 
     private var isValueButNotNull: Bool {
@@ -72,7 +81,9 @@ extension SQLExpression {
 
     /// The row IDs that can meet the condition; nil if that is not known.
     ///
-    /// - Parameter isRowID: whether a column is the row ID of the table, with the alias that the column belongs to.
+    /// - Parameters:
+    ///   - alias: the alias that columns belong to, unless they say otherwise.
+    ///   - isRowID: whether a column is the row ID of the table, with the alias that the column belongs to.
     fileprivate func identifiedRowIDs(
         alias: (any TableAliasBase)? = nil, _ isRowID: (String, (any TableAliasBase)?) throws -> Bool
     ) throws -> Set<Int64>? {
@@ -82,13 +93,15 @@ extension SQLExpression {
         case .qualified(let expression, let alias):
             return try expression.identifiedRowIDs(alias: alias, isRowID)
         case .binary(.equal, let lhs, let rhs), .binary(.isSame, let lhs, let rhs):
-            if let column = lhs.columnName, let rowID = rhs.rowIDValue { return try isRowID(column, alias) ? [rowID] : nil }
-            if let column = rhs.columnName, let rowID = lhs.rowIDValue { return try isRowID(column, alias) ? [rowID] : nil }
-            return nil
+            guard
+                let (column, rowID) = lhs.column(of: alias).flatMap({ column in rhs.rowIDValue.map { (column, $0) } })
+                    ?? rhs.column(of: alias).flatMap({ column in lhs.rowIDValue.map { (column, $0) } })
+            else { return nil }
+            return try isRowID(column.name, column.alias) ? [rowID] : nil
         case .isIn(let operand, .list(let members), isNegated: false):
             let rowIDs = members.compactMap(\.rowIDValue)
-            guard let column = operand.columnName, rowIDs.count == members.count else { return nil }
-            return try isRowID(column, alias) ? Set(rowIDs) : nil
+            guard let column = operand.column(of: alias), rowIDs.count == members.count else { return nil }
+            return try isRowID(column.name, column.alias) ? Set(rowIDs) : nil
         case .associative(.and, let operands):
             return try operands.reduce(nil) { result, operand in
                 guard let rowIDs = try operand.identifiedRowIDs(alias: alias, isRowID) else { return result }
