@@ -87,6 +87,14 @@ static inline int coffer_set_attribute(const char *path, const char *name, const
     return lsetxattr(path, name, value, size, 0);
 }
 
+#if defined(__linux__)
+#include <sys/prctl.h>
+/// `prctl(PR_SET_DUMPABLE, 0)`: no core dump, also not into a pipe, and no debugger of the same user.
+static inline int coffer_deny_core_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+#else
+static inline int coffer_deny_core_dumps(void) { return 0; }
+#endif
+
 /// The version of SQLite that this code was compiled for, to be compared with the one that answers at run time.
 static inline int coffer_compiled_sqlite_version(void) { return SQLITE_VERSION_NUMBER; }
 
