@@ -15,6 +15,11 @@ let package = Package(
     products: [
         .library(name: "Coffer", targets: ["Coffer"]),
         .library(name: "CSQLCipher", targets: ["CSQLCipher"]),
+        .executable(name: "coffer", targets: ["CofferTool"]),
+    ],
+    dependencies: [
+        // For the tool only: packages that depend on the library neither fetch nor build it.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ],
     targets: [
         // No pkgConfig here: it would choose the shared library. The module map links the static ones.
@@ -22,6 +27,14 @@ let package = Package(
         .target(name: "KeyMaterial", swiftSettings: rules),
         .target(name: "SQLCipherBridge", dependencies: ["CSQLCipher", "KeyMaterial"], swiftSettings: rules),
         .target(name: "Coffer", dependencies: ["SQLCipherBridge", "KeyMaterial"], swiftSettings: rules),
+        .target(
+            name: "CofferCLI",
+            dependencies: [
+                "Coffer", "KeyMaterial", "SQLCipherBridge", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: rules),
+        // Not "coffer": on a file system that ignores case its folders would be those of the library.
+        .executableTarget(name: "CofferTool", dependencies: ["CofferCLI"], swiftSettings: rules),
         .target(
             name: "CofferTestSupport", dependencies: ["Coffer"], path: "Tests/CofferTestSupport", swiftSettings: rules),
         .testTarget(
@@ -35,6 +48,10 @@ let package = Package(
         .testTarget(
             name: "CofferCrashTests", dependencies: ["Coffer", "CofferTestSupport", "CofferTestWorker", "CrashWorker"], swiftSettings: rules
         ),
+        .testTarget(
+            name: "CofferCLITests",
+            dependencies: ["Coffer", "CofferCLI", "CofferTool", "CofferTestSupport", "KeyMaterial", "SQLCipherBridge"],
+            swiftSettings: rules),
         .executableTarget(
             name: "CrashWorker", dependencies: ["Coffer", "CofferTestSupport"], path: "Tests/CrashWorker", swiftSettings: rules),
         .executableTarget(

@@ -1,0 +1,81 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+internal import Foundation
+
+/// Records what a command does to files: the begin before, and the end with its result after.
+struct AuditTrail: Sendable {
+    let log: AuditLog?
+    let isRequired: Bool
+    let command: String
+    let session: Session
+
+    func checkIsWritable() throws(Failure) {
+        guard isRequired, let log else { return }
+        try log.checkIsWritable()
+    }
+
+    /// Runs work on a file between its two records.
+    ///
+    /// - Parameter body: returns whether the file was changed. It may call the function that it is given, to record the end itself.
+    func record(_ path: String, _ body: (AuditEntry) throws -> Bool) throws {
+        let entry = AuditEntry(trail: self, path: path)
+        try entry.begin()
+        let isChanged: Bool
+        do {
+            isChanged = try body(entry)
+        } catch {
+            let failure = session.failure(error)
+            // The failure itself matters more than that it could not be recorded.
+            entry.failed(failure)
+            throw error
+        }
+        try entry.end(isChanged: isChanged)
+    }
+}
+
+/// The records of one work on one file.
+final class AuditEntry: Sendable {
+    private let trail: AuditTrail
+    private let path: String
+    private let hasEnded = Latch()
+
+    init(trail: AuditTrail, path: String) {
+        self.trail = trail
+        self.path = URL(fileURLWithPath: path).standardizedFileURL.path
+    }
+
+    func begin() throws(Failure) { try write([.init("event", "begin")]) }
+
+    /// Records success, once.
+    func end(isChanged: Bool, _ details: [JSONValue.Member] = []) throws(Failure) {
+        guard !hasEnded.isSet else { return }
+        try write([.init("event", "end"), .init("code", 0), .init("changed", .bool(isChanged))] + details)
+        hasEnded.set()
+    }
+
+    func failed(_ failure: Failure) {
+        guard !hasEnded.isSet else { return }
+        try? write([
+            .init("event", "end"), .init("code", .count(failure.status.rawValue)), .init("reason", .string(failure.reason)),
+        ])
+        hasEnded.set()
+    }
+
+    private func write(_ details: [JSONValue.Member]) throws(Failure) {
+        guard let log = trail.log else { return }
+        let user = geteuid()
+        let members: [JSONValue.Member] = [
+            .init("time", .string(Date().formatted(.iso8601))), .init("command", .string(trail.command)), .init("path", .string(path)),
+            .init("pid", .count(getpid())), .init("uid", .count(user)),
+        ]
+        do throws(Failure) {
+            try log.append(members + details)
+        } catch {
+            if trail.isRequired { throw error }
+            trail.session.reporter.warning(error.message)
+        }
+    }
+}

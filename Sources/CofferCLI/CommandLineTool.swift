@@ -1,0 +1,70 @@
+internal import ArgumentParser
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+internal import SQLCipherBridge
+
+/// The tool: reads the arguments, runs a command, and says how it ended.
+package enum CommandLineTool {
+    package static func main() -> Never {
+        protectProcess()
+        Interruption.shared.install()
+        exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
+
+    /// Secrets of a crashed process must not lie on the disk.
+    private static func protectProcess() {
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        #if canImport(Glibc)
+        unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        #else
+        unsafe setrlimit(RLIMIT_CORE, &none)
+        #endif
+        ProcessPrivacy.denyCoreDumps()
+        // The runtime's own report of a crash shows registers and memory.
+        for number in TerminalEcho.crashSignals { _ = signal(number, SIG_DFL) }
+        // Files are for their owner, unless a command says otherwise.
+        umask(0o077)
+    }
+
+    private static func run(_ arguments: [String]) -> ExitStatus {
+        let command: any ParsableCommand
+        do {
+            command = try CofferCommand.parseAsRoot(arguments)
+        } catch {
+            return refuse(error, arguments)
+        }
+        guard let operation = command as? any Operation else {
+            // The help that ArgumentParser adds.
+            do {
+                var command = command
+                try command.run()
+                return .done
+            } catch {
+                return refuse(error, arguments)
+            }
+        }
+        return operation.perform()
+    }
+
+    /// Prints help where it was asked for, and what is wrong with the arguments otherwise.
+    private static func refuse(_ error: any Error, _ arguments: [String]) -> ExitStatus {
+        let text = CofferCommand.fullMessage(for: error)
+        guard CofferCommand.exitCode(for: error) != .success else {
+            OutputFile.output.writeLine(text)
+            return OutputFile.output.lostText == nil ? .done : .inputOutput
+        }
+        OutputFile.errors.writeLine(text)
+        // The arguments did not parse, and a program that asked for JSON gets it all the same.
+        if arguments.prefix(while: { $0 != "--" }).contains("--json") {
+            let message = CofferCommand.message(for: error)
+            let name = arguments.first { !$0.hasPrefix("-") } ?? ""
+            let reporter = Reporter(command: name, style: OutputStyle(isJSON: true), errors: OutputFile(-1))
+            reporter.failure(.usage(message.isEmpty ? "Wrong usage." : message))
+            reporter.summary(.usage)
+        }
+        return .usage
+    }
+}

@@ -1,0 +1,63 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct BackupCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copy a database into a new file, while it is in use.",
+        usage: "coffer backup <source> <destination> [options]",
+        discussion: """
+            The copy is one state of the database, compact, encrypted with the same key (or with a new one) and a fresh salt. It gets its name \
+            when it was read again and found equal. Never overwrites. To restore, copy the backup to a new place in the same way.
+
+            EXAMPLES
+              coffer backup app.db /backup/app-2026-11-21.db --key-file app.key
+              coffer backup app.db safe.db --key-file app.key --new-key-file safe.key
+              coffer backup /backup/app-2026-11-21.db app.db --key-file app.key
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var source: String
+
+    @Argument(help: "The file to make.", completion: .file())
+    var destination: String
+
+    @Flag(help: "Try the keys, say what would be done, and do nothing.")
+    var dryRun = false
+
+    @OptionGroup(title: "The key")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The key of the copy, where it is another one")
+    var newKey: NewKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    func run(in session: Session) throws -> ExitStatus {
+        session.reporter.start([.init("files", .strings([source, destination])), .init("dry_run", .bool(dryRun))])
+        let trail = try audit.trail(session, command: Self.title)
+        let old = try key.request()
+        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        try FileNames.checkExists(source)
+        let opening = try session.keys.key(old, subject: source)
+        var configuration = session.configuration(opening.database, cipher.settings)
+        configuration.readonly = true
+        let copy = try DatabaseCopy(
+            source: source, destination: destination, configuration: configuration,
+            protection: new.map { (try session.keys.key($0, subject: destination), nil) })
+        try copy.checkNames()
+        if dryRun {
+            try copy.plan(in: session, words: "a copy")
+        } else {
+            try copy.run(in: session, trail, words: "copied and found equal")
+        }
+        return .done
+    }
+}

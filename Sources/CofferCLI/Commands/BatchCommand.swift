@@ -1,0 +1,156 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct BatchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "batch",
+        abstract: "Rotate or verify many files.",
+        usage: "coffer batch rotate|verify --manifest <file> [options]",
+        discussion: Manifest.help,
+        subcommands: [BatchRotateCommand.self, BatchVerifyCommand.self])
+}
+
+extension Manifest {
+    static let help = """
+        The manifest has one path a line, or one JSON object a line with members named as the options: {"path": "a.db", "key-file": \
+        "old.key", "new-key-file": "new.key", "key-type": "raw"}. Sources of keys are -file, -command, -env and -credential; where a line has \
+        none, the options of the command line hold. Relative names start at the manifest's directory. Empty lines and lines with # say nothing.
+
+        Each file has its own result. A failed one does not stop the others: exit code 3 then. A rotation notes what is done in \
+        MANIFEST.state, which goes when all is done. After an interruption, or when failures are mended, run it again with --continue: nothing is done twice.
+        """
+}
+
+struct BatchRotateCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Rotate the keys of many files.",
+        usage: "coffer batch rotate --manifest <file> [options]",
+        discussion: """
+            \(Manifest.help)
+
+            EXAMPLES
+              coffer batch rotate --manifest fleet.jsonl --jobs 4
+              coffer batch rotate --manifest fleet.jsonl --continue
+              coffer batch rotate --manifest fleet.jsonl --dry-run
+            """)
+
+    static let title = "batch rotate"
+
+    @OptionGroup
+    var batch: BatchOptions
+
+    @Flag(help: "Try the keys, say what would be done, and change nothing.")
+    var dryRun = false
+
+    @OptionGroup(title: "The current key")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The new key")
+    var newKey: NewKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    func run(in session: Session) throws -> ExitStatus {
+        let manifest = try batch.readManifest()
+        session.reporter.start([.init("files", .strings(manifest.items.map(\.path))), .init("dry_run", .bool(dryRun))])
+        let trail = try audit.trail(session, command: Self.title)
+        let keys = KeyCache(session.keys)
+        let subject = TextLayout.counted(manifest.items.count, "file", "files")
+        let request = try key.request()
+        let newRequest = try newKey.request(besides: key)
+        // Asked for now, not in the middle of the work.
+        if manifest.items.contains(where: { $0.key == nil }) { _ = try keys.key(request, subject: subject) }
+        if manifest.items.contains(where: { $0.newKey == nil }) { _ = try keys.key(newRequest, subject: subject) }
+        let state = dryRun ? nil : try batch.openState(Self.title, isOptional: false)
+        let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs)
+        let allowsInsecureFiles = key.allowsInsecureFiles
+        let (cipher, dryRun) = (cipher.settings, dryRun)
+        let status = try run.run(manifest.items) { item in
+            let old = try keys.key((item.key ?? request).allowing(allowsInsecureFiles), subject: subject)
+            let new = try keys.key((item.newKey ?? newRequest).allowing(allowsInsecureFiles), subject: subject)
+            guard !old.isSame(as: new) else { throw Failure(.usage, "same_key", "The new key is the current one.") }
+            var options = DatabaseFile.RotationOptions()
+            options.cipher = item.cipher ?? cipher
+            options.lockTimeout = session.lockTimeout
+            let rotation = KeyRotation(path: item.location, name: item.path, old: old, new: new, options: options)
+            if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }
+        }
+        if status == .done { state?.remove() }
+        return status
+    }
+}
+
+struct BatchVerifyCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Verify many files.",
+        usage: "coffer batch verify --manifest <file> [options]",
+        discussion: """
+            \(Manifest.help)
+
+            EXAMPLES
+              coffer batch verify --manifest fleet.jsonl --jobs 2 --quiet
+              find /srv -name '*.db' | coffer batch verify --manifest - --key-file app.key
+            """)
+
+    static let title = "batch verify"
+
+    @OptionGroup
+    var batch: BatchOptions
+
+    @Option(help: ArgumentHelp("How the structure is checked: full also compares indices with their tables.", valueName: "depth"))
+    var structure = VerifyCommand.Structure.quick
+
+    @OptionGroup(title: "The key")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    func run(in session: Session) throws -> ExitStatus {
+        let manifest = try batch.readManifest()
+        session.reporter.start([.init("files", .strings(manifest.items.map(\.path)))])
+        let trail = try audit.trail(session, command: Self.title)
+        let keys = KeyCache(session.keys)
+        let subject = TextLayout.counted(manifest.items.count, "file", "files")
+        let request = try key.request()
+        if manifest.items.contains(where: { $0.key == nil }) { _ = try keys.key(request, subject: subject) }
+        let state = try batch.openState(Self.title, isOptional: true)
+        let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs)
+        let allowsInsecureFiles = key.allowsInsecureFiles
+        let (cipher, structure) = (cipher.given, structure)
+        let status = try run.run(manifest.items) { item in
+            var options = DatabaseFile.VerificationOptions()
+            options.cipher = item.cipher ?? cipher
+            options.structure = .init(rawValue: structure.rawValue) ?? .quick
+            let key = try keys.key((item.key ?? request).allowing(allowsInsecureFiles), subject: subject)
+            let work = FileVerification(path: item.location, name: item.path, key: key, options: options)
+            try work.run(in: session, trail)
+        }
+        if status == .done { state?.remove() }
+        return status
+    }
+}
+
+extension KeyRequest {
+    /// The switch of the command line holds for all lines.
+    fileprivate func allowing(_ allowsInsecureFile: Bool) -> KeyRequest {
+        var request = self
+        request.allowsInsecureFile = allowsInsecureFile
+        return request
+    }
+}

@@ -1,0 +1,76 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct CreateCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a new, empty, encrypted database.",
+        usage: "coffer create <file> [options]",
+        discussion: """
+            Never overwrites. A key that is typed is asked twice. The file is readable by you only.
+
+            EXAMPLES
+              coffer create app.db
+              coffer create app.db --key-file app.key --key-type raw
+            """)
+
+    @Argument(help: "The file to make.", completion: .file())
+    var file: String
+
+    @Flag(help: "Say what would be done, and do nothing.")
+    var dryRun = false
+
+    @OptionGroup(title: "The key")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The format of the file")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    init() {}
+
+    func run(in session: Session) throws -> ExitStatus {
+        session.reporter.start([.init("files", .strings([file])), .init("dry_run", .bool(dryRun))])
+        guard !NewFile.exists(file) else {
+            throw Failure(.outputExists, "output_exists", "'\(file)' exists, and is not overwritten.")
+        }
+        let key = try session.keys.key(key.request(.new), subject: file)
+        guard !dryRun else {
+            session.reporter.result(
+                [.init("path", .string(file)), .init("changed", false), .init("dry_run", true)],
+                text: ["\(file): would be made, encrypted; nothing was changed"])
+            return .done
+        }
+        try audit.trail(session, command: Self.title).record(file) { _ in
+            try make(file, session.configuration(key.database, cipher.settings))
+            return true
+        }
+        session.reporter.result(
+            [.init("path", .string(file)), .init("changed", true), .init("code", 0)],
+            text: ["\(file): made, encrypted, proved by opening it again"])
+        return .done
+    }
+
+    private func make(_ path: String, _ configuration: Configuration) throws {
+        let file = try NewFile(path)
+        do {
+            try DatabaseQueue(path: path, configuration: configuration).close()
+            // The proof: a connection of its own, which has nothing but the file and the key.
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            let tables = try queue.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") }
+            try queue.close()
+            guard tables == 0, try DatabaseFile(path: path).inspect().kind == .encrypted else {
+                throw Failure(.internalError, "not_encrypted", "The new file is not what it should be, and was removed.")
+            }
+            try file.publish()
+        } catch {
+            file.remove()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct EncryptCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "encrypt",
+        abstract: "Make an encrypted copy of a plaintext SQLite database.",
+        usage: "coffer encrypt <source> <destination> [options]",
+        discussion: """
+            Keeps row IDs, versions and the auto-vacuum mode. The source stays as it is: when the copy is in use, remove the source, and \
+            remember its backups. What a disk has stored in the clear may be found on it until it is overwritten.
+
+            EXAMPLES
+              coffer encrypt plain.db app.db --key-file app.key --key-type raw
+            """)
+
+    @Argument(help: "The plaintext database.", completion: .file())
+    var source: String
+
+    @Argument(help: "The file to make.", completion: .file())
+    var destination: String
+
+    @Flag(help: "Say what would be done, and do nothing.")
+    var dryRun = false
+
+    @OptionGroup(title: "The key of the encrypted file")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The format of the encrypted file")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    func run(in session: Session) throws -> ExitStatus {
+        session.reporter.start([.init("files", .strings([source, destination])), .init("dry_run", .bool(dryRun))])
+        let trail = try audit.trail(session, command: Self.title)
+        try FileNames.checkExists(source)
+        guard try DatabaseFile(path: source).inspect().kind == .plaintext else {
+            throw Failure(.badData, "not_plaintext", "'\(source)' is no plaintext SQLite database; see 'coffer info'.")
+        }
+        guard !NewFile.exists(destination) else {
+            throw Failure(.outputExists, "output_exists", "'\(destination)' exists, and is not overwritten.")
+        }
+        let new = try session.keys.key(key.request(.new), subject: destination)
+        var configuration = session.configuration(nil, CipherSettings())
+        configuration.allowsPlaintext = true
+        configuration.readonly = true
+        let copy = DatabaseCopy(
+            source: source, destination: destination, configuration: configuration, protection: (new, cipher.settings))
+        if dryRun {
+            try copy.plan(in: session, words: "an encrypted copy")
+        } else {
+            try copy.run(in: session, trail, words: "encrypted, and found equal")
+        }
+        return .done
+    }
+}

@@ -1,0 +1,68 @@
+internal import Coffer
+
+/// The verification of one file, and how it is told.
+struct FileVerification {
+    let path: String
+    /// The file, as the user named it.
+    let name: String
+    let key: Key
+    let options: DatabaseFile.VerificationOptions
+
+    /// - Throws: a failure when the file is damaged, after the findings were told.
+    func run(in session: Session, _ trail: AuditTrail) throws {
+        try trail.record(path) { entry in
+            let result = try verify(in: session)
+            try entry.end(isChanged: false, [.init("pages", .count(result.pageCount))])
+            return false
+        }
+    }
+
+    private func verify(in session: Session) throws -> DatabaseFile.Verification {
+        let began = ContinuousClock.now
+        let result = try session.work(name) { progress in
+            try DatabaseFile(path: path).verify(key: key.database, options: options, progress: progress)
+        }
+        guard result.isIntact else {
+            let pages = result.damagedPages
+            let words = result.findings.prefix(20).map { "  " + $0.words }
+            let more = result.findings.count > 20 ? ["  and \(result.findings.count - 20) more"] : []
+            session.reporter.result(
+                json(result) + [.init("code", 65)], text: ["\(name): DAMAGED"] + words + more, isAnswer: true)
+            let place =
+                pages.isEmpty
+                ? "its structure" : TextLayout.counted(pages.count, "page", "pages") + " of \(TextLayout.grouped(result.pageCount))"
+            throw Failure(.badData, "damaged", "The file is damaged: \(place). Restore it from a backup.")
+        }
+        let fromLog = result.pageCountFromLog == 0 ? "" : ", \(TextLayout.grouped(result.pageCountFromLog)) of them in the log beside it"
+        let weak = result.isAuthenticated ? "" : "; format 1 has no authentication, so that only the structure was checked"
+        session.reporter.result(
+            json(result) + [.init("code", 0)],
+            text: [
+                "\(name): intact (\(TextLayout.counted(result.pageCount, "page", "pages"))\(fromLog), "
+                    + "\(TextLayout.seconds(ContinuousClock.now - began)))\(weak)"
+            ])
+        return result
+    }
+
+    private func json(_ result: DatabaseFile.Verification) -> [JSONValue.Member] {
+        [
+            .init("path", .string(name)), .init("intact", .bool(result.isIntact)), .init("changed", false),
+            .init("pages", .count(result.pageCount)), .init("pages_from_log", .count(result.pageCountFromLog)),
+            .init("authenticated", .bool(result.isAuthenticated)),
+            .init("damaged_pages", .array(result.damagedPages.prefix(1000).map { .count($0) })),
+            .init("findings", .strings(result.findings.prefix(1000).map(\.words))),
+        ]
+    }
+}
+
+extension DatabaseFile.Verification.Finding {
+    fileprivate var words: String {
+        switch self {
+        case .notAuthentic(let page): "page \(page): changed, exchanged or from another file"
+        case .zeroed(let page): "page \(page): overwritten with zeros"
+        case .missing(let page): "page \(page): missing at the end of the file"
+        case .foreignBytes(let count): "\(TextLayout.grouped(count)) bytes after the last page"
+        case .structure(let words): "structure: \(words)"
+        }
+    }
+}

@@ -1,0 +1,92 @@
+internal import Coffer
+
+/// The rotation of one file, and how it is told.
+struct KeyRotation {
+    let path: String
+    /// The file, as the user named it.
+    let name: String
+    let old: Key
+    let new: Key
+    let options: DatabaseFile.RotationOptions
+
+    private var file: DatabaseFile { DatabaseFile(path: path) }
+
+    func plan(in session: Session) throws {
+        let plan = try file.rotationPlan(from: old.database, to: new.database, options: options)
+        let facts: [JSONValue.Member] = [
+            .init("path", .string(name)), .init("dry_run", true), .init("changed", false),
+            .init("already_rotated", .bool(plan.isAlreadyRotated)), .init("method", .string(plan.method.rawValue)),
+            .init("size", .int(plan.size)), .init("pages", .count(plan.pageCount)), .init("required_space", .int(plan.requiredSpace)),
+            .init("available_space", .int(plan.availableSpace)), .init("steps", .strings(plan.steps)),
+            .init("leftovers", .strings(plan.leftovers)), .init("code", 0),
+        ]
+        guard !plan.isAlreadyRotated else {
+            session.reporter.result(facts, text: ["\(name): has the new key already; nothing would be done"], isAnswer: true)
+            return
+        }
+        let room = "needs \(TextLayout.size(plan.requiredSpace)) of \(TextLayout.size(plan.availableSpace)) free"
+        session.reporter.result(
+            facts,
+            text: ["\(name): would be rotated (\(TextLayout.counted(plan.pageCount, "page", "pages")), \(room)); nothing was changed"]
+                + plan.steps.enumerated().map { "  \($0 + 1). \($1)" }
+                + plan.leftovers.map { "  removes what an interrupted run has left: \($0)" }, isAnswer: true)
+    }
+
+    @discardableResult
+    func run(in session: Session, _ trail: AuditTrail) throws -> DatabaseFile.RotationResult {
+        let result = try session.work(name) { progress in
+            var answer: DatabaseFile.RotationResult?
+            try trail.record(path) { entry in
+                var options = options
+                // Recorded before the rotation counts as completed, so that a crash in between is not lost to the log.
+                options.audit = { result in try entry.end(isChanged: result.isChanged, KeyRotation.evidence(result)) }
+                let result = try file.rotate(from: old.database, to: new.database, options: options, progress: progress)
+                answer = result
+                try entry.end(isChanged: result.isChanged, KeyRotation.evidence(result))
+                return result.isChanged
+            }
+            guard let answer else { throw Failure(.internalError, "internal", "The rotation gave no result.") }
+            return answer
+        }
+        tell(result, session.reporter)
+        return result
+    }
+
+    private static func evidence(_ result: DatabaseFile.RotationResult) -> [JSONValue.Member] {
+        guard let proof = result.proof else { return [] }
+        return [
+            .init("pages", .count(proof.pageCount)), .init("salt_before", .string(proof.saltBefore)),
+            .init("salt_after", .string(proof.saltAfter)), .init("old_key_id", .string(proof.oldKeyID)),
+            .init("new_key_id", .string(proof.newKeyID)), .init("content_digest", .string(proof.contentDigest)),
+        ]
+    }
+
+    private func tell(_ result: DatabaseFile.RotationResult, _ reporter: Reporter) {
+        var facts: [JSONValue.Member] = [
+            .init("path", .string(name)), .init("changed", .bool(result.isChanged)), .init("resumed", .bool(result.isResumed)),
+            .init("seconds", .double((result.duration * 1000).rounded() / 1000)),
+        ]
+        if let kept = result.keptOldPath { facts.append(.init("kept_old", .string(kept))) }
+        if let proof = result.proof {
+            facts += KeyRotation.evidence(result)
+            facts += [
+                .init("old_key_rejected", .bool(proof.isOldKeyRejected)), .init("new_key_accepted", .bool(proof.isNewKeyAccepted)),
+                .init("integrity_clean", .bool(proof.isIntegrityClean)), .init("content_equal", .bool(proof.isContentEqual)),
+            ]
+        }
+        facts.append(.init("code", 0))
+        let resumed = result.isResumed ? ", after an interrupted run" : ""
+        guard result.isChanged, let proof = result.proof else {
+            reporter.result(facts, text: ["\(name): has the new key already\(resumed); nothing was done"])
+            return
+        }
+        let size = Int64(proof.pageCount) * Int64(proof.pageSize)
+        var lines = [
+            "\(name): rotated\(resumed) (\(TextLayout.counted(proof.pageCount, "page", "pages")), \(TextLayout.size(size)), "
+                + "\(TextLayout.seconds(.milliseconds(Int64(result.duration * 1000)))))"
+        ]
+        lines.append("  proved: the new key opens it, the old one does not, all pages are authentic, the content is the same")
+        if let kept = result.keptOldPath { lines.append("  the file with the old key: \(kept)") }
+        reporter.result(facts, text: lines)
+    }
+}

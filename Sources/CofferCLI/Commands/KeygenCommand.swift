@@ -1,0 +1,109 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+internal import ArgumentParser
+internal import KeyMaterial
+
+struct KeygenCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "keygen",
+        abstract: "Make a key at random.",
+        usage: "coffer keygen [options]",
+        discussion: """
+            A raw key has 256 bits, for programs; use it with --key-type raw. Words are for people: each has 16 bits of chance, made of \
+            syllables, and is a passphrase. With --out the key goes to a new file that only you can read; otherwise to the standard output.
+
+            EXAMPLES
+              coffer keygen --out app.key
+              coffer keygen --words 8
+            """)
+
+    @Option(help: ArgumentHelp("Make a passphrase of so many words, from 5 to 32.", valueName: "number"))
+    var words: Int?
+
+    @Flag(help: "Make a raw key with a salt, for --key-type raw+salt.")
+    var withSalt = false
+
+    @Flag(help: "Write a raw key as bytes, not as hexadecimal digits; needs --out.")
+    var binary = false
+
+    @Option(name: .customLong("out"), help: ArgumentHelp("The file to make; never overwritten.", valueName: "file"), completion: .file())
+    var file: String?
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    init() {}
+
+    func validate() throws {
+        if let words, !(5...32).contains(words) { throw ValidationError("--words takes a number from 5 (80 bits) to 32.") }
+        if words != nil && (withSalt || binary) {
+            throw ValidationError("Words are a passphrase: --with-salt and --binary are for raw keys.")
+        }
+        if file == nil && binary { throw ValidationError("--binary needs --out.") }
+        // JSON is kept and forwarded by programs: no secret goes there.
+        if file == nil && output.json { throw ValidationError("With --json the key must go to a file: give --out.") }
+    }
+
+    func run(in session: Session) throws -> ExitStatus {
+        session.reporter.start([])
+        let key: SecretBytes
+        do throws(RandomnessFailure) {
+            key = try make()
+        } catch {
+            throw Failure(SystemError(code: error.errno), "The system's random generator does not answer")
+        }
+        let (kind, bits) = words.map { ("passphrase", $0 * WordPassphrase.bitsPerWord) } ?? (withSalt ? "raw+salt" : "raw", 256)
+        if let file {
+            try write(key, to: file)
+        } else {
+            // Straight from the memory that is wiped, past all text of ours.
+            do throws(SystemError) {
+                try key.withUnsafeBytes { bytes throws(SystemError) in try unsafe Descriptor.write(bytes, to: STDOUT_FILENO) }
+            } catch {
+                throw Failure(error, "The key cannot be written")
+            }
+        }
+        if let file {
+            session.reporter.result(
+                [.init("path", .string(file)), .init("key_type", .string(kind)), .init("bits", .count(bits)), .init("code", 0)],
+                text: ["\(file): a \(kind == "passphrase" ? "passphrase" : "\(kind) key") of \(bits) bits, readable by you only"])
+        } else {
+            session.reporter.note("\(bits) bits; use it with --key-type \(kind)")
+        }
+        return .done
+    }
+
+    private func make() throws(RandomnessFailure) -> SecretBytes {
+        if let words { return KeygenCommand.line(WordPassphrase.text(from: try SecretBytes.random(count: 2 * words))) }
+        let key = try SecretBytes.random(count: withSalt ? 48 : 32)
+        if binary { return key }
+        var digits = SecretBytes(count: 2 * key.count)
+        key.withUnsafeBytes { key in digits.withUnsafeMutableBytes { unsafe SecretHex.write(key, to: $0) } }
+        return KeygenCommand.line(digits)
+    }
+
+    private static func line(_ text: borrowing SecretBytes) -> SecretBytes {
+        var line = SecretBytes(count: text.count + 1)
+        text.withUnsafeBytes { text in
+            line.withUnsafeMutableBytes { line in
+                unsafe line.copyMemory(from: text)
+                unsafe line[text.count] = UInt8(ascii: "\n")
+            }
+        }
+        return line
+    }
+
+    private func write(_ key: borrowing SecretBytes, to path: String) throws(Failure) {
+        let file = try NewFile(path)
+        do throws(Failure) {
+            try file.write(key)
+            try file.publish()
+        } catch {
+            file.remove()
+            throw error
+        }
+    }
+}

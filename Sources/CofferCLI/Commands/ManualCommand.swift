@@ -1,0 +1,27 @@
+internal import ArgumentParser
+internal import Foundation
+
+/// For packagers: the man pages, made of the same descriptions as the help.
+struct ManualCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "generate-manual", abstract: "Write the man pages into a directory.", shouldDisplay: false)
+
+    @Argument(help: "The directory, which exists.", completion: .directory)
+    var directory: String
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    func run(in session: Session) throws -> ExitStatus {
+        for command in try CommandDescription.root().all {
+            let page = ManualPage(command: command, version: EngineVersions.coffer)
+            let path = "\(directory)/\(page.fileName)"
+            do {
+                try page.text.write(toFile: path, atomically: false, encoding: .utf8)
+            } catch {
+                throw Failure(.outputExists, "output", "'\(path)' cannot be written.")
+            }
+        }
+        return .done
+    }
+}

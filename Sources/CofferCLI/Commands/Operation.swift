@@ -1,0 +1,39 @@
+internal import ArgumentParser
+
+/// A command that does something, in the surroundings that all share.
+protocol Operation: ParsableCommand {
+    var output: OutputOptions { get }
+
+    /// What the log and JSON call the command: its words.
+    static var title: String { get }
+
+    /// Does the work. A failure that is not thrown has been reported, and shows in the status.
+    func run(in session: Session) throws -> ExitStatus
+}
+
+extension Operation {
+    static var title: String { configuration.commandName ?? "" }
+
+    func perform() -> ExitStatus {
+        let reporter = Reporter(command: Self.title, style: OutputStyle(output))
+        Interruption.shared.setFarewell { status in
+            reporter.failure(Interruption.shared.failure(status))
+            reporter.summary(status)
+        }
+        let session = Session(reporter: reporter, interruption: .shared, lockTimeout: output.lockTimeout)
+        var status: ExitStatus
+        do {
+            status = try run(in: session)
+        } catch {
+            let failure = session.failure(error)
+            reporter.failure(failure)
+            status = failure.status
+        }
+        if let lost = reporter.outputFailure, status == .done {
+            reporter.failure(lost)
+            status = lost.status
+        }
+        reporter.summary(status)
+        return status
+    }
+}

@@ -1,0 +1,73 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct RotateCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Encrypt files with another key.",
+        usage: "coffer rotate <file>... [options]",
+        discussion: """
+            Makes a copy with the new key and a fresh salt beside the file, proves it, and puts it in place in one step. Needs room for the \
+            copy, and nobody else at the file. Interrupted? Run the same command again: it completes, or says that it is done already. \
+            Other names of the file, backups and snapshots keep the old key.
+
+            EXAMPLES
+              coffer rotate app.db                 ask for both keys
+              coffer rotate app.db --key-file old.key --new-key-file new.key
+              coffer rotate app.db --dry-run       try the keys, change nothing
+            """)
+
+    @Argument(help: "The files.", completion: .file())
+    var files: [String]
+
+    @Flag(help: "Try the keys, say what would be done, and change nothing.")
+    var dryRun = false
+
+    @Flag(help: "Rewrite the file itself, where there is no room for a copy. Keeps the salt.")
+    var inPlace = false
+
+    @Option(help: ArgumentHelp("Keep the file with the old key under this name.", valueName: "path"), completion: .file())
+    var keepOld: String?
+
+    @OptionGroup(title: "The current key")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The new key")
+    var newKey: NewKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    init() {}
+
+    func validate() throws {
+        if keepOld != nil && files.count > 1 { throw ValidationError("--keep-old is for one file.") }
+        if keepOld != nil && inPlace { throw ValidationError("--in-place leaves no old file to keep.") }
+    }
+
+    func run(in session: Session) throws -> ExitStatus {
+        session.reporter.start([.init("files", .strings(files)), .init("dry_run", .bool(dryRun))])
+        let trail = try audit.trail(session, command: Self.title)
+        for path in files { try FileNames.checkExists(path) }
+        let subject = FileNames.subject(files)
+        let newRequest = try newKey.request(besides: key)
+        let old = try session.keys.key(key.request(), subject: subject)
+        let new = try session.keys.key(newRequest, subject: subject)
+        guard !old.isSame(as: new) else { throw Failure(.usage, "same_key", "The new key is the current one. Give another one.") }
+        var options = DatabaseFile.RotationOptions()
+        options.method = inPlace ? .inPlace : .copy
+        options.cipher = cipher.settings
+        options.keepOldPath = keepOld
+        options.lockTimeout = session.lockTimeout
+        return try session.forEach(files) { path in
+            let rotation = KeyRotation(path: path, name: path, old: old, new: new, options: options)
+            if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }
+        }
+    }
+}

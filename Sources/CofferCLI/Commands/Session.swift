@@ -1,0 +1,61 @@
+internal import Coffer
+
+/// What a command works with.
+struct Session: Sendable {
+    let reporter: Reporter
+    let interruption: Interruption
+    /// In seconds.
+    let lockTimeout: Double
+
+    var keys: KeyReader { KeyReader(reporter: reporter) }
+
+    /// What an error means, in the light of a signal that may have caused it.
+    func failure(_ error: any Error) -> Failure {
+        let failure = Failure(error)
+        if failure.status == .runAgain, let status = interruption.status { return interruption.failure(status) }
+        return failure
+    }
+
+    func configuration(_ key: DatabaseKey?, _ cipher: CipherSettings) -> Configuration {
+        var configuration = Configuration()
+        configuration.key = key
+        configuration.cipher = cipher
+        configuration.busyMode = .timeout(lockTimeout)
+        configuration.label = "coffer"
+        return configuration
+    }
+
+    /// Does the same for each of several files, and reports the failures of single ones.
+    func forEach(_ paths: [String], _ body: (String) throws -> Void) throws -> ExitStatus {
+        var tally = StatusTally()
+        for path in paths {
+            try interruption.check()
+            do {
+                try body(path)
+                tally.add(.done)
+            } catch {
+                let failure = failure(error)
+                reporter.failure(failure, path: path)
+                if let status = interruption.status { return status }
+                tally.add(failure.status)
+            }
+        }
+        return tally.status
+    }
+}
+
+/// One exit code of many.
+struct StatusTally: Sendable, Hashable {
+    private var counts: [ExitStatus: Int] = [:]
+
+    mutating func add(_ status: ExitStatus) { counts[status, default: 0] += 1 }
+
+    /// The code that all share, or "some failed".
+    var status: ExitStatus {
+        guard counts.count > 1 else { return counts.keys.first ?? .done }
+        return .someFailed
+    }
+
+    var failed: Int { counts.reduce(0) { $0 + ($1.key == .done ? 0 : $1.value) } }
+    var succeeded: Int { counts[.done] ?? 0 }
+}

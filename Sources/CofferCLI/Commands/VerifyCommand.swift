@@ -1,0 +1,55 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct VerifyCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Check every page and the structure of files.",
+        usage: "coffer verify <file>... [options]",
+        discussion: """
+            Checks the authentication code of each page, as a reader would see it with the write-ahead log, and then the structure. \
+            Changes nothing. Exit code 65 means damage, whose pages are named; 77 that the key is wrong. \
+            What it cannot see: a whole file, or a page of it, that was put back from an older copy.
+
+            EXAMPLES
+              coffer verify app.db
+              coffer verify --structure full --key-file app.key /srv/db/*.db
+            """)
+
+    @Argument(help: "The files.", completion: .file())
+    var files: [String]
+
+    @Option(help: ArgumentHelp("How the structure is checked: full also compares indices with their tables.", valueName: "depth"))
+    var structure = Structure.quick
+
+    @OptionGroup(title: "The key")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    init() {}
+
+    enum Structure: String, ExpressibleByArgument, CaseIterable, Sendable {
+        case none, quick, full
+    }
+
+    func run(in session: Session) throws -> ExitStatus {
+        session.reporter.start([.init("files", .strings(files))])
+        let trail = try audit.trail(session, command: Self.title)
+        for path in files { try FileNames.checkExists(path) }
+        let opening = try session.keys.key(key.request(), subject: FileNames.subject(files))
+        var options = DatabaseFile.VerificationOptions()
+        options.cipher = cipher.given
+        options.structure = .init(rawValue: structure.rawValue) ?? .quick
+        return try session.forEach(files) { path in
+            try FileVerification(path: path, name: path, key: opening, options: options).run(in: session, trail)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+internal import ArgumentParser
+internal import Foundation
+
+/// What ArgumentParser says of a command: the same from which it makes help and completions.
+struct CommandDescription: Decodable {
+    struct Argument: Decodable {
+        struct Name: Decodable {
+            let kind: String
+            let name: String
+
+            var text: String { kind == "long" ? "--\(name)" : "-\(name)" }
+        }
+
+        let kind: String
+        let shouldDisplay: Bool
+        let sectionTitle: String?
+        let names: [Name]?
+        let valueName: String?
+        let abstract: String?
+        let defaultValue: String?
+        let allValues: [String]?
+        let isRepeating: Bool
+    }
+
+    let commandName: String
+    let superCommands: [String]?
+    let shouldDisplay: Bool
+    let abstract: String?
+    let discussion: String?
+    let arguments: [Argument]?
+    let subcommands: [CommandDescription]?
+
+    /// The words that call the command.
+    var fullName: String { ((superCommands ?? []) + [commandName]).joined(separator: " ") }
+
+    /// This command and all below it that are for users.
+    var all: [CommandDescription] {
+        [self] + (subcommands ?? []).filter { $0.shouldDisplay && $0.commandName != "help" }.flatMap(\.all)
+    }
+
+    /// The root of all commands.
+    static func root() throws -> CommandDescription {
+        struct Dump: Decodable { let command: CommandDescription }
+        return try JSONDecoder().decode(Dump.self, from: Data(CofferCommand._dumpHelp().utf8)).command
+    }
+}

@@ -1,0 +1,138 @@
+internal import ArgumentParser
+
+extension KeyType: ExpressibleByArgument {}
+
+/// Where the key of a file comes from: at most one of these, or else a person is asked.
+struct KeyOptions: ParsableArguments {
+    @Option(
+        name: .customLong("key-file"), help: ArgumentHelp("Read the key from a file that only you can read.", valueName: "file"),
+        completion: .file())
+    var file: String?
+
+    @Option(name: .customLong("key-fd"), help: ArgumentHelp("Read the key from an open file descriptor.", valueName: "number"))
+    var descriptor: Int32?
+
+    @Flag(name: .customLong("key-stdin"), help: "Read the key from the standard input.")
+    var standardInput = false
+
+    @Option(
+        name: .customLong("key-command"), help: ArgumentHelp("Run a command, without a shell, that prints the key.", valueName: "command"))
+    var command: String?
+
+    @Option(
+        name: .customLong("key-env"), help: ArgumentHelp("Take the key from an environment variable (not recommended).", valueName: "name"))
+    var environment: String?
+
+    @Option(name: .customLong("key-credential"), help: ArgumentHelp("Take the key from a systemd credential.", valueName: "name"))
+    var credential: String?
+
+    @Option(
+        name: .customLong("key-type"),
+        help: ArgumentHelp("What the key is: raw has 32 bytes or 64 hex digits, raw+salt 48 or 96.", valueName: "type"))
+    var type = KeyType.passphrase
+
+    @Flag(name: .customLong("insecure-key-file-mode"), help: "Accept key files that others can read.")
+    var allowsInsecureFiles = false
+
+    init() {}
+
+    func validate() throws { _ = try sources.chosen() }
+
+    /// Whether one was named.
+    var isGiven: Bool { get throws { try sources.chosen() != nil } }
+
+    func request(_ role: KeyRequest.Role = .current) throws -> KeyRequest {
+        try KeyRequest(role: role, source: sources.chosen() ?? .prompt, type: type, allowsInsecureFile: allowsInsecureFiles)
+    }
+
+    private var sources: SecretSourceChoice {
+        SecretSourceChoice(
+            prefix: "key", file: file, descriptor: descriptor, standardInput: standardInput, command: command, environment: environment,
+            credential: credential)
+    }
+}
+
+/// Where the key comes from that a file is to get.
+struct NewKeyOptions: ParsableArguments {
+    @Option(
+        name: .customLong("new-key-file"), help: ArgumentHelp("Read the new key from a file that only you can read.", valueName: "file"),
+        completion: .file())
+    var file: String?
+
+    @Option(name: .customLong("new-key-fd"), help: ArgumentHelp("Read the new key from an open file descriptor.", valueName: "number"))
+    var descriptor: Int32?
+
+    @Flag(name: .customLong("new-key-stdin"), help: "Read the new key from the standard input.")
+    var standardInput = false
+
+    @Option(
+        name: .customLong("new-key-command"),
+        help: ArgumentHelp("Run a command, without a shell, that prints the new key.", valueName: "command"))
+    var command: String?
+
+    @Option(
+        name: .customLong("new-key-env"),
+        help: ArgumentHelp("Take the new key from an environment variable (not recommended).", valueName: "name"))
+    var environment: String?
+
+    @Option(name: .customLong("new-key-credential"), help: ArgumentHelp("Take the new key from a systemd credential.", valueName: "name"))
+    var credential: String?
+
+    @Option(name: .customLong("new-key-type"), help: ArgumentHelp("What the new key is.", valueName: "type"))
+    var type = KeyType.passphrase
+
+    init() {}
+
+    func validate() throws { _ = try sources.chosen() }
+
+    var isGiven: Bool { get throws { try sources.chosen() != nil } }
+
+    /// - Parameter key: the options of the current key: the switch for unsafe files is theirs.
+    func request(besides key: KeyOptions) throws -> KeyRequest {
+        let request = try KeyRequest(
+            role: .new, source: sources.chosen() ?? .prompt, type: type, allowsInsecureFile: key.allowsInsecureFiles)
+        if request.source == .standardInput, try key.request().source == .standardInput {
+            throw Failure.usage("Both keys cannot come from the standard input. Give one with a file, or with a file descriptor.")
+        }
+        return request
+    }
+
+    private var sources: SecretSourceChoice {
+        SecretSourceChoice(
+            prefix: "new-key", file: file, descriptor: descriptor, standardInput: standardInput, command: command,
+            environment: environment, credential: credential)
+    }
+}
+
+/// The answers to "where from", of which one at most may be given.
+struct SecretSourceChoice {
+    var prefix: String
+    var file: String?
+    var descriptor: Int32?
+    var standardInput: Bool
+    var command: String?
+    var environment: String?
+    var credential: String?
+
+    func chosen() throws -> SecretSource? {
+        var found: [(option: String, source: SecretSource)] = []
+        if let file { found.append(("file", .file(file))) }
+        if let descriptor { found.append(("fd", .descriptor(descriptor))) }
+        if standardInput { found.append(("stdin", .standardInput)) }
+        if let command {
+            do throws(Failure) {
+                try found.append(("command", .command(CommandWords.split(command))))
+            } catch {
+                throw ValidationError("--\(prefix)-command: \(error.message)")
+            }
+        }
+        if let environment { found.append(("env", .environment(environment))) }
+        if let credential { found.append(("credential", .credential(credential))) }
+        guard found.count <= 1 else {
+            let options = found.map { "--\(prefix)-\($0.option)" }.joined(separator: " and ")
+            throw ValidationError("Give one source of the key only, not \(options).")
+        }
+        if let descriptor, descriptor < 0 { throw ValidationError("--\(prefix)-fd: \(descriptor) is no file descriptor.") }
+        return found.first?.source
+    }
+}

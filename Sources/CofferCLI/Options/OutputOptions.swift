@@ -1,0 +1,32 @@
+internal import ArgumentParser
+
+/// How the tool speaks, and how long it waits for others: good before and after the name of a command.
+struct OutputOptions: ParsableArguments {
+    @Flag(help: "Print one JSON object a line on the standard output.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print answers and errors, but not that things went well.")
+    var quiet = false
+
+    @Flag(name: .shortAndLong, help: "Print more about what is done.")
+    var verbose = false
+
+    @Option(help: ArgumentHelp("Show progress: when it takes long, always, or never.", valueName: "when"))
+    var progress = ProgressChoice.auto
+
+    @Option(help: ArgumentHelp("How long to wait for locks of others.", valueName: "seconds"))
+    var lockTimeout = 5.0
+
+    init() {}
+
+    func validate() throws {
+        if quiet && verbose { throw ValidationError("Give --quiet or --verbose, not both.") }
+        guard lockTimeout.isFinite, (0...86_400).contains(lockTimeout) else {
+            throw ValidationError("The lock timeout must be from 0 to 86400 seconds.")
+        }
+    }
+}
+
+enum ProgressChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
+    case auto, always, never
+}

@@ -1,0 +1,83 @@
+internal import Coffer
+
+extension Failure {
+    /// What any error means to the caller of the tool.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as Failure: self = failure
+        case let error as DatabaseError: self.init(error)
+        case let error as DatabaseFileError: self.init(error)
+        case is CancellationError: self.init(.runAgain, "cancelled", "Interrupted. Every file is whole; run the command again.")
+        default: self.init(.internalError, "internal", "Unexpected: \(error)")
+        }
+    }
+
+    init(_ failure: EncryptionFailure) {
+        self.init(Failure.status(of: failure), Failure.reason(of: failure), Failure.advice(on: failure))
+    }
+
+    init(_ error: DatabaseError) {
+        if let failure = error.encryptionFailure {
+            self.init(failure)
+            return
+        }
+        let message = error.message ?? "\(error.extendedResultCode)"
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "busy", "Somebody else uses the database: \(message).")
+        case .SQLITE_INTERRUPT: self.init(.runAgain, "interrupted", "Interrupted: \(message).")
+        case .SQLITE_FULL: self.init(.inputOutput, "disk_full", "The disk is full: \(message).")
+        case .SQLITE_IOERR: self.init(.inputOutput, "io", "Reading or writing failed: \(message).")
+        case .SQLITE_CANTOPEN: self.init(.inputMissing, "cannot_open", "The file cannot be opened: \(message).")
+        case .SQLITE_READONLY: self.init(.outputExists, "read_only", "The database cannot be written to: \(message).")
+        case .SQLITE_PERM, .SQLITE_AUTH: self.init(.inputOutput, "permission", "Not permitted: \(message).")
+        case .SQLITE_CORRUPT, .SQLITE_FORMAT: self.init(.badData, "damaged", "The file is damaged: \(message).")
+        case .SQLITE_NOTADB: self.init(.keyRejected, "wrong_key", "The key does not open this file: \(message).")
+        case .SQLITE_NOLFS, .SQLITE_TOOBIG: self.init(.inputOutput, "too_big", "Too big: \(message).")
+        case .SQLITE_ERROR, .SQLITE_RANGE: self.init(.usage, "sql", "SQLite refused the statement: \(message).")
+        case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH: self.init(.answerIsNo, "constraint", "The database refused the change: \(message).")
+        default: self.init(.internalError, "engine", "SQLite error \(error.extendedResultCode.rawValue): \(message).")
+        }
+    }
+
+    private static func status(of failure: EncryptionFailure) -> ExitStatus {
+        switch failure {
+        case .noKey, .wrongKey, .keyRotated, .invalidKey: .keyRejected
+        case .plaintextFile, .olderFormat, .newerFormat, .notADatabase, .damaged: .badData
+        case .engineWithoutCipher: .unavailable
+        case .invalidCipherSettings: .usage
+        }
+    }
+
+    private static func reason(of failure: EncryptionFailure) -> String {
+        switch failure {
+        case .noKey: "no_key"
+        case .wrongKey: "wrong_key"
+        case .keyRotated: "key_rotated"
+        case .invalidKey: "invalid_key"
+        case .plaintextFile: "plaintext"
+        case .olderFormat: "older_format"
+        case .newerFormat: "newer_format"
+        case .notADatabase: "not_a_database"
+        case .damaged: "damaged"
+        case .engineWithoutCipher: "engine"
+        case .invalidCipherSettings: "cipher_settings"
+        }
+    }
+
+    /// The library speaks to programmers; these say which option or command helps.
+    private static func advice(on failure: EncryptionFailure) -> String {
+        switch failure {
+        case .noKey: "The file is encrypted, and no key was given."
+        case .wrongKey:
+            "The key does not open this file. Check the key, its --key-type, and the cipher options if the file has special ones."
+        case .plaintextFile: "The file is a SQLite database without encryption. Use 'coffer encrypt' to make an encrypted one of it."
+        case .olderFormat(let format):
+            "The key is right, but the file has the older format \(format). Use 'coffer upgrade', or add --cipher-format \(format)."
+        case .newerFormat(let format): "The key is right, but the file has format \(format). Use --cipher-format \(format)."
+        case .invalidKey(.passphraseLooksLikeRawKey):
+            "The passphrase has the form x'...', which other tools take for a raw key. Give the digits with --key-type raw, or another passphrase."
+        case .invalidKey(let problem): problem.description
+        case .keyRotated, .notADatabase, .damaged, .engineWithoutCipher, .invalidCipherSettings: failure.description
+        }
+    }
+}

@@ -1,0 +1,56 @@
+internal import Coffer
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+extension Failure {
+    init(_ error: DatabaseFileError) {
+        if case .key(let failure) = error.reason {
+            self.init(failure)
+            return
+        }
+        let (status, word) = Failure.meaning(of: error.reason)
+        // The reporter names the file already.
+        let prefix = error.path + ": "
+        let words = error.description
+        self.init(status, word, words.hasPrefix(prefix) ? String(words.dropFirst(prefix.count)) : words)
+    }
+
+    private static func meaning(of reason: DatabaseFileError.Reason) -> (ExitStatus, String) {
+        switch reason {
+        case .missing: (.inputMissing, "missing")
+        case .exists: (.outputExists, "output_exists")
+        case .unsafeFile(let kind): meaning(of: kind)
+        case .pathTooLong: (.outputExists, "path_too_long")
+        case .busy: (.busy, "busy")
+        case .key: (.keyRejected, "wrong_key")
+        case .sameKey: (.usage, "same_key")
+        case .damaged: (.badData, "damaged")
+        case .copyRejected: (.badData, "copy_rejected")
+        case .diskFull: (.inputOutput, "disk_full")
+        case .inputOutput(_, let code): code == ENOSPC || code == EDQUOT ? (.inputOutput, "disk_full") : (.inputOutput, "io")
+        case .engine(let code, _): meaning(of: code)
+        case .unsupported: (.usage, "unsupported")
+        case .auditFailed: (.inputOutput, "audit")
+        }
+    }
+
+    private static func meaning(of kind: DatabaseFileError.UnsafeFile) -> (ExitStatus, String) {
+        switch kind {
+        case .symbolicLink: (.outputExists, "symbolic_link")
+        case .notARegularFile: (.inputMissing, "not_a_file")
+        case .hardLinks: (.outputExists, "hard_links")
+        case .owner: (.outputExists, "owner")
+        case .directory: (.outputExists, "directory")
+        case .replaced: (.busy, "replaced")
+        }
+    }
+
+    private static func meaning(of code: ResultCode) -> (ExitStatus, String) {
+        let failure = Failure(DatabaseError(resultCode: code))
+        return failure.status == .usage ? (.internalError, "engine") : (failure.status, failure.reason)
+    }
+}

@@ -1,0 +1,71 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+internal import KeyMaterial
+
+/// Reading secrets from descriptors into memory that is wiped.
+enum SecretInput {
+    /// No key is longer; a file that is longer is another file.
+    static let limit = 65_536
+
+    /// Reads to the end.
+    ///
+    /// - Parameter name: what is read, for messages.
+    static func readAll(_ descriptor: borrowing Descriptor, name: String) throws(Failure) -> SecretBytes {
+        var buffer = SecretBytes(count: limit + 1)
+        var count = 0
+        while true {
+            let part = try read(descriptor, into: &buffer, at: count, name: name)
+            if part == 0 { break }
+            count += part
+            guard count <= limit else {
+                throw Failure(.keyRejected, "invalid_key", "\(name) has more than \(TextLayout.grouped(limit)) bytes, which no key has.")
+            }
+        }
+        return prefix(of: buffer, count: count)
+    }
+
+    /// Reads up to the end of a line, without it; nil at the end of the input. One byte at a time, so that the rest is left to the next line.
+    static func readLine(_ descriptor: borrowing Descriptor, name: String) throws(Failure) -> SecretBytes? {
+        var buffer = SecretBytes(count: limit + 1)
+        var count = 0
+        while count < limit {
+            guard try readByte(descriptor, into: &buffer, at: count, name: name) else {
+                return count == 0 ? nil : prefix(of: buffer, count: count)
+            }
+            if buffer.withUnsafeBytes({ unsafe $0[count] }) == UInt8(ascii: "\n") { return prefix(of: buffer, count: count) }
+            count += 1
+        }
+        throw Failure(.keyRejected, "invalid_key", "\(name) has more than \(TextLayout.grouped(limit)) bytes, which no key has.")
+    }
+
+    static func prefix(of bytes: borrowing SecretBytes, count: Int) -> SecretBytes {
+        bytes.withUnsafeBytes { unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    }
+
+    private static func read(
+        _ descriptor: borrowing Descriptor, into buffer: inout SecretBytes, at offset: Int, name: String
+    ) throws(Failure) -> Int {
+        do throws(SystemError) {
+            return try buffer.withUnsafeMutableBytes { bytes throws(SystemError) in
+                try unsafe descriptor.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]))
+            }
+        } catch {
+            throw Failure(error, "\(name) cannot be read")
+        }
+    }
+
+    private static func readByte(
+        _ descriptor: borrowing Descriptor, into buffer: inout SecretBytes, at offset: Int, name: String
+    ) throws(Failure) -> Bool {
+        do throws(SystemError) {
+            return try buffer.withUnsafeMutableBytes { bytes throws(SystemError) in
+                try unsafe descriptor.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + 1])) == 1
+            }
+        } catch {
+            throw Failure(error, "\(name) cannot be read")
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// Where a secret comes from. Never from an argument: every user of the machine can read those.
+enum SecretSource: Sendable, Hashable {
+    case file(String)
+    case descriptor(Int32)
+    case standardInput
+    /// A command and its arguments, whose standard output is the secret. No shell takes part.
+    case command([String])
+    case environment(String)
+    /// A credential of systemd, by its name.
+    case credential(String)
+    /// A person at the terminal.
+    case prompt
+
+    /// For messages and for the state of a batch: names the source, not the secret.
+    var name: String {
+        switch self {
+        case .file(let path): "the key file '\(path)'"
+        case .descriptor(let number): "file descriptor \(number)"
+        case .standardInput: "the standard input"
+        case .command(let words): "the command '\(words.first ?? "")'"
+        case .environment(let name): "the environment variable \(name)"
+        case .credential(let name): "the credential '\(name)'"
+        case .prompt: "the terminal"
+        }
+    }
+}
+
+/// What the bytes of a secret are. Never guessed from their look.
+enum KeyType: String, Sendable, Hashable, CaseIterable {
+    case passphrase
+    /// 32 bytes, or 64 hexadecimal digits.
+    case raw
+    /// 32 bytes of key and 16 of salt, or 96 hexadecimal digits.
+    case rawWithSalt = "raw+salt"
+}
+
+/// A key that is to be read.
+struct KeyRequest: Sendable, Hashable {
+    enum Role: String, Sendable, Hashable {
+        /// The key that a file has.
+        case current
+        /// A key that a file is to get: a person types it twice.
+        case new
+    }
+
+    var role: Role
+    var source: SecretSource
+    var type: KeyType
+    var allowsInsecureFile: Bool
+
+    init(role: Role, source: SecretSource, type: KeyType = .passphrase, allowsInsecureFile: Bool = false) {
+        self.role = role
+        self.source = source
+        self.type = type
+        self.allowsInsecureFile = allowsInsecureFile
+    }
+}

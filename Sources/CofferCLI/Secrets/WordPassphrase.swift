@@ -1,0 +1,39 @@
+internal import KeyMaterial
+
+/// Passphrases that people can read, say and type: words of two syllables.
+///
+/// A syllable is one of 16 consonants, one of 4 vowels, and one of 4 endings: 8 bits of chance. Each syllable starts with a consonant that no
+/// ending can take for its own part of the word, so that different choices never give the same text.
+enum WordPassphrase {
+    static let bitsPerWord = 16
+    static let separator = UInt8(ascii: "-")
+
+    private static let consonants = Array("bdfghjklmnprstvz".utf8)
+    private static let vowels = Array("aiou".utf8)
+    private static let endings: [UInt8?] = [nil, UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "l")]
+
+    /// Turns random bytes, two for each word, into words.
+    static func text(from random: borrowing SecretBytes) -> SecretBytes {
+        // The longest syllable has three letters.
+        var buffer = SecretBytes(count: random.count * 3 + random.count / 2)
+        var count = 0
+        random.withUnsafeBytes { random in
+            buffer.withUnsafeMutableBytes { buffer in
+                for unsafe(index, byte) in unsafe random.enumerated() {
+                    if index > 0 && index.isMultiple(of: 2) {
+                        unsafe buffer[count] = separator
+                        count += 1
+                    }
+                    unsafe buffer[count] = consonants[Int(byte >> 4)]
+                    unsafe buffer[count + 1] = vowels[Int(byte >> 2 & 3)]
+                    count += 2
+                    if let ending = endings[Int(byte & 3)] {
+                        unsafe buffer[count] = ending
+                        count += 1
+                    }
+                }
+            }
+        }
+        return SecretInput.prefix(of: buffer, count: count)
+    }
+}

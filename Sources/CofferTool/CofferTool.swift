@@ -1,0 +1,8 @@
+internal import CofferCLI
+
+@main
+enum CofferTool {
+    static func main() {
+        CommandLineTool.main()
+    }
+}

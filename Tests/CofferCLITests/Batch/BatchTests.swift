@@ -1,0 +1,136 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Batches")
+struct BatchTests {
+    private let tool: Tool
+
+    init() throws {
+        tool = try Tool()
+        try tool.writeKey("b.key", 0x43)
+    }
+
+    /// A line for each file, with a raw key of its own.
+    private func makeFleet(_ count: Int) throws {
+        var lines: [String] = ["# a fleet", ""]
+        for index in 0..<count {
+            try tool.makeDatabase("\(index).db", key: "\(index).key", UInt8(index + 100))
+            lines.append(
+                JSONValue.object([
+                    .init("path", .string("\(index).db")), .init("key-file", .string("\(index).key")), .init("key-type", "raw"),
+                    .init("new-key-file", "b.key"), .init("new-key-type", "raw"),
+                ]).text)
+        }
+        try tool.write(lines.joined(separator: "\n") + "\n", to: "fleet")
+    }
+
+    private func rotatedCount(_ count: Int) -> Int {
+        (0..<count).count { index in (try? tool.shell("\(index).db", 0x43).run("SELECT text FROM t;")) == ["row 1"] }
+    }
+
+    @Test("of 50 files 48 are rotated when one is locked and one has another key")
+    func fleet() throws {
+        try makeFleet(50)
+        try tool.writeKey("7.key", 0x01)
+        let queue = try tool.directory.makeQueue("23.db", .rawKeyed(123))
+        let arguments = ["batch", "rotate", "--manifest", "fleet", "--json", "--jobs", "4", "--lock-timeout", "0", "--audit", "log"]
+        try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN IMMEDIATE")
+            let result = try tool.run(arguments)
+            try db.execute(sql: "ROLLBACK")
+            #expect(result.status == 3)
+            #expect(try Schema.problems(result) == [])
+            let objects = try result.objects
+            #expect(objects.last?["failure_codes"] as? [String: Int] == ["75": 1, "77": 1])
+            let failed = objects.filter { $0["type"] as? String == "error" }
+            #expect(Set(failed.compactMap { $0["path"] as? String }) == ["7.db", "23.db"])
+            #expect(objects.count { $0["type"] as? String == "result" && $0["changed"] as? Bool == true } == 48)
+        }
+        try queue.close()
+        #expect(rotatedCount(50) == 48)
+        #expect(try tool.run("audit", "verify", "log").status == 0)
+
+        // Mended, it completes, and nothing is rotated twice.
+        #expect(try tool.run(arguments).status == 73)
+        try tool.writeKey("7.key", 107)
+        let salts = try (0..<50).map { try tool.directory.bytes(of: "\($0).db").prefix(16) }
+        let result = try tool.run(arguments + ["--continue"])
+        #expect(result.status == 0, "\(result)")
+        #expect(try result.objects.count { $0["skipped"] as? Bool == true } == 48)
+        #expect(try result.objects.count { $0["changed"] as? Bool == true } == 2)
+        #expect(rotatedCount(50) == 50)
+        let after = try (0..<50).map { try tool.directory.bytes(of: "\($0).db").prefix(16) }
+        #expect(zip(salts, after).count { $0 != $1 } == 2)
+        #expect(!tool.exists("fleet.state"))
+        #expect(try tool.run("audit", "verify", "log").status == 0)
+    }
+
+    @Test("a batch that is killed is gone on with, and nothing is rotated twice")
+    func killing() throws {
+        let count = 20
+        try makeFleet(count)
+        let arguments = ["batch", "rotate", "--manifest", "fleet", "--json", "--audit", "log"]
+        let run = try tool.start(arguments)
+        while run.text(of: "output").split(separator: "\n").count < 6 { usleep(500) }
+        run.send(SIGKILL)
+        _ = run.wait()
+        let result = try tool.run(arguments + ["--continue"])
+        #expect(result.status == 0, "\(result)")
+        #expect(rotatedCount(count) == count)
+        #expect(try tool.run("audit", "verify", "log").status == 0)
+        let changes = try tool.text(of: "log").split(separator: "\n").filter { $0.contains("\"changed\":true") }
+        let paths = changes.compactMap { line in
+            (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["path"] as? String
+        }
+        #expect(paths.count == Set(paths).count)
+        #expect(!tool.directory.fileNames().contains { $0.contains("rotate") || $0.hasSuffix(".state") })
+    }
+
+    @Test("a signal ends a batch between two files")
+    func interruption() throws {
+        try makeFleet(20)
+        let run = try tool.start(["batch", "rotate", "--manifest", "fleet", "--json"])
+        while run.text(of: "output").split(separator: "\n").count < 3 { usleep(500) }
+        run.send(SIGINT)
+        let result = run.wait()
+        #expect(result.status == 130, "\(result)")
+        #expect(try Schema.problems(result) == [])
+        #expect(try tool.run("batch", "rotate", "--manifest", "fleet", "--continue").status == 0)
+        #expect(rotatedCount(20) == 20)
+    }
+
+    @Test("a plain list takes the keys of the command line, also from the standard input")
+    func plainList() throws {
+        try tool.makeDatabase("a.db")
+        try tool.makeDatabase("b c.db")
+        try tool.write("# all of them\na.db\n\nb c.db\n", to: "list")
+        let keys = ["--key-file", "a.key", "--key-type", "raw"]
+        let result = try tool.run(["batch", "verify", "--manifest", "list"] + keys)
+        #expect(result.status == 0, "\(result)")
+        #expect(result.output.contains("b c.db: intact"))
+        #expect(try tool.run(["batch", "verify", "--manifest", "-"] + keys, input: "a.db\nb c.db").status == 0)
+        #expect(!tool.exists("list.state"))
+        #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["1"])
+    }
+
+    @Test(
+        "a bad manifest is refused before anything is done",
+        arguments: [
+            "", "# nothing\n", "{\"path\": 3}", "{\"key-file\": \"a\"}", "{\"path\": \"a.db\", \"key\": \"secret\"}",
+            "{\"path\": \"a.db\", \"key-file\": \"a\", \"key-env\": \"B\"}", "{\"path\": \"a.db\"", "a.db\na.db\n",
+            "{\"path\": \"a.db\", \"key-file\": \"a\", \"key-type\": \"guess\"}",
+            "{\"path\": \"a.db\", \"key-command\": \"echo 'open\"}",
+        ])
+    func badManifests(text: String) throws {
+        try tool.makeDatabase()
+        try tool.write(text, to: "list")
+        let result = try tool.run("batch", "rotate", "--manifest", "list", "--key-file", "a.key", "--new-key-file", "b.key")
+        #expect(result.status == 78, "\(result)")
+        #expect(!result.errors.contains("secret"))
+        #expect(!tool.exists("list.state"))
+    }
+}

@@ -1,0 +1,149 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("Creating and querying")
+struct CreateAndQueryTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    init() throws {
+        tool = try Tool()
+        try tool.writeKey("a.key")
+    }
+
+    @Test("a new database is empty, private, and opened by the stock shell")
+    func creating() throws {
+        let result = try tool.run(["create", "a.db"] + key)
+        #expect(result.status == 0)
+        #expect(try tool.shell().run("SELECT count(*) FROM sqlite_master; PRAGMA integrity_check;") == ["0", "ok"])
+        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("a.db"))[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(tool.directory.fileNames() == ["a.db", "a.key"])
+    }
+
+    @Test("nothing is overwritten, and a failed creation leaves nothing")
+    func refusals() throws {
+        try tool.write("precious", to: "a.db")
+        #expect(try tool.run(["create", "a.db"] + key).status == 73)
+        #expect(try tool.text(of: "a.db") == "precious")
+        try FileManager.default.createSymbolicLink(atPath: tool.directory.path("link"), withDestinationPath: "target")
+        #expect(try tool.run(["create", "link"] + key).status == 73)
+        #expect(!tool.exists("target"))
+        #expect(try tool.run(["create", "no/such/folder/b.db"] + key).status == 73)
+        #expect(try tool.run("create", "b.db", "--key-stdin", input: "").status == 77)
+        #expect(!tool.exists("b.db"))
+    }
+
+    @Test("a dry run creates nothing")
+    func dryRun() throws {
+        #expect(try tool.run(["create", "a.db", "--dry-run"] + key).status == 0)
+        #expect(!tool.exists("a.db"))
+    }
+
+    @Test("cipher options make files that need them")
+    func cipherOptions() throws {
+        #expect(try tool.run(["create", "a.db", "--kdf-iterations", "1000", "--key-stdin"], input: "open sesame").status == 0)
+        #expect(try tool.run(["query", "a.db", "SELECT 1", "--kdf-iterations", "1000", "--key-stdin"], input: "open sesame").status == 0)
+        #expect(try tool.run(["query", "a.db", "SELECT 1", "--key-stdin"], input: "open sesame").status == 77)
+        let shell = SQLCipherShell(path: tool.directory.path("a.db"), passphrase: "open sesame", preparation: "PRAGMA kdf_iter = 1000;")
+        #expect(try shell.run("SELECT count(*) FROM sqlite_master;") == ["0"])
+    }
+
+    @Test("rows come as a table, as CSV, and as JSON")
+    func formats() throws {
+        try tool.makeDatabase()
+        #expect(try tool.run(["query", "a.db", "INSERT INTO t VALUES (2, 'a \"b\", c'), (30, NULL)", "--write"] + key).status == 0)
+        let sql = "SELECT *, x'00ff' AS blob FROM t"
+        #expect(
+            try tool.run(["query", "a.db", sql] + key).output == """
+                id  text      blob
+                --  --------  -------
+                1   row 1     x'00ff'
+                2   a "b", c  x'00ff'
+                30  NULL      x'00ff'
+
+                """)
+        #expect(
+            try tool.run(["query", "a.db", sql, "--format", "csv"] + key).output == """
+                id,text,blob
+                1,row 1,x'00ff'
+                2,"a ""b"", c",x'00ff'
+                30,,x'00ff'
+
+                """)
+        let json = try tool.run(["query", "a.db", sql, "--format", "json"] + key).output
+        let rows = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [[String: Any]])
+        #expect(rows.count == 3)
+        #expect(rows[1]["text"] as? String == "a \"b\", c")
+        #expect(rows[2]["text"] is NSNull)
+        #expect(try tool.run(["query", "a.db", "SELECT 1 WHERE 0", "--format", "json"] + key).output == "[]\n")
+        #expect(try tool.run(["query", "a.db", "SELECT 1 AS a, 2 AS a", "--format", "json"] + key).output.contains(#""a":1,"a:2":2"#))
+    }
+
+    @Test("control characters in the data do not reach the terminal as they are")
+    func controlCharacters() throws {
+        try tool.makeDatabase()
+        let output = try tool.run(["query", "a.db", "SELECT char(27) || '[31m' || char(10) || 'x' AS a"] + key).output
+        #expect(!output.contains("\u{1b}"))
+        #expect(output.contains("\\u{1b}[31m\\nx"))
+    }
+
+    @Test("a query reads only, unless writing is allowed")
+    func writing() throws {
+        try tool.makeDatabase()
+        for sql in ["INSERT INTO t VALUES (2, 'x')", "DELETE FROM t", "PRAGMA user_version = 7", "CREATE TABLE u (a)"] {
+            let refused = try tool.run(["query", "a.db", sql] + key)
+            #expect(refused.status == 64, "\(sql): \(refused)")
+            #expect(refused.errors.contains("--write"))
+        }
+        #expect(try tool.run(["query", "a.db", "UPDATE t SET text = 'new'", "--write"] + key).errors.contains("1 row changed"))
+        #expect(try tool.run(["query", "a.db", "DELETE FROM t", "--write", "--dry-run"] + key).status == 0)
+        #expect(try tool.shell().run("SELECT text FROM t;") == ["new"])
+        #expect(
+            try tool.run(["query", "a.db", "INSERT INTO t VALUES (9, 'z') RETURNING id", "--write", "--format", "csv"] + key).output
+                == "id\n9\n")
+    }
+
+    @Test("one statement, without a key in it")
+    func statements() throws {
+        try tool.makeDatabase()
+        #expect(try tool.run(["query", "a.db", "SELECT 1; DELETE FROM t", "--write"] + key).status == 64)
+        #expect(try tool.run(["query", "a.db", "  -- nothing"] + key).status == 64)
+        #expect(try tool.run(["query", "a.db", "SELEKT 1"] + key).status == 64)
+        #expect(try tool.run(["query", "a.db", "PRAGMA rekey = 'secret'", "--write"] + key).status == 64)
+        #expect(try tool.run(["query", "a.db", "INSERT INTO t (id) VALUES (1)", "--write"] + key).status == 1)
+        #expect(
+            try tool.run(["query", "a.db", "-", "--format", "csv", "--no-header"] + key, input: "SELECT text\nFROM t;\n").output
+                == "row 1\n")
+        #expect(try tool.run(["query", "none.db", "SELECT 1"] + key).status == 66)
+    }
+
+    @Test("a query that is too long is ended by a signal")
+    func interruption() throws {
+        try tool.makeDatabase()
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+        for (number, status) in [(SIGINT, Int32(130)), (SIGTERM, 143), (SIGHUP, 4)] {
+            // Verbose output says when the statement runs.
+            let query = try tool.start(["query", "a.db", endless, "--verbose"] + key)
+            while !query.text(of: "errors").contains("running") { usleep(2000) }
+            query.send(number)
+            #expect(query.wait().status == status)
+        }
+    }
+
+    @Test("a reader that goes away ends the output without an error, a full disk with 74")
+    func outputFailures() throws {
+        try tool.makeDatabase(rows: 1)
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+        let head = try tool.run(
+            ["-c", "'\(Tool.program)' query a.db '\(endless)' --format csv --key-file a.key --key-type raw | head -n 2"], program: "/bin/sh"
+        )
+        #expect(head.output == "i\n1\n")
+        #expect(head.errors == "")
+        let full = try tool.run(
+            ["-c", "exec '\(Tool.program)' query a.db 'SELECT 1' --format csv --key-file a.key --key-type raw > /dev/full"],
+            program: "/bin/sh")
+        #expect(full.status == 74)
+    }
+}

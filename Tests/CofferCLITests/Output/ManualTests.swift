@@ -1,0 +1,56 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Help, man pages and completions")
+struct ManualTests {
+    @Test("each command has a man page with its options, which the system's formatter takes without a word")
+    func pages() throws {
+        let tool = try Tool()
+        #expect(try tool.run("generate-manual", ".").status == 0)
+        let pages = tool.directory.fileNames()
+        #expect(pages.contains("coffer.1"))
+        #expect(pages.contains("coffer-batch-rotate.1"))
+        #expect(!pages.contains("coffer-generate-manual.1"))
+        let rotate = try tool.text(of: "coffer-rotate.1")
+        for word in ["\\-\\-new\\-key\\-file <file>", ".SH EXAMPLES", "Default: passphrase"] { #expect(rotate.contains(word)) }
+        #expect(try tool.text(of: "coffer.1").contains(".SH EXIT STATUS"))
+        guard let groff = ChildProcess.find("groff") else { return }
+        for page in pages {
+            let result = try tool.run(["-man", "-Tutf8", "-ww", page], program: groff)
+            #expect(result.status == 0 && result.errors.isEmpty, "\(page): \(result.errors)")
+        }
+    }
+
+    @Test("each shell gets completions that it can read", arguments: ["bash", "zsh", "fish"])
+    func completions(shell: String) throws {
+        let tool = try Tool()
+        let script = try tool.run("--generate-completion-script", shell)
+        #expect(script.status == 0)
+        #expect(script.output.contains("new-key-file"))
+        guard let program = ChildProcess.find(shell) else { return }
+        try tool.write(script.output, to: "script")
+        #expect(try tool.run(["-n", "script"], program: program).status == 0)
+    }
+
+    @Test("the help of each command has an example and an exit code of 0")
+    func help() throws {
+        let tool = try Tool()
+        for command in try CommandDescription.root().all {
+            let words = command.fullName.split(separator: " ").dropFirst().map(String.init)
+            let result = try tool.run(words + ["--help"])
+            #expect(result.status == 0)
+            let isGroup = !(command.subcommands ?? []).isEmpty
+            #expect(isGroup || result.output.contains("EXAMPLES\n  coffer ") || result.output.contains("coffer batch verify"), "\(words)")
+            #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(words)")
+        }
+    }
+
+    @Test("the version names the engine")
+    func version() throws {
+        let output = try Tool().run("--version").output
+        for word in ["coffer ", "SQLCipher ", "SQLite 3.", "crypto openssl"] { #expect(output.contains(word)) }
+    }
+}

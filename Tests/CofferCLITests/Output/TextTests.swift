@@ -1,0 +1,56 @@
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Text for people")
+struct TextTests {
+    @Test("numbers, sizes and times are short")
+    func numbers() {
+        #expect(TextLayout.grouped(0) == "0")
+        #expect(TextLayout.grouped(-1_234_567) == "-1,234,567")
+        #expect(TextLayout.size(999) == "999 bytes")
+        #expect(TextLayout.size(4_931_584) == "4.9 MB")
+        #expect(TextLayout.size(9_960_000) == "10 MB")
+        #expect(TextLayout.size(999_600_000) == "1.0 GB")
+        #expect(TextLayout.seconds(.milliseconds(1234)) == "1.2 s")
+        #expect(TextLayout.seconds(.seconds(125)) == "2 min 5 s")
+        #expect(TextLayout.seconds(.seconds(7265)) == "2 h 1 min")
+    }
+
+    @Test("a bar fits each width", arguments: 10...120)
+    func bars(width: Int) {
+        for completed in [0, 1, 499, 1000] as [Int64] {
+            let state = ProgressState(path: "/srv/app/orders.db", phase: "copying", completed: completed, total: 1000, unit: "pages")
+            #expect(state.bar(width: width).count < max(width, 14))
+        }
+    }
+
+    @Test("progress is shown after a while, not too often, and at each change of the phase")
+    func throttle() {
+        var throttle = ProgressThrottle(patience: .milliseconds(500), interval: .milliseconds(100))
+        let start = ContinuousClock.now
+        func state(_ phase: String, _ completed: Int64) -> ProgressState {
+            ProgressState(path: "a", phase: phase, completed: completed, total: 9, unit: "pages")
+        }
+        let steps: [(String, Int64, Int)] = [
+            ("copying", 0, 0), ("copying", 1, 499), ("copying", 2, 500), ("copying", 3, 599), ("verifying", 0, 599), ("verifying", 3, 699),
+            ("verifying", 3, 2699),
+        ]
+        let shown = steps.map { phase, completed, time in
+            throttle.shouldShow(state(phase, completed), at: start + .milliseconds(time))
+        }
+        #expect(shown == [false, false, true, false, true, true, false])
+    }
+
+    @Test("one code stands for many")
+    func tally() {
+        var tally = StatusTally()
+        #expect(tally.status == .done)
+        tally.add(.busy)
+        tally.add(.busy)
+        #expect(tally.status == .busy)
+        tally.add(.done)
+        #expect(tally.status == .someFailed)
+        #expect(tally.failed == 2)
+    }
+}

@@ -1,0 +1,58 @@
+import CofferTestSupport
+import Foundation
+import KeyMaterial
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Making keys")
+struct KeygenTests {
+    @Test("a raw key has 64 digits, with its salt 96, and opens what it makes")
+    func rawKeys() throws {
+        let tool = try Tool()
+        let key = try tool.run("keygen")
+        #expect(key.output.wholeMatch(of: /[0-9a-f]{64}\n/) != nil)
+        #expect(key.errors.contains("256 bits"))
+        #expect(try tool.run("keygen", "--with-salt").output.wholeMatch(of: /[0-9a-f]{96}\n/) != nil)
+        #expect(try tool.run("keygen", "--out", "k").status == 0)
+        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("k"))[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(try tool.run("create", "a.db", "--key-file", "k", "--key-type", "raw").status == 0)
+        #expect(try tool.run("keygen", "--out", "b", "--binary").status == 0)
+        #expect(try tool.directory.bytes(of: "b").count == 32)
+    }
+
+    @Test("an existing file is not overwritten, and JSON never carries a key")
+    func refusals() throws {
+        let tool = try Tool()
+        try tool.write("precious", to: "k")
+        #expect(try tool.run("keygen", "--out", "k").status == 73)
+        #expect(try tool.text(of: "k") == "precious")
+        #expect(try tool.run("keygen", "--json").status == 64)
+        let result = try tool.run("keygen", "--json", "--out", "new")
+        #expect(result.status == 0)
+        #expect(!result.output.contains(try tool.text(of: "new").dropLast()))
+        #expect(try tool.run("keygen", "--words", "4").status == 64)
+        #expect(try tool.run("keygen", "--out", "no/such/folder").status == 73)
+    }
+
+    @Test("different random bytes always give different words")
+    func wordsAreDistinct() {
+        var seen: Set<String> = []
+        for number in 0...UInt16.max {
+            let random = SecretBytes([UInt8(number >> 8), UInt8(number & 0xff)])
+            let text = WordPassphrase.text(from: random).withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+            seen.insert(text)
+        }
+        #expect(seen.count == 65536)
+    }
+
+    @Test("words are a passphrase with the bits that are named")
+    func words() throws {
+        let tool = try Tool()
+        let result = try tool.run("keygen", "--words", "6")
+        #expect(result.output.wholeMatch(of: /([a-z]{4,6}-){5}[a-z]{4,6}\n/) != nil)
+        #expect(result.errors.contains("96 bits"))
+        #expect(try tool.run("create", "a.db", "--key-stdin", input: result.output).status == 0)
+    }
+}

@@ -1,0 +1,102 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("Keys that are typed")
+struct PromptTests {
+    private let tool: Tool
+
+    init() throws {
+        tool = try Tool()
+    }
+
+    private func terminal(_ arguments: String...) throws -> PseudoTerminal {
+        try PseudoTerminal(Tool.program, arguments, folder: tool.directory.path)
+    }
+
+    @Test("a key is asked for without echo; a new one twice")
+    func typing() throws {
+        let creation = try terminal("create", "a.db")
+        try creation.expect("New key for a.db: ")
+        #expect(!creation.hasEcho)
+        creation.type("open sesame\n")
+        try creation.expect("again: ")
+        creation.type("open sesame\n")
+        try creation.expect("made")
+        #expect(try creation.end() == 0)
+        #expect(creation.hasEcho)
+        #expect(!creation.screen.contains("sesame"))
+
+        let query = try terminal("query", "a.db", "SELECT 40 + 2")
+        try query.expect("Key of a.db: ")
+        query.type("open sesame\n")
+        try query.expect("42")
+        #expect(try query.end() == 0)
+        #expect(!query.screen.contains("sesame"))
+    }
+
+    @Test("a second entry that differs ends with 65, and changes nothing")
+    func mismatch() throws {
+        let terminal = try terminal("create", "a.db")
+        try terminal.expect("New key for a.db: ")
+        terminal.type("open sesame\n")
+        try terminal.expect("again: ")
+        terminal.type("open sesamo\n")
+        #expect(try terminal.end() == 65)
+        #expect(!tool.exists("a.db"))
+        #expect(terminal.hasEcho)
+    }
+
+    @Test("the echo comes back after each signal that ends the tool", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGABRT])
+    func signals(number: Int32) throws {
+        let terminal = try terminal("create", "a.db")
+        try terminal.expect("New key for a.db: ")
+        try terminal.wait("without echo") { !terminal.hasEcho }
+        terminal.send(number)
+        let status = try terminal.end()
+        switch number {
+        case SIGINT: #expect(status == 130)
+        case SIGTERM: #expect(status == 143)
+        case SIGHUP: #expect(status == 4)
+        case SIGQUIT: #expect(status == 131)
+        default: #expect(status == -number)
+        }
+        #expect(terminal.hasEcho)
+        #expect(!tool.exists("a.db"))
+    }
+
+    @Test("Ctrl-C at the question ends with 130")
+    func controlC() throws {
+        let terminal = try terminal("create", "a.db")
+        try terminal.expect("New key for a.db: ")
+        try terminal.wait("without echo") { !terminal.hasEcho }
+        terminal.type("half a ke\u{3}")
+        #expect(try terminal.end() == 130)
+        #expect(terminal.hasEcho)
+    }
+
+    @Test("a stopped tool gives the echo back, and takes it again when it goes on")
+    func stopping() throws {
+        let terminal = try terminal("create", "a.db")
+        try terminal.expect("New key for a.db: ")
+        try terminal.wait("without echo") { !terminal.hasEcho }
+        terminal.send(SIGTSTP)
+        try terminal.wait("with echo") { terminal.hasEcho }
+        terminal.send(SIGCONT)
+        try terminal.wait("without echo again") { !terminal.hasEcho }
+        terminal.type("open sesame\n")
+        try terminal.expect("again: ")
+        terminal.type("open sesame\n")
+        #expect(try terminal.end() == 0)
+        #expect(!terminal.screen.contains("sesame"))
+    }
+
+    @Test("the end of the input is no key")
+    func endOfInput() throws {
+        let terminal = try terminal("create", "a.db")
+        try terminal.expect("New key for a.db: ")
+        terminal.type("\u{4}")
+        #expect(try terminal.end() == 64)
+        #expect(!tool.exists("a.db"))
+    }
+}
