@@ -14,6 +14,7 @@ enum Worker {
         case "spill" where arguments.count == 4:
             try Spill.run(path: arguments[1], marker: arguments[2], isEncrypted: arguments[3] == "encrypted")
         case "fill" where arguments.count == 3: try Fill.run(path: arguments[1], access: arguments[2])
+        case "hold" where arguments.count == 3: try Hold.run(path: arguments[1], state: arguments[2])
         case "create" where arguments.count == 3: try Create.run(path: arguments[1], access: arguments[2])
         case "obey" where arguments.count == 4:
             try Obey.run(path: arguments[1], access: arguments[2], patience: Double(arguments[3]) ?? 0)

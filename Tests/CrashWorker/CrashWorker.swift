@@ -4,11 +4,21 @@ import Foundation
 
 /// A process that transfers money as fast as it can, acknowledges each transfer on its standard output, and may be killed at any time.
 ///
-/// Arguments: the path, `queue` or `pool`, the number of the teller, and how many seconds to work, or 0 for ever.
+/// Arguments: the path, `queue` or `pool`, the number of the teller, and how many seconds to work, or 0 for ever. Other works begin with a
+/// name: see ``RotationWork``.
 @main
 enum CrashWorker {
     static func main() throws {
         let arguments = CommandLine.arguments
+        let rest = Array(arguments.dropFirst(2))
+        switch arguments.dropFirst().first {
+        case "rotate" where rest.count >= 3: return try RotationWork.rotate(rest)
+        case "make" where rest.count == 4: return try RotationWork.make(rest)
+        case "check" where rest.count == 3: return try RotationWork.check(rest)
+        case "live" where rest.count == 4: return try RotationWork.live(rest)
+        case "measure" where rest.count == 3: return try RotationWork.measure(rest)
+        default: break
+        }
         guard arguments.count == 5, let access = Access(rawValue: arguments[2]), let teller = Int(arguments[3]),
             let seconds = Double(arguments[4])
         else { throw CocoaError(.featureUnsupported) }

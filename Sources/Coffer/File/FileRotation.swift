@@ -14,19 +14,106 @@ struct FileRotation {
         switch options.method {
         case .copy:
             var job = FileRotation.job(path: path, protections.before, protections.after, options)
-            if let audit = options.audit {
-                job.audit = { proof in try audit(FileRotation.result(proof, isResumed: false, options, since: start)) }
-            }
+            job.audit = { proof in try FileRotation.audit(proof, options, path: path, since: start) }
             let result = try FileReplacement(job, progress: progress).run()
             var rotation = FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
             rotation.isChanged = result.isChanged
             return rotation
         case .inPlace:
-            throw DatabaseFileError(.unsupported("Not there yet."), path: path)
+            return try rotateInPlace(protections.before, protections.after, progress, since: start)
         }
     }
 
-    func plan() throws -> DatabaseFile.RotationPlan { throw DatabaseFileError(.unsupported("Not there yet."), path: path) }
+    /// By a connection of its own, as a queue does it.
+    private func rotateInPlace(
+        _ before: FileProtection, _ after: FileProtection, _ progress: ProgressReport, since start: ContinuousClock.Instant
+    ) throws -> DatabaseFile.RotationResult {
+        do {
+            guard options.keepOldPath == nil else {
+                throw DatabaseFileError(.unsupported("A rotation in place has no old file to keep."), path: path)
+            }
+            try ReplacementPreflight.checkInPlace(FileRotation.job(path: path, before, after, options))
+            do {
+                try before.open(path, timeout: options.lockTimeout).closeEventually()
+            } catch KeyError.encryption(let failure, let code) {
+                guard let new = try? after.open(path, timeout: options.lockTimeout) else { throw KeyError.encryption(failure, code: code) }
+                new.closeEventually()
+                return FileRotation.result(nil, isResumed: false, options, since: start)
+            }
+            var configuration = Configuration()
+            configuration.key = before.ring?.keys[0]
+            configuration.cipher = options.cipher
+            configuration.busyMode = .timeout(options.lockTimeout)
+            configuration.pageCacheSize = 0
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            defer { try? queue.close() }
+            return try queue.inDatabase { db in
+                try db.rotateKey(to: newKey, options: options, progress: progress)
+            }
+        } catch {
+            throw DatabaseFileError.publicError(error, path: path)
+        }
+    }
+
+    func plan() throws -> DatabaseFile.RotationPlan {
+        let protections = try protections()
+        do {
+            let job = FileRotation.job(path: path, protections.before, protections.after, options)
+            var isAlreadyRotated = false
+            let space: (required: Int64, available: Int64, size: Int64)
+            switch options.method {
+            case .copy:
+                let preflight = try ReplacementPreflight(job)
+                space = (preflight.requiredSpace, preflight.availableSpace, preflight.status.size)
+            case .inPlace:
+                let status = try ReplacementPreflight.checkInPlace(job)
+                // The journal has each page once.
+                space = (status.size, try SystemFile.availableSpace(SystemFile.directory(of: path)), status.size)
+            }
+            let opened: OpenedView
+            do {
+                opened = try OpenedView(path, key: oldKey, cipher: options.cipher, timeout: options.lockTimeout)
+            } catch KeyError.encryption(let failure, let code) {
+                guard let new = try? OpenedView(path, key: newKey, cipher: options.cipher, timeout: options.lockTimeout) else {
+                    throw KeyError.encryption(failure, code: code)
+                }
+                opened = new
+                isAlreadyRotated = true
+            }
+            guard let handle = opened.handle else { throw DatabaseFileError(.damaged(pages: [1]), path: path) }
+            let header = try PageFile(opened.view, opened.protection).content(1)
+            return try DatabaseFile.RotationPlan(
+                isAlreadyRotated: isAlreadyRotated, method: options.method, size: space.size,
+                pageCount: Int(handle.firstText(trusted: "PRAGMA main.page_count") ?? "") ?? 0, requiredSpace: space.required,
+                availableSpace: space.available, journalMode: header.count > 19 && header[19] == 2 ? "wal" : "delete",
+                leftovers: ReplacementNames.leftovers(of: path), steps: steps(isAlreadyRotated: isAlreadyRotated))
+        } catch {
+            throw DatabaseFileError.publicError(error, path: path)
+        }
+    }
+
+    private func steps(isAlreadyRotated: Bool) -> [String] {
+        if isAlreadyRotated { return ["Nothing: the file has the new key. Leftovers of an interrupted run are removed."] }
+        var steps = [
+            "Open the file with the old key, which plays back what an interrupted process has left.",
+            "Leave the WAL mode, prove that nobody else has the file open, and keep others from writing.",
+        ]
+        switch options.method {
+        case .copy:
+            steps += [
+                "Copy all pages into a new file beside it, with the new key and a fresh salt, and the owner, mode and attributes of the file.",
+                "Prove on a new connection that the copy has the same content, is whole, and does not open with the old key.",
+                "Make the copy permanent, and put it in the place of the file in one step.",
+            ]
+            if let kept = options.keepOldPath { steps.insert("Give the old file the name \(kept).", at: 4) }
+        case .inPlace:
+            steps += [
+                "Encrypt the pages of the file with the new key, with a journal, and close the connection.",
+                "Prove on a new connection that the file has the same content, and is whole.",
+            ]
+        }
+        return steps + ["Open the file with the new key, and set its journal mode again."]
+    }
 
     private func protections() throws -> (before: FileProtection, after: FileProtection) {
         do {
@@ -52,6 +139,19 @@ struct FileRotation {
                     copy: .init(handle: work.copy, protection: work.after), path: work.path
                 ).run(progress: work.progress).digest
             })
+    }
+
+    /// Has a result recorded, and turns a failure of that into the error that says so.
+    static func audit(
+        _ proof: ReplacementProof, _ options: DatabaseFile.RotationOptions, path: String, since start: ContinuousClock.Instant
+    ) throws {
+        do {
+            try options.audit?(result(proof, isResumed: false, options, since: start))
+        } catch {
+            var failure = DatabaseFileError(.auditFailed("\(error)"), path: path)
+            failure.isPublished = true
+            throw failure
+        }
     }
 
     static func result(

@@ -69,9 +69,9 @@ extension TestDirectory {
 }
 
 /// The reason of the error that `body` throws; nil when it throws none, or another one.
-func reason(_ body: () throws -> Void) -> DatabaseFileError.Reason? {
+func reason<T>(_ body: () throws -> T) -> DatabaseFileError.Reason? {
     do {
-        try body()
+        _ = try body()
         return nil
     } catch {
         return (error as? DatabaseFileError)?.reason

@@ -58,10 +58,21 @@ final class FileReplacement {
                 case .replaced: return ReplacementResult(isChanged: true, isResumed: isResumed, proof: proof)
                 case .alreadyDone: return ReplacementResult(isChanged: false, isResumed: isResumed, proof: nil)
                 case .abandoned: throw describe(failure, isPublished: false)
-                case .unfinished: throw describe(failure, isPublished: true)
+                case .unfinished:
+                    goOnWithNewFile()
+                    throw describe(failure, isPublished: true)
                 }
             }
         }
+    }
+
+    /// The connection of a database in use is with the old file as long as it was not handed the new one.
+    private func goOnWithNewFile() {
+        guard let source else { return }
+        source.abandon()
+        self.source = nil
+        // Whatever the reason: a connection that cannot go on is closed.
+        if job.lentConnection != nil { try? job.resume(journalMode) }
     }
 
     private func describe(_ failure: (any Error)?, isPublished: Bool) -> any Error {
@@ -271,13 +282,7 @@ extension FileReplacement {
     }
 
     private func finish() throws {
-        if let proof {
-            do {
-                try job.audit(proof)
-            } catch {
-                throw DatabaseFileError(.auditFailed("\(error)"), path: path)
-            }
-        }
+        if let proof { try job.audit(proof) }
         try FailPoint.audited.pass(path)
         try note?.remove()
         try SystemFile.synchronize(directory: SystemFile.directory(of: target))

@@ -27,6 +27,8 @@ final class QuiescedSource {
             // Nobody reads or writes at this moment.
             try writer.execute("BEGIN EXCLUSIVE")
             try writer.execute("COMMIT")
+            // And nobody is there who does nothing now, but would later on.
+            try QuiescedSource.checkIsAlone(job)
             // And from here on nobody writes.
             try writer.execute("BEGIN IMMEDIATE")
             try QuiescedSource.removeIdleJournal(of: job.path)
@@ -61,10 +63,34 @@ final class QuiescedSource {
         }
     }
 
-    /// A journal that others keep for later use, in the modes PERSIST and TRUNCATE. It is not hot: the file was opened, and nobody writes.
+    /// SQLite's locks do not tell of connections that are idle; descriptors do, as far as this user sees those of others.
+    ///
+    /// Without any lock of this process, SQLite has closed all descriptors but those of its open connections.
+    private static func checkIsAlone(_ job: ReplacementJob) throws {
+        guard let status = try SystemFile.status(job.path) else { return }
+        let end = Date(timeIntervalSinceNow: max(0.5, job.lockTimeout))
+        while true {
+            let others = FileUsers.others(of: status)
+            let isAlone = FileUsers.ownDescriptorCount(of: status) <= 1
+            if isAlone && others.isEmpty { return }
+            // A child of this process has its descriptors for a moment, until it becomes another program.
+            guard Date() < end else {
+                throw DatabaseFileError(.busy(isAlone ? others : [FileUsers.thisProcess] + others), path: job.path)
+            }
+            Thread.sleep(forTimeInterval: 0.02)
+        }
+    }
+
+    /// A journal that others keep for later use, in the modes PERSIST and TRUNCATE, and an empty log. The journal is not hot: the file was
+    /// opened, and nobody writes. The log is nobody's: the file is in rollback mode, and nobody else has it open.
     private static func removeIdleJournal(of path: String) throws(DatabaseFileError) {
         try SystemFile.remove("\(path)-journal")
-        guard try SystemFile.status("\(path)-wal") == nil else { throw DatabaseFileError(.busy([]), path: path) }
+        // A connection that cannot write leaves an empty log behind. SQLite takes it for none, and so nobody removes it.
+        if let log = try SystemFile.status("\(path)-wal") {
+            guard log.size == 0 else { throw DatabaseFileError(.busy([]), path: path) }
+            try SystemFile.remove("\(path)-wal")
+            try SystemFile.remove("\(path)-shm")
+        }
     }
 
     /// Lets others write again, in the mode that the file had.

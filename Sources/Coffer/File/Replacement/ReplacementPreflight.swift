@@ -46,6 +46,17 @@ struct ReplacementPreflight {
         }
     }
 
+    /// What a work in the file itself needs to know before.
+    @discardableResult
+    static func checkInPlace(_ job: ReplacementJob) throws(DatabaseFileError) -> FileStatus {
+        guard let status = try SystemFile.status(job.path) else { throw DatabaseFileError(.missing, path: job.path) }
+        guard !status.isSymbolicLink else { throw DatabaseFileError(.unsafeFile(.symbolicLink), path: job.path) }
+        guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: job.path) }
+        guard job.path.utf8.count + "-journal".utf8.count < 512 else { throw DatabaseFileError(.pathTooLong, path: job.path) }
+        try checkNobodyHasItOpen(status, job)
+        return status
+    }
+
     /// Room for the longest name that is made beside the file, and for SQLite's limit on a path.
     private static func checkLength(of path: String, operation: ReplacementOperation) throws(DatabaseFileError) {
         let longest = ReplacementNames(path: path, operation: operation).copy(id: "00000000") + "-journal"

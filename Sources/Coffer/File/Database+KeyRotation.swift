@@ -1,0 +1,110 @@
+internal import SQLCipherBridge
+
+extension Database {
+    /// Rotates the key of the file that the connection has open, and goes on with the new one.
+    ///
+    /// - Precondition: no other connection of the writer is in use.
+    func rotateKey(
+        to key: DatabaseKey, options: DatabaseFile.RotationOptions, progress: ProgressReport
+    ) throws -> DatabaseFile.RotationResult {
+        checkIsUsedInItsAccess()
+        let start = ContinuousClock.now
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        let file = try pathOfRotatableFile()
+        do {
+            keys.keyWillChange()
+            let before = try currentProtection()
+            let wanted = try keys.makeRing(for: key)
+            let resolved = try KeyRing(key: wanted.resolve(keyIndex: 0), settings: configuration.cipher)
+            let after = FileProtection.encrypted(resolved)
+            guard !before.hasSameSecret(as: after) else { throw DatabaseFileError(.sameKey, path: file) }
+            switch options.method {
+            case .copy:
+                return try rotateByCopy(file, before, after, wanted, options, progress, since: start)
+            case .inPlace:
+                let proof = try rekeyInPlace(file, before, after, wanted, progress)
+                try FileRotation.audit(proof, options, path: file, since: start)
+                return FileRotation.result(proof, isResumed: false, options, since: start)
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            // Statements of the application.
+            throw DatabaseFileError(.busy([FileUsers.thisProcess]), path: file)
+        } catch {
+            throw DatabaseFileError.publicError(error, path: file)
+        }
+    }
+
+    private func pathOfRotatableFile() throws -> String {
+        func refuse(_ words: String) -> DatabaseFileError { DatabaseFileError(.unsupported(words), path: path) }
+        guard isEncrypted, !path.isEmpty, path != ":memory:", let file = handle.filename(schema: "main"), !file.isEmpty else {
+            throw refuse("Only the key of an encrypted file can be rotated.")
+        }
+        guard !configuration.readonly, readOnlyDepth == 0 else { throw refuse("The connection cannot write.") }
+        guard !isInsideTransaction else { throw refuse("The key cannot be rotated inside of a transaction.") }
+        return file
+    }
+
+    /// What the file is open with: one key, which is not asked for again.
+    private func currentProtection() throws -> FileProtection {
+        guard let ring = currentRing ?? keys.configured else { throw DatabaseError(encryptionFailure: .noKey) }
+        let salt = try KeyRing.header(of: handle).salt
+        let index = ring.usedKeyIndex ?? 0
+        let material = ring.cachedMaterial(keyIndex: index, fileSalt: salt)
+        let key =
+            if ring.keys[index].isProvider, let material {
+                // A provider may know the new key only.
+                DatabaseKey(.rawKey(material.secret, salt: material.isBoundToFileSalt ? nil : material.salt))
+            } else {
+                ring.keys[index]
+            }
+        let single = try KeyRing(key: key, settings: ring.settings)
+        if let material { single.remember(material, keyIndex: 0, fileSalt: salt) }
+        return .encrypted(single)
+    }
+
+    private func rotateByCopy(
+        _ file: String, _ before: FileProtection, _ after: FileProtection, _ wanted: KeyRing,
+        _ options: DatabaseFile.RotationOptions, _ progress: ProgressReport, since start: ContinuousClock.Instant
+    ) throws -> DatabaseFile.RotationResult {
+        try endOwnStatements()
+        var job = FileRotation.job(path: file, before, after, options)
+        job.audit = { proof in try FileRotation.audit(proof, options, path: file, since: start) }
+        job.lentConnection = handle
+        job.resume = { journalMode in
+            try self.resume(file, after, wanted, journalMode: journalMode)
+        }
+        // Transactions of the rotation are none of the observers' business.
+        let original = handle
+        observationBroker.removeHooks()
+        defer { if !isClosed && handle == original { observationBroker.move(to: handle, authorizer: authorizer) } }
+        let result = try FileReplacement(job, progress: progress).run()
+        return FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
+    }
+
+    private func resume(_ file: String, _ after: FileProtection, _ wanted: KeyRing, journalMode: String) throws {
+        try replaceHandle(
+            working: { old in
+                if !old.isAutocommit { try? old.execute("ROLLBACK") }
+            },
+            reopening: {
+                let new = try after.open(file)
+                adopt(wanted, openedBy: after, new)
+                // Before the observers are there, who would hear of a commit.
+                if journalMode == "wal" { _ = try? new.firstText(trusted: "PRAGMA main.journal_mode = WAL") }
+                return new
+            })
+        if journalMode == "wal", try handle.firstText(trusted: "PRAGMA main.journal_mode = WAL") != "wal" {
+            throw EngineError(code: EngineCode.busy, message: "The WAL mode could not be set again")
+        }
+        try FailPoint.reopened.pass(file)
+    }
+
+    /// Has this connection and later ones use the new key, with what was derived already.
+    func adopt(_ wanted: KeyRing, openedBy after: FileProtection, _ new: ConnectionHandle) {
+        if let salt = try? KeyRing.header(of: new).salt, let material = try? after.material(fileSalt: salt) {
+            wanted.remember(material, keyIndex: 0, fileSalt: salt)
+        }
+        keys.replaceConfigured(with: wanted)
+        currentRing = wanted
+    }
+}

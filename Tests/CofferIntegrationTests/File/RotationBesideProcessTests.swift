@@ -1,0 +1,95 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("Rotating a file that another process has open")
+struct RotationBesideProcessTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private static let new = DatabaseKey.rawKey([UInt8](repeating: 0x17, count: 32))
+    private static let old = DatabaseKey.rawKey([UInt8](repeating: 0x42, count: 32))
+
+    @Test(
+        "is refused as busy, names the process, and changes nothing; afterwards it succeeds", arguments: ["writing", "reading", "idle"],
+        [false, true])
+    func busy(state: String, wal: Bool) throws {
+        let path = directory.path("a.db")
+        do {
+            let queue = try directory.makeQueue("a.db", .rawKeyed.with { $0.journalMode = wal ? .wal : .default })
+            try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+            try queue.close()
+        }
+        let holder = try Holder(path: path, state: state)
+        let before = try directory.bytes(of: "a.db")
+        for method in [DatabaseFile.RotationOptions.Method.copy, .inPlace] {
+            var options = DatabaseFile.RotationOptions()
+            options.method = method
+            let error = #expect(throws: DatabaseFileError.self) {
+                try DatabaseFile(path: path).rotate(
+                    from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new, options: options)
+            }
+            guard case .busy(let users)? = error?.reason else {
+                Issue.record("\(error as Any)")
+                continue
+            }
+            #expect(users.contains { $0.processID == holder.processID })
+        }
+        #expect(reasonOfPlan(path) != nil)
+        #expect(try directory.bytes(of: "a.db") == before)
+        #expect(directory.fileNames().allSatisfy { !$0.contains("rotate") })
+
+        // The same from inside, with a connection of this process.
+        if state != "writing" || wal {
+            let queue = try directory.makeQueue("a.db")
+            #expect(throws: DatabaseFileError.self) { try queue.rotateKey(to: RotationBesideProcessTests.new) }
+            #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 1)
+            try queue.close()
+        }
+        holder.end()
+        #expect(holder.succeeded)
+        let result = try DatabaseFile(path: path).rotate(from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new)
+        #expect(result.isChanged)
+        let queue = try directory.makeQueue("a.db", .rawKeyed(0x17))
+        #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == (state == "writing" ? 2 : 1))
+    }
+
+    private func reasonOfPlan(_ path: String) -> DatabaseFileError.Reason? {
+        do {
+            _ = try DatabaseFile(path: path).rotationPlan(from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new)
+            return nil
+        } catch {
+            return (error as? DatabaseFileError)?.reason
+        }
+    }
+}
+
+/// A process that has a file open.
+private final class Holder {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private let hasEnded = DispatchSemaphore(value: 0)
+
+    init(path: String, state: String) throws {
+        process.executableURL = URL(fileURLWithPath: ChildProcess.built("CofferTestWorker"))
+        process.arguments = ["hold", path, state]
+        process.standardInput = input
+        process.standardOutput = output
+        process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
+        try process.run()
+        let ready = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        try #require(ready == "ready\n")
+    }
+
+    var processID: Int32 { process.processIdentifier }
+
+    func end() {
+        try? input.fileHandleForWriting.close()
+        hasEnded.wait()
+    }
+
+    var succeeded: Bool { process.terminationStatus == 0 }
+}

@@ -1,0 +1,25 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+
+/// Has a database open, in a write, a read, or in nothing, until the standard input ends. Prints `ready` as soon as it has.
+enum Hold {
+    static func run(path: String, state: String) throws {
+        let queue = try DatabaseQueue(path: path, configuration: .rawKeyed.with { $0.allowsUnsafeTransactions = true })
+        try queue.inDatabase { db in
+            if state == "writing" {
+                try db.execute(sql: "BEGIN IMMEDIATE; INSERT INTO t (a) VALUES ('held')")
+            } else if state == "reading" {
+                try db.execute(sql: "BEGIN")
+                _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM t")
+            } else {
+                _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM t")
+            }
+        }
+        FileHandle.standardOutput.write(Data("ready\n".utf8))
+        _ = FileHandle.standardInput.readDataToEndOfFile()
+        try queue.inDatabase { db in
+            if db.isInsideTransaction { try db.execute(sql: "COMMIT") }
+        }
+    }
+}

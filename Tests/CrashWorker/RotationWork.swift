@@ -1,0 +1,98 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+
+/// What the tests of crashes and faults do with keys in a process that may be killed, or whose calls of the system fail. Keys are raw keys of
+/// 32 equal bytes.
+enum RotationWork {
+    /// `rotate PATH FROM TO [copy|inPlace]`: prints `changed` or `unchanged`.
+    static func rotate(_ arguments: [String]) throws {
+        var options = DatabaseFile.RotationOptions()
+        options.lockTimeout = 5
+        if arguments.count > 3, let method = DatabaseFile.RotationOptions.Method(rawValue: arguments[3]) { options.method = method }
+        do {
+            let result = try DatabaseFile(path: arguments[0]).rotate(from: key(arguments[1]), to: key(arguments[2]), options: options)
+            print(result.isChanged ? "changed" : "unchanged")
+        } catch let error as DatabaseFileError {
+            print("failed\(error.isPublished ? " after publishing" : ""): \(error)")
+            exit(1)
+        }
+    }
+
+    /// `make PATH KEY ROWS delete|wal`: a file with so many accounts' transfers.
+    static func make(_ arguments: [String]) throws {
+        var configuration = configuration(arguments[1])
+        configuration.journalMode = arguments[3] == "wal" ? .wal : .default
+        let queue = try DatabaseQueue(path: arguments[0], configuration: configuration)
+        try queue.write { db in
+            try Bank.open(db)
+            for number in 1...(Int(arguments[2]) ?? 10) {
+                try Bank.transfer(db, teller: 1, number: number, noteSize: number % 10 == 0 ? 5000 : 50)
+            }
+        }
+        try queue.close()
+    }
+
+    /// `check PATH KEY KEY`: prints the number of the last transfer, which of the keys opens the file, and what is left beside it. Changes nothing.
+    static func check(_ arguments: [String]) throws {
+        let file = DatabaseFile(path: arguments[0])
+        let opening = arguments[1...2].filter { (try? file.inspect(key: key($0))) != nil }
+        let verification = try opening.first.map { try file.verify(key: key($0)) }
+        let leftovers = try file.inspect().leftovers.map { ($0 as NSString).lastPathComponent }
+        print(opening.joined(separator: " "), verification?.isIntact == true ? "intact" : "damaged", leftovers.joined(separator: " "))
+    }
+
+    /// `live PATH queue|pool KEY KEY`: one thread transfers money and acknowledges each number, another one rotates the key back and forth.
+    static func live(_ arguments: [String]) throws {
+        var configuration = configuration(arguments[2])
+        configuration.previousKeys = [key(arguments[3])]
+        let writer: any DatabaseWriter =
+            arguments[1] == "pool"
+            ? try DatabasePool(path: arguments[0], configuration: configuration)
+            : try DatabaseQueue(path: arguments[0], configuration: configuration)
+        Thread.detachNewThread {
+            do {
+                var number = try writer.read { try Bank.lastNumber($0, teller: 1) }
+                while true {
+                    number += 1
+                    let current = number
+                    try writer.write { try Bank.transfer($0, teller: 1, number: current, noteSize: 500) }
+                    FileHandle.standardOutput.write(Data("\(current)\n".utf8))
+                }
+            } catch {
+                FileHandle.standardError.write(Data("writer: \(error)\n".utf8))
+                exit(2)
+            }
+        }
+        var next = 3
+        while true {
+            do {
+                try writer.rotateKey(to: key(arguments[next]))
+            } catch let error as DatabaseFileError where error.reason == .sameKey {
+                // The file began with this one.
+            }
+            next = next == 3 ? 2 : 3
+        }
+    }
+
+    /// `measure PATH FROM TO`: rotates, and prints the seconds, and by how many KiB the greatest memory has grown.
+    static func measure(_ arguments: [String]) throws {
+        _ = try DatabaseFile(path: arguments[0]).inspect(key: key(arguments[1]))
+        let before = try peakMemory()
+        let result = try DatabaseFile(path: arguments[0]).rotate(from: key(arguments[1]), to: key(arguments[2]))
+        print(result.duration, try peakMemory() - before)
+    }
+
+    private static func peakMemory() throws -> Int {
+        let lines = try String(contentsOfFile: "/proc/self/status", encoding: .utf8).split(separator: "\n")
+        return lines.first { $0.hasPrefix("VmHWM:") }.flatMap { Int($0.split(separator: " ").dropLast().last ?? "") } ?? 0
+    }
+
+    private static func key(_ byte: String) -> DatabaseKey { .rawKey([UInt8](repeating: UInt8(byte) ?? 0, count: 32)) }
+
+    private static func configuration(_ byte: String) -> Configuration {
+        var configuration = Configuration()
+        configuration.key = key(byte)
+        return configuration
+    }
+}
