@@ -68,7 +68,7 @@ extension Database {
             try self.checkIsNotInterrupted()
             try progress?(report)
         }
-        _ = try copy.runWatched()
+        _ = try copy.run { try self.checkIsNotInterrupted() }
         try copyPages(of: scratch, to: destination, pagesPerStep: pagesPerStep, progress: progress)
     }
 

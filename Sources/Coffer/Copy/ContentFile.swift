@@ -1,109 +1,151 @@
-internal import KeyMaterial
 internal import SQLCipherBridge
 
 /// Makes a new file with the content of an open database, in any format and under any key, and proves it before it gets its name.
 struct ContentFile {
-    /// How the new file is protected.
-    enum Protection {
-        case encrypted(DatabaseKey, CipherSettings)
+    let protection: FileProtection
 
-        /// Not at all, with pages of a size. Whoever asks for it has been asked whether that is meant.
-        case plaintext(pageSize: Int64)
-    }
+    /// The size of the pages, where no cipher settings say it.
+    var plaintextPageSize: Int64 = 4096
 
-    let protection: Protection
+    /// Whether pages are copied as they are, free ones included. The layouts have to be the same.
+    var copiesPages = false
 
     /// Adds the functions and collations that the schema needs.
     let prepare: (ConnectionHandle) throws -> Void
 
-    /// Called now and then; throws to end, which leaves nothing behind.
-    let checkpoint: () throws -> Void
+    /// Called now and then, with pages done and all pages; throws to end, which leaves nothing behind.
+    let progress: (DatabaseFile.Progress.Phase, Int, Int) throws -> Void
 
-    /// - Parameter source: a connection that can read, whose content is that of one moment.
-    /// - Returns: the digest of the source, which that of the new file is equal to.
+    /// What is known of a file that was made.
+    struct Made {
+        var fingerprint: ContentFingerprint
+        var pageCount: Int
+        var pageSize: Int
+        /// Nil for plaintext.
+        var salt: [UInt8]?
+        var keyID: String?
+    }
+
+    /// - Parameter source: a connection that can read. Its functions and collations are those that `prepare` adds.
     @discardableResult
-    func make(from source: ConnectionHandle, at path: String) throws -> ContentFingerprint {
+    func make(from source: ConnectionHandle, at path: String) throws -> Made {
         let file = try NewDatabaseFile(path: path)
         do {
-            let digest = try write(file, from: source)
-            try verify(file, against: digest)
+            // One state from the first page to the last comparison.
+            let made = try source.withReadTransaction {
+                let pageCount = try Int(source.integer(pragma: "page_count"))
+                let fingerprint = try write(file, from: source, pageCount: pageCount)
+                return try verify(file, against: fingerprint, pageCount: pageCount)
+            }
+            try progress(.publishing, 0, 1)
             try file.publish()
-            return digest
+            return made
         } catch {
             file.discard()
             throw error
         }
     }
 
-    private func write(_ file: NewDatabaseFile, from source: ConnectionHandle) throws -> ContentFingerprint {
-        let handle = try open(file.temporaryPath)
+    // MARK: - Writing
+
+    private func write(_ file: NewDatabaseFile, from source: ConnectionHandle, pageCount: Int) throws -> ContentFingerprint {
+        let handle = try protection.open(file.temporaryPath)
         defer { handle.closeEventually() }
-        // Whatever goes wrong, the file is removed: it needs neither a journal nor order on the disk before it is published.
-        _ = try handle.firstText(trusted: "PRAGMA journal_mode = OFF")
-        try handle.execute("PRAGMA synchronous = OFF")
-        try prepare(handle)
-        return try ContentCopy(source: source, destination: handle, checkpoint: checkpoint).runWatched()
+        do {
+            // Whatever goes wrong, the file is removed: it needs neither a journal nor order on the disk before it is published.
+            _ = try handle.firstText(trusted: "PRAGMA journal_mode = OFF")
+            try handle.execute("PRAGMA synchronous = OFF")
+            if copiesPages {
+                try copyPages(from: source, to: handle)
+                return try ContentFingerprint(of: source) { try progress(.verifying, 0, pageCount) }
+            }
+            return try ContentFile.copyContent(
+                from: source, to: handle, pageSize: protection.ring == nil ? plaintextPageSize : nil, prepare: prepare, progress: progress)
+        } catch {
+            throw ContentFile.isFull(error, systemError: handle.lastSystemError) ? DatabaseFileError(.diskFull, path: file.path) : error
+        }
     }
 
-    /// Opens the file as anybody will, and reads everything.
-    private func verify(_ file: NewDatabaseFile, against digest: ContentFingerprint) throws {
-        let handle = try open(file.temporaryPath)
+    /// Copies the content into an empty database that has its key.
+    static func copyContent(
+        from source: ConnectionHandle, to destination: ConnectionHandle, pageSize: Int64?, prepare: (ConnectionHandle) throws -> Void,
+        progress: (DatabaseFile.Progress.Phase, Int, Int) throws -> Void
+    ) throws -> ContentFingerprint {
+        if let pageSize { try destination.execute(trusted: "PRAGMA page_size = \(pageSize)") }
+        try prepare(destination)
+        let total = try Int(source.integer(pragma: "page_count") - source.integer(pragma: "freelist_count"))
+        return try withoutActuallyEscaping(progress) { progress in
+            var done = 0
+            let copy = ContentCopy(source: source, destination: destination) {
+                done = min(total, max(done, Int(try destination.integer(pragma: "page_count"))))
+                try progress(.copying, done, total)
+            }
+            return try copy.run { try progress(.copying, done, total) }
+        }
+    }
+
+    private func copyPages(from source: ConnectionHandle, to handle: ConnectionHandle) throws {
+        let backup = try BackupHandle(from: source, to: handle)
+        while true {
+            let result = backup.step(pages: 256)
+            let total = backup.totalPageCount
+            try progress(.copying, total - backup.remainingPageCount, total)
+            switch result {
+            case .more: continue
+            case .failed(let code): throw EngineError(code: code, message: handle.lastErrorMessage)
+            case .done: break
+            }
+            break
+        }
+        try backup.finish()
+    }
+
+    /// SQLite tells a full disk from other errors of the disk, but not the limit of a user or of a process.
+    static func isFull(_ error: any Error, systemError: CInt) -> Bool {
+        guard let error = error as? EngineError else { return false }
+        return error.code & 0xff == EngineCode.full || error.code & 0xff == EngineCode.ioError && SystemFile.isOutOfSpace(systemError)
+    }
+
+    // MARK: - Proof
+
+    /// Opens the file as anybody will, with a key that is derived anew, and reads everything.
+    private func verify(_ file: NewDatabaseFile, against fingerprint: ContentFingerprint, pageCount: Int) throws -> Made {
+        let handle = try protection.withoutDerivedKeys().open(file.temporaryPath, flags: .readOnly)
         defer { handle.closeEventually() }
-        if case .encrypted(_, let settings) = protection {
-            guard try FileHeader(handle, count: 32).isPlaintext(plaintextHeaderSize: settings.plaintextHeaderSize) == false else {
-                throw EngineError(code: EngineCode.error, message: "The copy is not encrypted")
+        let header = try FileHeader(handle, count: 32)
+        if let settings = protection.ring?.settings {
+            guard !header.isPlaintext(plaintextHeaderSize: settings.plaintextHeaderSize) else {
+                throw DatabaseFileError(.copyRejected("it is not encrypted"), path: file.path)
             }
             if settings.usesHMAC, let finding = try handle.firstText(trusted: "PRAGMA cipher_integrity_check") {
-                throw EngineError(code: EngineCode.corrupt, message: "The copy is damaged: \(finding)")
+                throw DatabaseFileError(.copyRejected(finding), path: file.path)
             }
         }
         try prepare(handle)
-        let copy = try ContentFingerprint(of: handle, checkpoint: checkpoint)
-        if let difference = digest.difference(from: copy) {
-            throw EngineError(code: EngineCode.corrupt, message: "The copy differs from the database in \(difference)")
+        try progress(.verifying, 0, pageCount)
+        var rows = 0
+        let copy = try ContentFingerprint(of: handle) {
+            rows += ContentFingerprint.rowsBetweenCheckpoints
+            try progress(.verifying, min(pageCount, pageCount * rows / max(1, fingerprint.rowCount)), pageCount)
         }
+        if let difference = fingerprint.difference(from: copy) {
+            throw DatabaseFileError(.copyRejected("it differs in \(difference)"), path: file.path)
+        }
+        try progress(.verifying, pageCount, pageCount)
         try LenientStructureCheck(handle).run()
-    }
-
-    private func open(_ path: String) throws -> ConnectionHandle {
-        let open: KeyRing.Open = { () throws(EngineError) in try ConnectionHandle.open(path: path, flags: .readWrite) }
-        switch protection {
-        case .encrypted(let key, let settings):
-            // A ring of its own, so that the key is proved, not what was derived from it before.
-            let handle = try KeyRing(key: key, settings: settings).openKeyed(open: open).handle
-            try handle.execute("PRAGMA temp_store = MEMORY")
-            return handle
-        case .plaintext(let pageSize):
-            let handle = try open()
-            do {
-                try handle.execute(trusted: "PRAGMA page_size = \(pageSize)")
-                return handle
-            } catch {
-                handle.closeEventually()
-                throw error
-            }
-        }
+        let material = try protection.material(fileSalt: header.salt)
+        let salt = material.map { $0.salt ?? header.salt }
+        return Made(
+            fingerprint: copy, pageCount: try Int(handle.integer(pragma: "page_count")),
+            pageSize: try Int(handle.integer(pragma: "page_size")), salt: salt,
+            keyID: try material.map { try KeyIdentifier.text(of: $0, salt: salt ?? []) })
     }
 }
 
-extension ContentCopy {
-    /// Copies everything, and asks the checkpoint also in the middle of long statements of the destination.
-    func runWatched() throws -> ContentFingerprint {
-        var reason: (any Error)?
-        let watch = ProgressHandler(destination, every: 20_000) {
-            do {
-                try checkpoint()
-                return true
-            } catch {
-                reason = error
-                return false
-            }
-        }
-        defer { watch.remove(from: destination) }
-        do {
-            return try run()
-        } catch {
-            throw reason ?? error
-        }
+extension FileProtection {
+    /// The same with nothing derived yet, so that a key is proved, and not what was derived from it before.
+    fileprivate func withoutDerivedKeys() throws(KeyError) -> FileProtection {
+        guard let ring else { return self }
+        return .encrypted(try KeyRing(key: ring.keys[0], settings: ring.settings))
     }
 }

@@ -21,6 +21,8 @@ struct ContentFingerprint: Equatable, Sendable {
     var userVersion: Int64
     var applicationID: Int64
 
+    static let rowsBetweenCheckpoints = 256
+
     /// The digest of everything but the rows.
     init(ofSchemaIn connection: ConnectionHandle) throws {
         let encoding = try connection.textEncoding()
@@ -47,7 +49,7 @@ struct ContentFingerprint: Equatable, Sendable {
             try connection.forEachRow(table.selection) { row in
                 for column in table.fields.indices { try hash.add(column: CInt(column), of: row, encoding: encoding) }
                 digest.rowCount += 1
-                if digest.rowCount.isMultiple(of: 256) { try checkpoint() }
+                if digest.rowCount.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) { try checkpoint() }
             }
             digest.hash = try hash.finish()
             tables[name] = digest

@@ -25,40 +25,46 @@ extension DatabaseReader {
     ///   - key: the key of the copy.
     ///   - cipher: the format of the copy; nil for that of this database, or for the default where this database is not encrypted.
     public func vacuum(into filePath: String, key: DatabaseKey, cipher: CipherSettings? = nil) throws {
-        try read { try $0.copyContent(into: filePath, protection: $0.protection(key: key, cipher: cipher)) }
+        try read { try $0.copyContent(into: filePath, protection: try $0.protection(key: key, cipher: cipher)) }
     }
 
     /// Makes a compact copy as ``vacuum(into:key:cipher:)-(String,_,_)`` does, without blocking a thread while it waits.
     public func vacuum(into filePath: String, key: DatabaseKey, cipher: CipherSettings? = nil) async throws {
-        try await read { try $0.copyContent(into: filePath, protection: $0.protection(key: key, cipher: cipher)) }
+        try await read { try $0.copyContent(into: filePath, protection: try $0.protection(key: key, cipher: cipher)) }
     }
 }
 
 extension Database {
-    fileprivate func protection(key: DatabaseKey, cipher: CipherSettings?) -> ContentFile.Protection {
-        .encrypted(key, cipher ?? (isEncrypted ? configuration.cipher : CipherSettings()))
-    }
-
-    /// - Parameter protection: nil for the protection of this database.
-    fileprivate func copyContent(into path: String, protection: ContentFile.Protection?) throws {
-        checkIsUsedInItsAccess()
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+    fileprivate func protection(key: DatabaseKey, cipher: CipherSettings?) throws -> FileProtection {
         do {
-            let protection = try protection ?? ownProtection()
-            let file = ContentFile(
-                protection: protection, prepare: { try self.addCustomizations(to: $0) }, checkpoint: { try self.checkIsNotInterrupted() })
-            try file.make(from: handle, at: path)
+            return try .encrypted(key, cipher: cipher ?? (isEncrypted ? configuration.cipher : CipherSettings()))
         } catch {
             throw DatabaseError.publicError(error)
         }
     }
 
-    private func ownProtection() throws -> ContentFile.Protection {
+    /// - Parameter protection: nil for the protection of this database.
+    fileprivate func copyContent(into path: String, protection: FileProtection?) throws {
+        checkIsUsedInItsAccess()
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        do {
+            let file = ContentFile(
+                protection: try protection ?? ownProtection(), plaintextPageSize: try handle.integer(pragma: "page_size"),
+                prepare: { try self.addCustomizations(to: $0) }, progress: { _, _, _ in try self.checkIsNotInterrupted() })
+            try file.make(from: handle, at: path)
+        } catch let error as DatabaseFileError {
+            throw error.databaseError
+        } catch {
+            throw DatabaseError.publicError(error)
+        }
+    }
+
+    private func ownProtection() throws -> FileProtection {
         if isEncrypted {
             guard let ring = currentRing ?? keys.configured else { throw DatabaseError(encryptionFailure: .noKey) }
-            return .encrypted(try ring.resolve(keyIndex: ring.usedKeyIndex ?? 0), configuration.cipher)
+            return try .encrypted(ring.resolve(keyIndex: ring.usedKeyIndex ?? 0), cipher: configuration.cipher)
         }
         guard configuration.allowsPlaintext else { throw DatabaseError(encryptionFailure: .noKey) }
-        return .plaintext(pageSize: try handle.integer(pragma: "page_size"))
+        return .plaintext
     }
 }

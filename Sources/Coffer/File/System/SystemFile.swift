@@ -201,6 +201,18 @@ struct Descriptor: ~Copyable {
 
     /// Gives the file this content and no other, and makes it permanent.
     func replaceContent(with bytes: [UInt8]) throws(DatabaseFileError) {
+        try write(bytes)
+        guard ftruncate(number, off_t(bytes.count)) == 0 else { throw SystemFile.failure("ftruncate", path, errno: errno) }
+        try synchronize()
+    }
+
+    /// Writes bytes over the beginning of the file, and makes them permanent. What follows them stays.
+    func overwriteBeginning(with bytes: [UInt8]) throws(DatabaseFileError) {
+        try write(bytes)
+        try synchronize()
+    }
+
+    private func write(_ bytes: [UInt8]) throws(DatabaseFileError) {
         var done = 0
         while done < bytes.count {
             let result = unsafe bytes.withUnsafeBytes { unsafe pwrite(number, $0.baseAddress! + done, bytes.count - done, off_t(done)) }
@@ -208,8 +220,6 @@ struct Descriptor: ~Copyable {
             guard result > 0 else { throw SystemFile.failure("pwrite", path, errno: result == 0 ? EIO : errno) }
             done += result
         }
-        guard ftruncate(number, off_t(bytes.count)) == 0 else { throw SystemFile.failure("ftruncate", path, errno: errno) }
-        try synchronize()
     }
 
     func setOwner(userID: UInt32, groupID: UInt32) throws(DatabaseFileError) {

@@ -1,0 +1,103 @@
+public import Foundation
+
+extension DatabaseFile {
+    /// How the content of a file is written in another form: encrypted, decrypted, in another format, or into another file.
+    public struct ConversionOptions: Sendable {
+        /// The cipher settings of the file as it is. Not needed for upgrades, which find out themselves.
+        public var cipher = CipherSettings()
+
+        /// The cipher settings of the result: by default those of SQLCipher 4 where content gets encrypted or upgraded, and those of the source
+        /// for other copies.
+        public var newCipher: CipherSettings?
+
+        /// Where the old file is kept when the result takes its place, on the same file system; nothing may be there.
+        public var keepOldPath: String?
+
+        /// How long to wait for others, in seconds.
+        public var lockTimeout: TimeInterval = 0
+
+        /// The functions that indexes, checks and generated columns call, where the file has such.
+        public var functions: [DatabaseFunction] = []
+
+        /// The collations that tables and indexes name, besides those that every connection knows.
+        public var collations: [DatabaseCollation] = []
+
+        /// Records what was done, before it counts as completed, where the result takes the place of the file. When it throws, the work
+        /// throws ``DatabaseFileError/Reason/auditFailed(_:)``; the next run records it.
+        public var audit: (@Sendable (ConversionResult) throws -> Void)?
+
+        public init() {}
+    }
+
+    /// What a conversion would do.
+    public struct ConversionPlan: Sendable, Hashable {
+        /// Whether the file is already what it would become.
+        public var isAlreadyDone: Bool
+
+        /// The format of SQLCipher that was found, from 1 to 4, for upgrades. With a raw key, formats 2 and 3 are the same.
+        public var format: Int?
+
+        /// The size of the file, with its write-ahead log, in bytes.
+        public var size: Int64
+
+        /// The room that is needed, and that there is, in bytes.
+        public var requiredSpace: Int64
+        public var availableSpace: Int64
+
+        /// What an interrupted run has left, and would be removed.
+        public var leftovers: [String]
+
+        /// The steps, in words.
+        public var steps: [String]
+    }
+
+    /// What a conversion has done, and proved.
+    public struct ConversionResult: Sendable, Hashable, Codable {
+        /// False when the file was already what it should become.
+        public var isChanged: Bool
+
+        /// Whether an earlier run, which was interrupted, had left something to complete or to remove.
+        public var isResumed: Bool
+
+        /// What was proved; nil when nothing was changed.
+        public var proof: ConversionProof?
+
+        /// Where the result is.
+        public var path: String
+
+        /// Where the old file is, if it was to be kept.
+        public var keptOldPath: String?
+
+        /// How long it took, in seconds.
+        public var duration: TimeInterval
+    }
+
+    /// What was proved on the new file, by a fresh connection, before it got its name.
+    ///
+    /// Each page is authentic where pages carry codes, the structure is whole, the new key opens it and the old one does not, and its schema, all rows with
+    /// their row IDs, and its version numbers are those of the source.
+    public struct ConversionProof: Sendable, Hashable, Codable {
+        public var pageCount: Int
+        public var pageSize: Int
+        public var tableCount: Int
+        public var rowCount: Int
+
+        /// The salts, as hexadecimal digits; nil for files without encryption.
+        public var saltBefore: String?
+        public var saltAfter: String?
+
+        /// SHA-256 of the schema, of all rows with their row IDs, and of the version numbers, as hexadecimal digits. It does not depend on pages
+        /// and keys, so that it is the same before and after.
+        public var contentDigest: String
+
+        /// Names for the keys, as in ``RotationProof``; nil for files without encryption.
+        public var oldKeyID: String?
+        public var newKeyID: String?
+    }
+
+    /// The caller's word for a copy that is not encrypted.
+    public enum PlaintextConfirmation: Sendable, Hashable {
+        /// Whoever can read the result can read the content.
+        case contentBecomesReadableByAnyone
+    }
+}

@@ -1,0 +1,268 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+@Suite("Conversions of files")
+struct ConversionTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private let key = DatabaseKey.rawKey(ShellFile.key)
+
+    private func shell(_ name: String, key: [UInt8] = ShellFile.key) -> SQLCipherShell {
+        SQLCipherShell(path: directory.path(name), rawKey: key)
+    }
+
+    private func expectSame(_ before: [String], _ after: [String]) {
+        for (old, new) in zip(before, after) where old != new { Issue.record("\(old) became \(new)") }
+        #expect(before.count == after.count)
+    }
+
+    // MARK: - Upgrades
+
+    @Test(
+        "formats 1 to 3 become format 4 with everything, which the shell opens without a pragma; mode, owner and journal mode stay",
+        arguments: [ShellFile.Format.sqlcipher1, .sqlcipher2, .sqlcipher3], [true, false])
+    func upgrade(format: ShellFile.Format, wal: Bool) throws {
+        let script = "PRAGMA encoding = 'UTF-16le';\nPRAGMA auto_vacuum = FULL;\n" + SampleSchema.everything + SampleSchema.texts
+        let old = try ShellFile(directory.path("a.db"), format: format, script: script + (wal ? "PRAGMA journal_mode = WAL;" : ""))
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: old.path)
+        let before = try SampleSchema.dump(old.shell)
+        let file = DatabaseFile(path: old.path)
+        let bytes = try directory.bytes(of: "a.db")
+        let plan = try file.upgradePlan(key: key)
+        // They differ in the derivation of passphrases only.
+        #expect(plan.format == (format == .sqlcipher2 ? 3 : format.number) && !plan.isAlreadyDone && plan.leftovers.isEmpty)
+        #expect(try directory.bytes(of: "a.db") == bytes && directory.fileNames() == ["a.db"])
+
+        var phases: Set<DatabaseFile.Progress.Phase> = []
+        let result = try file.upgrade(key: key) { phases.insert($0.phase) }
+        let proof = try #require(result.proof)
+        #expect(result.isChanged && !result.isResumed)
+        #expect(proof.pageSize == 4096 && proof.saltBefore != proof.saltAfter && proof.oldKeyID != proof.newKeyID)
+        #expect(phases.isSuperset(of: [.copying, .verifying, .checkingStructure, .publishing]))
+        #expect(directory.fileNames() == ["a.db"])
+        expectSame(before, try SampleSchema.dump(shell("a.db")))
+        #expect(
+            try shell("a.db").run("PRAGMA integrity_check; PRAGMA cipher_integrity_check; PRAGMA journal_mode;") == [
+                "ok", wal ? "wal" : "delete",
+            ])
+        #expect(throws: SQLCipherShell.Failure.self) { try old.shell.run("SELECT count(*) FROM sqlite_master;") }
+        let attributes = try FileManager.default.attributesOfItem(atPath: old.path)
+        #expect(attributes[.posixPermissions] as? Int == 0o640)
+
+        let again = try file.upgrade(key: key)
+        #expect(!again.isChanged && again.proof == nil)
+        #expect(try file.upgradePlan(key: key).isAlreadyDone)
+    }
+
+    @Test("a passphrase opens the upgraded file as before, and a new one does instead where it is given", arguments: 1...3)
+    func upgradeOfPassphrase(format: Int) throws {
+        let old = SQLCipherShell(
+            path: directory.path("a.db"), passphrase: "old one", preparation: "PRAGMA cipher_compatibility = \(format);")
+        _ = try old.run("CREATE TABLE t (a); INSERT INTO t VALUES ('x'); PRAGMA user_version = 3;")
+        let file = DatabaseFile(path: directory.path("a.db"))
+        #expect(reason { try file.upgrade(key: .passphrase("wrong one")) } == .key(.wrongKey))
+        if format == 2 {
+            try file.upgrade(key: .passphrase("old one"), newKey: .passphrase("new one"))
+            #expect(reason { try file.upgrade(key: .passphrase("old one")) } == .key(.wrongKey))
+            #expect(try !file.upgrade(key: .passphrase("old one"), newKey: .passphrase("new one")).isChanged)
+        } else {
+            try file.upgrade(key: .passphrase("old one"))
+        }
+        let new = SQLCipherShell(path: file.path, passphrase: format == 2 ? "new one" : "old one")
+        #expect(try new.run("SELECT a FROM t; PRAGMA user_version;") == ["x", "3"])
+    }
+
+    @Test(
+        "a step that fails leaves the old file or the whole new one, and the next run completes it",
+        arguments: [FailPoint.noteMade, .copyCreated, .copying, .copied, .verified, .copySynchronized, .renamed, .reopened])
+    func failures(point: FailPoint) throws {
+        let old = try ShellFile(directory.path("a.db"), format: .sqlcipher3, script: SampleSchema.everything)
+        let before = try SampleSchema.dump(old.shell)
+        let bytes = try directory.snapshot()
+        let file = DatabaseFile(path: old.path)
+        let error = #expect(throws: DatabaseFileError.self) {
+            try FailPoint.$failing.withValue(point) { try file.upgrade(key: key) }
+        }
+        if error?.isPublished == false {
+            #expect(try directory.snapshot() == bytes)
+        }
+        try file.upgrade(key: key)
+        expectSame(before, try SampleSchema.dump(shell("a.db")))
+        #expect(directory.fileNames() == ["a.db"])
+    }
+
+    // MARK: - Encrypting and decrypting
+
+    @Test("a plaintext file is encrypted and decrypted again, in place and into other files, and stays the same", arguments: [true, false])
+    func encryption(isInPlace: Bool) throws {
+        let script = "PRAGMA page_size = 8192;\nPRAGMA auto_vacuum = INCREMENTAL;\n" + SampleSchema.everything + SampleSchema.texts
+        let plain = try ShellFile(directory.path("a.db"), format: .plaintext, script: script + "PRAGMA journal_mode = WAL;")
+        let before = try SampleSchema.dump(plain.shell)
+        let file = DatabaseFile(path: plain.path)
+        let bytes = try directory.bytes(of: "a.db")
+        let names = isInPlace ? ["a.db", "a.db"] : ["b.db", "c.db"]
+        let encrypted = try file.encrypt(to: isInPlace ? nil : directory.path(names[0]), key: key)
+        #expect(encrypted.proof?.pageSize == 4096 && encrypted.proof?.saltBefore == nil && encrypted.proof?.saltAfter != nil)
+        #expect(encrypted.path == directory.path(names[0]))
+        expectSame(before, try SampleSchema.dump(shell(names[0])))
+        #expect(try shell(names[0]).run("PRAGMA journal_mode;") == [isInPlace ? "wal" : "delete"])
+        #expect(Data(try directory.bytes(of: names[0])).range(of: Data("SQLite format".utf8)) == nil)
+        if isInPlace {
+            #expect(try !file.encrypt(key: key).isChanged)
+        } else {
+            #expect(try directory.bytes(of: "a.db") == bytes)
+        }
+
+        var options = DatabaseFile.ConversionOptions()
+        options.keepOldPath = isInPlace ? directory.path("kept.db") : nil
+        let decrypted = try DatabaseFile(path: directory.path(names[0])).decrypt(
+            to: isInPlace ? nil : directory.path(names[1]), key: key, confirming: .contentBecomesReadableByAnyone, options: options)
+        #expect(decrypted.proof?.contentDigest == encrypted.proof?.contentDigest)
+        #expect(decrypted.proof?.pageSize == 4096 && decrypted.proof?.saltAfter == nil)
+        expectSame(before, try SampleSchema.dump(SQLCipherShell(plaintextPath: directory.path(names[1]))))
+        if isInPlace { expectSame(before, try SampleSchema.dump(shell("kept.db"))) }
+        #expect(directory.fileNames() == (isInPlace ? ["a.db", "kept.db"] : ["a.db", "b.db", "c.db"]))
+    }
+
+    @Test("the page size of an encrypted file is that of the decrypted one, and of one that is encrypted with settings for it")
+    func pageSize() throws {
+        var options = DatabaseFile.ConversionOptions()
+        options.cipher = .sqlcipher(format: 3)
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher3, script: SampleSchema.everything)
+        try DatabaseFile(path: file.path).decrypt(
+            to: directory.path("b.db"), key: key, confirming: .contentBecomesReadableByAnyone, options: options)
+        #expect(try SQLCipherShell(plaintextPath: directory.path("b.db")).run("PRAGMA page_size;") == ["1024"])
+        options.newCipher = CipherSettings()
+        options.newCipher?.pageSize = 16384
+        let result = try DatabaseFile(path: directory.path("b.db")).encrypt(to: directory.path("c.db"), key: key, options: options)
+        #expect(result.proof?.pageSize == 16384)
+    }
+
+    // MARK: - Copies
+
+    @Test("a file in use is copied as it is, with the log that it has, and nothing of it changes", arguments: [true, false])
+    func liveCopies(isBackup: Bool) throws {
+        let pool = try directory.makePool("a.db", Configuration.rawKeyed(0x51))
+        try pool.write { db in
+            try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a); CREATE TABLE gone AS SELECT randomblob(90000)")
+            for _ in 0..<100 { try db.execute(sql: "INSERT INTO t (a) VALUES (randomblob(500))") }
+        }
+        try pool.write { try $0.execute(sql: "DROP TABLE gone") }
+        let file = DatabaseFile(path: directory.path("a.db"))
+        let before = try directory.snapshot()
+        let result: DatabaseFile.ConversionResult
+        if isBackup {
+            result = try file.backup(to: directory.path("b.db"), key: key)
+        } else {
+            result = try file.vacuum(into: directory.path("b.db"), key: key, newKey: Keys.new)
+        }
+        let after = try directory.snapshot()
+        #expect(after["a.db"] == before["a.db"] && after["a.db-wal"] == before["a.db-wal"])
+        #expect(result.proof?.rowCount == 100 && result.proof?.saltBefore != result.proof?.saltAfter)
+        let freeCount = isBackup ? try #require(pool.read { try Int.fetchOne($0, sql: "PRAGMA freelist_count") }) : 0
+        #expect(isBackup == (freeCount > 0))
+        let copy = shell("b.db", key: isBackup ? ShellFile.key : Keys.newBytes)
+        #expect(try copy.run("SELECT count(*) FROM t; PRAGMA freelist_count; PRAGMA integrity_check;") == ["100", "\(freeCount)", "ok"])
+        try pool.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
+    }
+
+    @Test("a copy of a plaintext file may get a key, and is plaintext only without one")
+    func plaintextCopies() throws {
+        let file = try ShellFile(directory.path("a.db"), format: .plaintext, script: SampleSchema.everything)
+        let before = try SampleSchema.dump(file.shell)
+        try DatabaseFile(path: file.path).backup(to: directory.path("b.db"), key: nil)
+        expectSame(before, try SampleSchema.dump(SQLCipherShell(plaintextPath: directory.path("b.db"))))
+        try DatabaseFile(path: file.path).backup(to: directory.path("c.db"), key: nil, newKey: key)
+        expectSame(before, try SampleSchema.dump(shell("c.db")))
+    }
+
+    @Test("what cannot be done is a typed error, the source stays as it is, and nothing is left")
+    func refusals() throws {
+        struct Stop: Error {}
+        let file = DatabaseFile(path: try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: SampleSchema.everything).path)
+        try directory.write([1], to: "there")
+        let before = try directory.snapshot()
+        #expect(reason { try file.backup(to: directory.path("there"), key: key) } == .exists)
+        #expect(reason { try file.backup(to: directory.path("b.db"), key: Keys.other) } == .key(.wrongKey))
+        #expect(reason { try file.backup(to: directory.path("no/b.db"), key: key) } == .unsafeFile(.directory(errno: ENOENT)))
+        #expect(reason { try file.encrypt(to: directory.path("b.db"), key: key) } == .key(.noKey))
+        #expect(reason { try file.upgrade(key: key, newKey: Keys.new) } != nil)
+        #expect(reason { try DatabaseFile(path: directory.path("missing")).upgrade(key: key) } == .missing)
+        #expect(
+            reason { try DatabaseFile(path: directory.path).vacuum(into: directory.path("b.db"), key: key) }
+                == .unsafeFile(.notARegularFile))
+        for phase in [DatabaseFile.Progress.Phase.copying, .verifying, .publishing] {
+            #expect(throws: Stop.self) {
+                try file.vacuum(into: directory.path("b.db"), key: key) { if $0.phase == phase { throw Stop() } }
+            }
+        }
+        #expect(try directory.snapshot() == before)
+    }
+
+    @Test("a full disk is a typed error, the source stays as it is, and nothing is left")
+    func fullDisk() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                signal(SIGXFSZ, SIG_IGN)
+                let script = "CREATE TABLE t (a); INSERT INTO t SELECT randomblob(1000) FROM generate_series(1, 1000);"
+                let file = DatabaseFile(path: try ShellFile(directory.path("a.db"), format: .sqlcipher3, script: script).path)
+                let plain = DatabaseFile(path: try ShellFile(directory.path("p.db"), format: .plaintext, script: script).path)
+                let key = DatabaseKey.rawKey(ShellFile.key)
+                let queue = try DatabaseQueue(path: file.path, configuration: ShellFile.Format.sqlcipher3.configuration)
+                let before = try directory.snapshot()
+                var limit = rlimit()
+                unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+                limit.rlim_cur = 200 * 1024
+                try #require(unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+                let target = directory.path("b.db")
+                let error = #expect(throws: DatabaseError.self) { try queue.vacuum(into: target) }
+                #expect(error?.resultCode == .SQLITE_FULL)
+                try queue.close()
+                var options = DatabaseFile.ConversionOptions()
+                options.cipher = .sqlcipher(format: 3)
+                #expect(reason { try file.backup(to: target, key: key, options: options) } == .diskFull)
+                #expect(reason { try file.upgrade(key: key) } == .diskFull)
+                #expect(reason { try plain.encrypt(to: target, key: key) } == .diskFull)
+                #expect(reason { try plain.encrypt(key: key) } == .diskFull)
+                #expect(try directory.snapshot() == before)
+            }
+        }
+    }
+
+    // MARK: - Erasing
+
+    @Test("an erased file is gone with all that belongs to it, and its beginning was overwritten before")
+    func erase() throws {
+        let file = try directory.makeFile("a.db", wal: true)
+        try directory.write([1, 2, 3], to: "a.db-wal")
+        try directory.write([1, 2, 3], to: "a.db.rotate-0123abcd")
+        try directory.write([1, 2, 3], to: "other.db")
+        let plan = try file.erasurePlan().map { SystemFile.name(of: $0) }
+        #expect(plan.sorted() == ["a.db", "a.db-wal", "a.db.rotate-0123abcd"])
+        let before = try directory.snapshot()
+        #expect(reason { try file.erase(confirming: "b.db") } != nil)
+        try FileManager.default.linkItem(atPath: file.path, toPath: directory.path("second"))
+        #expect(reason { try file.erase(confirming: "a.db") } == .unsafeFile(.hardLinks(count: 2)))
+        try FileManager.default.removeItem(atPath: directory.path("second"))
+        #expect(try directory.snapshot() == before)
+        let descriptor = try FileHandle(forReadingFrom: URL(fileURLWithPath: directory.path("other.db")))
+        let result = try file.erase(confirming: "a.db")
+        #expect(result.removedPaths.count == 3 && result.overwrittenByteCount == 65536 + 6 && !result.limits.isEmpty)
+        #expect(directory.fileNames() == ["other.db"])
+        try descriptor.close()
+        #expect(reason { try file.erase(confirming: "a.db") } == .missing)
+    }
+
+    @Test("a file that this process has open is not erased")
+    func eraseInUse() throws {
+        let file = try directory.makeFile("a.db")
+        let queue = try directory.makeQueue("a.db")
+        guard case .busy = reason({ try file.erase(confirming: "a.db") }) else { return #expect(Bool(false)) }
+        try queue.write { try $0.execute(sql: "INSERT INTO t (a) VALUES ('still there')") }
+    }
+}
