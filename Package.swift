@@ -10,16 +10,21 @@ let rules: [SwiftSetting] = [
     .treatWarning("StrictMemorySafety", as: .error),
 ]
 
+let platformsWithoutCombine: [Platform] = [.linux, .windows, .android, .wasi, .openbsd]
+
 let package = Package(
     name: "Coffer",
     products: [
         .library(name: "Coffer", targets: ["Coffer"]),
+        .library(name: "CofferCombine", targets: ["CofferCombine"]),
         .library(name: "CSQLCipher", targets: ["CSQLCipher"]),
         .executable(name: "coffer", targets: ["CofferTool"]),
     ],
     dependencies: [
         // For the tool only: packages that depend on the library neither fetch nor build it.
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // Only for CofferCombine, and only where the system has no Combine.
+        .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),
     ],
     targets: [
         // No pkgConfig here: it would choose the shared library. The module map links the static ones.
@@ -36,11 +41,21 @@ let package = Package(
         // Not "coffer": on a file system that ignores case its folders would be those of the library.
         .executableTarget(name: "CofferTool", dependencies: ["CofferCLI"], swiftSettings: rules),
         .target(
+            name: "CofferCombine",
+            dependencies: [
+                "Coffer",
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: platformsWithoutCombine)),
+                .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: .when(platforms: platformsWithoutCombine)),
+            ],
+            swiftSettings: rules),
+        .target(
             name: "CofferTestSupport", dependencies: ["Coffer"], path: "Tests/CofferTestSupport", swiftSettings: rules),
         .testTarget(
             name: "CofferTests",
             dependencies: ["Coffer", "CofferTestSupport", "SQLCipherBridge", "KeyMaterial"],
             swiftSettings: rules),
+        .testTarget(
+            name: "CofferCombineTests", dependencies: ["Coffer", "CofferCombine", "CofferTestSupport"], swiftSettings: rules),
         .testTarget(
             name: "CofferIntegrationTests",
             dependencies: ["Coffer", "CofferTestSupport", "CofferTestWorker", "CrashWorker", "SQLCipherBridge"],

@@ -99,7 +99,8 @@ struct ObservationModel {
             if watch.setRegion(region, of: watcher, readSince: start, now: now) { databaseDidChange() }
         case .deliver(let state):
             delivered.append(value(of: state))
-            if observer.didFetch() { observerSteps = [.readClock] }
+            let goesOn = [observer.didFetch(), observer.didReduce()]
+            if goesOn.contains(true) { observerSteps = [.readClock] }
         }
     }
 

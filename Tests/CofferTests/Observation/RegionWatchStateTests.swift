@@ -103,52 +103,44 @@ struct RegionWatchStateTests {
 
 @Suite("ValueObserverState")
 struct ValueObserverStateTests {
-    @Test("changes during a fetch become one more fetch")
+    @Test("changes during a fetch, or the reduction of its value, become one more fetch")
     func coalescing() {
         var state = ValueObserverState()
-        let result19 = state.start()
-        #expect(result19)
-        for _ in 1...2 {
-            let shouldFetch = state.databaseDidChange()
-            #expect(!shouldFetch)
-        }
-        let result20 = state.didFetch()
-        #expect(result20)
-        let result21 = state.didFetch()
-        #expect(result21 == false)
-        let result22 = state.databaseDidChange()
-        #expect(result22)
-        let result23 = state.didFetch()
-        #expect(result23 == false)
+        let fetches = [
+            state.start(), state.databaseDidChange(), state.databaseDidChange(), state.didFetch(), state.databaseDidChange(),
+            state.didReduce(), state.didFetch(), state.didReduce(), state.databaseDidChange(),
+        ]
+        #expect(fetches == [true, false, false, false, false, true, false, false, true])
+    }
+
+    @Test("with a backlog, fetches go on while values wait to be reduced, up to a maximum")
+    func backlog() {
+        var state = ValueObserverState(maximumBacklog: 2)
+        let fetches = [
+            state.start(), state.didFetch(), state.databaseDidChange(), state.didFetch(), state.databaseDidChange(), state.didFetch(),
+            state.databaseDidChange(), state.didReduce(), state.didReduce(), state.didFetch(), state.databaseDidChange(),
+        ]
+        #expect(fetches == [true, false, true, false, true, false, false, true, false, false, true])
     }
 
     @Test("a fetch that was put off is done when anything happens")
     func puttingOff() {
         var state = ValueObserverState()
-        let result24 = state.start()
-        #expect(result24)
+        var fetches = [state.start()]
         state.putOff()
-        let result25 = state.didFetch()
-        #expect(result25 == false)
-        let result26 = state.databaseDidChange()
-        #expect(result26)
-        let result27 = state.didFetch()
-        #expect(result27 == false)
+        fetches += [state.didFetch(), state.databaseDidChange(), state.didFetch(), state.didReduce()]
         state.putOff()
-        let result28 = state.databaseDidChange()
-        #expect(result28)
+        fetches += [state.databaseDidChange()]
+        #expect(fetches == [true, false, true, false, false, true])
     }
 
     @Test("what has ended does nothing any more")
     func end() {
         var state = ValueObserverState()
-        let result29 = state.start()
-        #expect(result29)
-        let wasActive = state.end()
-        let wasActiveStill = state.end()
-        #expect(wasActive && !wasActiveStill && state.hasEnded)
+        let results = [state.start(), state.end(), state.end(), state.hasEnded]
+        #expect(results == [true, true, false, true])
         state.putOff()
-        let results = [state.didFetch(), state.databaseDidChange()]
-        #expect(results == [false, false])
+        let fetches = [state.didFetch(), state.databaseDidChange(), state.didReduce()]
+        #expect(fetches == [false, false, false])
     }
 }

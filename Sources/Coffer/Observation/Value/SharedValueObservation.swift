@@ -58,7 +58,7 @@ public final class SharedValueObservation<Element: Sendable>: Sendable {
 
     private let content = Mutex(Content())
     private let extent: SharedValueObservationExtent
-    private let scheduler: any ValueObservationScheduler
+    package let scheduler: any ValueObservationScheduler
     private let startObservation: AsyncValueObservation<Element>.Start
 
     init(

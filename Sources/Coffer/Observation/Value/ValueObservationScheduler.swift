@@ -60,6 +60,11 @@ extension ValueObservationMainActorScheduler where Self == DelayedMainActorValue
     public static var mainActor: DelayedMainActorValueObservationScheduler { DelayedMainActorValueObservationScheduler() }
 }
 
+extension ValueObservationScheduler where Self == DelayedMainActorValueObservationScheduler {
+    /// Delivers all values and errors on the main actor: see ``ValueObservationMainActorScheduler/mainActor``.
+    public static var mainActor: DelayedMainActorValueObservationScheduler { DelayedMainActorValueObservationScheduler() }
+}
+
 /// A scheduler that delivers the first value at once: see ``ValueObservationMainActorScheduler/immediate``.
 public struct ImmediateValueObservationScheduler: ValueObservationMainActorScheduler {
     public func immediateInitialValue() -> Bool {
@@ -78,6 +83,11 @@ extension ValueObservationMainActorScheduler where Self == ImmediateValueObserva
     /// The main actor waits for the first value: use it for values that are fetched fast.
     ///
     /// - Precondition: the observation is started on the main actor.
+    public static var immediate: ImmediateValueObservationScheduler { ImmediateValueObservationScheduler() }
+}
+
+extension ValueObservationScheduler where Self == ImmediateValueObservationScheduler {
+    /// Delivers the first value before the start of the observation returns: see ``ValueObservationMainActorScheduler/immediate``.
     public static var immediate: ImmediateValueObservationScheduler { ImmediateValueObservationScheduler() }
 }
 

@@ -8,7 +8,7 @@ internal import Synchronization
 /// scheduler.
 final class ValueObserver<Reducer: ValueReducer>: RegionListener {
     private struct Content {
-        var state = ValueObserverState()
+        var state: ValueObserverState
 
         /// Whether the application wants to hear nothing any more.
         var isCancelled = false
@@ -62,7 +62,9 @@ final class ValueObserver<Reducer: ValueReducer>: RegionListener {
         reduction = Reduction(reducer)
         self.schedule = schedule
         self.onChange = onChange
-        content = Mutex(Content(source: source))
+        // One thread that writes to a queue has the value of each transaction, as long as reducing keeps pace.
+        let state = ValueObserverState(maximumBacklog: source.isConcurrent ? 0 : 100)
+        content = Mutex(Content(state: state, source: source))
     }
 }
 
@@ -152,8 +154,9 @@ extension ValueObserver {
                         if !isCancelled { onChange(value) }
                     }
                 }
-                didDeliver()
+                didReduce()
             }
+            didFetch()
         }
     }
 
@@ -163,20 +166,23 @@ extension ValueObserver {
             try source.accessNow { db in
                 outcome = Result { try fetch(from: source, in: db) }
             }
-            let fetched = try outcome?.get()
-            let value = try fetched.flatMap { fetched in
-                try reductionQueue.sync { try reduction.reducer._value(fetched.value) }
+            guard let fetched = try outcome?.get() else { return }
+            didFetch()
+            if let value = try reductionQueue.sync(execute: { try reduction.reducer._value(fetched.value) }) {
+                onChange(value)
             }
-            if let value { onChange(value) }
-            didDeliver()
+            didReduce()
         } catch {
             if end() { events.didFail?(error) }
         }
     }
 
-    /// A value has been given to the scheduler: only then the next one is fetched, so that slow reductions do not pile up.
-    private func didDeliver() {
+    private func didFetch() {
         if content.withLock({ $0.state.didFetch() }) { fetch() }
+    }
+
+    private func didReduce() {
+        if content.withLock({ $0.state.didReduce() }) { fetch() }
     }
 
     /// Fetches, or finds out why not, and returns nil then.

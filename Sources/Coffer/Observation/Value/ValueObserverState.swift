@@ -1,13 +1,17 @@
 /// What one started observation of a value does next. Decisions only (I9).
 ///
-/// At most one fetch is under way: so values are in order, and changes that come faster than values become one.
+/// At most one fetch is under way: so values are in order, and changes that come faster than values become one. The same happens when more
+/// values than a maximum wait to be reduced, so that a slow reduction fills no memory.
 struct ValueObserverState: Equatable, Sendable {
     private enum Phase: Equatable {
         /// The last value is that of the database.
         case idle
 
-        /// A value is being fetched, or reduced. If it is stale, there will be another fetch after it.
+        /// A value is being fetched. If it is stale, there will be another fetch after it.
         case fetching(isStale: Bool)
+
+        /// Too many values wait to be reduced. If the last one is stale, there will be a fetch after the next reduction.
+        case full(isStale: Bool)
 
         /// A fetch was put off, until anything happens.
         case waiting
@@ -16,7 +20,15 @@ struct ValueObserverState: Equatable, Sendable {
         case ended
     }
 
+    /// How many values may wait to be reduced when the next one is fetched.
+    let maximumBacklog: Int
+
     private var phase = Phase.idle
+    private var backlog = 0
+
+    init(maximumBacklog: Int = 0) {
+        self.maximumBacklog = maximumBacklog
+    }
 
     var hasEnded: Bool { phase == .ended }
 
@@ -32,14 +44,33 @@ struct ValueObserverState: Equatable, Sendable {
         case .fetching:
             phase = .fetching(isStale: true)
             return false
+        case .full:
+            phase = .full(isStale: true)
+            return false
         case .ended:
             return false
         }
     }
 
-    /// The fetch has given a value. Returns whether to fetch another one now.
+    /// The fetch has given a value, which is to be reduced. Returns whether to fetch another one now.
     mutating func didFetch() -> Bool {
         guard case .fetching(let isStale) = phase else { return false }
+        backlog += 1
+        guard backlog <= maximumBacklog else {
+            phase = .full(isStale: isStale)
+            return false
+        }
+        return goOn(isStale)
+    }
+
+    /// A value was reduced. Returns whether to fetch another one now.
+    mutating func didReduce() -> Bool {
+        backlog -= 1
+        guard case .full(let isStale) = phase else { return false }
+        return goOn(isStale)
+    }
+
+    private mutating func goOn(_ isStale: Bool) -> Bool {
         phase = isStale ? .fetching(isStale: false) : .idle
         return isStale
     }

@@ -1,0 +1,94 @@
+public import Coffer
+public import Dispatch
+
+#if canImport(Combine)
+public import Combine
+#else
+public import OpenCombine
+#endif
+
+#if !canImport(Combine)
+// What makes a dispatch queue a scheduler.
+internal import OpenCombineDispatch
+#endif
+
+extension DatabasePublishers {
+    /// Publishes one value that was read: see `readPublisher(receiveOn:value:)`.
+    public struct Read<Output>: Publisher {
+        public typealias Failure = any Error
+
+        fileprivate let upstream: AnyPublisher<Output, any Error>
+
+        public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+            upstream.receive(subscriber: subscriber)
+        }
+    }
+
+    /// Publishes one value, once a transaction is committed: see `writePublisher(receiveOn:updates:)`.
+    public struct Write<Output>: Publisher {
+        public typealias Failure = any Error
+
+        fileprivate let upstream: AnyPublisher<Output, any Error>
+
+        public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+            upstream.receive(subscriber: subscriber)
+        }
+    }
+}
+
+extension DatabaseReader {
+    /// A publisher that reads, once for each subscriber, and publishes what was read.
+    ///
+    /// - Parameters:
+    ///   - scheduler: where the value and the completion are published.
+    ///   - value: reads, on a connection that refuses to write, and that sees one state of the database.
+    public func readPublisher<Output>(
+        receiveOn scheduler: some Scheduler = DispatchQueue.main,
+        value: @escaping @Sendable (Database) throws -> Output
+    ) -> DatabasePublishers.Read<Output> {
+        let access = AccessPublisher<Output> { [self] completion in
+            asyncRead { db in completion(Result { try value(db.get()) }) }
+        }
+        return DatabasePublishers.Read(upstream: access.receive(on: scheduler).eraseToAnyPublisher())
+    }
+}
+
+extension DatabaseWriter {
+    /// A publisher that runs a transaction, once for each subscriber, and publishes its value after the commit.
+    ///
+    /// - Parameters:
+    ///   - scheduler: where the value and the completion are published.
+    ///   - updates: writes, in a transaction. An error rolls it back, and is published.
+    public func writePublisher<Output>(
+        receiveOn scheduler: some Scheduler = DispatchQueue.main,
+        updates: @escaping @Sendable (Database) throws -> Output
+    ) -> DatabasePublishers.Write<Output> {
+        let access = AccessPublisher<Output> { [self] completion in
+            asyncWrite(updates) { _, result in completion(result) }
+        }
+        return DatabasePublishers.Write(upstream: access.receive(on: scheduler).eraseToAnyPublisher())
+    }
+
+    /// A publisher that runs a transaction, reads what it has left, and publishes what was read.
+    ///
+    /// In a pool, the reading delays no other write.
+    /// - Parameters:
+    ///   - scheduler: where the value and the completion are published.
+    ///   - updates: writes, in a transaction. An error rolls it back, and is published.
+    ///   - value: reads the state of the database that the transaction has left; its second argument is what `updates` has returned.
+    public func writePublisher<T: Sendable, Output>(
+        receiveOn scheduler: some Scheduler = DispatchQueue.main,
+        updates: @escaping @Sendable (Database) throws -> T,
+        thenRead value: @escaping @Sendable (Database, T) throws -> Output
+    ) -> DatabasePublishers.Write<Output> {
+        let access = AccessPublisher<Output> { [self] completion in
+            asyncWrite(updates) { [self] _, result in
+                switch result {
+                case .success(let written): spawnConcurrentRead { db in completion(Result { try value(db.get(), written) }) }
+                case .failure(let error): completion(.failure(error))
+                }
+            }
+        }
+        return DatabasePublishers.Write(upstream: access.receive(on: scheduler).eraseToAnyPublisher())
+    }
+}

@@ -1,0 +1,135 @@
+import Coffer
+import CofferCombine
+import CofferTestSupport
+import Dispatch
+import Testing
+
+#if canImport(Combine)
+import Combine
+#else
+import OpenCombine
+import OpenCombineDispatch
+#endif
+
+@Suite("Publishers of accesses", .timeLimit(.minutes(1)))
+struct AccessPublisherTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private func makePlayers(_ access: Access) throws -> any DatabaseWriter {
+        let writer = try directory.make(access)
+        try writer.write { try $0.execute(sql: "CREATE TABLE player (name TEXT UNIQUE)") }
+        return writer
+    }
+
+    @Test("a read publishes what was read, on the main queue, and completes; each subscription reads anew", arguments: Access.allCases)
+    func read(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let publisher = writer.readPublisher { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") }
+        #expect(type(of: publisher) == DatabasePublishers.Read<Int?>.self)
+        #expect(await results(of: publisher) == [.value(0), .mainQueue, .finished])
+        try await writer.write { try $0.execute(sql: "INSERT INTO player VALUES ('Arthur')") }
+        #expect(await results(of: publisher) == [.value(1), .mainQueue, .finished])
+    }
+
+    @Test("a read that tries to write fails", arguments: Access.allCases)
+    func readOnly(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let publisher = writer.readPublisher { db -> Int? in
+            try db.execute(sql: "INSERT INTO player VALUES ('Arthur')")
+            return 1
+        }
+        #expect(await results(of: publisher) == [.failed(.SQLITE_READONLY)])
+    }
+
+    @Test("a write publishes its value after the commit, where it was told to", arguments: Access.allCases)
+    func write(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let newPlayerCount = writer.writePublisher { db -> Int? in
+            try db.execute(sql: "INSERT INTO player VALUES ('Arthur')")
+            return try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player")
+        }
+        #expect(await results(of: newPlayerCount) == [.value(1), .mainQueue, .finished])
+        #expect(await results(of: newPlayerCount) == [.failed(.SQLITE_CONSTRAINT)])
+        let elsewhere = writer.writePublisher(
+            receiveOn: DispatchQueue.global(),
+            updates: { db -> Int? in
+                try db.execute(sql: "INSERT INTO player VALUES ('Barbara')")
+                return try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player")
+            })
+        #expect(await results(of: elsewhere) == [.value(2), .finished])
+    }
+
+    @Test("a write can be followed by a read of the state that it has left", arguments: Access.allCases)
+    func writeThenRead(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let newPlayerCount = writer.writePublisher(
+            updates: { db in try db.execute(sql: "INSERT INTO player VALUES ('Arthur')") },
+            thenRead: { db, _ in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") })
+        #expect(await results(of: newPlayerCount) == [.value(1), .mainQueue, .finished])
+        let other = writer.writePublisher(
+            receiveOn: DispatchQueue.global(),
+            updates: { db in
+                try db.execute(sql: "INSERT INTO player VALUES ('Barbara')")
+                return 10
+            },
+            thenRead: { db, number in number + (try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0) as Int? })
+        #expect(await results(of: other) == [.value(12), .finished])
+        let writing = writer.writePublisher(
+            updates: { _ in },
+            thenRead: { db, _ -> Int? in
+                try db.execute(sql: "DELETE FROM player")
+                return nil
+            })
+        #expect(await results(of: writing) == [.failed(.SQLITE_READONLY)])
+    }
+
+    @Test("nothing happens before the first demand, nor after a cancellation", arguments: Access.allCases)
+    func demand(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let publisher = writer.writePublisher { db in try db.execute(sql: "INSERT INTO player VALUES ('Arthur')") }
+        publisher.subscribe(AnySubscriber<Void, any Error>(receiveSubscription: { $0.cancel() }))
+        publisher.subscribe(AnySubscriber<Void, any Error>(receiveSubscription: { _ in }))
+        #expect(try await writer.write { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") } == 0)
+    }
+
+    // MARK: -
+
+    private enum Event: Equatable, Sendable {
+        case value(Int?)
+        case mainQueue
+        case finished
+        case failed(ResultCode)
+    }
+
+    /// What a publisher publishes up to its completion.
+    private func results(of publisher: some Publisher<Int?, any Error>) async -> [Event] {
+        let log = ValueLog<Event>()
+        let cancellable = publisher.sink { completion in
+            switch completion {
+            case .finished: log.append(.finished)
+            case .failure(let error): log.append(.failed((error as? DatabaseError)?.resultCode ?? .SQLITE_OK))
+            }
+        } receiveValue: { value in
+            log.append(.value(value))
+            if isMainQueue { log.append(.mainQueue) }
+        }
+        defer { withExtendedLifetime(cancellable) {} }
+        return await log.values { events in
+            switch events.last {
+            case .finished, .failed: true
+            default: false
+            }
+        }
+    }
+}
+
+private let mainQueueKey: DispatchSpecificKey<Bool> = {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    return key
+}()
+
+/// Whether the main queue runs this.
+private var isMainQueue: Bool { DispatchQueue.getSpecific(key: mainQueueKey) == true }

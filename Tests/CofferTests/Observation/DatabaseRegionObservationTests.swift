@@ -1,0 +1,111 @@
+import CofferTestSupport
+import Testing
+
+@testable import Coffer
+
+@Suite("DatabaseRegionObservation", .timeLimit(.minutes(1)))
+struct DatabaseRegionObservationTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private func makePlayers(_ access: Access) throws -> any DatabaseWriter {
+        let writer = try directory.make(access)
+        try writer.write { try $0.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY, score INTEGER); CREATE TABLE team (name)") }
+        return writer
+    }
+
+    private let players = SQLRequest<Row>(sql: "SELECT * FROM player")
+
+    private func start(
+        _ writer: any DatabaseWriter, _ log: ValueLog<Int>, _ regions: any DatabaseRegionConvertible...
+    ) -> AnyDatabaseCancellable {
+        DatabaseRegionObservation(tracking: regions).start(in: writer, onError: log.fail) { db in
+            log.append(log.values.count + 1)
+            #expect(!db.isInsideTransaction)
+        }
+    }
+
+    @Test("each transaction is told once, right after its commit, up to the cancellation", arguments: Access.allCases)
+    func transactions(access: Access) throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        let cancellable = start(writer, log, players)
+        try writer.write { try $0.execute(sql: "INSERT INTO player VALUES (1, 1), (2, 2); UPDATE player SET score = 3") }
+        #expect(log.values == [1])
+        try writer.write { try $0.execute(sql: "INSERT INTO team VALUES ('Reds')") }
+        try writer.write { _ = try Int.fetchOne($0, sql: "SELECT id FROM player") }
+        #expect(log.values == [1])
+        try writer.writeWithoutTransaction { db in
+            for _ in 1...3 { try db.execute(sql: "UPDATE player SET score = score + 1") }
+        }
+        #expect(log.values == [1, 2, 3, 4])
+        cancellable.cancel()
+        try writer.write { try $0.execute(sql: "DELETE FROM player") }
+        #expect(log.values.count == 4)
+    }
+
+    @Test("the connection can be used, and written to, and what is written is told as well", arguments: Access.allCases)
+    func writing(access: Access) throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        let cancellable = DatabaseRegionObservation(tracking: players).start(in: writer, onError: log.fail) { db in
+            do {
+                let count = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0
+                log.append(count)
+                if count < 3 { try db.execute(sql: "INSERT INTO player DEFAULT VALUES") }
+            } catch {
+                log.fail(error)
+            }
+        }
+        try writer.write { try $0.execute(sql: "INSERT INTO player DEFAULT VALUES") }
+        #expect(log.values == [1, 2, 3] && log.error == nil)
+        cancellable.cancel()
+    }
+
+    @Test("several regions, some rows, and the full database can be observed", arguments: Access.allCases)
+    func regions(access: Access) throws {
+        let writer = try makePlayers(access)
+        let logs = (0..<3).map { _ in ValueLog<Int>() }
+        let cancellables = [
+            start(writer, logs[0], DatabaseRegion(table: "player", rowIds: [1])),
+            start(writer, logs[1], players, SQLRequest<Row>(sql: "SELECT * FROM team")),
+            start(writer, logs[2], .fullDatabase),
+        ]
+        try writer.write { try $0.execute(sql: "INSERT INTO player VALUES (1, 1)") }
+        try writer.write { try $0.execute(sql: "INSERT INTO player VALUES (2, 1)") }
+        try writer.write { try $0.execute(sql: "INSERT INTO team VALUES ('Reds')") }
+        #expect(logs.map(\.values.count) == [1, 3, 3])
+        for cancellable in cancellables { cancellable.cancel() }
+    }
+
+    @Test("changes that are announced are told, also outside of transactions", arguments: Access.allCases)
+    func notifyChanges(access: Access) throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        let cancellable = start(writer, log, players)
+        try writer.write { try $0.notifyChanges(in: players) }
+        try writer.writeWithoutTransaction { try $0.notifyChanges(in: .fullDatabase) }
+        #expect(log.values == [1, 2])
+        try writer.write { try $0.notifyChanges(in: SQLRequest<Row>(sql: "SELECT * FROM team")) }
+        #expect(log.values == [1, 2])
+        cancellable.cancel()
+    }
+
+    @Test("a region that cannot be found out is an error, and so is a closed database", arguments: Access.allCases)
+    func errors(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        var cancellable = start(writer, log, SQLRequest<Row>(sql: "SELECT * FROM missing"))
+        #expect(await log.failure() is DatabaseError)
+        let other = ValueLog<Int>()
+        cancellable = start(writer, other, players)
+        try await writer.writeWithoutTransaction { _ in }
+        try writer.close()
+        #expect((await other.failure() as? DatabaseError)?.resultCode == .SQLITE_MISUSE)
+        let last = ValueLog<Int>()
+        cancellable = start(writer, last, players)
+        #expect((await last.failure() as? DatabaseError)?.resultCode == .SQLITE_MISUSE)
+        cancellable.cancel()
+    }
+}
