@@ -152,7 +152,7 @@ extension Database {
 
     func statementDidExecute(_ statement: Statement) throws {
         guard statement.changesTransactionOrSchema else {
-            return observationBroker.isIdle ? () : try observationBroker.statementDidExecute(statement)
+            return observationBroker.endIdleStatement() ? () : try observationBroker.statementDidExecute(statement)
         }
         if statement.facts.invalidatesDatabaseSchemaCache {
             clearSchemaCache()

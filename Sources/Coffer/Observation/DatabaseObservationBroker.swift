@@ -132,8 +132,13 @@ extension DatabaseObservationBroker {
 // MARK: - The course of an execution
 
 extension DatabaseObservationBroker {
-    /// Whether the end of a statement matters to nobody, unless the statement itself begins or ends transactions or savepoints.
-    var isIdle: Bool { observations.isEmpty && !savepoints.isHolding && !transaction.hasReport }
+    /// Ends a statement that itself neither begins nor ends transactions or savepoints. Returns false if it matters to somebody, who has to be
+    /// told.
+    func endIdleStatement() -> Bool {
+        guard observations.isEmpty && watch.isEmpty && !savepoints.isHolding && !transaction.hasReport else { return false }
+        if connection.isAutocommit { watch.clock.transactionDidEnd() }
+        return true
+    }
 
     /// Prepares for the changes that a statement is about to make.
     func statementWillExecute(_ statement: Statement) throws {
