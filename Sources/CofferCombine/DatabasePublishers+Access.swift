@@ -34,6 +34,34 @@ extension DatabasePublishers {
             upstream.receive(subscriber: subscriber)
         }
     }
+
+    /// Publishes the end of a migration: see `DatabaseMigrator.migratePublisher(_:receiveOn:)`.
+    public struct Migrate: Publisher {
+        public typealias Output = Void
+        public typealias Failure = any Error
+
+        fileprivate let upstream: AnyPublisher<Void, any Error>
+
+        public func receive<S: Subscriber>(subscriber: S) where S.Input == Void, S.Failure == Failure {
+            upstream.receive(subscriber: subscriber)
+        }
+    }
+}
+
+extension DatabaseMigrator {
+    /// A publisher that migrates a database, once for each subscriber, and completes when all migrations are applied.
+    ///
+    /// - Parameters:
+    ///   - writer: a queue or a pool.
+    ///   - scheduler: where the completion is published.
+    public func migratePublisher(
+        _ writer: any DatabaseWriter, receiveOn scheduler: some Scheduler = DispatchQueue.main
+    ) -> DatabasePublishers.Migrate {
+        let access = AccessPublisher<Void> { completion in
+            asyncMigrate(writer) { result in completion(result.map { _ in }) }
+        }
+        return DatabasePublishers.Migrate(upstream: access.receive(on: scheduler).eraseToAnyPublisher())
+    }
 }
 
 extension DatabaseReader {

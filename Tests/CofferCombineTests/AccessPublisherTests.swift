@@ -94,6 +94,17 @@ struct AccessPublisherTests {
         #expect(try await writer.write { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") } == 0)
     }
 
+    @Test("a migration publishes its end, or its error", arguments: Access.allCases)
+    func migration(access: Access) async throws {
+        let writer = try directory.make(access)
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("player") { try $0.execute(sql: "CREATE TABLE player (name TEXT)") }
+        #expect(await results(of: migrator.migratePublisher(writer).map { 1 as Int? }) == [.value(1), .mainQueue, .finished])
+        #expect(try await writer.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") } == 0)
+        migrator.registerMigration("broken") { try $0.execute(sql: "CREATE TABLE player (name TEXT)") }
+        #expect(await results(of: migrator.migratePublisher(writer).map { 1 as Int? }) == [.failed(.SQLITE_ERROR)])
+    }
+
     // MARK: -
 
     private enum Event: Equatable, Sendable {

@@ -39,3 +39,50 @@ extension Database {
         return result ?? false
     }
 }
+
+extension Statement {
+    /// Whether an event tells of each row that the statement changes in such a way.
+    ///
+    /// There is none for the rows that `REPLACE` deletes, and an update of the row ID itself tells the new one only.
+    func tellsAllRows(ofChanges kind: DatabaseEventKind) -> Bool {
+        do {
+            switch kind {
+            case .delete: return true
+            case .insert: return try !mayReplaceRows()
+            case .update(let table, let columns): return try !mayReplaceRows() && !database.haveRowID(columns, of: table)
+            }
+        } catch {
+            return false
+        }
+    }
+
+    private func mayReplaceRows() throws -> Bool {
+        try mentionsReplace || database.schemaMentionsReplace()
+    }
+}
+
+extension Database {
+    /// Whether any constraint or trigger, or whatever else, has the word in its definition.
+    fileprivate func schemaMentionsReplace() throws -> Bool {
+        try readSchema {
+            if let mentionsReplace = schemaCache.mentionsReplace { return mentionsReplace }
+            var schemas: [String] = []
+            try forEachSchemaRow("PRAGMA database_list") { schemas.append($0.string(at: 1)) }
+            var result = false
+            for schema in schemas {
+                let table = schema.quotedDatabaseIdentifier + ".sqlite_master"
+                try forEachSchemaRow("SELECT 1 FROM \(table) WHERE sql LIKE '%REPLACE%' LIMIT 1") { _ in result = true }
+            }
+            schemaCache.mentionsReplace = result
+            return result
+        }
+    }
+
+    /// Whether the row ID of a table is among these columns.
+    fileprivate func haveRowID(_ columns: Set<String>, of table: String) throws -> Bool {
+        let names = Set(columns.map(CaseInsensitiveName.init))
+        if names.contains(CaseInsensitiveName("rowid")) { return true }
+        guard let alias = try primaryKey(table).rowIDColumn else { return false }
+        return names.contains(CaseInsensitiveName(alias))
+    }
+}

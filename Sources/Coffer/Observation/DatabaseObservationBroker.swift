@@ -13,6 +13,7 @@ final class DatabaseObservationBroker {
 
         let observations: [TransactionObservation]
         let watchers: [RegionWatch.ID]
+        var tellsAllRows = true
     }
 
     /// Those who want to hear of one kind of changes of the statement that runs now.
@@ -20,6 +21,9 @@ final class DatabaseObservationBroker {
         let kind: DatabaseEventKind
         let observations: [TransactionObservation]
         var watchers: [RegionWatch.ID]
+
+        /// Whether the rows of all changes are told, as far as it matters to the watchers.
+        let tellsAllRows: Bool
     }
 
     /// The observations of regions and values, which come and go on any thread.
@@ -149,7 +153,7 @@ extension DatabaseObservationBroker {
             // Somebody has ended a transaction with the raw C functions.
             try statementDidEnd(in: statement.database, successfully: true, effect: nil)
         }
-        listen(to: statement.isReadonly ? [] : statement.facts.eventKinds)
+        listen(to: statement.isReadonly ? [] : statement.facts.eventKinds, of: statement)
         if let table = statement.facts.maybeTruncatedTable, audiences.contains(where: { $0.kind == .delete(tableName: table) }) {
             authorizer.preventTruncation(of: table)
         }
@@ -220,11 +224,13 @@ extension DatabaseObservationBroker {
 
 extension DatabaseObservationBroker {
     /// Finds out who wants to hear of changes, and listens to SQLite only if somebody does.
-    private func listen(to kinds: [DatabaseEventKind]) {
+    private func listen(to kinds: [DatabaseEventKind], of statement: Statement) {
         audiences = kinds.compactMap { kind in
             let interested = observations.filter { $0.observes(kind) }
-            let watchers = watch.isEmpty ? [] : watch.watchers(of: kind)
-            return interested.isEmpty && watchers.isEmpty ? nil : Audience(kind: kind, observations: interested, watchers: watchers)
+            let watchers: [RegionWatch.ID] = watch.isEmpty ? [] : watch.watchers(of: kind)
+            guard !interested.isEmpty || !watchers.isEmpty else { return nil }
+            let tellsAllRows = !watch.dependOnRows(watchers, ofTable: kind.tableName) || statement.tellsAllRows(ofChanges: kind)
+            return Audience(kind: kind, observations: interested, watchers: watchers, tellsAllRows: tellsAllRows)
         }
         guard !audiences.isEmpty else { return stopListening() }
         eventCount = 0
@@ -251,7 +257,9 @@ extension DatabaseObservationBroker {
     private func didChange(_ event: DatabaseEvent) {
         eventCount += 1
         guard let index = audiences.firstIndex(where: { event.matchesKind($0.kind) }) else { return }
-        let change = HeldChange(event: event, observations: audiences[index].observations, watchers: audiences[index].watchers)
+        let audience = audiences[index]
+        let change = HeldChange(
+            event: event, observations: audience.observations, watchers: audience.watchers, tellsAllRows: audience.tellsAllRows)
         if savepoints.isHolding {
             savepoints.hold(change)
         } else {
@@ -279,7 +287,12 @@ extension DatabaseObservationBroker {
         for observation in change.observations {
             observation.send(event)
         }
-        return change.watchers.isEmpty ? [] : watch.rowDidChange(event, for: change.watchers)
+        guard !change.watchers.isEmpty else { return [] }
+        guard change.tellsAllRows else {
+            watch.tableDidChange(for: change.watchers)
+            return []
+        }
+        return watch.rowDidChange(event, for: change.watchers)
     }
 
     /// Tells those who observe one of these kinds that something has changed.

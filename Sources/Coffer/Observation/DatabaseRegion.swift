@@ -48,6 +48,9 @@ extension DatabaseRegion {
     /// The names of the tables, or nil for the full database.
     var tableNames: [String]? { tables?.keys.map(\.spelling) }
 
+    /// Whether only some rows of a table are in the region.
+    func dependsOnRows(ofTable table: String) -> Bool { tables?[CaseInsensitiveName(table)]?.rowIDs != nil }
+
     /// The columns of a table that are in the region: nil for all of them.
     func columnNames(ofTable table: String) -> Set<String>? {
         guard let tables else { return nil }

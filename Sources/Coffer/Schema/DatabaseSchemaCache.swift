@@ -19,6 +19,9 @@ struct DatabaseSchemaCache {
     /// The tables and views that were asked for, by the name that they were asked for with.
     private(set) var tables: [TableKey: TableStructure] = [:]
 
+    /// Whether the word `REPLACE` is anywhere in the definitions of the schema, once it was asked.
+    var mentionsReplace: Bool?
+
     struct TableKey: Hashable {
         let table: CaseInsensitiveName
         let schema: CaseInsensitiveName?
@@ -35,6 +38,7 @@ struct DatabaseSchemaCache {
     /// Forgets the schema, and keeps the watch.
     mutating func forgetSchema() {
         isVerified = false
+        mentionsReplace = nil
         objects.removeAll(keepingCapacity: true)
         tables.removeAll(keepingCapacity: true)
     }

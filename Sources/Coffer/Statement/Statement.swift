@@ -27,6 +27,9 @@ public final class Statement {
     /// The SQL text, without white space and semicolons around it, and without a key.
     public let sql: String
 
+    /// Whether the word `REPLACE` is in the SQL text.
+    private(set) lazy var mentionsReplace = sql.uppercased().contains("REPLACE")
+
     /// What the columns are called, and where they are.
     @usableFromInline var columnLayout: StatementColumnLayout?
 

@@ -39,6 +39,25 @@ struct SuspensionTests {
         }
     }
 
+    @Test("an observation of a suspended database has its values once it is resumed", arguments: Access.allCases)
+    func observation(access: Access) async throws {
+        let writer = try directory.makePlayers(access, configuration)
+        let log = ValueLog<Int>()
+        suspend()
+        let cancellable = ValueObservation.tracking { try $0.playerCount() }
+            .start(in: writer, scheduling: .task, onError: log.fail, onChange: log.append)
+        if access == .queue {
+            try await writer.unsafeRead { _ in }
+            #expect(log.values.isEmpty)
+        }
+        resume()
+        await log.values(upTo: 0)
+        try await writer.write { try $0.insertPlayer() }
+        #expect(await log.values(upTo: 1) == [0, 1])
+        #expect(log.error == nil)
+        cancellable.cancel()
+    }
+
     @Test("a queue in WAL mode goes on reading")
     func queueInWALMode() throws {
         let queue = try directory.makePlayers(.queue, configuration.with { $0.journalMode = .wal })

@@ -79,6 +79,29 @@ struct DatabaseRegionObservationTests {
         for cancellable in cancellables { cancellable.cancel() }
     }
 
+    @Test(
+        "a change of an observed row is told also where SQLite does not tell the row",
+        arguments: ["", "CREATE TABLE r (a UNIQUE ON CONFLICT REPLACE)"], Access.allCases)
+    func untoldRows(schema: String, access: Access) throws {
+        let writer = try makePlayers(access)
+        try writer.write { db in
+            try db.execute(sql: "CREATE UNIQUE INDEX score ON player (score); INSERT INTO player VALUES (1, 10), (2, 20), (3, 30)")
+            try db.execute(sql: schema)
+        }
+        let log = ValueLog<Int>()
+        let cancellable = start(writer, log, DatabaseRegion(table: "player", rowIds: [2]))
+        try writer.write { try $0.execute(sql: "UPDATE player SET score = 11 WHERE id = 1; DELETE FROM player WHERE id = 3") }
+        let unrelatedCount = log.values.count
+        #expect(unrelatedCount == (schema.isEmpty ? 0 : 1), "the mere word makes it careful")
+        try writer.write { try $0.execute(sql: "REPLACE INTO player VALUES (4, 20)") }
+        #expect(log.values.count == unrelatedCount + 1)
+        try writer.write { try $0.execute(sql: "INSERT INTO player VALUES (2, 21)") }
+        #expect(log.values.count == unrelatedCount + 2)
+        try writer.write { try $0.execute(sql: "UPDATE player SET id = 7 WHERE id = 2") }
+        #expect(log.values.count == unrelatedCount + 3)
+        cancellable.cancel()
+    }
+
     @Test("changes that are announced are told, also outside of transactions", arguments: Access.allCases)
     func notifyChanges(access: Access) throws {
         let writer = try makePlayers(access)

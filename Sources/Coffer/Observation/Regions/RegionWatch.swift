@@ -70,6 +70,10 @@ final class RegionWatch: Sendable {
         content.withLock { $0.state.watchers(of: kind) }
     }
 
+    func dependOnRows(_ ids: [ID], ofTable table: String) -> Bool {
+        content.withLock { $0.state.dependOnRows(ids, ofTable: table) }
+    }
+
     func rowDidChange(_ event: DatabaseEvent, for ids: [ID]) -> [ID] {
         content.withLock { $0.state.rowDidChange(event, for: ids) }
     }

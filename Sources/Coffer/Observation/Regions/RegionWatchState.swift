@@ -77,6 +77,11 @@ struct RegionWatchState: Sendable {
         return watchers.filter { $0.value.region?.isModified(byEventsOfKind: kind) == true }.map(\.key).sorted()
     }
 
+    /// Whether it matters to any of these watchers which rows of a table change.
+    func dependOnRows(_ ids: [ID], ofTable table: String) -> Bool {
+        ids.contains { watchers[$0]?.region?.dependsOnRows(ofTable: table) == true }
+    }
+
     /// Takes note of a change of one row, of a kind that `ids` watch.
     ///
     /// - Returns: those of `ids` that are not concerned by the transaction yet.
