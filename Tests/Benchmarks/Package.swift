@@ -36,3 +36,20 @@ if ProcessInfo.processInfo.environment["COFFER_BENCH_WITHOUT_PEER"] == nil {
             ],
             path: "Sources/BenchGRDB", swiftSettings: [.define("GRDB")]))
 }
+
+// An application in the same sources for both libraries: see compare-address-book, which sets the variable.
+if ProcessInfo.processInfo.environment["COFFER_ADDRESS_BOOK"] != nil {
+    package.targets += [
+        .executableTarget(
+            name: "address-book-coffer", dependencies: [.product(name: "Coffer", package: "Coffer")], path: "Sources/AddressBookCoffer"),
+        .executableTarget(
+            name: "address-book-grdb", dependencies: ["SQLCipherKey", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Sources/AddressBookGRDB", swiftSettings: [.define("GRDB")]),
+        .target(
+            name: "SQLCipherKey",
+            // Before the plain library that GRDB links: see the Architecture article of Coffer.
+            linkerSettings: [
+                .linkedLibrary(":libsqlcipher.a"), .linkedLibrary(":libcrypto.a"), .linkedLibrary("m"), .linkedLibrary("z"),
+            ]),
+    ]
+}
