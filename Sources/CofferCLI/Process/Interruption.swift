@@ -89,7 +89,7 @@ final class Interruption: Sendable {
                 state.reactions.removeAll { $0.id == id }
             }
         }
-        if isLate { reaction() }
+        if isLate { react() }
         return try body()
     }
 
@@ -115,18 +115,26 @@ final class Interruption: Sendable {
     }
 
     private func asked(toEndBy signal: CInt) {
-        let (isSecond, isCooperative, reactions, farewell) = state.withLock { state in
+        let (isSecond, isCooperative, farewell) = state.withLock { state in
             defer { state.signal = state.signal ?? signal }
-            return (state.signal != nil, state.cooperations > 0, state.reactions.map(\.reaction), state.farewell)
+            return (state.signal != nil, state.cooperations > 0, state.farewell)
         }
         if isCooperative && !isSecond {
-            for reaction in reactions { reaction() }
+            react()
             return
         }
         TerminalEcho.restore()
         let status = Interruption.status(of: signal)
         if !isSecond { farewell?(status) }
         _exit(status.rawValue)
+    }
+
+    /// Again and again until the work has ended: SQLite forgets an interruption that comes just before a statement begins.
+    private func react() {
+        let reactions = state.withLock { $0.reactions.map(\.reaction) }
+        guard !reactions.isEmpty else { return }
+        for reaction in reactions { reaction() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { [self] in react() }
     }
 
     private static func status(of signal: CInt) -> ExitStatus {

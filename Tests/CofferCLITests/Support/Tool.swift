@@ -119,7 +119,11 @@ final class RunningTool: Sendable {
     func text(of name: String) -> String { (try? String(contentsOfFile: files.path(name), encoding: .utf8)) ?? "" }
 
     func wait() -> Tool.Result {
-        hasEnded.wait()
+        // A tool that hangs is a failure of its test, not of all.
+        if hasEnded.wait(timeout: .now() + 100) == .timedOut {
+            send(SIGKILL)
+            hasEnded.wait()
+        }
         let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
         return Tool.Result(status: status, output: text(of: "output"), errors: text(of: "errors"))
     }
