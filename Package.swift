@@ -21,7 +21,7 @@ let package = Package(
         .executable(name: "coffer", targets: ["CofferTool"]),
     ],
     dependencies: [
-        // For the tool only: packages that depend on the library neither fetch nor build it.
+        // For the tool only: packages that depend on the library fetch it, as SwiftPM does for all of a package, and never build it.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // Only for CofferCombine, and only where the system has no Combine.
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),

@@ -7,7 +7,7 @@ struct BackupCommand: Operation {
         abstract: "Copy a database into a new file, while it is in use.",
         usage: "coffer backup <source> <destination> [options]",
         discussion: """
-            The copy is one state of the database, compact, encrypted with the same key (or with a new one) and a fresh salt. It gets its name \
+            The copy is one state of the database, encrypted with the same key (or with a new one) and a fresh salt. It gets its name \
             when it was read again and found equal. Never overwrites. To restore, copy the backup to a new place in the same way.
 
             EXAMPLES
@@ -47,17 +47,21 @@ struct BackupCommand: Operation {
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil
         try FileNames.checkExists(source)
         let opening = try session.keys.key(old, subject: source)
-        var configuration = session.configuration(opening.database, cipher.settings)
-        configuration.readonly = true
-        let copy = try DatabaseCopy(
-            source: source, destination: destination, configuration: configuration,
-            protection: new.map { (try session.keys.key($0, subject: destination), nil) })
-        try copy.checkNames()
-        if dryRun {
-            try copy.plan(in: session, words: "a copy")
-        } else {
-            try copy.run(in: session, trail, words: "copied and found equal")
-        }
+        let copyKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: destination) }
+        var options = DatabaseFile.ConversionOptions()
+        options.cipher = cipher.settings
+        options.lockTimeout = session.lockTimeout
+        let file = DatabaseFile(path: source)
+        let conversion = Conversion(
+            source: source, destination: destination, word: "copied", alreadyWord: "is there already",
+            makePlan: {
+                try file.copyPlan(to: destination, key: opening.database, newKey: copyKey?.database, options: options)
+            },
+            work: { options, progress in
+                try file.backup(
+                    to: destination, key: opening.database, newKey: copyKey?.database, options: options, progress: progress)
+            })
+        try conversion.perform(options, isDryRun: dryRun, in: session, trail)
         return .done
     }
 }

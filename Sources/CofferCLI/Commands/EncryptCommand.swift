@@ -42,20 +42,16 @@ struct EncryptCommand: Operation {
         guard try DatabaseFile(path: source).inspect().kind == .plaintext else {
             throw Failure(.badData, "not_plaintext", "'\(source)' is no plaintext SQLite database; see 'coffer info'.")
         }
-        guard !NewFile.exists(destination) else {
-            throw Failure(.outputExists, "output_exists", "'\(destination)' exists, and is not overwritten.")
-        }
         let new = try session.keys.key(key.request(.new), subject: destination)
-        var configuration = session.configuration(nil, CipherSettings())
-        configuration.allowsPlaintext = true
-        configuration.readonly = true
-        let copy = DatabaseCopy(
-            source: source, destination: destination, configuration: configuration, protection: (new, cipher.settings))
-        if dryRun {
-            try copy.plan(in: session, words: "an encrypted copy")
-        } else {
-            try copy.run(in: session, trail, words: "encrypted, and found equal")
-        }
+        var options = DatabaseFile.ConversionOptions()
+        options.newCipher = cipher.settings
+        options.lockTimeout = session.lockTimeout
+        let file = DatabaseFile(path: source)
+        let conversion = Conversion(
+            source: source, destination: destination, word: "encrypted", alreadyWord: "is encrypted already",
+            makePlan: { try file.encryptionPlan(to: destination, key: new.database, options: options) },
+            work: { options, progress in try file.encrypt(to: destination, key: new.database, options: options, progress: progress) })
+        try conversion.perform(options, isDryRun: dryRun, in: session, trail)
         return .done
     }
 }

@@ -36,7 +36,7 @@ struct EraseCommand: Operation {
         let trail = try audit.trail(session, command: Self.title)
         let database = DatabaseFile(path: file)
         guard !dryRun else {
-            let files = try database.removable()
+            let files = try database.erasurePlan()
             session.reporter.result(
                 [
                     .init("path", .string(file)), .init("dry_run", true), .init("changed", false), .init("files", .strings(files)),
@@ -53,7 +53,7 @@ struct EraseCommand: Operation {
         }
         var files: [String] = []
         try trail.record(file) { _ in
-            files = try database.remove()
+            files = try database.erase(confirming: name).removedPaths
             return true
         }
         session.reporter.result(

@@ -133,7 +133,8 @@ struct Query {
                 reporter.result(
                     [.init("changed", .bool(!statement.isReadonly)), .init("rows_changed", .count(count)), .init("code", 0)], text: [])
             } else {
-                reporter.note("\(TextLayout.counted(count, "row", "rows")) changed")
+                // "0 rows" would be an odd word about a table that was made.
+                reporter.note(count > 0 || changesRows ? "\(TextLayout.counted(count, "row", "rows")) changed" : "done")
             }
             return !statement.isReadonly
         }
@@ -142,6 +143,11 @@ struct Query {
         while let row = try rows.next(), !reporter.isOutputClosed { printer.add(Array(row.databaseValues)) }
         printer.end()
         return !statement.isReadonly
+    }
+
+    private var changesRows: Bool {
+        let word = sql.split(maxSplits: 1, whereSeparator: \.isWhitespace).first.map { $0.uppercased() }
+        return ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(word)
     }
 
     private func prepare(_ db: Database) throws -> Statement {

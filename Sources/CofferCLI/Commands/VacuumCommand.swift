@@ -41,19 +41,20 @@ struct VacuumCommand: Operation {
         let trail = try audit.trail(session, command: Self.title)
         try FileNames.checkExists(file)
         let opening = try session.keys.key(key.request(), subject: file)
-        var configuration = session.configuration(opening.database, cipher.settings)
+        let configuration = session.configuration(opening.database, cipher.settings)
         guard let into else {
             try vacuum(configuration, session, trail)
             return .done
         }
-        configuration.readonly = true
-        let copy = DatabaseCopy(source: file, destination: into, configuration: configuration, protection: nil)
-        try copy.checkNames()
-        if dryRun {
-            try copy.plan(in: session, words: "a compact copy")
-        } else {
-            try copy.run(in: session, trail, words: "compact, and found equal")
-        }
+        var options = DatabaseFile.ConversionOptions()
+        options.cipher = cipher.settings
+        options.lockTimeout = session.lockTimeout
+        let source = DatabaseFile(path: file)
+        let conversion = Conversion(
+            source: file, destination: into, word: "copied without free pages", alreadyWord: "is there already",
+            makePlan: { try source.copyPlan(to: into, key: opening.database, options: options) },
+            work: { options, progress in try source.vacuum(into: into, key: opening.database, options: options, progress: progress) })
+        try conversion.perform(options, isDryRun: dryRun, in: session, trail)
         return .done
     }
 

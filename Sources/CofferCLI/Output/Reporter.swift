@@ -75,18 +75,21 @@ extension Reporter {
     /// A failure, of one file or of the command.
     func failure(_ failure: Failure, path: String? = nil) {
         state.withLock { $0.failures[failure.status, default: 0] += 1 }
+        // Some messages name the file that they are about, which would be there twice.
+        let prefix = path.map { $0 + ": " } ?? ""
+        let message = failure.message.hasPrefix(prefix) ? String(failure.message.dropFirst(prefix.count)) : failure.message
         if style.isJSON {
             var details: [JSONValue.Member] = []
             if let path { details.append(.init("path", .string(path))) }
             details += [
                 .init("code", .count(failure.status.rawValue)), .init("reason", .string(failure.reason)),
-                .init("message", .string(failure.message)),
+                .init("message", .string(message)),
             ]
             object("error", details)
         }
         let words = Color.red.paint("error:", if: style.colorsErrors)
         let place = path.map { TextLayout.harmless($0) + ": " } ?? ""
-        talk("coffer: \(place)\(words) \(TextLayout.harmless(failure.message, keepingLines: true))")
+        talk("coffer: \(place)\(words) \(TextLayout.harmless(message, keepingLines: true))")
     }
 
     func warning(_ text: String) {

@@ -13,10 +13,7 @@ extension Failure {
             return
         }
         let (status, word) = Failure.meaning(of: error.reason)
-        // The reporter names the file already.
-        let prefix = error.path + ": "
-        let words = error.description
-        self.init(status, word, words.hasPrefix(prefix) ? String(words.dropFirst(prefix.count)) : words)
+        self.init(status, word, error.description)
     }
 
     private static func meaning(of reason: DatabaseFileError.Reason) -> (ExitStatus, String) {

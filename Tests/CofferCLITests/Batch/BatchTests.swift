@@ -114,6 +114,9 @@ struct BatchTests {
         #expect(result.output.contains("b c.db: intact"))
         #expect(try tool.run(["batch", "verify", "--manifest", "-"] + keys, input: "a.db\nb c.db").status == 0)
         #expect(!tool.exists("list.state"))
+        let plan = try tool.run(
+            ["batch", "rotate", "--manifest", "list", "--dry-run", "--new-key-file", "b.key", "--new-key-type", "raw"] + keys)
+        #expect(plan.status == 0, "\(plan)")
         #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["1"])
     }
 

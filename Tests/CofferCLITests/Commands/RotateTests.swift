@@ -80,6 +80,30 @@ struct RotateTests {
         #expect(try tool.shell("a.db", 0x43).run("SELECT count(*) FROM t;") == ["100"])
     }
 
+    @Test("a dry run tries the keys, tells the steps, and changes nothing")
+    func dryRun() throws {
+        let bytes = try tool.directory.bytes(of: "a.db")
+        let plan = try tool.run(["rotate", "a.db", "--dry-run"] + keys)
+        #expect(plan.status == 0, "\(plan)")
+        #expect(plan.output.contains("nothing was changed"))
+        #expect(plan.output.contains("  1. "))
+        let wrong = try tool.run(
+            "rotate", "a.db", "--dry-run", "--key-stdin", "--new-key-file", "b.key", "--new-key-type", "raw", input: "wrong")
+        #expect(wrong.status == 77)
+        #expect(try tool.directory.bytes(of: "a.db") == bytes)
+        #expect(tool.directory.fileNames() == ["a.db", "a.key", "b.key"])
+    }
+
+    @Test("in place the salt stays, and the key changes")
+    func inPlace() throws {
+        let salt = try tool.directory.bytes(of: "a.db").prefix(16)
+        let result = try tool.run(["rotate", "a.db", "--in-place"] + keys)
+        #expect(result.status == 0, "\(result)")
+        #expect(try tool.directory.bytes(of: "a.db").prefix(16) == salt)
+        #expect(try tool.shell("a.db", 0x43).run("SELECT count(*) FROM t; PRAGMA cipher_integrity_check;") == ["100"])
+        #expect(throws: SQLCipherShell.Failure.self) { try tool.shell().run("SELECT * FROM t;") }
+    }
+
     @Test("passphrases and raw keys can follow each other")
     func keyTypes() throws {
         try tool.write("open sesame\n", to: "words")

@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct DecryptCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "decrypt",
+        abstract: "Make a plaintext copy of an encrypted database.",
+        usage: "coffer decrypt <source> <destination> --yes-plaintext [options]",
+        discussion: """
+            Everybody who can read the copy can read its content, and what was plaintext on a disk may be found on it after it was removed. \
+            The copy is readable by you only, has the row IDs and versions of the source, and gets its name when it was found equal.
+
+            EXAMPLES
+              coffer decrypt app.db plain.db --yes-plaintext --key-file app.key
+            """)
+
+    @Argument(help: "The encrypted database.", completion: .file())
+    var source: String
+
+    @Argument(help: "The file to make.", completion: .file())
+    var destination: String
+
+    @Flag(help: "Say that the copy is to be readable without a key.")
+    var yesPlaintext = false
+
+    @Flag(help: "Try the key, say what would be done, and do nothing.")
+    var dryRun = false
+
+    @OptionGroup(title: "The key")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The format of the file")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    func validate() throws {
+        guard yesPlaintext || dryRun else {
+            throw ValidationError("The copy would be readable without a key. If that is meant, add --yes-plaintext.")
+        }
+    }
+
+    func run(in session: Session) throws -> ExitStatus {
+        session.reporter.start([.init("files", .strings([source, destination])), .init("dry_run", .bool(dryRun))])
+        let trail = try audit.trail(session, command: Self.title)
+        try FileNames.checkExists(source)
+        let opening = try session.keys.key(key.request(), subject: source)
+        var options = DatabaseFile.ConversionOptions()
+        options.cipher = cipher.settings
+        options.lockTimeout = session.lockTimeout
+        let file = DatabaseFile(path: source)
+        let conversion = Conversion(
+            source: source, destination: destination, word: "decrypted", alreadyWord: "is plaintext already",
+            makePlan: { try file.decryptionPlan(to: destination, key: opening.database, options: options) },
+            work: { options, progress in
+                try file.decrypt(
+                    to: destination, key: opening.database, confirming: .contentBecomesReadableByAnyone, options: options,
+                    progress: progress)
+            })
+        try conversion.perform(options, isDryRun: dryRun, in: session, trail)
+        return .done
+    }
+}

@@ -1,0 +1,56 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("Decrypting and upgrading")
+struct ConversionTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    init() throws {
+        tool = try Tool()
+        try tool.makeDatabase(rows: 50)
+    }
+
+    @Test("a plaintext copy is made only where that is said")
+    func decrypt() throws {
+        #expect(try tool.run(["decrypt", "a.db", "plain.db"] + key).status == 64)
+        #expect(try tool.run(["decrypt", "a.db", "plain.db", "--dry-run"] + key).status == 0)
+        #expect(!tool.exists("plain.db"))
+        #expect(try tool.run("decrypt", "a.db", "plain.db", "--yes-plaintext", "--key-stdin", input: "wrong").status == 77)
+        let result = try tool.run(["decrypt", "a.db", "plain.db", "--yes-plaintext"] + key)
+        #expect(result.status == 0, "\(result)")
+        #expect(try tool.directory.bytes(of: "plain.db").starts(with: Array("SQLite format 3".utf8)))
+        var configuration = Configuration()
+        configuration.allowsPlaintext = true
+        let queue = try DatabaseQueue(path: tool.directory.path("plain.db"), configuration: configuration)
+        #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 50)
+        try queue.close()
+        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("plain.db"))[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(try tool.run(["decrypt", "a.db", "plain.db", "--yes-plaintext"] + key).status == 73)
+        // And back.
+        #expect(try tool.run(["encrypt", "plain.db", "again.db"] + key).status == 0)
+        #expect(try tool.shell("again.db").run("SELECT * FROM t;") == tool.shell().run("SELECT * FROM t;"))
+    }
+
+    @Test("files of the older formats become format 4, and stay what they are after that", arguments: 1...3)
+    func upgrade(format: Int) throws {
+        try tool.write("open sesame\n", to: "words")
+        let old = SQLCipherShell(
+            path: tool.directory.path("old.db"), passphrase: "open sesame", preparation: "PRAGMA cipher_compatibility = \(format);")
+        _ = try old.run("CREATE TABLE t (a); INSERT INTO t (rowid, a) VALUES (7, 'x'), (70, 'y'); PRAGMA user_version = 5;")
+        #expect(try tool.run("info", "old.db", "--key-file", "words").output.contains("SQLCipher \(format)"))
+        #expect(try tool.run("upgrade", "old.db", "--dry-run", "--key-file", "words").status == 0)
+        #expect(try old.run("SELECT count(*) FROM t;") == ["2"])
+        let result = try tool.run("upgrade", "old.db", "--key-file", "words")
+        #expect(result.status == 0, "\(result)")
+        let new = SQLCipherShell(path: tool.directory.path("old.db"), passphrase: "open sesame")
+        #expect(try new.run("SELECT rowid, a FROM t; PRAGMA user_version;") == ["7|x", "70|y", "5"])
+        let second = try tool.run("upgrade", "old.db", "--key-file", "words", "--json")
+        #expect(second.status == 0)
+        #expect(try Schema.problems(second) == [])
+        #expect(try second.objects.contains { $0["changed"] as? Bool == false })
+    }
+}
