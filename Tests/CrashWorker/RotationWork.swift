@@ -75,12 +75,18 @@ enum RotationWork {
         }
     }
 
-    /// `measure PATH FROM TO`: rotates, and prints the seconds, and by how many KiB the greatest memory has grown.
+    /// `measure PATH FROM TO`: rotates, and prints the seconds, by how many KiB the greatest memory has grown, and when each phase ended.
     static func measure(_ arguments: [String]) throws {
         _ = try DatabaseFile(path: arguments[0]).inspect(key: key(arguments[1]))
         let before = try peakMemory()
-        let result = try DatabaseFile(path: arguments[0]).rotate(from: key(arguments[1]), to: key(arguments[2]))
-        print(result.duration, try peakMemory() - before)
+        let start = Date()
+        var ends: [(phase: DatabaseFile.Progress.Phase, seconds: TimeInterval)] = []
+        let result = try DatabaseFile(path: arguments[0]).rotate(from: key(arguments[1]), to: key(arguments[2])) { progress in
+            if ends.last?.phase == progress.phase { ends.removeLast() }
+            ends.append((progress.phase, Date().timeIntervalSince(start)))
+        }
+        let phases = ends.map { "\($0.phase.rawValue) \(String(format: "%.2f", $0.seconds))" }.joined(separator: ", ")
+        print(String(format: "%.2f", result.duration), try peakMemory() - before, phases)
     }
 
     private static func peakMemory() throws -> Int {
