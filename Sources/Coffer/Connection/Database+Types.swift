@@ -87,6 +87,7 @@ extension Database {
 
         public static let text = ColumnType("TEXT")
         public static let jsonText = ColumnType("TEXT")
+        public static let jsonb = ColumnType("BLOB")
         public static let integer = ColumnType("INTEGER")
         public static let double = ColumnType("DOUBLE")
         public static let real = ColumnType("REAL")

@@ -40,7 +40,7 @@ struct TableCreationTests {
     func columnTypes() throws {
         let types: [(Database.ColumnType, String)] = [
             (.text, "TEXT"), (.integer, "INTEGER"), (.double, "DOUBLE"), (.real, "REAL"), (.numeric, "NUMERIC"), (.boolean, "BOOLEAN"),
-            (.blob, "BLOB"), (.date, "DATE"), (.datetime, "DATETIME"), (.any, "ANY"), (.jsonText, "TEXT"),
+            (.blob, "BLOB"), (.date, "DATE"), (.datetime, "DATETIME"), (.any, "ANY"), (.jsonText, "TEXT"), (.jsonb, "BLOB"),
             (Database.ColumnType(rawValue: "VARCHAR(10)"), "VARCHAR(10)"),
             (Database.ColumnType(rawValue: "UNSIGNED BIG INT"), "UNSIGNED BIG INT"),
         ]
