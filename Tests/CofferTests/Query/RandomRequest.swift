@@ -23,12 +23,16 @@ struct RandomRequest {
     /// The condition that the rows must meet, with its keyword.
     var condition: String { conditions.isEmpty ? "" : " WHERE " + conditions.map { "(\($0))" }.joined(separator: " AND ") }
 
-    init(_ random: inout SeededRandom) {
+    /// - Parameter isByID: whether the rows are asked for by ID, among other conditions.
+    init(isByID: Bool = false, _ random: inout SeededRandom) {
         let isFirst = Bool.random(using: &random)
         table = isFirst ? "t" : "u"
-        let alias = TableAlias(name: Bool.random(using: &random) ? "outer" : nil)
+        // Without a name, the alias cannot be referred to from inside of a query of the same table.
+        let isNamed = Bool.random(using: &random)
+        let alias = TableAlias(name: isNamed ? "outer" : nil)
         request = Table(table).aliased(alias)
-        addFilters(alias, other: isFirst ? "u" : "t", &random)
+        addFilters(alias, other: isNamed && Bool.random(using: &random) ? table : isFirst ? "u" : "t", &random)
+        if isByID { addIDs(&random) }
         switch Int.random(in: 0..<6, using: &random) {
         case 0: addGroups(&random)
         case 1: addDistinctSelection(&random)
@@ -46,10 +50,7 @@ struct RandomRequest {
             conditions.append(filter.sql)
         }
         switch Int.random(in: 0..<8, using: &random) {
-        case 0:
-            let ids = (0..<Int.random(in: 0..<4, using: &random)).map { _ in Int.random(in: 1...20, using: &random) }
-            request = request.filter(keys: ids)
-            conditions.append("o.id IN (\(ids.map(String.init).joined(separator: ", ")))")
+        case 0: addIDs(&random)
         case 1:
             let (n, t) = (Int.random(in: 0...9, using: &random), ["a", "b"].randomElement(using: &random) ?? "a")
             request = request.filter(key: ["t": t, "n": n])
@@ -60,6 +61,12 @@ struct RandomRequest {
             conditions.append("o.x IS \(value.sql)")
         default: break
         }
+    }
+
+    private mutating func addIDs(_ random: inout SeededRandom) {
+        let ids = (0..<Int.random(in: 0..<6, using: &random)).map { _ in Int.random(in: 1...20, using: &random) }
+        request = request.filter(keys: ids)
+        conditions.append("o.id IN (\(ids.map(String.init).joined(separator: ", ")))")
     }
 
     private mutating func addSelection(_ random: inout SeededRandom) {

@@ -61,28 +61,30 @@ struct RandomRequestTests {
         var random = SeededRandom("regions of requests")
         let queue = try makeTables(&random)
         try queue.writeWithoutTransaction { db throws in
-            for _ in 0..<Self.requestCount / 4 {
-                let request = RandomRequest(&random).request
+            for _ in 0..<Self.requestCount {
+                let request = RandomRequest(isByID: Bool.random(using: &random), &random).request
                 let region = try request.databaseRegion(db)
                 let before = try sorted(values(request.fetchAll(db)))
-                try db.inSavepoint {
-                    let table = Bool.random(using: &random) ? "t" : "u"
-                    let id = Int64.random(in: 1...20, using: &random)
-                    let column = RandomExpression.columns.dropFirst().randomElement(using: &random) ?? "x"
-                    let watcher = ChangeWatcher(region)
-                    db.add(transactionObserver: watcher)
-                    defer { db.remove(transactionObserver: watcher) }
-                    switch Int.random(in: 0..<3, using: &random) {
-                    case 0: try db.execute(sql: "DELETE FROM \(table) WHERE id = \(id)")
-                    case 1: try db.execute(sql: "INSERT OR REPLACE INTO \(table) (id, n, t) VALUES (\(id + 10), \(id), 'new')")
-                    default:
-                        let value = RandomExpression.value(&random).sql
-                        try db.execute(sql: "UPDATE OR IGNORE \(table) SET \(column) = \(value) WHERE id = \(id)")
+                for _ in 0..<8 {
+                    try db.inSavepoint {
+                        let table = Bool.random(using: &random) ? "t" : "u"
+                        let id = Int64.random(in: 1...20, using: &random)
+                        let column = RandomExpression.columns.dropFirst().randomElement(using: &random) ?? "x"
+                        let watcher = ChangeWatcher(region)
+                        db.add(transactionObserver: watcher)
+                        defer { db.remove(transactionObserver: watcher) }
+                        switch Int.random(in: 0..<3, using: &random) {
+                        case 0: try db.execute(sql: "DELETE FROM \(table) WHERE id = \(id)")
+                        case 1: try db.execute(sql: "INSERT OR REPLACE INTO \(table) (id, n, t) VALUES (\(id + 10), \(id), 'new')")
+                        default:
+                            let value = RandomExpression.value(&random).sql
+                            try db.execute(sql: "UPDATE OR IGNORE \(table) SET \(column) = \(value) WHERE id = \(id)")
+                        }
+                        let after = try sorted(values(request.fetchAll(db)))
+                        let sql = try request.makePreparedRequest(db).statement
+                        try #require(before == after || watcher.hasSeenChange, "\(region): \(sql) \(sql.arguments)")
+                        return .rollback
                     }
-                    let after = try sorted(values(request.fetchAll(db)))
-                    let sql = try request.makePreparedRequest(db).statement
-                    try #require(before == after || watcher.hasSeenChange, "\(region): \(sql) \(sql.arguments)")
-                    return .rollback
                 }
             }
         }
