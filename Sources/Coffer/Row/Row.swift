@@ -18,6 +18,9 @@ public final class Row {
     /// The layout of the live row.
     @usableFromInline let liveLayout: StatementColumnLayout?
 
+    /// The decoders of records from this row, by their types: mostly one, which serves for all rows of a cursor.
+    @exclusivity(unchecked) var recordDecoders: [RowDecoder] = []
+
     init(storage: any RowStorage) {
         self.storage = storage
         self.count = storage.count

@@ -22,6 +22,9 @@ struct DatabaseSchemaCache {
     /// Whether the word `REPLACE` is anywhere in the definitions of the schema, once it was asked.
     var mentionsReplace: Bool?
 
+    /// What was prepared for record types.
+    var recordPlans = RecordPlans()
+
     struct TableKey: Hashable {
         let table: CaseInsensitiveName
         let schema: CaseInsensitiveName?
@@ -41,6 +44,7 @@ struct DatabaseSchemaCache {
         mentionsReplace = nil
         objects.removeAll(keepingCapacity: true)
         tables.removeAll(keepingCapacity: true)
+        recordPlans = RecordPlans()
     }
 }
 

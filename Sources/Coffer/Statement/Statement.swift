@@ -42,6 +42,9 @@ public final class Statement {
     /// The request that the statement has its arguments from, which may tell that only some rows are read.
     var request: SQLRelation?
 
+    /// The row that a fetch by key asks for, which is all that it reads of its table.
+    private var fetchedRow: (table: String, rowID: Int64)?
+
     private var boundArguments = StatementArguments()
     private let boundTexts = BindingBuffer()
     private var areArgumentsValid: Bool
@@ -76,8 +79,9 @@ public final class Statement {
 
     /// The database region that the statement reads.
     public var databaseRegion: DatabaseRegion {
+        if let fetchedRow { return facts.databaseRegion.tableIntersection(fetchedRow.table, rowIds: [fetchedRow.rowID]) }
         // Without the schema, the region is all that the statement could read with any arguments.
-        (try? request?.narrowedRegion(facts.databaseRegion, database)) ?? facts.databaseRegion
+        return (try? request?.narrowedRegion(facts.databaseRegion, database)) ?? facts.databaseRegion
     }
 
     /// The names of the result columns, in order.
@@ -293,4 +297,76 @@ extension String {
         guard let first = firstIndex(where: { !isPadding($0) }), let last = lastIndex(where: { !isPadding($0) }) else { return "" }
         return first == startIndex && index(after: last) == endIndex ? self : String(self[first...last])
     }
+}
+
+// MARK: - Records
+
+extension Statement {
+    /// Makes the statement ready for its first step, with the values of a record at some positions, or all of them.
+    ///
+    /// The values go to SQLite straight from the record, without a list of arguments.
+    func beginExecution(binding container: PersistenceContainer, positions: [Int]?) throws {
+        database.checkIsUsedInItsAccess()
+        handle.reset()
+        request = nil
+        boundArguments = StatementArguments()
+        boundTexts.begin()
+        for parameter in 0..<(positions?.count ?? container.values.count) {
+            let code = bind(container.values[positions?[parameter] ?? parameter], at: CInt(truncatingIfNeeded: parameter + 1))
+            if code != EngineCode.ok {
+                areArgumentsValid = false
+                handle.clearBindings()
+                recordArguments(of: container, positions: positions)
+                throw DatabaseError(
+                    resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql, arguments: boundArguments,
+                    publicStatementArguments: database.configuration.publicStatementArguments)
+            }
+        }
+        areArgumentsValid = true
+        try database.statementWillExecute(self)
+        executionNumber &+= 1
+    }
+
+    private func bind(_ value: (any DatabaseValueConvertible)?, at index: CInt) -> CInt {
+        guard let value else { return handle.bindNull(at: index) }
+        if let text = value as? String { return boundTexts.bind(text, to: handle, at: index) }
+        return unsafe value.bind(to: sqliteStatement, at: index)
+    }
+
+    /// Keeps the values as arguments, for the error that is about to be thrown.
+    func recordArguments(of container: PersistenceContainer, positions: [Int]?) {
+        boundArguments = StatementArguments(values: (positions ?? Array(container.indices)).map(container.databaseValue(at:)))
+    }
+}
+
+extension Statement {
+    /// Makes the statement ready for its first step, with a key as its last argument.
+    ///
+    /// - Parameter rowIDTable: the table whose row ID the key is, if it is one.
+    func beginExecution(
+        bindingKey key: any DatabaseValueConvertible, after values: [DatabaseValue], rowIDTable: String?
+    ) throws {
+        database.checkIsUsedInItsAccess()
+        if values.isEmpty {
+            handle.reset()
+            boundTexts.begin()
+            boundArguments = StatementArguments()
+        } else {
+            try bind(values + [.null], recording: StatementArguments())
+        }
+        let code = bind(key, at: CInt(truncatingIfNeeded: values.count + 1))
+        guard code == EngineCode.ok else {
+            areArgumentsValid = false
+            handle.clearBindings()
+            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql)
+        }
+        areArgumentsValid = true
+        fetchedRow = nil
+        if let rowIDTable, let rowID = key as? Int64 ?? (key as? Int).map(Int64.init) { fetchedRow = (rowIDTable, rowID) }
+        try database.statementWillExecute(self)
+        executionNumber &+= 1
+    }
+
+    /// Keeps values as arguments, for the error that is about to be thrown.
+    func recordArguments(_ values: [DatabaseValue]) { boundArguments = StatementArguments(values: values) }
 }

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Decodes a type from one database value, and notices when the type asks for more than one.
 struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
     enum Outcome<Value> {
@@ -15,13 +17,24 @@ struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
 
     private struct NotSingle: Error {}
 
+    /// What the surroundings of the value decide.
+    struct Context {
+        var codingPath: [any CodingKey] = []
+        var userInfo: [CodingUserInfoKey: Any] = [:]
+        var dateStrategy = DatabaseDateDecodingStrategy.deferredToDate
+        var dataStrategy = DatabaseDataDecodingStrategy.deferredToData
+    }
+
     private let dbValue: DatabaseValue
     private let request: Request
-    var codingPath: [any CodingKey] { [] }
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    private let context: Context
+    var codingPath: [any CodingKey] { context.codingPath }
+    var userInfo: [CodingUserInfoKey: Any] { context.userInfo }
 
-    static func decode<Value: Decodable>(_ type: Value.Type, from dbValue: DatabaseValue) -> Outcome<Value> {
-        let decoder = SingleValueDecoder(dbValue: dbValue, request: Request())
+    static func decode<Value: Decodable>(
+        _ type: Value.Type, from dbValue: DatabaseValue, context: Context = Context()
+    ) -> Outcome<Value> {
+        let decoder = SingleValueDecoder(dbValue: dbValue, request: Request(), context: context)
         let value = try? Value(from: decoder)
         guard decoder.request.isSingle else { return .notSingle }
         return value.map { .value($0) } ?? .failure
@@ -43,9 +56,15 @@ struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         guard let convertible = type as? any DatabaseValueConvertible.Type else { return try Value(from: self) }
-        guard let value = convertible.fromDatabaseValue(dbValue) as? Value else {
-            throw DecodingError.typeMismatch(type, DecodingError.Context(codingPath: [], debugDescription: "No conversion."))
+        guard let value = convert(to: convertible) as? Value else {
+            throw DecodingError.typeMismatch(type, DecodingError.Context(codingPath: codingPath, debugDescription: "No conversion."))
         }
         return value
+    }
+
+    private func convert(to type: any DatabaseValueConvertible.Type) -> (any DatabaseValueConvertible)? {
+        if type == Date.self { return context.dateStrategy.decode(dbValue) }
+        if type == Data.self { return context.dataStrategy.decode(dbValue) }
+        return type.fromDatabaseValue(dbValue)
     }
 }

@@ -1,15 +1,37 @@
+internal import Foundation
+
 /// Encodes a value into one database value, and notices when it needs more than one.
 final class SingleValueEncoder: Encoder {
     private struct NotSingle: Error {}
 
+    /// What the surroundings of the value decide.
+    struct Context {
+        var userInfo: [CodingUserInfoKey: Any] = [:]
+        var dateStrategy = DatabaseDateEncodingStrategy.deferredToDate
+        var dataStrategy = DatabaseDataEncodingStrategy.deferredToData
+        var uuidStrategy = DatabaseUUIDEncodingStrategy.deferredToUUID
+
+        fileprivate func databaseValue(_ value: any DatabaseValueConvertible) -> DatabaseValue {
+            switch value {
+            case let date as Date: dateStrategy.encode(date)?.databaseValue ?? .null
+            case let data as Data: dataStrategy.encode(data)?.databaseValue ?? .null
+            case let uuid as UUID: uuidStrategy.encode(uuid).databaseValue
+            default: value.databaseValue
+            }
+        }
+    }
+
     private var result: DatabaseValue?
     private var isSingle = true
+    private let context: Context
     var codingPath: [any CodingKey] { [] }
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    var userInfo: [CodingUserInfoKey: Any] { context.userInfo }
+
+    private init(_ context: Context) { self.context = context }
 
     /// The value that `value` encodes into its single value container, or nil if it asks for another container, or encodes nothing.
-    static func encode(_ value: some Encodable) throws -> DatabaseValue? {
-        let encoder = SingleValueEncoder()
+    static func encode(_ value: some Encodable, context: Context = Context()) throws -> DatabaseValue? {
+        let encoder = SingleValueEncoder(context)
         do {
             try value.encode(to: encoder)
         } catch {
@@ -39,7 +61,7 @@ final class SingleValueEncoder: Encoder {
 
         mutating func encode(_ value: some Encodable) throws {
             if let value = value as? any DatabaseValueConvertible {
-                encoder.result = value.databaseValue
+                encoder.result = encoder.context.databaseValue(value)
             } else {
                 try value.encode(to: encoder)
             }

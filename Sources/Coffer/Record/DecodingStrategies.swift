@@ -1,0 +1,126 @@
+public import Foundation
+
+/// How the names of columns become coding keys.
+public enum DatabaseColumnDecodingStrategy: Sendable {
+    /// A column and its key have the same name.
+    case useDefaultKeys
+
+    /// The column `team_id` has the key `teamId`. Underscores at the start and at the end stay.
+    case convertFromSnakeCase
+
+    /// A function decides.
+    case custom(@Sendable (String) -> any CodingKey)
+
+    /// The key for a column; nil where it is the column itself.
+    var key: ((String) -> String)? {
+        switch self {
+        case .useDefaultKeys: nil
+        case .convertFromSnakeCase: { $0.convertedFromSnakeCase }
+        case .custom(let key): { key($0).stringValue }
+        }
+    }
+}
+
+/// How `Data` is read.
+public enum DatabaseDataDecodingStrategy: Sendable {
+    /// Blobs, and the UTF-8 bytes of text.
+    case deferredToData
+
+    /// A function decides; nil is a decoding error.
+    case custom(@Sendable (DatabaseValue) -> Data?)
+
+    func decode(_ value: DatabaseValue) -> Data? {
+        switch self {
+        case .deferredToData: Data.fromDatabaseValue(value)
+        case .custom(let decode): decode(value)
+        }
+    }
+}
+
+/// How `Date` is read.
+public enum DatabaseDateDecodingStrategy: Sendable {
+    /// As ``Foundation/Date`` reads itself: text in one of SQLite's formats, or a number of seconds since 1970.
+    case deferredToDate
+
+    /// A number of seconds since 2001-01-01.
+    case timeIntervalSinceReferenceDate
+
+    /// A number of seconds since 1970-01-01.
+    case timeIntervalSince1970
+
+    /// A number of milliseconds since 1970-01-01.
+    case millisecondsSince1970
+
+    /// Text like `2026-02-28T12:00:00Z`, with an offset or `Z`, and maybe fractions of a second.
+    case iso8601
+
+    /// Text that the formatter reads.
+    case formatted(DateFormatter)
+
+    /// A function decides; nil is a decoding error.
+    case custom(@Sendable (DatabaseValue) -> Date?)
+
+    func decode(_ value: DatabaseValue) -> Date? {
+        switch self {
+        case .deferredToDate:
+            Date.fromDatabaseValue(value)
+        case .timeIntervalSinceReferenceDate:
+            Double.fromDatabaseValue(value).map { Date(timeIntervalSinceReferenceDate: $0) }
+        case .timeIntervalSince1970:
+            Double.fromDatabaseValue(value).map { Date(timeIntervalSince1970: $0) }
+        case .millisecondsSince1970:
+            Double.fromDatabaseValue(value).map { Date(timeIntervalSince1970: $0 / 1000) }
+        case .iso8601:
+            String.fromDatabaseValue(value).flatMap(Date.init(internetDateTime:))
+        case .formatted(let formatter):
+            String.fromDatabaseValue(value).flatMap(formatter.date(from:))
+        case .custom(let decode):
+            decode(value)
+        }
+    }
+}
+
+extension Date {
+    /// Reads the profile of ISO 8601 that RFC 3339 describes, with fractions of a second or without.
+    fileprivate init?(internetDateTime text: String) {
+        let date =
+            (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        guard let date else { return nil }
+        self = date
+    }
+
+    /// The date as `2026-02-28T12:00:00Z`.
+    var internetDateTime: String { formatted(.iso8601) }
+}
+
+extension String {
+    /// `team_id` as `teamId`.
+    var convertedFromSnakeCase: String {
+        let start = prefix { $0 == "_" }
+        guard start.endIndex < endIndex else { return self }
+        var words = self[start.endIndex...]
+        var end = ""
+        while words.last == "_" {
+            end.append(words.removeLast())
+        }
+        let parts = words.split(separator: "_")
+        guard parts.count > 1, let first = parts.first else { return self }
+        return start + first.lowercased() + parts.dropFirst().map(\.capitalized).joined() + end
+    }
+
+    /// `teamId` as `team_id`, and `myURLProperty` as `my_url_property`.
+    var convertedToSnakeCase: String {
+        let letters = Array(self)
+        var result = ""
+        for (index, letter) in letters.enumerated() {
+            if letter.isUppercase, index > 0, letters[index - 1] != "_" {
+                // A word starts behind a small letter, and with the last of several capitals if a small letter follows.
+                let followsSmall = !letters[index - 1].isUppercase
+                let precedesSmall = index + 1 < letters.count && letters[index + 1].isLowercase
+                if followsSmall || precedesSmall { result.append("_") }
+            }
+            result.append(letter.lowercased())
+        }
+        return result
+    }
+}

@@ -1,0 +1,114 @@
+public import Foundation
+
+/// How coding keys become the names of columns.
+public enum DatabaseColumnEncodingStrategy: Sendable {
+    /// A key and its column have the same name.
+    case useDefaultKeys
+
+    /// The key `teamId` has the column `team_id`.
+    case convertToSnakeCase
+
+    /// A function decides.
+    case custom(@Sendable (any CodingKey) -> String)
+
+    /// The column of a key; nil where it is the key itself.
+    var column: ((any CodingKey) -> String)? {
+        switch self {
+        case .useDefaultKeys: nil
+        case .convertToSnakeCase: { $0.stringValue.convertedToSnakeCase }
+        case .custom(let column): column
+        }
+    }
+}
+
+/// How `Data` is stored.
+public enum DatabaseDataEncodingStrategy: Sendable {
+    /// A blob.
+    case deferredToData
+
+    /// Text, of data that is UTF-8. Bytes that are not are replaced.
+    case text
+
+    /// A function decides; nil is NULL.
+    case custom(@Sendable (Data) -> (any DatabaseValueConvertible)?)
+
+    func encode(_ data: Data) -> (any DatabaseValueConvertible)? {
+        switch self {
+        case .deferredToData: data
+        case .text: String(decoding: data, as: UTF8.self)
+        case .custom(let encode): encode(data)
+        }
+    }
+}
+
+/// How `Date` is stored.
+public enum DatabaseDateEncodingStrategy: Sendable {
+    /// The text `YYYY-MM-DD HH:MM:SS.SSS` in UTC.
+    case deferredToDate
+
+    /// A number of seconds since 2001-01-01, with fractions.
+    case timeIntervalSinceReferenceDate
+
+    /// A number of seconds since 1970-01-01, with fractions.
+    case timeIntervalSince1970
+
+    /// An integer number of seconds since 1970-01-01; fractions are cut off.
+    case secondsSince1970
+
+    /// An integer number of milliseconds since 1970-01-01; fractions are cut off.
+    case millisecondsSince1970
+
+    /// Text like `2026-02-28T12:00:00Z`; fractions are cut off.
+    case iso8601
+
+    /// Text that the formatter writes.
+    case formatted(DateFormatter)
+
+    /// A function decides; nil is NULL.
+    case custom(@Sendable (Date) -> (any DatabaseValueConvertible)?)
+
+    func encode(_ date: Date) -> (any DatabaseValueConvertible)? {
+        switch self {
+        case .deferredToDate: date
+        case .timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate
+        case .timeIntervalSince1970: date.timeIntervalSince1970
+        // A date beyond the range of the integer is stored with the nearest integer that there is.
+        case .secondsSince1970: Int64(clamping: date.timeIntervalSince1970)
+        case .millisecondsSince1970: Int64(clamping: date.timeIntervalSince1970 * 1000)
+        case .iso8601: date.internetDateTime
+        case .formatted(let formatter): formatter.string(from: date)
+        case .custom(let encode): encode(date)
+        }
+    }
+}
+
+/// How `UUID` is stored. All of these are understood when a UUID is read.
+public enum DatabaseUUIDEncodingStrategy: Hashable, Sendable {
+    /// A blob of 16 bytes.
+    case deferredToUUID
+
+    /// Text like `E621E1F8-C36C-495A-93FC-0C247A3E6E5F`.
+    case uppercaseString
+
+    /// Text like `e621e1f8-c36c-495a-93fc-0c247a3e6e5f`.
+    case lowercaseString
+
+    func encode(_ uuid: UUID) -> any DatabaseValueConvertible {
+        switch self {
+        case .deferredToUUID: uuid
+        case .uppercaseString: uuid.uuidString
+        case .lowercaseString: uuid.uuidString.lowercased()
+        }
+    }
+}
+
+extension Int64 {
+    /// The number without its fraction, or the nearest integer; 0 for what is no number.
+    fileprivate init(clamping value: Double) {
+        if let exact = Int64(exactly: value.rounded(.towardZero)) {
+            self = exact
+        } else {
+            self = value.isNaN ? 0 : value < 0 ? .min : .max
+        }
+    }
+}

@@ -1,0 +1,137 @@
+// MARK: - Fetching from a prepared statement
+
+extension FetchableRecord {
+    /// A cursor over the records of a statement.
+    ///
+    /// - Parameters:
+    ///   - statement: a statement that returns rows.
+    ///   - arguments: new arguments, or nil to use those that were set before.
+    ///   - adapter: what is applied to the rows.
+    /// - Throws: a ``DatabaseError`` if the arguments do not fit. The cursor throws what ``init(row:)`` throws.
+    @inlinable
+    public static func fetchCursor(
+        _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
+    ) throws -> RecordCursor<Self> {
+        try RecordCursor(statement: statement, arguments: arguments, adapter: adapter)
+    }
+
+    /// All records of a statement: see ``fetchCursor(_:arguments:adapter:)``.
+    @inlinable
+    public static func fetchAll(
+        _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
+    ) throws -> [Self] {
+        try Array(fetchCursor(statement, arguments: arguments, adapter: adapter))
+    }
+
+    /// The first record of a statement, or nil if there is none: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// A statement that writes is executed to its end.
+    @inlinable
+    public static func fetchOne(
+        _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
+    ) throws -> Self? {
+        try fetchCursor(statement, arguments: arguments, adapter: adapter).first { $0 }
+    }
+}
+
+extension FetchableRecord where Self: Hashable {
+    /// The distinct records of a statement: see ``fetchCursor(_:arguments:adapter:)``.
+    @inlinable
+    public static func fetchSet(
+        _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
+    ) throws -> Set<Self> {
+        try Set(fetchCursor(statement, arguments: arguments, adapter: adapter))
+    }
+}
+
+// MARK: - Fetching with SQL
+
+extension FetchableRecord {
+    /// A cursor over the records of a query: see ``fetchCursor(_:arguments:adapter:)``.
+    @inlinable
+    public static func fetchCursor(
+        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
+    ) throws -> RecordCursor<Self> {
+        try fetchCursor(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
+    }
+
+    /// All records of a query: see ``fetchCursor(_:arguments:adapter:)``.
+    @inlinable
+    public static func fetchAll(
+        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
+    ) throws -> [Self] {
+        try fetchAll(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
+    }
+
+    /// The first record of a query, or nil if there is none: see ``fetchOne(_:arguments:adapter:)``.
+    @inlinable
+    public static func fetchOne(
+        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
+    ) throws -> Self? {
+        try fetchOne(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
+    }
+}
+
+extension FetchableRecord where Self: Hashable {
+    /// The distinct records of a query: see ``fetchCursor(_:arguments:adapter:)``.
+    @inlinable
+    public static func fetchSet(
+        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
+    ) throws -> Set<Self> {
+        try fetchSet(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
+    }
+}
+
+// MARK: - Fetching from requests
+
+extension FetchableRecord {
+    /// A cursor over the records of a request, whatever the request's own rows become.
+    @inlinable
+    public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> RecordCursor<Self> {
+        let request = try request.makePreparedRequest(db, forSingleResult: false)
+        return try fetchCursor(request.statement, adapter: request.adapter)
+    }
+
+    /// All records of a request: see `fetchCursor(_:_:)`.
+    @inlinable
+    public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Self] {
+        let request = try request.makePreparedRequest(db, forSingleResult: false)
+        return try fetchAll(request.statement, adapter: request.adapter)
+    }
+
+    /// The first record of a request, or nil if there is none: see `fetchCursor(_:_:)`.
+    @inlinable
+    public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Self? {
+        let request = try request.makePreparedRequest(db, forSingleResult: true)
+        return try fetchOne(request.statement, adapter: request.adapter)
+    }
+}
+
+extension FetchableRecord where Self: Hashable {
+    /// The distinct records of a request: see `fetchCursor(_:_:)`.
+    @inlinable
+    public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Self> {
+        let request = try request.makePreparedRequest(db, forSingleResult: false)
+        return try fetchSet(request.statement, adapter: request.adapter)
+    }
+}
+
+extension FetchRequest where RowDecoder: FetchableRecord {
+    /// A cursor over the records.
+    @inlinable
+    public func fetchCursor(_ db: Database) throws -> RecordCursor<RowDecoder> { try RowDecoder.fetchCursor(db, self) }
+
+    /// All records.
+    @inlinable
+    public func fetchAll(_ db: Database) throws -> [RowDecoder] { try RowDecoder.fetchAll(db, self) }
+
+    /// The first record, or nil if there is none.
+    @inlinable
+    public func fetchOne(_ db: Database) throws -> RowDecoder? { try RowDecoder.fetchOne(db, self) }
+}
+
+extension FetchRequest where RowDecoder: FetchableRecord & Hashable {
+    /// The distinct records.
+    @inlinable
+    public func fetchSet(_ db: Database) throws -> Set<RowDecoder> { try RowDecoder.fetchSet(db, self) }
+}

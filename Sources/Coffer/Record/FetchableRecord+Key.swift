@@ -1,0 +1,141 @@
+// MARK: - One record by its primary key
+
+extension FetchableRecord where Self: TableRecord {
+    /// Fetches the record with a primary key, or nil if there is none.
+    ///
+    ///     // SELECT * FROM "player" WHERE "id" = 1
+    ///     let player = try Player.fetchOne(db, key: 1)
+    ///
+    /// A table without a primary key has its row IDs for keys.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and what ``init(row:)`` throws.
+    @inlinable
+    public static func fetchOne(_ db: Database, key: some DatabaseValueConvertible) throws -> Self? {
+        guard let fetch = try db.fetch(Self.self, key: key) else { return nil }
+        defer { fetch.end() }
+        return try Self(row: fetch.row)
+    }
+
+    /// Fetches the record with a primary key: see `fetchOne(_:key:)`.
+    ///
+    /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if there is none.
+    @inlinable
+    public static func find(_ db: Database, key: some DatabaseValueConvertible) throws -> Self {
+        guard let record = try fetchOne(db, key: key) else { throw recordNotFound(db, key: key.databaseValue) }
+        return record
+    }
+
+    /// Fetches the record with a primary or unique key, a value for each of its columns; nil if there is none, and for the key nil.
+    ///
+    ///     try Citizenship.fetchOne(db, key: ["citizenId": 1, "countryCode": "FR"])
+    ///
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns are neither the primary key nor those of a unique index.
+    public static func fetchOne(_ db: Database, key: [String: (any DatabaseValueConvertible)?]?) throws -> Self? {
+        guard let key else { return nil }
+        return try filter(key: key).fetchOne(db)
+    }
+
+    /// Fetches the record with a primary or unique key: see `fetchOne(_:key:)`.
+    ///
+    /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if there is none.
+    public static func find(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Self {
+        guard let record = try fetchOne(db, key: key) else {
+            throw RecordError.recordNotFound(
+                databaseTableName: databaseTableName, key: key.mapValues { $0?.databaseValue ?? .null })
+        }
+        return record
+    }
+
+    @usableFromInline
+    static func recordNotFound(_ db: Database, key: DatabaseValue) -> any Error {
+        do {
+            let column = try db.primaryKey(databaseTableName).columns[0]
+            return RecordError.recordNotFound(databaseTableName: databaseTableName, key: [column: key])
+        } catch {
+            return error
+        }
+    }
+}
+
+extension FetchableRecord where Self: TableRecord & Identifiable, ID: DatabaseValueConvertible {
+    /// Fetches the record with an ID, or nil if there is none: see `fetchOne(_:key:)`.
+    @inlinable
+    public static func fetchOne(_ db: Database, id: ID) throws -> Self? { try fetchOne(db, key: id) }
+
+    /// Fetches the record with an ID.
+    ///
+    /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if there is none.
+    @inlinable
+    public static func find(_ db: Database, id: ID) throws -> Self { try find(db, key: id) }
+
+    /// A cursor over the records with some IDs, in no particular order.
+    public static func fetchCursor(_ db: Database, ids: some Collection<ID>) throws -> RecordCursor<Self> {
+        try filter(ids: ids).fetchCursor(db)
+    }
+
+    /// The records with some IDs, in no particular order.
+    public static func fetchAll(_ db: Database, ids: some Collection<ID>) throws -> [Self] {
+        ids.isEmpty ? [] : try filter(ids: ids).fetchAll(db)
+    }
+}
+
+extension FetchableRecord where Self: TableRecord & Identifiable & Hashable, ID: DatabaseValueConvertible {
+    /// The records with some IDs.
+    public static func fetchSet(_ db: Database, ids: some Collection<ID>) throws -> Set<Self> {
+        ids.isEmpty ? [] : try filter(ids: ids).fetchSet(db)
+    }
+}
+
+// MARK: - All records, and those with some keys
+
+extension FetchableRecord where Self: TableRecord {
+    /// A cursor over all records of the table.
+    @inlinable
+    public static func fetchCursor(_ db: Database) throws -> RecordCursor<Self> { try fetchCursor(db, all()) }
+
+    /// All records of the table.
+    @inlinable
+    public static func fetchAll(_ db: Database) throws -> [Self] { try fetchAll(db, all()) }
+
+    /// The first record of the table, or nil if there is none.
+    @inlinable
+    public static func fetchOne(_ db: Database) throws -> Self? { try fetchOne(db, all()) }
+
+    /// A cursor over the records with some primary keys, in no particular order.
+    public static func fetchCursor<Keys>(_ db: Database, keys: Keys) throws -> RecordCursor<Self>
+    where Keys: Collection, Keys.Element: DatabaseValueConvertible {
+        try filter(keys: keys).fetchCursor(db)
+    }
+
+    /// The records with some primary keys, in no particular order.
+    public static func fetchAll<Keys>(_ db: Database, keys: Keys) throws -> [Self]
+    where Keys: Collection, Keys.Element: DatabaseValueConvertible {
+        keys.isEmpty ? [] : try filter(keys: keys).fetchAll(db)
+    }
+
+    /// A cursor over the records with some primary or unique keys, in no particular order.
+    public static func fetchCursor(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws -> RecordCursor<Self> {
+        try filter(keys: keys).fetchCursor(db)
+    }
+
+    /// The records with some primary or unique keys, in no particular order.
+    public static func fetchAll(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws -> [Self] {
+        keys.isEmpty ? [] : try filter(keys: keys).fetchAll(db)
+    }
+}
+
+extension FetchableRecord where Self: TableRecord & Hashable {
+    /// All distinct records of the table.
+    @inlinable
+    public static func fetchSet(_ db: Database) throws -> Set<Self> { try fetchSet(db, all()) }
+
+    /// The records with some primary keys.
+    public static func fetchSet<Keys>(_ db: Database, keys: Keys) throws -> Set<Self>
+    where Keys: Collection, Keys.Element: DatabaseValueConvertible {
+        keys.isEmpty ? [] : try filter(keys: keys).fetchSet(db)
+    }
+
+    /// The records with some primary or unique keys.
+    public static func fetchSet(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws -> Set<Self> {
+        keys.isEmpty ? [] : try filter(keys: keys).fetchSet(db)
+    }
+}

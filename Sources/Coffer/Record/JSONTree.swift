@@ -1,0 +1,121 @@
+/// What is encoded into a nested container of a record, to be encoded as JSON when it is complete.
+final class JSONTree: Encoder, Encodable {
+    private typealias Keyed = KeyedEncodingContainer<AnyKey>
+
+    private enum Content {
+        case none
+        case keyed([(inout Keyed) throws -> Void])
+        case unkeyed([(inout any UnkeyedEncodingContainer) throws -> Void])
+        case single((inout any SingleValueEncodingContainer) throws -> Void)
+    }
+
+    private var content = Content.none
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func encode(to encoder: any Encoder) throws {
+        switch content {
+        case .none:
+            var container = encoder.singleValueContainer()
+            try container.encodeNil()
+        case .keyed(let members):
+            var container = encoder.container(keyedBy: AnyKey.self)
+            for member in members { try member(&container) }
+        case .unkeyed(let elements):
+            var container = encoder.unkeyedContainer()
+            for element in elements { try element(&container) }
+        case .single(let value):
+            var container = encoder.singleValueContainer()
+            try value(&container)
+        }
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        if case .none = content { content = .keyed([]) }
+        return KeyedEncodingContainer(KeyedContainer<Key>(tree: self))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        if case .none = content { content = .unkeyed([]) }
+        return UnkeyedContainer(tree: self)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(tree: self) }
+
+    private func append(_ member: @escaping (inout Keyed) throws -> Void) {
+        guard case .keyed(var members) = content else { return }
+        content = .none
+        members.append(member)
+        content = .keyed(members)
+    }
+
+    private func append(_ element: @escaping (inout any UnkeyedEncodingContainer) throws -> Void) {
+        guard case .unkeyed(var elements) = content else { return }
+        content = .none
+        elements.append(element)
+        content = .unkeyed(elements)
+    }
+
+    private struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+        let tree: JSONTree
+        var codingPath: [any CodingKey] { [] }
+
+        func encodeNil(forKey key: Key) { tree.append { try $0.encodeNil(forKey: AnyKey(key)) } }
+        func encode(_ value: some Encodable, forKey key: Key) { tree.append { try $0.encode(value, forKey: AnyKey(key)) } }
+        func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key) -> KeyedEncodingContainer<NestedKey> {
+            nestedTree(key).container(keyedBy: type)
+        }
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { nestedTree(key).unkeyedContainer() }
+        func superEncoder() -> any Encoder { nestedTree(AnyKey("super")) }
+        func superEncoder(forKey key: Key) -> any Encoder { nestedTree(key) }
+
+        private func nestedTree(_ key: some CodingKey) -> JSONTree {
+            let nested = JSONTree()
+            tree.append { try $0.encode(nested, forKey: AnyKey(key)) }
+            return nested
+        }
+    }
+
+    private struct UnkeyedContainer: UnkeyedEncodingContainer {
+        let tree: JSONTree
+        var codingPath: [any CodingKey] { [] }
+        var count: Int {
+            if case .unkeyed(let elements) = tree.content { elements.count } else { 0 }
+        }
+
+        func encodeNil() { tree.append { (container: inout any UnkeyedEncodingContainer) in try container.encodeNil() } }
+        func encode(_ value: some Encodable) {
+            tree.append { (container: inout any UnkeyedEncodingContainer) in try container.encode(value) }
+        }
+        func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
+            nestedTree().container(keyedBy: type)
+        }
+        func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nestedTree().unkeyedContainer() }
+        func superEncoder() -> any Encoder { nestedTree() }
+
+        private func nestedTree() -> JSONTree {
+            let nested = JSONTree()
+            encode(nested)
+            return nested
+        }
+    }
+
+    private struct SingleContainer: SingleValueEncodingContainer {
+        let tree: JSONTree
+        var codingPath: [any CodingKey] { [] }
+
+        func encodeNil() { tree.content = .single { try $0.encodeNil() } }
+        func encode(_ value: some Encodable) { tree.content = .single { try $0.encode(value) } }
+    }
+}
+
+/// A coding key of any name.
+private struct AnyKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ key: some CodingKey) { stringValue = key.stringValue }
+    init(_ name: String) { stringValue = name }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { return nil }
+}

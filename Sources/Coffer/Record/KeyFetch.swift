@@ -1,0 +1,170 @@
+internal import Foundation
+internal import SQLCipherBridge
+
+/// The statement that fetches a record of some type by its primary key, prepared once for a connection.
+///
+/// It is found by the type. While a record is fetched, SQLite itself tells whether the schema has changed since, by preparing the statement
+/// again: the key may be another one then, and the fetch starts anew.
+@usableFromInline
+final class KeyFetch {
+    let tableName: String
+    let keyColumn: String
+
+    /// What was selected when the statement was made; where its elements cannot be compared, the generated query decides.
+    private let selection: [any SQLSelectable]
+    private let query: SQLGenerationContext
+
+    /// The current row, which is the same object for each fetch.
+    @usableFromInline let row: Row
+    private let statement: Statement
+    private let isKeyRowID: Bool
+    private var isRunning = false
+
+    init(
+        tableName: String, selection: [any SQLSelectable], query: SQLGenerationContext, keyColumn: String, isKeyRowID: Bool,
+        statement: Statement
+    ) {
+        self.tableName = tableName
+        self.selection = selection
+        self.query = query
+        self.keyColumn = keyColumn
+        self.isKeyRowID = isKeyRowID
+        self.statement = statement
+        self.row = Row(liveRowOf: statement)
+    }
+
+    fileprivate enum Outcome {
+        case row, noRow, changedSchema
+    }
+
+    /// Executes the statement until its row.
+    fileprivate func start(_ key: some DatabaseValueConvertible) throws -> Outcome {
+        try statement.beginExecution(
+            bindingKey: key, after: query.arguments.values, rowIDTable: isKeyRowID ? tableName : nil)
+        let outcome: Outcome
+        switch statement.handle.step() {
+        case EngineCode.row: outcome = .row
+        case EngineCode.done: outcome = .noRow
+        case let code:
+            statement.recordArguments(query.arguments.values + [key.databaseValue])
+            try statement.failExecution(code)
+        }
+        if statement.handle.repreparationCount != 0 {
+            try statement.endExecution()
+            return .changedSchema
+        }
+        if outcome == .row { isRunning = true } else { try statement.endExecution() }
+        return outcome
+    }
+
+    /// Ends the fetch.
+    @usableFromInline
+    func end() {
+        isRunning = false
+        statement.handle.reset()
+    }
+}
+
+extension Database {
+    /// Starts to fetch a record by its primary key: the result has its row, and wants to be ended. Nil if there is no such row.
+    @usableFromInline
+    func fetch(_ record: any TableRecord.Type, key: some DatabaseValueConvertible) throws -> KeyFetch? {
+        let tableName = record.databaseTableName
+        let selection = record.databaseSelection
+        var known = schemaCache.recordPlans.keyFetch(for: record)
+        if let fetch = known, fetch.isUsable(tableName, selection) {
+            switch try fetch.start(record.encodedKey(key, column: fetch.keyColumn)) {
+            case .row: return fetch
+            case .noRow: return nil
+            case .changedSchema:
+                known = nil
+                schemaCache.isVerified = false
+            }
+        }
+        let fetch = try readSchema {
+            let fetch = try makeKeyFetch(tableName, selection, reusing: known)
+            // Before the schema is let go.
+            schemaCache.recordPlans.insert(fetch, for: record)
+            switch try fetch.start(record.encodedKey(key, column: fetch.keyColumn)) {
+            case .row: return KeyFetch?.some(fetch)
+            case .noRow: return nil
+            case .changedSchema:
+                throw DatabaseError(resultCode: .SQLITE_SCHEMA, message: "The schema has changed while a record was fetched.")
+            }
+        }
+        return fetch
+    }
+
+    private func makeKeyFetch(
+        _ tableName: String, _ selection: [any SQLSelectable], reusing known: KeyFetch?
+    ) throws -> KeyFetch {
+        let primaryKey = try primaryKey(tableName)
+        guard primaryKey.columns.count == 1 else {
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE,
+                message: "The primary key of \(tableName.quotedDatabaseIdentifier) has several columns. Give a dictionary of them: "
+                    + primaryKey.columns.joined(separator: ", "))
+        }
+        let keyColumn = primaryKey.columns[0]
+        var query = SQLGenerationContext(self)
+        try query.inScope({ try $0.enter(SQLSource(tableName: tableName)) }) { query in
+            query.append("SELECT ")
+            try query.append(selection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
+            query.append(" FROM ")
+            query.append(identifier: tableName)
+            query.append(" WHERE ")
+            query.append(identifier: keyColumn)
+            query.append(" = ?")
+        }
+        if let known, known.isFree(for: query) { return known }
+        return KeyFetch(
+            tableName: tableName, selection: selection, query: query, keyColumn: keyColumn, isKeyRowID: primaryKey.isRowID,
+            statement: try makeStatement(sql: query.sql))
+    }
+}
+
+extension KeyFetch {
+    /// Whether the statement is the one for a query, and free.
+    fileprivate func isFree(for query: SQLGenerationContext) -> Bool {
+        !isRunning && self.query.sql == query.sql && self.query.arguments == query.arguments
+    }
+}
+
+extension KeyFetch {
+    /// Whether the statement is the one for a table and a selection, and free.
+    fileprivate func isUsable(_ tableName: String, _ selection: [any SQLSelectable]) -> Bool {
+        !isRunning && self.tableName == tableName && selection.isSame(as: self.selection)
+    }
+}
+
+extension [any SQLSelectable] {
+    /// Whether two selections are the same for sure: all columns, or columns of the same names.
+    fileprivate func isSame(as other: [any SQLSelectable]) -> Bool {
+        guard count == other.count else { return false }
+        for index in indices {
+            let type = type(of: self[index])
+            guard type == Swift.type(of: other[index]) else { return false }
+            if type == AllColumns.self { continue }
+            guard let column = self[index] as? Column, let otherColumn = other[index] as? Column, column.name == otherColumn.name else {
+                return false
+            }
+        }
+        return true
+    }
+}
+
+extension TableRecord {
+    /// A key as the type stores it: its strategies for dates, data and UUIDs hold for keys too.
+    static func encodedKey(_ key: some DatabaseValueConvertible, column: String) -> any DatabaseValueConvertible {
+        let type = type(of: key)
+        guard type == UUID.self || type == Date.self || type == Data.self, let record = self as? any EncodableRecord.Type else {
+            return key
+        }
+        return switch key {
+        case let uuid as UUID: record.databaseUUIDEncodingStrategy(for: column).encode(uuid)
+        case let date as Date: record.databaseDateEncodingStrategy(for: column).encode(date) ?? DatabaseValue.null
+        case let data as Data: record.databaseDataEncodingStrategy(for: column).encode(data) ?? DatabaseValue.null
+        default: key
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// MARK: - Inserting
+
+extension MutablePersistableRecord {
+    /// Inserts the record, and calls its callbacks.
+    ///
+    /// - Parameter conflictResolution: what SQLite does if a constraint is violated; nil asks ``persistenceConflictPolicy``.
+    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    public mutating func insert(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
+        try saveWithCallbacks(db) { record in
+            let inserted = try record.insertWithCallbacks(db) { (try $0.insertRow(db, onConflict: conflictResolution), ()) }
+            return (PersistenceSuccess(inserted.success), ())
+        }
+    }
+
+    /// Inserts the record, and returns it as it is after the insertion: see ``insert(_:onConflict:)``.
+    public func inserted(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws -> Self {
+        var record = self
+        try record.insert(db, onConflict: conflictResolution)
+        return record
+    }
+
+    /// Inserts the record, and returns the inserted row as a new record: with default values and generated columns.
+    ///
+    /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if the insertion was ignored because of a conflict.
+    public func insertAndFetch(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
+    ) throws -> Self where Self: FetchableRecord {
+        var record = self
+        return try record.insertAndFetch(db, onConflict: conflictResolution, as: Self.self)
+    }
+
+    /// Inserts the record, and returns the inserted row as a record of another type: see ``insertAndFetch(_:onConflict:)``.
+    public mutating func insertAndFetch<T: FetchableRecord & TableRecord>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, as returnedType: T.Type
+    ) throws -> T {
+        try insertAndFetch(db, onConflict: conflictResolution, selection: T.databaseSelection) { [self] in
+            try firstRecord(db, $0, as: returnedType)
+        }
+    }
+
+    /// Inserts the record, and returns what `fetch` makes of the selected columns of the inserted row.
+    ///
+    /// - Parameters:
+    ///   - selection: what the statement returns. Precondition: it is not empty.
+    ///   - fetch: executes the statement with one of the fetching methods. An insertion that was ignored returns no row.
+    public mutating func insertAndFetch<T>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
+        fetch: (Statement) throws -> T
+    ) throws -> T {
+        try saveWithCallbacks(db) { record in
+            let inserted = try record.insertWithCallbacks(db) {
+                try $0.insertRow(db, onConflict: conflictResolution, returning: selection, fetch: fetch)
+            }
+            return (PersistenceSuccess(inserted.success), inserted.result)
+        }
+    }
+
+    /// Inserts the record, and returns what `fetch` makes of the selected columns: see `insertAndFetch(_:onConflict:selection:fetch:)`.
+    public mutating func insertAndFetch<T>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, fetch: (Statement) throws -> T,
+        select selection: (DatabaseComponents) throws -> [any SQLSelectable]
+    ) throws -> T {
+        try insertAndFetch(db, onConflict: conflictResolution, selection: selection(Self.databaseComponents), fetch: fetch)
+    }
+}
+
+extension PersistableRecord {
+    /// Inserts the record: see ``MutablePersistableRecord/insert(_:onConflict:)``.
+    public func insert(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
+        var record = self
+        try record.saveWithCallbacks(db) { record in
+            let inserted = try record.insertWithCallbacks(db) { (try $0.insertRow(db, onConflict: conflictResolution), ()) }
+            return (PersistenceSuccess(inserted.success), ())
+        }
+    }
+
+    /// Inserts the record, and returns the inserted row as a record of another type.
+    public func insertAndFetch<T: FetchableRecord & TableRecord>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, as returnedType: T.Type
+    ) throws -> T {
+        try insertAndFetch(db, onConflict: conflictResolution, selection: T.databaseSelection) {
+            try firstRecord(db, $0, as: returnedType)
+        }
+    }
+
+    /// Inserts the record, and returns what `fetch` makes of the selected columns of the inserted row.
+    public func insertAndFetch<T>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
+        fetch: (Statement) throws -> T
+    ) throws -> T {
+        var record = self
+        return try record.saveWithCallbacks(db) { record in
+            let inserted = try record.insertWithCallbacks(db) {
+                try $0.insertRow(db, onConflict: conflictResolution, returning: selection, fetch: fetch)
+            }
+            return (PersistenceSuccess(inserted.success), inserted.result)
+        }
+    }
+
+    /// Inserts the record, and returns what `fetch` makes of the selected columns of the inserted row.
+    public func insertAndFetch<T>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, fetch: (Statement) throws -> T,
+        select selection: (DatabaseComponents) throws -> [any SQLSelectable]
+    ) throws -> T {
+        try insertAndFetch(db, onConflict: conflictResolution, selection: selection(Self.databaseComponents), fetch: fetch)
+    }
+}

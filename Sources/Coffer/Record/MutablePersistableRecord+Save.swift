@@ -1,0 +1,126 @@
+// MARK: - Saving
+
+extension MutablePersistableRecord {
+    /// Updates the row with the primary key of the record, or inserts the record if there is no such row or no key.
+    ///
+    /// The callbacks are those of the update, and then those of the insertion if there is one.
+    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    public mutating func save(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
+        try saveWithCallbacks(
+            db, update: { try ($0.updateRow(db, onConflict: conflictResolution, columns: nil), ()) },
+            insert: { try ($0.insertRow(db, onConflict: conflictResolution), ()) })
+    }
+
+    /// Saves the record, and returns it as it is after that: see ``save(_:onConflict:)``.
+    public func saved(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws -> Self {
+        var record = self
+        try record.save(db, onConflict: conflictResolution)
+        return record
+    }
+
+    /// Saves the record, and returns the saved row as a new record: see ``save(_:onConflict:)``.
+    public func saveAndFetch(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
+    ) throws -> Self where Self: FetchableRecord {
+        var record = self
+        return try record.saveAndFetch(db, onConflict: conflictResolution, as: Self.self)
+    }
+
+    /// Saves the record, and returns the saved row as a record of another type: see ``save(_:onConflict:)``.
+    public mutating func saveAndFetch<T: FetchableRecord & TableRecord>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, as returnedType: T.Type
+    ) throws -> T {
+        try saveAndFetch(db, onConflict: conflictResolution, selection: T.databaseSelection) { [self] in
+            try firstRecord(db, $0, as: returnedType)
+        }
+    }
+
+    /// Saves the record, and returns what `fetch` makes of the selected columns of the saved row.
+    ///
+    /// - Parameters:
+    ///   - selection: what the statements return. Precondition: it is not empty.
+    ///   - fetch: executes a statement with one of the fetching methods. It is called for the update, and again if there is an insertion.
+    public mutating func saveAndFetch<T>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
+        fetch: (Statement) throws -> T
+    ) throws -> T {
+        try saveWithCallbacks(
+            db, update: { try $0.updateRow(db, onConflict: conflictResolution, columns: nil, returning: selection, fetch: fetch) },
+            insert: { try $0.insertRow(db, onConflict: conflictResolution, returning: selection, fetch: fetch) })
+    }
+
+    fileprivate mutating func saveWithCallbacks<T>(
+        _ db: Database, update: (Self) throws -> (success: PersistenceSuccess, result: T),
+        insert: (Self) throws -> (success: InsertionSuccess, result: T)
+    ) throws -> T {
+        try saveWithCallbacks(db) { record in
+            if let updated = try record.updateIfPresent(db, update) { return updated }
+            let inserted = try record.insertWithCallbacks(db, insert)
+            return (PersistenceSuccess(inserted.success), inserted.result)
+        }
+    }
+
+    /// Updates the row of the record; nil if there is none.
+    private func updateIfPresent<T>(
+        _ db: Database, _ update: (Self) throws -> (success: PersistenceSuccess, result: T)
+    ) throws -> (success: PersistenceSuccess, result: T)? {
+        let plan = try db.recordPlan(for: Swift.type(of: self))
+        let container = try plan.container(for: self)
+        guard plan.positionsOfCompleteKey(in: container) != nil else { return nil }
+        do {
+            return try updateWithCallbacks(db, columns: Set(container.columns)) { try update(self) }
+        } catch RecordError.recordNotFound(let tableName, let key) where tableName == plan.tableName && key == plan.key(of: container) {
+            return nil
+        }
+    }
+}
+
+extension PersistableRecord {
+    /// Saves the record: see ``MutablePersistableRecord/save(_:onConflict:)``.
+    public func save(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
+        var record = self
+        try record.saveWithCallbacks(
+            db, update: { try ($0.updateRow(db, onConflict: conflictResolution, columns: nil), ()) },
+            insert: { try ($0.insertRow(db, onConflict: conflictResolution), ()) })
+    }
+
+    /// Saves the record, and returns the saved row as a record of another type.
+    public func saveAndFetch<T: FetchableRecord & TableRecord>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, as returnedType: T.Type
+    ) throws -> T {
+        try saveAndFetch(db, onConflict: conflictResolution, selection: T.databaseSelection) {
+            try firstRecord(db, $0, as: returnedType)
+        }
+    }
+
+    /// Saves the record, and returns what `fetch` makes of the selected columns of the saved row.
+    public func saveAndFetch<T>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
+        fetch: (Statement) throws -> T
+    ) throws -> T {
+        var record = self
+        return try record.saveWithCallbacks(
+            db, update: { try $0.updateRow(db, onConflict: conflictResolution, columns: nil, returning: selection, fetch: fetch) },
+            insert: { try $0.insertRow(db, onConflict: conflictResolution, returning: selection, fetch: fetch) })
+    }
+}
+
+// MARK: - Deleting
+
+extension MutablePersistableRecord {
+    /// Deletes the row with the primary key of the record, calls the callbacks, and returns whether there was such a row.
+    ///
+    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    @discardableResult
+    public func delete(_ db: Database) throws -> Bool {
+        try deleteWithCallbacks(db) { try deleteRow(db) }
+    }
+
+    /// Whether there is a row with the primary key of the record.
+    public func exists(_ db: Database) throws -> Bool {
+        let plan = try db.recordPlan(for: Swift.type(of: self))
+        let container = try plan.container(for: self)
+        guard let key = plan.positionsOfCompleteKey(in: container) else { return false }
+        return try plan.exists(db, container, key: key)
+    }
+}

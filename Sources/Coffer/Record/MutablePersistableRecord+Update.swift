@@ -1,0 +1,173 @@
+// MARK: - Updating
+
+extension MutablePersistableRecord {
+    /// Updates the row with the primary key of the record, and calls the callbacks.
+    ///
+    /// - Parameter conflictResolution: what SQLite does if a constraint is violated; nil asks ``persistenceConflictPolicy``.
+    /// - Throws: ``RecordError/recordNotFound(databaseTableName:key:)`` if no row has the key, or the key is NULL; a ``DatabaseError``, and
+    ///   what the callbacks throw.
+    public func update(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
+        try updateWithAllCallbacks(db, columns: nil) { try ($0.updateRow(db, onConflict: conflictResolution, columns: $1), ()) }
+    }
+
+    /// Updates some columns, without regard to the case of their names: see `update(_:onConflict:)`.
+    ///
+    /// Names of columns that the record does not have are ignored.
+    public func update(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: some Collection<String>
+    ) throws {
+        try updateWithAllCallbacks(db, columns: Set(columns)) {
+            try ($0.updateRow(db, onConflict: conflictResolution, columns: $1), ())
+        }
+    }
+
+    /// Updates some columns: see `update(_:onConflict:columns:)`.
+    public func update<Columns: Collection>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: Columns
+    ) throws where Columns.Element: ColumnExpression {
+        try update(db, onConflict: conflictResolution, columns: columns.map(\.name))
+    }
+
+    /// Updates some columns: see `update(_:onConflict:columns:)`.
+    public func update(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: some Collection<any ColumnExpression>
+    ) throws {
+        try update(db, onConflict: conflictResolution, columns: columns.map(\.name))
+    }
+
+    /// Updates the columns that differ from those of another record, and returns whether there are any.
+    ///
+    ///     var player = oldPlayer
+    ///     player.score += 10
+    ///     try player.updateChanges(db, from: oldPlayer)
+    ///
+    /// If there are none, neither the database nor the callbacks are called.
+    /// - Throws: as `update(_:onConflict:)`.
+    @discardableResult
+    public func updateChanges<Record: MutablePersistableRecord>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, from record: Record
+    ) throws -> Bool {
+        try updateChanges(db, onConflict: conflictResolution, Set(databaseChanges(from: record).keys))
+    }
+
+    /// Changes the record, updates the columns that have changed, and returns whether there are any.
+    ///
+    ///     try player.updateChanges(db) { $0.score += 10 }
+    ///
+    /// - Throws: as `update(_:onConflict:)`, and what `modify` throws. The record keeps its changes then.
+    @discardableResult
+    public mutating func updateChanges(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, modify: (inout Self) throws -> Void
+    ) throws -> Bool {
+        // Before the call, which would be one of the old value.
+        let changes = Set(try databaseChanges(modify: modify).keys)
+        return try updateChanges(db, onConflict: conflictResolution, changes)
+    }
+
+    private func updateChanges(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution?, _ changes: Set<String>
+    ) throws -> Bool {
+        guard !changes.isEmpty else { return false }
+        try update(db, onConflict: conflictResolution, columns: changes)
+        return true
+    }
+}
+
+// MARK: - Updating and fetching
+
+extension MutablePersistableRecord {
+    /// Updates the row of the record, and returns the updated row as a new record: see `update(_:onConflict:)`.
+    public func updateAndFetch(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
+    ) throws -> Self where Self: FetchableRecord {
+        try updateAndFetch(db, onConflict: conflictResolution, as: Self.self)
+    }
+
+    /// Updates the row of the record, and returns the updated row as a record of another type: see `update(_:onConflict:)`.
+    public func updateAndFetch<T: FetchableRecord & TableRecord>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, as returnedType: T.Type
+    ) throws -> T {
+        try updateAndFetch(db, onConflict: conflictResolution, selection: T.databaseSelection) {
+            try firstRecord(db, $0, as: returnedType)
+        }
+    }
+
+    /// Updates the row of the record, and returns what `fetch` makes of the selected columns of the updated row.
+    ///
+    /// - Parameters:
+    ///   - selection: what the statement returns. Precondition: it is not empty.
+    ///   - fetch: executes the statement with one of the fetching methods.
+    public func updateAndFetch<T>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
+        fetch: (Statement) throws -> T
+    ) throws -> T {
+        try updateWithAllCallbacks(db, columns: nil) {
+            try $0.updateRow(db, onConflict: conflictResolution, columns: $1, returning: selection, fetch: fetch)
+        }
+    }
+
+    /// Updates some columns, and returns what `fetch` makes of the selected columns of the updated row.
+    public func updateAndFetch<T>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: some Collection<String>,
+        selection: [any SQLSelectable], fetch: (Statement) throws -> T
+    ) throws -> T {
+        try updateWithAllCallbacks(db, columns: Set(columns)) {
+            try $0.updateRow(db, onConflict: conflictResolution, columns: $1, returning: selection, fetch: fetch)
+        }
+    }
+
+    /// Updates some columns, and returns what `fetch` makes of the selected columns of the updated row.
+    public func updateAndFetch<T, Columns: Collection>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: Columns,
+        selection: [any SQLSelectable], fetch: (Statement) throws -> T
+    ) throws -> T where Columns.Element: ColumnExpression {
+        try updateAndFetch(db, onConflict: conflictResolution, columns: columns.map(\.name), selection: selection, fetch: fetch)
+    }
+
+    /// Changes the record, updates the columns that have changed, and returns the updated row; nil if nothing has changed.
+    public mutating func updateChangesAndFetch(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, modify: (inout Self) throws -> Void
+    ) throws -> Self? where Self: FetchableRecord {
+        try updateChangesAndFetch(db, onConflict: conflictResolution, as: Self.self, modify: modify)
+    }
+
+    /// Changes the record, updates the columns that have changed, and returns the updated row as a record of another type; nil if nothing
+    /// has changed.
+    public mutating func updateChangesAndFetch<T: FetchableRecord & TableRecord>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, as returnedType: T.Type,
+        modify: (inout Self) throws -> Void
+    ) throws -> T? {
+        try updateChangesAndFetch(
+            db, onConflict: conflictResolution, selection: T.databaseSelection,
+            fetch: { [self] in try firstRecord(db, $0, as: returnedType) }, modify: modify)
+    }
+
+    /// Changes the record, updates the columns that have changed, and returns what `fetch` makes of the selected columns of the updated row;
+    /// nil if nothing has changed.
+    public mutating func updateChangesAndFetch<T>(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
+        fetch: (Statement) throws -> T, modify: (inout Self) throws -> Void
+    ) throws -> T? {
+        let changes = Set(try databaseChanges(modify: modify).keys)
+        guard !changes.isEmpty else { return nil }
+        return try updateAndFetch(db, onConflict: conflictResolution, columns: changes, selection: selection, fetch: fetch)
+    }
+}
+
+extension MutablePersistableRecord {
+    /// Updates with the callbacks of a save and of an update.
+    ///
+    /// - Parameters:
+    ///   - columns: the columns that are updated; nil are all.
+    ///   - body: gets the record, and the columns that were given.
+    fileprivate func updateWithAllCallbacks<T>(
+        _ db: Database, columns: Set<String>?, _ body: (Self, Set<String>?) throws -> (success: PersistenceSuccess, result: T)
+    ) throws -> T {
+        // The callbacks want names, before they may change an object that is encoded only then.
+        let names = try columns ?? Set(PersistenceContainer(self).columns)
+        var record = self
+        return try record.saveWithCallbacks(db) { record in
+            try record.updateWithCallbacks(db, columns: names) { try body(record, columns) }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+// MARK: - Upserting
+
+extension MutablePersistableRecord {
+    /// Inserts the record, or updates the row that violates a constraint of uniqueness with it: all columns but the primary key.
+    ///
+    /// The callbacks are those of an insertion, also for an update. See <https://www.sqlite.org/lang_UPSERT.html>.
+    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    public mutating func upsert(_ db: Database) throws {
+        try upsertWithCallbacks(db) { try $0.upsertRow(db) }
+    }
+
+    /// Inserts the record, or updates the row that conflicts with it, and returns the row as a new record.
+    ///
+    ///     // INSERT INTO "word" ("word", "kind") VALUES (?,?)
+    ///     // ON CONFLICT("word") DO UPDATE SET "count" = "count" + 1, "kind" = "excluded"."kind" RETURNING *
+    ///     let word = try word.upsertAndFetch(db, onConflict: ["word"], doUpdate: { _ in [Column("count") += 1] })
+    ///
+    /// - Parameters:
+    ///   - conflictTarget: the columns of the primary key, or of the unique index, whose violation causes an update; all of them if empty.
+    ///   - strategy: which columns are overwritten besides those of the assignments.
+    ///   - assignments: what an update sets. The argument of the closure refers to the values that could not be inserted.
+    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    public mutating func upsertAndFetch(
+        _ db: Database, onConflict conflictTarget: [String] = [], updating strategy: UpsertUpdateStrategy = .allColumns,
+        doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
+    ) throws -> Self where Self: FetchableRecord {
+        try upsertAndFetch(db, as: Self.self, onConflict: conflictTarget, updating: strategy, doUpdate: assignments)
+    }
+
+    /// Inserts the record, or updates the row that conflicts with it, and returns the row as a record of another type: see
+    /// ``upsertAndFetch(_:onConflict:updating:doUpdate:)``.
+    public mutating func upsertAndFetch<T: FetchableRecord & TableRecord>(
+        _ db: Database, as returnedType: T.Type, onConflict conflictTarget: [String] = [],
+        updating strategy: UpsertUpdateStrategy = .allColumns, doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
+    ) throws -> T {
+        try upsertWithCallbacks(db) {
+            try $0.upsertRow(
+                db, as: returnedType, onConflict: conflictTarget, updating: strategy,
+                assignments: assignments?(TableAlias(name: "excluded")) ?? [])
+        }
+    }
+
+    fileprivate mutating func upsertWithCallbacks<T>(
+        _ db: Database, _ upsert: (Self) throws -> (success: InsertionSuccess, result: T)
+    ) throws -> T {
+        try saveWithCallbacks(db) { record in
+            let inserted = try record.insertWithCallbacks(db, upsert)
+            return (PersistenceSuccess(inserted.success), inserted.result)
+        }
+    }
+}
+
+extension PersistableRecord {
+    /// Inserts the record, or updates the row that conflicts with it: see ``MutablePersistableRecord/upsert(_:)``.
+    public func upsert(_ db: Database) throws {
+        var record = self
+        try record.upsertWithCallbacks(db) { try $0.upsertRow(db) }
+    }
+
+    /// Inserts the record, or updates the row that conflicts with it, and returns the row as a new record: see
+    /// ``MutablePersistableRecord/upsertAndFetch(_:onConflict:updating:doUpdate:)``.
+    public func upsertAndFetch(
+        _ db: Database, onConflict conflictTarget: [String] = [], updating strategy: UpsertUpdateStrategy = .allColumns,
+        doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
+    ) throws -> Self where Self: FetchableRecord {
+        try upsertAndFetch(db, as: Self.self, onConflict: conflictTarget, updating: strategy, doUpdate: assignments)
+    }
+
+    /// Inserts the record, or updates the row that conflicts with it, and returns the row as a record of another type.
+    public func upsertAndFetch<T: FetchableRecord & TableRecord>(
+        _ db: Database, as returnedType: T.Type, onConflict conflictTarget: [String] = [],
+        updating strategy: UpsertUpdateStrategy = .allColumns, doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
+    ) throws -> T {
+        var record = self
+        return try record.upsertWithCallbacks(db) {
+            try $0.upsertRow(
+                db, as: returnedType, onConflict: conflictTarget, updating: strategy,
+                assignments: assignments?(TableAlias(name: "excluded")) ?? [])
+        }
+    }
+}
+
+// MARK: - The statement
+
+extension MutablePersistableRecord {
+    fileprivate func upsertRow(_ db: Database) throws -> (success: InsertionSuccess, result: Void) {
+        let plan = try db.recordPlan(for: Swift.type(of: self))
+        let container = try plan.container(for: self)
+        var context = SQLGenerationContext(db)
+        try plan.writeUpsert(container, to: &context, onConflict: [], updating: .allColumns, assignments: [])
+        // An update does not change the last inserted row ID of the connection.
+        let rowIDName = try db.rowIDName(of: plan.tableName, in: nil)
+        if let rowIDName {
+            context.append(" RETURNING ")
+            context.append(identifier: rowIDName)
+        }
+        let statement = try db.requestStatement(context)
+        let rowID: Int64?
+        if rowIDName != nil {
+            rowID = try Int64.fetchOne(statement)
+        } else {
+            try statement.execute()
+            rowID = nil
+        }
+        return (success(db, plan, container, rowID), ())
+    }
+
+    fileprivate func upsertRow<T: FetchableRecord & TableRecord>(
+        _ db: Database, as type: T.Type, onConflict conflictTarget: [String], updating strategy: UpsertUpdateStrategy,
+        assignments: [ColumnAssignment]
+    ) throws -> (success: InsertionSuccess, result: T) {
+        let plan = try db.recordPlan(for: Swift.type(of: self))
+        let container = try plan.container(for: self)
+        var context = SQLGenerationContext(db)
+        try plan.writeUpsert(container, to: &context, onConflict: conflictTarget, updating: strategy, assignments: assignments)
+        try context.inScope({ try $0.enter(SQLSource(tableName: plan.tableName)) }) { context in
+            context.append(" RETURNING ")
+            try context.append(T.databaseSelection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
+        }
+        let rowIDName = try db.rowIDName(of: plan.tableName, in: nil)
+        if let rowIDName {
+            context.append(", ")
+            context.append(identifier: rowIDName)
+        }
+        let statement = try db.requestStatement(context)
+        let rows = try Row.fetchCursor(statement)
+        let returned = try rows.first { row in
+            guard rowIDName != nil else { return (record: try T(row: row), rowID: Int64?.none) }
+            // The row ID behind the selection is for the callbacks.
+            let last = row.count - 1
+            return (record: try T(row: Row(base: row, adapter: RangeRowAdapter(0..<last))), rowID: row[last])
+        }
+        guard let returned else { throw plan.recordNotFound(container) }
+        return (success(db, plan, container, returned.rowID), returned.record)
+    }
+
+    private func success(
+        _ db: Database, _ plan: RecordPlan, _ container: PersistenceContainer, _ rowID: Int64?
+    ) -> InsertionSuccess {
+        let success = InsertionSuccess(
+            rowID: rowID ?? db.lastInsertedRowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)
+        if plan.isForRecordClass { wasInserted(success) }
+        return success
+    }
+}
+
+extension RecordPlan {
+    fileprivate func writeUpsert(
+        _ container: PersistenceContainer, to context: inout SQLGenerationContext, onConflict conflictTarget: [String],
+        updating strategy: UpsertUpdateStrategy, assignments: [ColumnAssignment]
+    ) throws {
+        let values = container.indices.map(container.databaseValue(at:))
+        try context.inScope({ try $0.enter(SQLSource(tableName: tableName)) }) { context in
+            try context.append(sql: insertSQL(.abort), arguments: StatementArguments(values: values))
+            context.append(" ON CONFLICT")
+            if !conflictTarget.isEmpty {
+                context.append("(")
+                context.append(conflictTarget, separator: ", ") { $1.append(identifier: $0) }
+                context.append(")")
+            }
+            context.append(" DO UPDATE SET ")
+            let written = assignments.filter { $0.value != nil }
+            let overwritten = strategy.contains(.noColumnUnlessSpecified) ? [] : overwrittenColumns(conflictTarget, assignments)
+            try context.append(written, separator: ", ") { try $0.write(to: &$1) }
+            if !written.isEmpty, !overwritten.isEmpty { context.append(", ") }
+            context.append(overwritten, separator: ", ") { name, context in
+                context.append(identifier: name)
+                context.append(" = \"excluded\".")
+                context.append(identifier: name)
+            }
+            // DO NOTHING would return no row, and no row ID.
+            if written.isEmpty, overwritten.isEmpty, let name = conflictTarget.first ?? keyColumns.first ?? columns.first {
+                context.append(identifier: name)
+                context.append(" = ")
+                context.append(identifier: name)
+            }
+        }
+    }
+
+    /// The columns that are inserted, but the key, the target and those that are assigned or kept.
+    private func overwrittenColumns(_ conflictTarget: [String], _ assignments: [ColumnAssignment]) -> [String] {
+        let excluded = Set((keyColumns + conflictTarget + assignments.map(\.columnName)).map(CaseInsensitiveName.init))
+        return columns.filter { !excluded.contains(CaseInsensitiveName($0)) }
+    }
+}

@@ -1,0 +1,92 @@
+/// A record that can be inserted, updated and deleted, and that may change when it is inserted: structs whose ID comes from the database.
+///
+///     extension Player: MutablePersistableRecord {
+///         mutating func didInsert(_ inserted: InsertionSuccess) {
+///             id = inserted.rowID
+///         }
+///     }
+///
+///     var player = Player(id: nil, name: "Arthur", score: 100)
+///     try player.insert(db)
+///
+/// Use ``PersistableRecord`` for classes, and for structs that do not change.
+///
+/// ### Callbacks
+///
+/// An insertion and an upsert call `willSave`, `aroundSave`, `willInsert`, `aroundInsert`, `didInsert` and `didSave`, in this order; an update calls
+/// `willSave`, `aroundSave`, `willUpdate`, `aroundUpdate`, `didUpdate` and `didSave`; a deletion calls `willDelete`, `aroundDelete` and
+/// `didDelete`. They are called in the database access of the operation, whose transaction may still be rolled back. Batch operations and SQL
+/// call none of them.
+///
+/// - Important: a callback `around…` must call the closure that it gets, once, or throw an error. One that does neither is a fatal error.
+public protocol MutablePersistableRecord: EncodableRecord, TableRecord {
+    /// What SQLite does with records that violate a constraint, where the operation does not say it itself.
+    static var persistenceConflictPolicy: PersistenceConflictPolicy { get }
+
+    /// Called before the record is inserted. It may still change.
+    mutating func willInsert(_ db: Database) throws
+
+    /// Called around the insertion: `insert` does it.
+    func aroundInsert(_ db: Database, insert: () throws -> InsertionSuccess) throws
+
+    /// Called after the insertion: the moment to keep an ID that the database has chosen.
+    mutating func didInsert(_ inserted: InsertionSuccess)
+
+    /// Called before the record is updated.
+    func willUpdate(_ db: Database, columns: Set<String>) throws
+
+    /// Called around the update: `update` does it.
+    func aroundUpdate(_ db: Database, columns: Set<String>, update: () throws -> PersistenceSuccess) throws
+
+    /// Called after the update.
+    func didUpdate(_ updated: PersistenceSuccess)
+
+    /// Called before the record is inserted or updated.
+    func willSave(_ db: Database) throws
+
+    /// Called around the insertion or update: `save` does it, with its own callbacks.
+    func aroundSave(_ db: Database, save: () throws -> PersistenceSuccess) throws
+
+    /// Called after the insertion or update.
+    func didSave(_ saved: PersistenceSuccess)
+
+    /// Called before the record is deleted.
+    func willDelete(_ db: Database) throws
+
+    /// Called around the deletion: `delete` does it, and returns whether there was a row.
+    func aroundDelete(_ db: Database, delete: () throws -> Bool) throws
+
+    /// Called after the deletion; `deleted` tells whether there was a row.
+    func didDelete(deleted: Bool)
+}
+
+extension MutablePersistableRecord {
+    public static var persistenceConflictPolicy: PersistenceConflictPolicy { PersistenceConflictPolicy() }
+
+    public mutating func willInsert(_ db: Database) throws {}
+    public func aroundInsert(_ db: Database, insert: () throws -> InsertionSuccess) throws { _ = try insert() }
+    public mutating func didInsert(_ inserted: InsertionSuccess) {}
+    public func willUpdate(_ db: Database, columns: Set<String>) throws {}
+    public func aroundUpdate(_ db: Database, columns: Set<String>, update: () throws -> PersistenceSuccess) throws { _ = try update() }
+    public func didUpdate(_ updated: PersistenceSuccess) {}
+    public func willSave(_ db: Database) throws {}
+    public func aroundSave(_ db: Database, save: () throws -> PersistenceSuccess) throws { _ = try save() }
+    public func didSave(_ saved: PersistenceSuccess) {}
+    public func willDelete(_ db: Database) throws {}
+    public func aroundDelete(_ db: Database, delete: () throws -> Bool) throws { _ = try delete() }
+    public func didDelete(deleted: Bool) {}
+}
+
+/// A record that can be inserted, updated and deleted, and that does not change by it: classes, and structs that know their ID before.
+public protocol PersistableRecord: MutablePersistableRecord {
+    /// Called before the record is inserted.
+    func willInsert(_ db: Database) throws
+
+    /// Called after the insertion.
+    func didInsert(_ inserted: InsertionSuccess)
+}
+
+extension PersistableRecord {
+    public func willInsert(_ db: Database) throws {}
+    public func didInsert(_ inserted: InsertionSuccess) {}
+}

@@ -1,0 +1,59 @@
+/// What a record knows of its own insertion: see ``MutablePersistableRecord/didInsert(_:)``.
+public struct InsertionSuccess {
+    /// The row ID of the inserted row. Of a table `WITHOUT ROWID`, and of an insertion that was ignored, it is that of an earlier row.
+    public var rowID: Int64
+
+    /// The column that is an alias of the row ID: the primary key of the table, if it is an `INTEGER PRIMARY KEY`.
+    public var rowIDColumn: String?
+
+    /// The values that were inserted.
+    public var persistenceContainer: PersistenceContainer
+}
+
+/// What a record knows of its own insertion or update: see ``MutablePersistableRecord/didSave(_:)``.
+public struct PersistenceSuccess {
+    /// The values that were saved.
+    public var persistenceContainer: PersistenceContainer
+
+    init(_ persistenceContainer: PersistenceContainer) {
+        self.persistenceContainer = persistenceContainer
+    }
+
+    init(_ inserted: InsertionSuccess) {
+        self.persistenceContainer = inserted.persistenceContainer
+    }
+}
+
+@available(*, unavailable)
+extension InsertionSuccess: Sendable {}
+
+@available(*, unavailable)
+extension PersistenceSuccess: Sendable {}
+
+/// What SQLite does with inserted and updated records that violate a constraint: see <https://www.sqlite.org/lang_conflict.html>.
+public struct PersistenceConflictPolicy: Sendable {
+    /// For insertions.
+    public let conflictResolutionForInsert: Database.ConflictResolution
+
+    /// For updates.
+    public let conflictResolutionForUpdate: Database.ConflictResolution
+
+    /// Creates a policy. `abort` is what SQLite does by itself, also where the table says something else.
+    public init(insert: Database.ConflictResolution = .abort, update: Database.ConflictResolution = .abort) {
+        self.conflictResolutionForInsert = insert
+        self.conflictResolutionForUpdate = update
+    }
+}
+
+/// Which columns an upsert overwrites in a row that exists, besides those that get an assignment.
+public struct UpsertUpdateStrategy: OptionSet, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// All inserted columns, but the primary key, the columns of the conflict target, and those with `noOverwrite`.
+    public static let allColumns = UpsertUpdateStrategy([])
+
+    /// Only the columns that get an assignment.
+    public static let noColumnUnlessSpecified = UpsertUpdateStrategy(rawValue: 1 << 0)
+}

@@ -1,0 +1,250 @@
+internal import Foundation
+
+/// Encodes a record into a ``PersistenceContainer``.
+///
+/// It serves for all records of a type, one after the other, and keeps its containers. They refer to the ``RecordEncodingState``, not to
+/// the encoder: it would never be freed.
+final class RecordEncoder: Encoder {
+    let state: RecordEncodingState
+
+    /// The containers by their key type; a record mostly has one.
+    private var containers: [(key: ObjectIdentifier, holder: AnyObject)] = []
+
+    init(_ state: RecordEncodingState) { self.state = state }
+
+    convenience init(_ record: any EncodableRecord.Type) {
+        self.init(RecordEncodingState(record))
+    }
+
+    static func encode<Record: EncodableRecord & Encodable>(_ record: Record, to container: inout PersistenceContainer) throws {
+        let kept = container.encoder
+        let encoder =
+            if let kept, kept.state.record == type(of: record), !kept.state.isEncoding { kept } else { RecordEncoder(type(of: record)) }
+        try encoder.state.fill(&container) { try record.encode(to: encoder) }
+    }
+
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { state.record.databaseEncodingUserInfo }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        let id = ObjectIdentifier(type)
+        for container in containers where container.key == id {
+            // The holder was made for this key type.
+            return unsafe unsafeDowncast(container.holder, to: ContainerHolder<Key>.self).container
+        }
+        let holder = ContainerHolder(KeyedEncodingContainer(RecordKeyedContainer<Key>(state: state)))
+        containers.append((id, holder))
+        return holder.container
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        state.refuse("A record is encoded with keys, which are columns, and not as an array.")
+        return JSONTree().unkeyedContainer()
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(encoder: self) }
+
+    private final class ContainerHolder<Key: CodingKey> {
+        let container: KeyedEncodingContainer<Key>
+        init(_ container: KeyedEncodingContainer<Key>) { self.container = container }
+    }
+
+    /// For types that wrap the record that they encode.
+    private struct SingleContainer: SingleValueEncodingContainer {
+        let encoder: RecordEncoder
+        var codingPath: [any CodingKey] { [] }
+
+        mutating func encodeNil() { encoder.state.refuse("A record is encoded with keys, which are columns, and not as nil.") }
+        mutating func encode(_ value: some Encodable) throws {
+            guard !(value is any DatabaseValueConvertible) else {
+                return encoder.state.refuse("A record is encoded with keys, which are columns, and not as a single value.")
+            }
+            try value.encode(to: encoder)
+        }
+    }
+}
+
+/// The container that is filled, and how values of the record type are stored.
+final class RecordEncodingState {
+    /// The type whose strategies apply.
+    let record: any EncodableRecord.Type
+
+    private(set) var isEncoding = false
+    @exclusivity(unchecked) private var container = PersistenceContainer(capacity: 0)
+    private var conversions: [(type: ObjectIdentifier, conversion: Conversion)] = []
+    private let column: ((any CodingKey) -> String)?
+    private var columns: [String: String] = [:]
+    private var nestedContainers: [(column: String, tree: JSONTree)] = []
+    private var refusal: EncodingError?
+
+    init(_ record: any EncodableRecord.Type) {
+        self.record = record
+        self.column = record.databaseColumnEncodingStrategy.column
+    }
+
+    func fill(_ container: inout PersistenceContainer, _ body: () throws -> Void) throws {
+        isEncoding = true
+        unsafe swap(&self.container, &container)
+        defer {
+            unsafe swap(&self.container, &container)
+            isEncoding = false
+            nestedContainers.removeAll()
+            refusal = nil
+        }
+        try body()
+        if let refusal { throw refusal }
+        for nested in nestedContainers {
+            unsafe self.container.set(try json(nested.tree, column: nested.column), nested.column)
+        }
+    }
+
+    func refuse(_ message: String) {
+        refusal = .invalidValue(record, EncodingError.Context(codingPath: [], debugDescription: message))
+    }
+
+    func columnName(_ key: some CodingKey) -> String {
+        guard let column else { return key.stringValue }
+        let name = key.stringValue
+        if let known = columns[name] { return known }
+        let result = column(key)
+        columns[name] = result
+        return result
+    }
+
+    @inline(__always)
+    func set(_ value: (any DatabaseValueConvertible)?, _ key: some CodingKey) {
+        unsafe container.set(value, columnName(key))
+    }
+
+    func nestedTree(_ key: some CodingKey) -> JSONTree {
+        let tree = JSONTree()
+        let name = columnName(key)
+        // The column has its place among the others now, and its value when the tree is complete.
+        unsafe container.set(nil, name)
+        nestedContainers.append((name, tree))
+        return tree
+    }
+}
+
+// MARK: - Values
+
+extension RecordEncodingState {
+    /// How values of a type are stored.
+    private enum Conversion {
+        case date, data, uuid
+        case value(any DatabaseValueConvertible.Type)
+        /// As one value if the type encodes itself into one, else as JSON. Each value may decide differently.
+        case coded
+
+        init(_ type: any Any.Type) {
+            if type == Date.self {
+                self = .date
+            } else if type == Data.self {
+                self = .data
+            } else if type == UUID.self {
+                self = .uuid
+            } else if let type = type as? any DatabaseValueConvertible.Type {
+                self = .value(type)
+            } else {
+                self = .coded
+            }
+        }
+    }
+
+    private func conversion(of type: any Any.Type) -> Conversion {
+        let id = ObjectIdentifier(type)
+        for known in conversions where known.type == id { return known.conversion }
+        let conversion = Conversion(type)
+        conversions.append((id, conversion))
+        return conversion
+    }
+
+    func encode<T: Encodable>(_ value: T, _ key: some CodingKey) throws {
+        let column = columnName(key)
+        unsafe container.set(try convert(value, column: column), column)
+    }
+
+    private func convert<T: Encodable>(_ value: T, column: String) throws -> (any DatabaseValueConvertible)? {
+        switch conversion(of: T.self) {
+        case .date: record.databaseDateEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: Date.self))
+        case .data: record.databaseDataEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: Data.self))
+        case .uuid: record.databaseUUIDEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: UUID.self))
+        case .value(let type): convertible(value, as: type)
+        case .coded: try coded(value, column: column)
+        }
+    }
+
+    /// The value, whose type is `Value`, as what it conforms to: a dynamic cast would look for the conformance each time.
+    private func convertible<Value: DatabaseValueConvertible>(_ value: some Any, as type: Value.Type) -> any DatabaseValueConvertible {
+        unsafe unsafeBitCast(value, to: type)
+    }
+
+    private func coded(_ value: some Encodable, column: String) throws -> (any DatabaseValueConvertible)? {
+        let context = SingleValueEncoder.Context(
+            userInfo: record.databaseEncodingUserInfo, dateStrategy: record.databaseDateEncodingStrategy(for: column),
+            dataStrategy: record.databaseDataEncodingStrategy(for: column), uuidStrategy: record.databaseUUIDEncodingStrategy(for: column))
+        if let single = try SingleValueEncoder.encode(value, context: context) { return single }
+        return try json(value, column: column)
+    }
+
+    private func json(_ value: some Encodable, column: String) throws -> String {
+        let encoder = record.databaseJSONEncoder(for: column)
+        let userInfo = record.databaseEncodingUserInfo
+        if encoder.userInfo.isEmpty, !userInfo.isEmpty { encoder.userInfo = userInfo.assumingSendableValues }
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+}
+
+// MARK: - Keys
+
+/// The columns of a record by coding keys.
+private struct RecordKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let state: RecordEncodingState
+    var codingPath: [any CodingKey] { [] }
+
+    func encodeNil(forKey key: Key) { state.set(nil, key) }
+    func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try state.encode(value, key) }
+    func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
+        if let value { try state.encode(value, key) } else { state.set(nil, key) }
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key) -> KeyedEncodingContainer<NestedKey> {
+        state.nestedTree(key).container(keyedBy: type)
+    }
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { state.nestedTree(key).unkeyedContainer() }
+
+    /// The columns of a superclass are in the same row.
+    func superEncoder() -> any Encoder { RecordEncoder(state) }
+    func superEncoder(forKey key: Key) -> any Encoder { state.nestedTree(key) }
+
+    func encode(_ value: Bool, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: String, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: Double, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: Float, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: Int, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: Int8, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: Int16, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: Int32, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: Int64, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: UInt, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: UInt8, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: UInt16, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: UInt32, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: UInt64, forKey key: Key) { state.set(value, key) }
+
+    // The default implementations leave columns out that are nil.
+    func encodeIfPresent(_ value: Bool?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: String?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: Double?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: Float?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: Int?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: Int8?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: Int16?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: Int32?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: UInt?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: UInt8?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: UInt16?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: UInt32?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: UInt64?, forKey key: Key) { state.set(value, key) }
+}

@@ -1,0 +1,121 @@
+internal import SQLCipherBridge
+
+// The operations themselves, without callbacks.
+
+extension MutablePersistableRecord {
+    func insertRow(_ db: Database, onConflict policy: Database.ConflictResolution?) throws -> InsertionSuccess {
+        let plan = try db.recordPlan(for: Swift.type(of: self))
+        let container = try plan.container(for: self)
+        try plan.insert(db, onConflict: policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForInsert, container)
+        let success = InsertionSuccess(rowID: db.lastInsertedRowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)
+        if plan.isForRecordClass { wasInserted(success) }
+        return success
+    }
+
+    /// Tells the base class ``Record`` what is in the row now.
+    func wasInserted(_ success: InsertionSuccess) {
+        (self as? Record)?.didWrite(success.persistenceContainer, rowID: success.rowIDColumn.map { ($0, success.rowID) })
+    }
+
+    func insertRow<T>(
+        _ db: Database, onConflict policy: Database.ConflictResolution?, returning selection: [any SQLSelectable],
+        fetch: (Statement) throws -> T
+    ) throws -> (success: InsertionSuccess, result: T) {
+        let plan = try db.recordPlan(for: Swift.type(of: self))
+        let container = try plan.container(for: self)
+        let policy = policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForInsert
+        let statement = try plan.returningStatement(
+            db, sql: plan.insertSQL(policy), values: container.indices.map(container.databaseValue(at:)), selection: selection)
+        let result = try fetch(statement)
+        let success = InsertionSuccess(rowID: db.lastInsertedRowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)
+        if plan.isForRecordClass { wasInserted(success) }
+        return (success, result)
+    }
+
+    /// Updates all columns, or some.
+    func updateRow(
+        _ db: Database, onConflict policy: Database.ConflictResolution?, columns: Set<String>?
+    ) throws -> PersistenceSuccess {
+        let plan = try db.recordPlan(for: Swift.type(of: self))
+        let container = try plan.container(for: self)
+        guard let key = plan.positionsOfCompleteKey(in: container) else { throw plan.recordNotFound(container) }
+        let policy = policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForUpdate
+        if let columns {
+            try plan.update(db, onConflict: policy, container, setting: plan.positions(of: columns), key: key)
+        } else {
+            try plan.update(db, onConflict: policy, container)
+        }
+        guard db.changesCount > 0 else { throw plan.recordNotFound(container) }
+        if plan.isForRecordClass { (self as? Record)?.didWrite(container, columns: columns) }
+        return PersistenceSuccess(container)
+    }
+
+    func updateRow<T>(
+        _ db: Database, onConflict policy: Database.ConflictResolution?, columns: Set<String>?, returning selection: [any SQLSelectable],
+        fetch: (Statement) throws -> T
+    ) throws -> (success: PersistenceSuccess, result: T) {
+        let plan = try db.recordPlan(for: Swift.type(of: self))
+        let container = try plan.container(for: self)
+        guard let key = plan.positionsOfCompleteKey(in: container) else { throw plan.recordNotFound(container) }
+        let policy = policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForUpdate
+        let positions = plan.positions(of: columns ?? Set(container.columns))
+        let statement = try plan.returningStatement(
+            db, sql: plan.updateSQL(policy, setting: positions[...]), values: (positions + key).map(container.databaseValue(at:)),
+            selection: selection)
+        let result = try fetch(statement)
+        guard db.changesCount > 0 else { throw plan.recordNotFound(container) }
+        if plan.isForRecordClass { (self as? Record)?.didWrite(container, columns: columns) }
+        return (PersistenceSuccess(container), result)
+    }
+
+    func deleteRow(_ db: Database) throws -> Bool {
+        let plan = try db.recordPlan(for: Swift.type(of: self))
+        let container = try plan.container(for: self)
+        guard let key = plan.positionsOfCompleteKey(in: container) else { return false }
+        try plan.delete(db, container, key: key)
+        if plan.isForRecordClass { (self as? Record)?.wasDeleted() }
+        return db.changesCount > 0
+    }
+
+    /// The first record that a statement returns for a row that was written.
+    func firstRecord<T: FetchableRecord>(_ db: Database, _ statement: Statement, as type: T.Type) throws -> T {
+        if let record = try T.fetchOne(statement) { return record }
+        // The write was ignored: see `INSERT OR IGNORE`.
+        let plan = try db.recordPlan(for: Swift.type(of: self))
+        throw plan.recordNotFound(try plan.container(for: self))
+    }
+}
+
+extension RecordPlan {
+    /// A statement that writes, and returns what is selected of the row.
+    func returningStatement(
+        _ db: Database, sql: String, values: [DatabaseValue], selection: [any SQLSelectable]
+    ) throws -> Statement {
+        precondition(!selection.isEmpty, "A statement that returns rows needs columns to return.")
+        var context = SQLGenerationContext(db)
+        try context.inScope({ try $0.enter(SQLSource(tableName: tableName)) }) { context in
+            try context.append(sql: sql, arguments: StatementArguments(values: values))
+            context.append(" RETURNING ")
+            try context.append(selection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
+        }
+        return try db.requestStatement(context)
+    }
+}
+
+// MARK: - Executing
+
+extension Statement {
+    /// Executes a statement of a record plan, with the values at some positions, or all of them.
+    func execute(_ container: PersistenceContainer, positions: [Int]?) throws {
+        try beginExecution(binding: container, positions: positions)
+        while true {
+            switch handle.step() {
+            case EngineCode.row: continue
+            case EngineCode.done: return try endExecution()
+            case let code:
+                recordArguments(of: container, positions: positions)
+                try failExecution(code)
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+/// What a connection needs again and again to write the records of a type: the key of the table, the columns that the records have, and
+/// prepared statements for exactly these columns.
+///
+/// A plan is found by the type, without any text, and given up as soon as the schema changes: see ``DatabaseSchemaCache``.
+final class RecordPlan {
+    let tableName: String
+
+    /// The columns of the primary key; empty for a view.
+    let keyColumns: [String]
+    let rowIDColumn: String?
+
+    /// Whether the records are objects of a subclass of ``Record``.
+    let isForRecordClass: Bool
+
+    /// The columns that the records had last time, which are expected again.
+    private(set) var columns: [String] = []
+
+    /// The positions of the columns of the primary key, or nil if records do not have all of them.
+    private(set) var keyPositions: [Int]?
+
+    /// The positions of the columns that an update sets, followed by those of the primary key.
+    private var updatePositions: [Int] = []
+
+    private let encoder: RecordEncoder?
+    private var insertion: (policy: Database.ConflictResolution, statement: Statement)?
+    private var update: (policy: Database.ConflictResolution, statement: Statement)?
+    private var deletion: Statement?
+    private var existence: Statement?
+
+    init(record: any TableRecord.Type, tableName: String, primaryKey: PrimaryKeyInfo?) {
+        self.tableName = tableName
+        self.keyColumns = primaryKey?.columns ?? []
+        self.rowIDColumn = primaryKey?.rowIDColumn
+        self.isForRecordClass = record is Record.Type
+        self.encoder =
+            if record is any Encodable.Type, let record = record as? any EncodableRecord.Type { RecordEncoder(record) } else { nil }
+    }
+
+    /// The values of a record.
+    func container(for record: some EncodableRecord) throws -> PersistenceContainer {
+        var container = PersistenceContainer(expecting: columns, encoder: encoder)
+        try record.encode(to: &container)
+        container.encoder = nil
+        if !container.hasExpectedColumns { expect(container.columns) }
+        return container
+    }
+
+    private func expect(_ columns: [String]) {
+        self.columns = columns
+        insertion = nil
+        update = nil
+        deletion = nil
+        existence = nil
+        let names = columns.map(CaseInsensitiveName.init)
+        let positions = keyColumns.compactMap { names.firstIndex(of: CaseInsensitiveName($0)) }
+        keyPositions = positions.count == keyColumns.count && !positions.isEmpty ? positions : nil
+        let others = columns.indices.filter { !positions.contains($0) }
+        // An update of nothing but the key still has to find out whether there is such a row.
+        updatePositions = (others.isEmpty ? positions : others) + positions
+    }
+}
+
+// MARK: - Keys
+
+extension RecordPlan {
+    /// The positions of the primary key, if no value of it is NULL.
+    func positionsOfCompleteKey(in container: PersistenceContainer) -> [Int]? {
+        guard let keyPositions else { return nil }
+        for position in keyPositions {
+            guard let value = container.values[position], !value.databaseValue.isNull else { return nil }
+        }
+        return keyPositions
+    }
+
+    /// Whether the record has no key at all, so that it can only be inserted.
+    func hasNoKey(_ container: PersistenceContainer) -> Bool {
+        key(of: container).values.allSatisfy(\.isNull)
+    }
+
+    /// The values of the primary key; those that the record does not have are NULL.
+    func key(of container: PersistenceContainer) -> [String: DatabaseValue] {
+        Dictionary(
+            uniqueKeysWithValues: keyColumns.map { ($0, container.index(ofColumn: $0).map(container.databaseValue(at:)) ?? .null) })
+    }
+
+    func recordNotFound(_ container: PersistenceContainer) -> RecordError {
+        .recordNotFound(databaseTableName: tableName, key: key(of: container))
+    }
+}
+
+// MARK: - Statements
+
+extension RecordPlan {
+    /// Inserts the values, which are those of the last container.
+    func insert(_ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer) throws {
+        if let insertion, insertion.policy == policy { return try insertion.statement.execute(container, positions: nil) }
+        let statement = try db.recordStatement(sql: insertSQL(policy))
+        insertion = (policy, statement)
+        try statement.execute(container, positions: nil)
+    }
+
+    /// Updates all columns of the row with the key of the record.
+    func update(_ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer) throws {
+        if let update, update.policy == policy { return try update.statement.execute(container, positions: updatePositions) }
+        let count = updatePositions.count - keyColumns.count
+        let statement = try db.recordStatement(sql: updateSQL(policy, setting: updatePositions[..<count]))
+        update = (policy, statement)
+        try statement.execute(container, positions: updatePositions)
+    }
+
+    /// Updates the columns at some positions.
+    func update(
+        _ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer, setting positions: [Int],
+        key: [Int]
+    ) throws {
+        let statement = try db.recordStatement(sql: updateSQL(policy, setting: positions[...]))
+        try statement.execute(container, positions: positions + key)
+    }
+
+    func delete(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws {
+        let statement = try deletion ?? db.recordStatement(sql: "DELETE FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition)")
+        deletion = statement
+        try statement.execute(container, positions: key)
+    }
+
+    func exists(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws -> Bool {
+        let statement =
+            try existence
+            ?? db.recordStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition))")
+        existence = statement
+        statement.setUncheckedArguments(StatementArguments(values: key.map(container.databaseValue(at:))))
+        return try Bool.fetchOne(statement) ?? false
+    }
+
+    // MARK: SQL
+
+    func insertSQL(_ policy: Database.ConflictResolution) -> String {
+        let verb = policy == .abort ? "INSERT" : "INSERT OR \(policy.rawValue)"
+        let table = tableName.quotedDatabaseIdentifier
+        guard !columns.isEmpty else { return "\(verb) INTO \(table) DEFAULT VALUES" }
+        let names = columns.map(\.quotedDatabaseIdentifier).joined(separator: ", ")
+        return "\(verb) INTO \(table) (\(names)) VALUES (\(databaseQuestionMarks(count: columns.count)))"
+    }
+
+    func updateSQL(_ policy: Database.ConflictResolution, setting positions: ArraySlice<Int>) -> String {
+        let verb = policy == .abort ? "UPDATE" : "UPDATE OR \(policy.rawValue)"
+        let assignments = positions.map { "\(columns[$0].quotedDatabaseIdentifier) = ?" }.joined(separator: ", ")
+        return "\(verb) \(tableName.quotedDatabaseIdentifier) SET \(assignments) WHERE \(keyCondition)"
+    }
+
+    /// The positions of some columns, without those of the primary key unless they are all.
+    func positions(of columns: Set<String>) -> [Int] {
+        let names = Set(columns.map(CaseInsensitiveName.init))
+        let keyPositions = keyPositions ?? []
+        let positions = self.columns.indices.filter {
+            !keyPositions.contains($0) && names.contains(CaseInsensitiveName(self.columns[$0]))
+        }
+        return positions.isEmpty ? keyPositions : positions
+    }
+
+    private var keyCondition: String {
+        keyColumns.map { "\($0.quotedDatabaseIdentifier) = ?" }.joined(separator: " AND ")
+    }
+}
+
+// MARK: - Finding plans
+
+/// The plans of a connection, by record type.
+struct RecordPlans {
+    /// The plan that was asked for last: programs write many records of one type.
+    private var last: (record: ObjectIdentifier, plan: RecordPlan)?
+    private var plans: [ObjectIdentifier: RecordPlan] = [:]
+    private var lastFetch: (record: ObjectIdentifier, fetch: KeyFetch)?
+    private var fetches: [ObjectIdentifier: KeyFetch] = [:]
+
+    mutating func plan(for record: any TableRecord.Type) -> RecordPlan? {
+        let id = ObjectIdentifier(record)
+        if let last, last.record == id { return last.plan }
+        guard let plan = plans[id] else { return nil }
+        last = (id, plan)
+        return plan
+    }
+
+    mutating func insert(_ plan: RecordPlan, for record: any TableRecord.Type) {
+        let id = ObjectIdentifier(record)
+        plans[id] = plan
+        last = (id, plan)
+    }
+
+    mutating func keyFetch(for record: any TableRecord.Type) -> KeyFetch? {
+        let id = ObjectIdentifier(record)
+        if let lastFetch, lastFetch.record == id { return lastFetch.fetch }
+        guard let fetch = fetches[id] else { return nil }
+        lastFetch = (id, fetch)
+        return fetch
+    }
+
+    mutating func insert(_ fetch: KeyFetch, for record: any TableRecord.Type) {
+        let id = ObjectIdentifier(record)
+        fetches[id] = fetch
+        lastFetch = (id, fetch)
+    }
+}
+
+extension Database {
+    /// The plan for the records of a type, which holds for the schema as it is now.
+    func recordPlan(for record: any TableRecord.Type) throws -> RecordPlan {
+        try readSchema {
+            let tableName = record.databaseTableName
+            if let plan = schemaCache.recordPlans.plan(for: record), plan.tableName == tableName { return plan }
+            let plan = RecordPlan(record: record, tableName: tableName, primaryKey: try primaryKeyIfTable(tableName))
+            schemaCache.recordPlans.insert(plan, for: record)
+            return plan
+        }
+    }
+
+    /// The primary key of a table, or nil for a view without one.
+    private func primaryKeyIfTable(_ tableName: String) throws -> PrimaryKeyInfo? {
+        do {
+            return try primaryKey(tableName)
+        } catch {
+            guard try viewExists(tableName) else { throw error }
+            return nil
+        }
+    }
+
+    /// A statement for records, which is never one that somebody else iterates over.
+    func recordStatement(sql: String) throws -> Statement {
+        try requestStatement(sql: sql)
+    }
+}

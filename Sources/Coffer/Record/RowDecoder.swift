@@ -1,0 +1,271 @@
+internal import Foundation
+internal import SQLCipherBridge
+
+/// Decodes a record from the columns of a row.
+///
+/// It serves for all rows of a cursor, and keeps its containers. They refer to the ``RowDecodingSource``, not to the decoder: it would
+/// never be freed.
+final class RowDecoder: Decoder {
+    let source: RowDecodingSource
+
+    /// The containers by their key type; a record mostly has one.
+    private var containers: [(key: ObjectIdentifier, holder: AnyObject)] = []
+
+    init(_ source: RowDecodingSource) { self.source = source }
+
+    convenience init(_ row: Row, record: any FetchableRecord.Type, codingPath: [any CodingKey] = []) {
+        self.init(RowDecodingSource(row, record: record, codingPath: codingPath))
+    }
+
+    var codingPath: [any CodingKey] { source.codingPath }
+    var userInfo: [CodingUserInfoKey: Any] { source.userInfo }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+        let id = ObjectIdentifier(type)
+        for container in containers where container.key == id {
+            // The holder was made for this key type.
+            return unsafe unsafeDowncast(container.holder, to: ContainerHolder<Key>.self).container
+        }
+        let holder = ContainerHolder(KeyedDecodingContainer(RowKeyedContainer<Key>(source)))
+        containers.append((id, holder))
+        return holder.container
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        throw DecodingError.typeMismatch(
+            [any Decodable].self,
+            DecodingError.Context(codingPath: codingPath, debugDescription: "A row has columns with names, and is no array."))
+    }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer { RowSingleValueContainer(source: source) }
+
+    private final class ContainerHolder<Key: CodingKey> {
+        let container: KeyedDecodingContainer<Key>
+        init(_ container: KeyedDecodingContainer<Key>) { self.container = container }
+    }
+}
+
+/// The row that is decoded, where its keys are, and how its values are read.
+final class RowDecodingSource {
+    /// The type whose strategies apply.
+    let record: any FetchableRecord.Type
+    let storage: any RowStorage
+
+    /// The statement whose current row this is, if the row is that and nothing else.
+    let handle: StatementHandle?
+    let codingPath: [any CodingKey]
+
+    /// How the value of each column becomes the type that was asked for last.
+    private var conversions: [(type: ObjectIdentifier, conversion: ColumnConversion)?] = []
+
+    private var jsonDecoders: [Int: JSONDecoder] = [:]
+    private var indexesOfConvertedColumns: [String: Int]?
+    private let key: ((String) -> String)?
+
+    init(_ row: Row, record: any FetchableRecord.Type, codingPath: [any CodingKey]) {
+        self.record = record
+        self.storage = row.storage
+        self.handle = row.liveHandle
+        self.codingPath = codingPath
+        self.key = record.databaseColumnDecodingStrategy.key
+    }
+
+    var userInfo: [CodingUserInfoKey: Any] { record.databaseDecodingUserInfo }
+
+    /// The row, made anew: the row owns this object.
+    var row: Row { Row(storage: storage) }
+}
+
+extension Row {
+    /// The decoder of records of some type from this row.
+    @usableFromInline
+    func decoder(for record: any FetchableRecord.Type) -> any Decoder {
+        for decoder in unsafe recordDecoders where decoder.source.record == record { return decoder }
+        let decoder = RowDecoder(self, record: record)
+        unsafe recordDecoders.append(decoder)
+        return decoder
+    }
+}
+
+// MARK: - Columns
+
+extension RowDecodingSource {
+    /// The column of a coding key.
+    func column(forKey name: String) -> Int? {
+        guard let key else { return storage.index(ofColumn: name) }
+        if let indexesOfConvertedColumns { return indexesOfConvertedColumns[name] }
+        let names = (0..<storage.count).map { (key(storage.columnName(at: $0)), $0) }
+        let indexes = Dictionary(names, uniquingKeysWith: { first, _ in first })
+        indexesOfConvertedColumns = indexes
+        return indexes[name]
+    }
+
+    /// The coding keys of all columns.
+    var columnKeys: [String] {
+        let names = (0..<storage.count).map(storage.columnName(at:))
+        return key.map(names.map) ?? names
+    }
+
+    func hasScope(_ name: String) -> Bool { !storage.scopeAdapters.isEmpty && storage.scopeAdapters[name] != nil }
+
+    func scope(_ name: String) -> Row? {
+        guard let adapter = storage.scopeAdapters[name] else { return nil }
+        return storage.scope(adapter)
+    }
+
+    func mismatch(_ type: any Any.Type, at column: Int) -> RowDecodingError {
+        RowDecodingError.valueMismatch(type, row: row, index: column)
+    }
+
+    func missing(_ key: any CodingKey) -> RowDecodingError { RowDecodingError.columnNotFound(key.stringValue, row: row) }
+
+    func decodeStored<Value: DatabaseValueConvertible>(_ type: Value.Type, at column: Int) throws -> Value {
+        guard let value = Value.fromDatabaseValue(storage.databaseValue(at: column)) else { throw mismatch(type, at: column) }
+        return value
+    }
+}
+
+// MARK: - Values
+
+/// How the value of a column becomes a type.
+enum ColumnConversion {
+    case date
+    case data
+    case fast(any (DatabaseValueConvertible & StatementColumnConvertible).Type)
+    case value(any DatabaseValueConvertible.Type)
+    /// The type decodes itself from one value.
+    case single
+    case json
+
+    init(_ type: any Any.Type) {
+        if type == Date.self {
+            self = .date
+        } else if type == Data.self {
+            self = .data
+        } else if let type = type as? any (DatabaseValueConvertible & StatementColumnConvertible).Type {
+            self = .fast(type)
+        } else if let type = type as? any DatabaseValueConvertible.Type {
+            self = .value(type)
+        } else {
+            self = .single
+        }
+    }
+}
+
+extension RowDecodingSource {
+    private func conversion(to type: any Any.Type, at column: Int) -> ColumnConversion {
+        let id = ObjectIdentifier(type)
+        if column < conversions.count, let known = conversions[column], known.type == id { return known.conversion }
+        let conversion = ColumnConversion(type)
+        setConversion(conversion, to: id, at: column)
+        return conversion
+    }
+
+    private func setConversion(_ conversion: ColumnConversion, to id: ObjectIdentifier, at column: Int) {
+        while conversions.count <= column { conversions.append(nil) }
+        conversions[column] = (id, conversion)
+    }
+
+    /// Decodes a column.
+    func decode<T: Decodable>(_ type: T.Type, at column: Int, key: any CodingKey) throws -> T {
+        switch conversion(to: type, at: column) {
+        case .date:
+            let value = try decodeDate(at: column)
+            return unsafe unsafeBitCast(value, to: T.self)  // T is Date
+        case .data:
+            let value = try decodeData(at: column)
+            return unsafe unsafeBitCast(value, to: T.self)  // T is Data
+        case .fast(let convertible):
+            return try decodeFast(convertible, as: type, at: column)
+        case .value(let convertible):
+            return try decodeValue(convertible, as: type, at: column)
+        case .single:
+            switch decodeSingle(type, at: column, key: key) {
+            case .value(let value): return value
+            case .failure: throw mismatch(type, at: column)
+            case .notSingle:
+                setConversion(.json, to: ObjectIdentifier(type), at: column)
+                return try decodeJSON(type, at: column)
+            }
+        case .json:
+            return try decodeJSON(type, at: column)
+        }
+    }
+
+    private func decodeFast<Value: DatabaseValueConvertible & StatementColumnConvertible, T>(
+        _ convertible: Value.Type, as type: T.Type, at column: Int
+    ) throws -> T {
+        let value: Value?
+        if let handle {
+            value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column))
+        } else {
+            value = Value.fromDatabaseValue(storage.databaseValue(at: column))
+        }
+        guard let value else { throw mismatch(type, at: column) }
+        return unsafe unsafeBitCast(value, to: T.self)  // Value is T, seen as what it conforms to
+    }
+
+    private func decodeValue<Value: DatabaseValueConvertible, T>(
+        _ convertible: Value.Type, as type: T.Type, at column: Int
+    ) throws -> T {
+        let value = try decodeStored(Value.self, at: column)
+        return unsafe unsafeBitCast(value, to: T.self)  // Value is T, seen as what it conforms to
+    }
+
+    private func decodeDate(at column: Int) throws -> Date {
+        let strategy = record.databaseDateDecodingStrategy(for: storage.columnName(at: column))
+        let date: Date?
+        if case .deferredToDate = strategy, let handle {
+            date = unsafe Date.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column))
+        } else {
+            date = strategy.decode(storage.databaseValue(at: column))
+        }
+        guard let date else { throw mismatch(Date.self, at: column) }
+        return date
+    }
+
+    private func decodeData(at column: Int) throws -> Data {
+        let strategy = record.databaseDataDecodingStrategy(for: storage.columnName(at: column))
+        guard let data = strategy.decode(storage.databaseValue(at: column)) else { throw mismatch(Data.self, at: column) }
+        return data
+    }
+
+    private func decodeSingle<T: Decodable>(_ type: T.Type, at column: Int, key: any CodingKey) -> SingleValueDecoder.Outcome<T> {
+        SingleValueDecoder.decode(
+            type, from: storage.databaseValue(at: column), context: singleValueContext(at: column, key: key))
+    }
+
+    func singleValueContext(at column: Int, key: any CodingKey) -> SingleValueDecoder.Context {
+        let name = storage.columnName(at: column)
+        return SingleValueDecoder.Context(
+            codingPath: codingPath + [key], userInfo: userInfo, dateStrategy: record.databaseDateDecodingStrategy(for: name),
+            dataStrategy: record.databaseDataDecodingStrategy(for: name))
+    }
+
+    func decodeJSON<T: Decodable>(_ type: T.Type, at column: Int) throws -> T {
+        guard let data = Data.fromDatabaseValue(storage.databaseValue(at: column)) else { throw mismatch(type, at: column) }
+        return try jsonDecoder(at: column).decode(type, from: data)
+    }
+
+    private func jsonDecoder(at column: Int) -> JSONDecoder {
+        if let decoder = jsonDecoders[column] { return decoder }
+        let decoder = record.databaseJSONDecoder(for: storage.columnName(at: column))
+        if decoder.userInfo.isEmpty, !userInfo.isEmpty { decoder.userInfo = userInfo.assumingSendableValues }
+        jsonDecoders[column] = decoder
+        return decoder
+    }
+
+    /// Decodes what is in a scope of the row.
+    func decodeScope<T: Decodable>(_ type: T.Type, from row: Row, key: any CodingKey) throws -> T {
+        if let type = type as? any FetchableRecord.Type, let value = try type.init(row: row) as? T { return value }
+        return try T(from: RowDecoder(row, record: record, codingPath: codingPath + [key]))
+    }
+}
+
+extension [CodingUserInfoKey: Any] {
+    /// The same dictionary for Foundation's coders, which want values that may be sent elsewhere. These coders stay where they are.
+    var assumingSendableValues: [CodingUserInfoKey: any Sendable] {
+        // A marker protocol changes nothing in the layout of an existential.
+        unsafe unsafeBitCast(self, to: [CodingUserInfoKey: any Sendable].self)
+    }
+}

@@ -1,0 +1,198 @@
+internal import SQLCipherBridge
+
+/// The columns of a row by coding keys.
+///
+/// Most keys are synthesized enumerations of one byte. For them the column of each key is looked up by name only once in the life of the
+/// decoder, and by the byte from then on.
+struct RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    private let source: RowDecodingSource
+    private let handle: StatementHandle?
+    private let columns: ColumnTable
+
+    init(_ source: RowDecodingSource) {
+        self.source = source
+        self.handle = source.handle
+        self.columns = ColumnTable(Key.self)
+    }
+
+    var codingPath: [any CodingKey] { source.codingPath }
+
+    var allKeys: [Key] { (source.columnKeys + source.storage.scopeAdapters.keys).compactMap(Key.init(stringValue:)) }
+
+    func contains(_ key: Key) -> Bool { column(key) >= 0 || source.hasScope(key.stringValue) }
+
+    func decodeNil(forKey key: Key) -> Bool {
+        let column = column(key)
+        if column >= 0 { return source.storage.isNull(at: column) }
+        return source.scope(key.stringValue)?.containsNonNullValue != true
+    }
+
+    // MARK: Columns
+
+    /// The column of a key, or a negative number.
+    @inline(__always)
+    private func column(_ key: Key) -> Int {
+        guard columns.areKeysBytes else { return source.column(forKey: key.stringValue) ?? -1 }
+        let byte = unsafe Int(unsafeBitCast(key, to: UInt8.self))
+        if let index = columns.index(for: byte) { return index }
+        return findColumn(key, byte)
+    }
+
+    private func findColumn(_ key: Key, _ byte: Int) -> Int {
+        let index = source.column(forKey: key.stringValue) ?? -1
+        columns.set(index, for: byte)
+        return index
+    }
+
+    @inline(__always)
+    private func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, _ key: Key) throws -> Value {
+        let column = column(key)
+        guard column >= 0 else { throw source.missing(key) }
+        if let handle {
+            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column)) { return value }
+            throw source.mismatch(type, at: column)
+        }
+        return try source.decodeStored(type, at: column)
+    }
+
+    @inline(__always)
+    private func valueIfPresent<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ type: Value.Type, _ key: Key
+    ) throws -> Value? {
+        let column = column(key)
+        guard column >= 0 else { return nil }
+        if let handle {
+            let column32 = CInt(truncatingIfNeeded: column)
+            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: column32) { return value }
+            if handle.isNull(at: column32) { return nil }
+            throw source.mismatch(type, at: column)
+        }
+        return source.storage.isNull(at: column) ? nil : try source.decodeStored(type, at: column)
+    }
+
+    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+        let column = column(key)
+        if column >= 0 { return try source.decode(type, at: column, key: key) }
+        if let row = source.scope(key.stringValue) { return try source.decodeScope(type, from: row, key: key) }
+        if let value = (type as? any DatabaseValueConvertible.Type)?.fromMissingColumn() as? T { return value }
+        throw source.missing(key)
+    }
+
+    func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+        let column = column(key)
+        if column >= 0 {
+            return source.storage.isNull(at: column) ? nil : try source.decode(type, at: column, key: key)
+        }
+        guard let row = source.scope(key.stringValue), row.containsNonNullValue else { return nil }
+        return try source.decodeScope(type, from: row, key: key)
+    }
+
+    // MARK: Nested containers
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        try nestedDecoder(key).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { try nestedDecoder(key).unkeyedContainer() }
+
+    /// The columns of a superclass are in the same row.
+    func superDecoder() -> any Decoder { RowDecoder(source) }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder { try nestedDecoder(key) }
+
+    private func nestedDecoder(_ key: Key) throws -> any Decoder {
+        let column = column(key)
+        if column >= 0 { return try source.decodeJSON(CapturedDecoder.self, at: column).decoder }
+        guard let row = source.scope(key.stringValue) else { throw source.missing(key) }
+        return RowDecoder(row, record: source.record, codingPath: codingPath + [key])
+    }
+
+    // MARK: Standard types
+
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(type, key) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(type, key) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(type, key) }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try value(type, key) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try value(type, key) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try value(type, key) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try value(type, key) }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try value(type, key) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try value(type, key) }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try value(type, key) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try value(type, key) }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try value(type, key) }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try value(type, key) }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try value(type, key) }
+
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try valueIfPresent(type, key) }
+}
+
+/// The columns of the keys of one type that are single bytes.
+final class ColumnTable {
+    /// Marks a key that was not looked up yet; -1 is a key without a column.
+    static let unknown: Int32 = -2
+
+    /// Whether the keys are values of one byte, so that equal bytes are equal keys.
+    let areKeysBytes: Bool
+
+    @exclusivity(unchecked) private var indexes: [Int32] = []
+
+    init<Key>(_ type: Key.Type) {
+        areKeysBytes = MemoryLayout<Key>.size == 1 && _isPOD(type)
+    }
+
+    /// The column of a key, -1 for none, or nil if it was not looked up yet.
+    @inline(__always)
+    func index(for byte: Int) -> Int? {
+        guard unsafe byte < indexes.count else { return nil }
+        let index = unsafe indexes[byte]
+        return index > ColumnTable.unknown ? Int(index) : nil
+    }
+
+    func set(_ index: Int, for byte: Int) {
+        while unsafe indexes.count <= byte { unsafe indexes.append(ColumnTable.unknown) }
+        unsafe indexes[byte] = Int32(truncatingIfNeeded: index)
+    }
+}
+
+/// Hands out the decoder that it is decoded from.
+private struct CapturedDecoder: Decodable {
+    let decoder: any Decoder
+    init(from decoder: any Decoder) { self.decoder = decoder }
+}
+
+/// A row as one value: that of its only column, or a type that decodes itself from the same row.
+struct RowSingleValueContainer: SingleValueDecodingContainer {
+    let source: RowDecodingSource
+
+    var codingPath: [any CodingKey] { source.codingPath }
+
+    func decodeNil() -> Bool { !source.row.containsNonNullValue }
+
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        guard let convertible = type as? any DatabaseValueConvertible.Type else { return try T(from: RowDecoder(source)) }
+        guard source.storage.count == 1 else {
+            throw DecodingError.typeMismatch(
+                type, DecodingError.Context(codingPath: codingPath, debugDescription: "A row of several columns is no single value."))
+        }
+        guard let value = convertible.fromDatabaseValue(source.storage.databaseValue(at: 0)) as? T else {
+            throw source.mismatch(type, at: 0)
+        }
+        return value
+    }
+}
