@@ -103,6 +103,24 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
+    @Test("an observation of the request of one row hears nothing of other rows", arguments: Access.allCases)
+    func oneRow(access: Access) async throws {
+        let writer = try makePlayers(access)
+        try await writer.write { try $0.execute(sql: "INSERT INTO player VALUES (1, 'Arthur', 10), (2, 'Barbara', 20)") }
+        let log = ValueLog<Int>()
+        let observation = ValueObservation.tracking { db -> Int in
+            try Table("player").filter(Column("id") == 2).fetchOne(db)?["score"] ?? -1
+        }
+        let cancellable = start(observation, writer, log)
+        await log.values(upTo: 20)
+        try await writer.write { try $0.execute(sql: "UPDATE player SET score = 11 WHERE id = 1; INSERT INTO player (score) VALUES (1)") }
+        try await writer.write { try $0.execute(sql: "UPDATE player SET score = 21 WHERE id = 2") }
+        await log.values(upTo: 21)
+        try await writer.write { try $0.execute(sql: "DELETE FROM player WHERE id = 2") }
+        #expect(await log.values(upTo: -1) == [20, 21, -1])
+        cancellable.cancel()
+    }
+
     @Test("a constant region is that of the first value, or what was registered", arguments: Access.allCases)
     func constantRegion(access: Access) async throws {
         let writer = try makePlayers(access)

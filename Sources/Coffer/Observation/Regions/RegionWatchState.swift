@@ -22,6 +22,9 @@ struct RegionWatchState: Sendable {
     /// The union of all regions: most statements concern nobody, and that must be found out at once, however many watchers there are.
     private var unitedRegion = DatabaseRegion()
 
+    /// Whether there is anybody to tell of the end of the transaction, maybe: mostly there is not, and each commit asks.
+    private var hasNews = false
+
     var count: Int { watchers.count }
 
     // MARK: Watchers
@@ -58,6 +61,7 @@ struct RegionWatchState: Sendable {
         if now.isWriting {
             // The open transaction may have changed the region before anybody knew that it is of interest.
             watchers[id]?.isConcerned = true
+            hasNews = true
         }
         return now.transactionCount != start.transactionCount
     }
@@ -90,6 +94,7 @@ struct RegionWatchState: Sendable {
             guard let watcher = watchers[id], !watcher.isConcerned else { return false }
             guard watcher.region?.isModified(by: event) != false else { return true }
             watchers[id]?.isConcerned = true
+            hasNews = true
             return false
         }
     }
@@ -97,19 +102,22 @@ struct RegionWatchState: Sendable {
     /// Takes note of changes whose rows are not known, of a kind that `ids` watch.
     mutating func tableDidChange(for ids: [ID]) {
         for id in ids { watchers[id]?.isConcerned = true }
+        hasNews = hasNews || !ids.isEmpty
     }
 
     /// Has a watcher be told of the end of the current transaction, however it ends.
     mutating func waitForEnd(_ id: ID) {
         watchers[id]?.waitsForEnd = true
+        hasNews = true
     }
 
     /// Ends the transaction.
     ///
     /// - Returns: those who have to be told, in the order in which they came.
     mutating func transactionDidEnd(rolledBack: Bool) -> [ID] {
+        guard hasNews else { return [] }
+        hasNews = false
         let concerned = watchers.filter { $0.value.isConcerned || $0.value.waitsForEnd }
-        guard !concerned.isEmpty else { return [] }
         for id in concerned.keys {
             watchers[id]?.isConcerned = false
             watchers[id]?.waitsForEnd = false
