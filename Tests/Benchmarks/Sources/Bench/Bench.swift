@@ -10,6 +10,7 @@ struct Bench {
     var rounds = 5
     var repetitions = 3
     var filter = ""
+    var growth = false
     var jsonFile: String?
     var chartFile: String?
 
@@ -38,18 +39,20 @@ struct Bench {
             case "--rounds": rounds = try number(name)
             case "--repetitions": repetitions = try number(name)
             case "--filter": filter = try text(name)
+            case "--growth": growth = true
             case "--json": jsonFile = try text(name)
             case "--chart": chartFile = try text(name)
             default:
                 throw Mistake(
                     description:
-                        "unknown option \(name); there are --rows N, --rounds N, --repetitions N, --filter TEXT, --json FILE, --chart FILE.svg"
+                        "unknown option \(name); there are --rows N, --rounds N, --repetitions N, --filter TEXT, --growth, --json FILE, --chart FILE.svg"
                 )
             }
         }
     }
 
     func run() throws {
+        guard !growth else { return try showGrowth() }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-bench-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -81,6 +84,30 @@ struct Bench {
         if let chartFile { try Data(Chart(series: series).svg.utf8).write(to: URL(fileURLWithPath: chartFile)) }
     }
 
+    /// What a call and the memory cost when the table grows by a factor of ten each time.
+    private func showGrowth() throws {
+        print("rows in the table, one fetch by key in an open read, and the peak memory of a cursor over all rows\n")
+        var size = min(10_000, rows)
+        while size <= rows {
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-bench-\(UUID().uuidString)").path
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            _ = try start(.c, "prepare", folder, rows: size, ["--large", "no"])
+            let cells = try RunnerName.allCases.filter(isBuilt).map { runner in
+                let keys = try measurement(runner, "key-one-read", folder, rows: size)
+                let scan = try measurement(runner, "cursor-index", folder, rows: size)
+                let nanoseconds = median(keys.seconds) / Double(keys.operations) * 1e9
+                return "\(runner.title) \(Int(nanoseconds)) ns, \(scan.peakMemory >> 20) MB"
+            }
+            print("\(size): \(cells.joined(separator: "; "))")
+            size *= 10
+        }
+    }
+
+    private func measurement(_ runner: RunnerName, _ workload: String, _ folder: String, rows: Int) throws -> Measurement {
+        try JSONDecoder().decode(Measurement.self, from: start(runner, workload, folder, rows: rows, ["--calls", "20000"]))
+    }
+
     private func note(_ text: String) { FileHandle.standardError.write(Data("bench: \(text)\n".utf8)) }
 
     /// The peer can be left out when the package is built.
@@ -91,10 +118,12 @@ struct Bench {
         return folder.appendingPathComponent("bench-\(runner.rawValue)")
     }
 
-    private func start(_ runner: RunnerName, _ workload: String, _ folder: String) throws -> Data {
+    private func start(
+        _ runner: RunnerName, _ workload: String, _ folder: String, rows: Int? = nil, _ others: [String] = []
+    ) throws -> Data {
         let process = Process()
         process.executableURL = program(of: runner)
-        process.arguments = [workload, "--folder", folder, "--rows", "\(rows)", "--repetitions", "\(repetitions)"]
+        process.arguments = [workload, "--folder", folder, "--rows", "\(rows ?? self.rows)", "--repetitions", "\(repetitions)"] + others
         let pipe = Pipe()
         process.standardOutput = pipe
         try process.run()

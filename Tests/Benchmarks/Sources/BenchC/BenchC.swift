@@ -25,6 +25,17 @@ enum BenchC {
         withPlayers(assignment.rows) { players in _ = loop_insert(db, Equal.insert, players, Int64(assignment.rows)) }
         loop_execute(db, "PRAGMA wal_checkpoint(TRUNCATE)")
         loop_close(db)
+        guard assignment.makesLargeFile else { return }
+        let large = open(assignment.largeFile)
+        loop_execute(large, Equal.schema)
+        loop_execute(
+            large,
+            """
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(assignment.rows * 10))
+            INSERT INTO player SELECT i, 'Player number ' || i, 'Team ' || (i % 16), i * 31 % 1000, i % 500 / 4.0, i % 7 FROM n;
+            PRAGMA wal_checkpoint(TRUNCATE)
+            """)
+        loop_close(large)
         let other = loop_open(assignment.folder + "/passphrase.db", Equal.passphrase, Int32(Equal.passphrase.utf8.count), Equal.pragmas)
         loop_execute(other, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
         loop_close(other)
@@ -88,22 +99,22 @@ enum BenchC {
         case "fetch-string":
             return try reading(assignment.rows) { loop_strings($0, rows) }
         case "key-one-read", "request":
-            return try reading(assignment.rows) { loop_keys($0, rows, rows, 0) }
+            return try reading(assignment.calls) { loop_keys($0, rows, Int64(assignment.calls), 0) }
         case "key-own-read", "await-sequential", "await-100":
-            let count = max(assignment.rows / 10, 100)
+            let count = max(assignment.calls / 10, 100)
             return try reading(count) { loop_keys($0, rows, Int64(count), 1) }
         case "backup":
             return try copying(assignment) { source, destination in loop_backup(source, destination) }
         case "rotate":
             return try rotating(assignment)
         case "verify":
-            let db = open(file)
+            let db = open(assignment.largeFile)
             defer { loop_close(db) }
             let (seconds, _) = try measure(repetitions: assignment.repetitions, prepare: {}) {
                 guard let finding = loop_text(db, "PRAGMA cipher_integrity_check") else { return 0 }
                 throw Mistake(description: String(cString: finding))
             }
-            return (seconds, 0, size(of: file))
+            return (seconds, 0, size(of: assignment.largeFile))
         default:
             throw Mistake(description: "there is no workload \(assignment.workload)")
         }
@@ -112,7 +123,7 @@ enum BenchC {
     private static func copying(
         _ assignment: Assignment, _ work: (OpaquePointer?, OpaquePointer?) -> Int64
     ) throws -> (seconds: [Double], check: Int64, operations: Int) {
-        let source = open(assignment.playerFile)
+        let source = open(assignment.largeFile)
         defer { loop_close(source) }
         var paths: [String] = []
         let (seconds, _) = try measure(
@@ -128,7 +139,7 @@ enum BenchC {
                 return work(source, destination)
             })
         paths.forEach(assignment.remove)
-        return (seconds, 0, size(of: assignment.playerFile))
+        return (seconds, 0, size(of: assignment.largeFile))
     }
 
     private static func rotating(_ assignment: Assignment) throws -> (seconds: [Double], check: Int64, operations: Int) {
@@ -139,7 +150,7 @@ enum BenchC {
             prepare: {
                 let path = assignment.freshFile()
                 paths.append(path)
-                try FileManager.default.copyItem(atPath: assignment.playerFile, toPath: path)
+                try FileManager.default.copyItem(atPath: assignment.largeFile, toPath: path)
                 return path
             },
             work: { path in
@@ -150,7 +161,7 @@ enum BenchC {
                 return 0
             })
         paths.forEach(assignment.remove)
-        return (seconds, 0, size(of: assignment.playerFile))
+        return (seconds, 0, size(of: assignment.largeFile))
     }
 
     private static func open(_ path: String) -> OpaquePointer? {

@@ -5,7 +5,7 @@ import Foundation
 @main
 enum BenchCoffer {
     static func main() async throws {
-        try await Runner.main(special: { _ in nil })
+        try await Runner.main(special: Files.run)
     }
 }
 

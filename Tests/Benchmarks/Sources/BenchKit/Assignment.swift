@@ -1,16 +1,27 @@
 import Foundation
 
-/// What a runner is asked to do: `runner WORKLOAD --folder F --rows N --repetitions R`.
+/// What a runner is asked to do: `runner WORKLOAD --folder F --rows N --calls N --repetitions R`.
 public struct Assignment: Sendable {
     public var workload: String
 
     /// Where files are made. `player.db` in it is the encrypted file that all runners read.
     public var folder: String
 
+    /// How many rows the table has, and how many are inserted.
     public var rows: Int
+
+    /// How many single rows are asked for by key.
+    public var calls: Int
+
     public var repetitions: Int
 
+    /// Whether the preparation makes the large file.
+    public var makesLargeFile: Bool
+
     public var playerFile: String { folder + "/player.db" }
+
+    /// Ten times as many rows, for what is measured in megabytes a second.
+    public var largeFile: String { folder + "/large.db" }
 
     public init(arguments: [String] = CommandLine.arguments) throws {
         var values: [String: String] = [:]
@@ -20,11 +31,13 @@ public struct Assignment: Sendable {
             values[String(name.dropFirst(2))] = value
         }
         guard arguments.count > 1, let folder = values["folder"] else {
-            throw Mistake(description: "usage: runner WORKLOAD --folder F [--rows N] [--repetitions R]")
+            throw Mistake(description: "usage: runner WORKLOAD --folder F [--rows N] [--calls N] [--repetitions R]")
         }
         workload = arguments[1]
         self.folder = folder
         rows = values["rows"].flatMap { Int($0) } ?? 100_000
+        calls = values["calls"].flatMap { Int($0) } ?? rows
+        makesLargeFile = values["large"] != "no"
         repetitions = values["repetitions"].flatMap { Int($0) } ?? 3
     }
 

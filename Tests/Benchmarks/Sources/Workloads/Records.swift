@@ -9,29 +9,29 @@ import Coffer
 enum Records {
     static func run(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result? {
         let rows = assignment.rows
-        func inOneRead(_ work: (Database) throws -> Int64) throws -> Runner.Result {
+        func inOneRead(_ operations: Int, _ work: (Database) throws -> Int64) throws -> Runner.Result {
             let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}, work: { try pool.read(work) })
-            return Runner.Result(seconds: seconds, check: check, operations: rows)
+            return Runner.Result(seconds: seconds, check: check, operations: operations)
         }
         switch assignment.workload {
-        case "fetch-struct": return try inOneRead { db in try Player.fetchAll(db).reduce(0) { $0 &+ $1.check } }
-        case "fetch-codable": return try inOneRead { db in try CodablePlayer.fetchAll(db).reduce(0) { $0 &+ $1.check } }
+        case "fetch-struct": return try inOneRead(rows) { db in try Player.fetchAll(db).reduce(0) { $0 &+ $1.check } }
+        case "fetch-codable": return try inOneRead(rows) { db in try CodablePlayer.fetchAll(db).reduce(0) { $0 &+ $1.check } }
         case "key-one-read":
-            return try inOneRead { db in
+            return try inOneRead(assignment.calls) { db in
                 var sum: Int64 = 0
-                for index in 0..<rows { sum &+= try Player.fetchOne(db, id: assignment.key(index))?.check ?? 0 }
+                for index in 0..<assignment.calls { sum &+= try Player.fetchOne(db, id: assignment.key(index))?.check ?? 0 }
                 return sum
             }
         case "request":
-            return try inOneRead { db in
+            return try inOneRead(assignment.calls) { db in
                 var sum: Int64 = 0
-                for index in 0..<rows {
+                for index in 0..<assignment.calls {
                     sum &+= try Player.filter(Column("id") == assignment.key(index)).fetchOne(db)?.check ?? 0
                 }
                 return sum
             }
         case "key-own-read":
-            let count = max(rows / 10, 100)
+            let count = max(assignment.calls / 10, 100)
             let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
                 var sum: Int64 = 0
                 for index in 0..<count {
@@ -59,7 +59,7 @@ enum Records {
     }
 
     static func runAwaiting(_ assignment: Assignment, _ pool: DatabasePool) async throws -> Runner.Result? {
-        let count = max(assignment.rows / 10, 100)
+        let count = max(assignment.calls / 10, 100)
         switch assignment.workload {
         case "await-sequential":
             let (seconds, check) = try await measure(repetitions: assignment.repetitions, prepare: {}) {

@@ -41,7 +41,7 @@ enum Runner {
     }
 
     private static func copy(_ assignment: Assignment) throws -> Result {
-        let source = try DatabasePool(path: assignment.playerFile, configuration: Engine.rawKeyed())
+        let source = try DatabasePool(path: assignment.largeFile, configuration: Engine.rawKeyed())
         var paths: [String] = []
         let (seconds, _) = try measure(
             repetitions: assignment.repetitions,
@@ -57,7 +57,7 @@ enum Runner {
                 return 0
             })
         paths.forEach(assignment.remove)
-        let attributes = try FileManager.default.attributesOfItem(atPath: assignment.playerFile)
+        let attributes = try FileManager.default.attributesOfItem(atPath: assignment.largeFile)
         return Result(seconds: seconds, check: 0, operations: attributes[.size] as? Int ?? 0)
     }
 
