@@ -143,6 +143,28 @@ struct ConversionTests {
         #expect(result.proof?.pageSize == 16384)
     }
 
+    @Test("a file with a collation of an application is rotated without it, and converted with it")
+    func collations() throws {
+        let collation = DatabaseCollation("backwards") { $1.compare($0) }
+        do {
+            let queue = try directory.makeQueue("a.db", .rawKeyed(0x51))
+            try queue.inDatabase { db in
+                db.add(collation: collation)
+                try db.execute(
+                    sql: "CREATE TABLE t (a TEXT COLLATE backwards); CREATE INDEX i ON t (a); INSERT INTO t VALUES ('x'), ('y')")
+            }
+        }
+        let file = DatabaseFile(path: directory.path("a.db"))
+        #expect(try file.rotate(from: key, to: Keys.new).isChanged)
+        let target = directory.path("b.db")
+        #expect(reason { try file.decrypt(to: target, key: Keys.new, confirming: .contentBecomesReadableByAnyone) } != nil)
+        var options = DatabaseFile.ConversionOptions()
+        options.collations = [collation]
+        let result = try file.decrypt(to: target, key: Keys.new, confirming: .contentBecomesReadableByAnyone, options: options)
+        #expect(result.proof?.rowCount == 2)
+        #expect(directory.fileNames() == ["a.db", "b.db"])
+    }
+
     // MARK: - Copies
 
     @Test("a file in use is copied as it is, with the log that it has, and nothing of it changes", arguments: [true, false])

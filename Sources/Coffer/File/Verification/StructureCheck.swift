@@ -26,10 +26,31 @@ enum StructureCheck {
         } catch {
             if let failure { throw failure }
             switch error.code & 0xff {
+            // The schema was read when the key was proved: what cannot be compiled needs a collation or a tokenizer of an application.
+            case EngineCode.error where !canBeCompiled(kind, handle):
+                return try findingsTableByTable(handle)
             // A page that cannot be read is damage, in whatever words.
             case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error: return [error.message ?? "not readable"]
             default: throw error
             }
+        }
+    }
+
+    private static func canBeCompiled(_ kind: DatabaseFile.VerificationOptions.StructureCheck, _ handle: ConnectionHandle) -> Bool {
+        do {
+            try handle.prepare(trusted: kind == .quick ? "PRAGMA quick_check(100)" : "PRAGMA integrity_check(100)")?.finalize()
+            return true
+        } catch {
+            return error.code & 0xff != EngineCode.error
+        }
+    }
+
+    private static func findingsTableByTable(_ handle: ConnectionHandle) throws -> [String] {
+        do {
+            try LenientStructureCheck(handle).run()
+            return []
+        } catch let error as EngineError where error.code & 0xff == EngineCode.corrupt {
+            return [error.message ?? "not readable"]
         }
     }
 }
