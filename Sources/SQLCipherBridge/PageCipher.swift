@@ -133,6 +133,25 @@ package final class PageCipher {
     }
 }
 
+extension PageCipher {
+    /// The content of a page of the right size.
+    package func decrypt(_ page: [UInt8], number: UInt32) throws(CryptographyFailure) -> [UInt8] {
+        var content = [UInt8](repeating: 0, count: page.count)
+        var failure: CryptographyFailure?
+        unsafe page.withUnsafeBytes { page in
+            unsafe content.withUnsafeMutableBytes { content in
+                do throws(CryptographyFailure) {
+                    unsafe try decrypt(page, number: number, into: content)
+                } catch {
+                    failure = error
+                }
+            }
+        }
+        if let failure { throw failure }
+        return content
+    }
+}
+
 /// A SHA-256 digest that grows.
 @safe
 package final class ContentDigest {

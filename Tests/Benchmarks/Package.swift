@@ -19,8 +19,7 @@ let package = Package(
             path: "Sources/BenchC"),
         // This runner and that of GRDB compile the sources in Workloads, through a link in their folder.
         .executableTarget(
-            name: "bench-coffer", dependencies: ["BenchKit", .product(name: "Coffer", package: "Coffer")], path: "Sources/BenchCoffer",
-            exclude: ["Workloads/Records.swift", "Workloads/PlayerRecords.swift"]),
+            name: "bench-coffer", dependencies: ["BenchKit", .product(name: "Coffer", package: "Coffer")], path: "Sources/BenchCoffer"),
         .executableTarget(name: "bench", dependencies: ["BenchKit"], path: "Sources/Bench"),
     ],
     swiftLanguageModes: [.v6]

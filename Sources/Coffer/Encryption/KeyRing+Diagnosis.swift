@@ -50,12 +50,36 @@ extension KeyRing {
         let material = try memo.material(keyIndex: keyIndex, fileSalt: header.salt, settings: settings, ring: self)
         let handle = try KeyRing.fresh(open)
         defer { handle.closeProbe() }
+        // Pages without codes are never rejected: SQLite would take random bytes for a header, and one in hundreds of them asks for a
+        // write-ahead log, which it would make beside the file.
+        if !settings.usesHMAC {
+            guard try KeyRing.decryptsHeader(handle, material: material, fileSalt: header.salt, settings: settings) else { return false }
+        }
         do throws(KeyError) {
             return try unlock(handle, with: material, settings: settings)
         } catch {
             // Damaged, but decrypted: the format is right.
             if case .damaged = error.failure { return true }
             return false
+        }
+    }
+
+    /// Whether the first page of a file without codes contains what all database headers have in common.
+    private static func decryptsHeader(
+        _ handle: ConnectionHandle, material: Material, fileSalt: [UInt8], settings: CipherSettings
+    ) throws(KeyError) -> Bool {
+        guard let page = try? handle.readFile(at: 0, count: settings.pageSize), page.count == settings.pageSize else { return false }
+        do throws(CryptographyFailure) {
+            let cipher = try PageCipher(
+                key: material.secret.bytes, salt: material.salt ?? fileSalt,
+                layout: PageCipher.Layout(
+                    pageSize: settings.pageSize, hmac: nil, kdf: settings.kdfAlgorithm.bridged,
+                    hmacKeyIterations: settings.hmacKeyIterations, plaintextHeaderSize: 0))
+            let content = try cipher.decrypt(page, number: 1)
+            // The fractions of a page that payloads may fill: see <https://www.sqlite.org/fileformat.html>, "The Database Header".
+            return content[21...23] == [64, 32, 32]
+        } catch {
+            throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
         }
     }
 

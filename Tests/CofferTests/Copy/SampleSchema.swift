@@ -101,7 +101,9 @@ enum SampleSchema {
                 "typeof(\($0)) || ':' || hex(CAST(\($0) AS BLOB)) || ':' || quote(\($0))"
             }
             script += "SELECT \(values.joined(separator: ", ")) FROM \(table.name.quotedDatabaseIdentifier)"
-            script += rowID.map { " NOT INDEXED ORDER BY \($0);\n" } ?? " ORDER BY 1, 2;\n"
+            script +=
+                rowID.map { " NOT INDEXED ORDER BY \($0);\n" }
+                ?? " ORDER BY \((1...values.count).map(String.init).joined(separator: ", "));\n"
         }
         return try shell.run(script)
     }

@@ -102,7 +102,7 @@ struct RandomRecordTests {
     private func compare(_ db: Database, _ table: RandomTable) throws {
         try #require(try TwinTableTests.contents(db, table.name) == TwinTableTests.contents(db, RandomTable.twin))
         let records = try RandomRecord.fetchAll(db).map { $0.storage().joined(separator: ",") }.sorted()
-        try #require(records == TwinTableTests.contents(db, RandomTable.twin))
+        try #require(try records == TwinTableTests.contents(db, RandomTable.twin))
         try #require(try RandomRecord.fetchCount(db) == records.count)
     }
 }

@@ -48,7 +48,7 @@ extension QueryInterfaceRequest {
 
     /// What happens to a row that violates a constraint, where the statement has to say it.
     private func policy(_ conflictResolution: Database.ConflictResolution?) -> Database.ConflictResolution? {
-        conflictResolution
+        conflictResolution ?? (RowDecoder.self as? any MutablePersistableRecord.Type)?.persistenceConflictPolicy.conflictResolutionForUpdate
     }
 }
 

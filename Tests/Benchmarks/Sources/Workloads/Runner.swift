@@ -31,12 +31,8 @@ enum Runner {
         if let result = try Writing.run(assignment) { return result }
         let pool = try DatabasePool(path: assignment.playerFile, configuration: Engine.rawKeyed())
         if let result = try Reading.run(assignment, pool) { return result }
-        #if GRDB
         if let result = try Records.run(assignment, pool) { return result }
-        #endif
-        #if GRDB
         if let result = try await Records.runAwaiting(assignment, pool) { return result }
-        #endif
         throw Mistake(description: "there is no workload \(assignment.workload)")
     }
 

@@ -1,0 +1,91 @@
+// Changes that return the records they have changed. They select what the record type selects.
+
+// MARK: - Deleting
+
+extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord {
+    /// A cursor over the rows of the request, which are deleted: all of them by the time of the first record or the end.
+    ///
+    ///     // DELETE FROM "player" WHERE "score" = 0 RETURNING *
+    ///     let players = try Player.filter { $0.score == 0 }.deleteAndFetchCursor(db)
+    ///
+    /// Iterate to the end: only then is the deletion complete, and known to transaction observers.
+    public func deleteAndFetchCursor(_ db: Database) throws -> RecordCursor<RowDecoder> {
+        try RowDecoder.fetchCursor(deleteAndFetchStatement(db, selection: RowDecoder.databaseSelection))
+    }
+
+    /// Deletes the rows of the request, and returns them.
+    public func deleteAndFetchAll(_ db: Database) throws -> [RowDecoder] {
+        try RowDecoder.fetchAll(deleteAndFetchStatement(db, selection: RowDecoder.databaseSelection))
+    }
+}
+
+extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord & Hashable {
+    /// Deletes the rows of the request, and returns them.
+    public func deleteAndFetchSet(_ db: Database) throws -> Set<RowDecoder> {
+        try RowDecoder.fetchSet(deleteAndFetchStatement(db, selection: RowDecoder.databaseSelection))
+    }
+}
+
+// MARK: - Updating
+
+extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord {
+    /// A cursor over the rows of the request, as they are after the update.
+    ///
+    ///     // UPDATE "player" SET "score" = "score" + 10 RETURNING *
+    ///     let players = try Player.all().updateAndFetchCursor(db, [Column("score") += 10])
+    ///
+    /// Iterate to the end: only then is the update complete, and known to transaction observers.
+    ///
+    /// - Parameters:
+    ///   - db: a connection.
+    ///   - conflictResolution: what happens to a row that violates a constraint; nil for what the record type says.
+    ///   - assignments: the new values. Precondition: there is at least one.
+    public func updateAndFetchCursor(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment]
+    ) throws -> RecordCursor<RowDecoder> {
+        try RowDecoder.fetchCursor(
+            updateAndFetchStatement(db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
+    }
+
+    /// A cursor over the rows of the request, as they are after the update; see ``updateAndFetchCursor(_:onConflict:_:)``.
+    public func updateAndFetchCursor(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        assignments: (DatabaseComponents) throws -> [ColumnAssignment]
+    ) throws -> RecordCursor<RowDecoder> {
+        try updateAndFetchCursor(db, onConflict: conflictResolution, assignments(RowDecoder.databaseComponents))
+    }
+
+    /// Updates the rows of the request, and returns them as they are after it; see ``updateAndFetchCursor(_:onConflict:_:)``.
+    public func updateAndFetchAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment]
+    ) throws -> [RowDecoder] {
+        try RowDecoder.fetchAll(
+            updateAndFetchStatement(db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
+    }
+
+    /// Updates the rows of the request, and returns them as they are after it; see ``updateAndFetchCursor(_:onConflict:_:)``.
+    public func updateAndFetchAll(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        assignments: (DatabaseComponents) throws -> [ColumnAssignment]
+    ) throws -> [RowDecoder] {
+        try updateAndFetchAll(db, onConflict: conflictResolution, assignments(RowDecoder.databaseComponents))
+    }
+}
+
+extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord & Hashable {
+    /// Updates the rows of the request, and returns them as they are after it; see ``updateAndFetchCursor(_:onConflict:_:)``.
+    public func updateAndFetchSet(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment]
+    ) throws -> Set<RowDecoder> {
+        try RowDecoder.fetchSet(
+            updateAndFetchStatement(db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
+    }
+
+    /// Updates the rows of the request, and returns them as they are after it; see ``updateAndFetchCursor(_:onConflict:_:)``.
+    public func updateAndFetchSet(
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        assignments: (DatabaseComponents) throws -> [ColumnAssignment]
+    ) throws -> Set<RowDecoder> {
+        try updateAndFetchSet(db, onConflict: conflictResolution, assignments(RowDecoder.databaseComponents))
+    }
+}
