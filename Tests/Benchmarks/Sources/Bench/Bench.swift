@@ -104,8 +104,8 @@ struct Bench {
         }
     }
 
-    private func measurement(_ runner: RunnerName, _ workload: String, _ folder: String, rows: Int) throws -> Measurement {
-        try JSONDecoder().decode(Measurement.self, from: start(runner, workload, folder, rows: rows, ["--calls", "20000"]))
+    private func measurement(_ runner: RunnerName, _ workload: String, _ folder: String, rows: Int) throws -> BenchKit.Measurement {
+        try JSONDecoder().decode(BenchKit.Measurement.self, from: start(runner, workload, folder, rows: rows, ["--calls", "20000"]))
     }
 
     private func note(_ text: String) { FileHandle.standardError.write(Data("bench: \(text)\n".utf8)) }
