@@ -1,4 +1,3 @@
-internal import Foundation
 internal import SQLCipherBridge
 
 /// The statement that fetches a record of some type by its primary key, prepared once for a connection.
@@ -150,21 +149,5 @@ extension [any SQLSelectable] {
             }
         }
         return true
-    }
-}
-
-extension TableRecord {
-    /// A key as the type stores it: its strategies for dates, data and UUIDs hold for keys too.
-    static func encodedKey(_ key: some DatabaseValueConvertible, column: String) -> any DatabaseValueConvertible {
-        let type = type(of: key)
-        guard type == UUID.self || type == Date.self || type == Data.self, let record = self as? any EncodableRecord.Type else {
-            return key
-        }
-        return switch key {
-        case let uuid as UUID: record.databaseUUIDEncodingStrategy(for: column).encode(uuid)
-        case let date as Date: record.databaseDateEncodingStrategy(for: column).encode(date) ?? DatabaseValue.null
-        case let data as Data: record.databaseDataEncodingStrategy(for: column).encode(data) ?? DatabaseValue.null
-        default: key
-        }
     }
 }

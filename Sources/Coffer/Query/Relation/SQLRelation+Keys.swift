@@ -1,9 +1,9 @@
 extension SQLRelation {
     /// The condition that the primary key of a row is one of some values. NULL is no key of any row.
     static func primaryKeyCondition(
-        _ keys: [DatabaseValue], table: String
+        _ keys: [RequestedKey], _ storage: KeyStorage, table: String
     ) -> @Sendable (Database) throws -> SQLExpression {
-        let keys = keys.filter { !$0.isNull }.map { SQLExpression.databaseValue($0) }
+        let keys = keys.filter { !$0.isNull }
         guard !keys.isEmpty else { return { _ in SQLExpression(impl: .boolean(false)) } }
         return { db in
             let columns = try db.primaryKey(table).columns
@@ -13,9 +13,10 @@ extension SQLRelation {
                     message: "The primary key of \(table.quotedDatabaseIdentifier) has several columns. Give a dictionary of them: "
                         + columns.joined(separator: ", "))
             }
+            let values = keys.map { storage.stored($0, in: columns[0]) }.filter { !$0.isNull }.map { SQLExpression.databaseValue($0) }
+            guard let value = values.first else { return SQLExpression(impl: .boolean(false)) }
             let column = SQLExpression(impl: .column(columns[0]))
-            return keys.count == 1
-                ? .binary(.equal, column, keys[0]) : SQLExpression(impl: .isIn(column, .list(keys), isNegated: false))
+            return values.count == 1 ? .binary(.equal, column, value) : SQLExpression(impl: .isIn(column, .list(values), isNegated: false))
         }
     }
 

@@ -15,19 +15,23 @@ public protocol TableRequest<RowDecoder>: TypedRequest {
 extension TableRequest where Self: FilteredRequest {
     /// Keeps the row with a primary key. No row has the key NULL.
     ///
-    /// A table without a primary key has its row IDs for keys. When the request is used, it throws a ``DatabaseError`` of code
-    /// `SQLITE_MISUSE` if the primary key has several columns.
-    public func filter(key: some DatabaseValueConvertible) -> Self { filter(primaryKeys: [key.databaseValue]) }
+    /// A table without a primary key has its row IDs for keys. The strategies of record types that tell how dates, data and UUIDs are
+    /// stored, such as ``EncodableRecord/databaseUUIDEncodingStrategy(for:)``, hold for the key too.
+    ///
+    /// When the request is used, it throws a ``DatabaseError`` of code `SQLITE_MISUSE` if the primary key has several columns.
+    public func filter(key: some DatabaseValueConvertible) -> Self { filter(primaryKeys: [RequestedKey(key)]) }
 
     /// Keeps the rows with some primary keys; see `filter(key:)`.
     public func filter<Keys>(keys: Keys) -> Self where Keys: Collection, Keys.Element: DatabaseValueConvertible {
-        filter(primaryKeys: keys.map(\.databaseValue))
+        filter(primaryKeys: keys.map { RequestedKey($0) })
     }
 
     /// Keeps the row with a primary or unique key: a value for each of its columns. No row has the key nil.
     ///
     ///     // SELECT * FROM "citizenship" WHERE ("citizenId" = 1) AND ("countryCode" = 'FR')
     ///     Citizenship.all().filter(key: ["citizenId": 1, "countryCode": "FR"])
+    ///
+    /// The values are taken as they are: no strategy of the record type changes them.
     ///
     /// When the request is used, it throws a ``DatabaseError`` of code `SQLITE_MISUSE` if the columns are neither the primary key nor
     /// those of a unique index.
@@ -43,8 +47,8 @@ extension TableRequest where Self: FilteredRequest {
         return filterWhenConnected(SQLRelation.uniqueKeyCondition(keys, table: databaseTableName))
     }
 
-    private func filter(primaryKeys keys: [DatabaseValue]) -> Self {
-        filterWhenConnected(SQLRelation.primaryKeyCondition(keys, table: databaseTableName))
+    private func filter(primaryKeys keys: [RequestedKey]) -> Self {
+        filterWhenConnected(SQLRelation.primaryKeyCondition(keys, KeyStorage(RowDecoder.self), table: databaseTableName))
     }
 }
 
