@@ -18,3 +18,19 @@ public struct ColumnInfo: Sendable {
     /// Whether the column is computed from others: <https://www.sqlite.org/gencol.html>. It cannot be written to.
     let isGenerated: Bool
 }
+
+extension ColumnInfo: FetchableRecord {
+    /// Creates a description from a row of `PRAGMA table_info` or `PRAGMA table_xinfo`.
+    ///
+    /// - Throws: a ``RowDecodingError`` if the row is of another kind.
+    public init(row: Row) throws {
+        name = try row.decode(forColumn: "name")
+        type = try row.decode(forColumn: "type")
+        isNotNull = try row.decode(forColumn: "notnull")
+        defaultValueSQL = try row.decodeIfPresent(forColumn: "dflt_value")
+        primaryKeyIndex = try row.decode(forColumn: "pk")
+        // Only one of the pragmas tells of generated columns, and of hidden ones: 2 and 3 are generated.
+        let visibility: Int? = row.hasColumn("hidden") ? try row.decode(forColumn: "hidden") : nil
+        isGenerated = visibility == 2 || visibility == 3
+    }
+}

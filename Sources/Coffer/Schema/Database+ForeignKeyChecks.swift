@@ -2,8 +2,8 @@ extension Database {
     /// Returns a cursor over the rows of the main database that refer to rows that do not exist.
     ///
     /// It reads all rows of all tables with foreign keys: see <https://www.sqlite.org/pragma.html#pragma_foreign_key_check>.
-    public func foreignKeyViolations() throws -> MapCursor<RowCursor, ForeignKeyViolation> {
-        try foreignKeyViolations(sql: "PRAGMA main.foreign_key_check", in: .main)
+    public func foreignKeyViolations() throws -> RecordCursor<ForeignKeyViolation> {
+        try foreignKeyViolations(table: nil, in: .main)
     }
 
     /// Returns a cursor over the rows of a table that refer to rows that do not exist.
@@ -12,19 +12,17 @@ extension Database {
     /// - Parameters: as those of ``columns(in:in:)``.
     public func foreignKeyViolations(
         in tableName: String, in schemaName: String? = nil
-    ) throws -> MapCursor<RowCursor, ForeignKeyViolation> {
+    ) throws -> RecordCursor<ForeignKeyViolation> {
         let id = try readSchema { try table(tableName, in: schemaName).id }
-        let schema = id.schemaID.name.quotedDatabaseIdentifier
-        return try foreignKeyViolations(
-            sql: "PRAGMA \(schema).foreign_key_check(\(id.name.quotedDatabaseIdentifier))", in: id.schemaID)
+        return try foreignKeyViolations(table: id.name, in: id.schemaID)
     }
 
-    private func foreignKeyViolations(sql: String, in schemaID: DatabaseSchemaID) throws -> MapCursor<RowCursor, ForeignKeyViolation> {
-        try Row.fetchCursor(self, sql: sql).map { row in
-            try ForeignKeyViolation(
-                originTable: row.decode(atIndex: 0), originRowID: row.decodeIfPresent(atIndex: 1),
-                destinationTable: row.decode(atIndex: 2), foreignKeyId: row.decode(atIndex: 3), schemaID: schemaID)
-        }
+    /// - Parameter table: nil for all tables of the schema.
+    private func foreignKeyViolations(table: String?, in schemaID: DatabaseSchemaID) throws -> RecordCursor<ForeignKeyViolation> {
+        // The pragma in the form of a table, which can tell the schema too: https://www.sqlite.org/pragma.html#pragfunc
+        try ForeignKeyViolation.fetchCursor(
+            self, sql: "SELECT \"table\", \"rowid\", parent, fkid, ?2 FROM pragma_foreign_key_check(?1, ?2)",
+            arguments: [table, schemaID.name])
     }
 
     /// Throws an error if a row of the main database refers to a row that does not exist.

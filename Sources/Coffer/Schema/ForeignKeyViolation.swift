@@ -49,6 +49,19 @@ public struct ForeignKeyViolation: Sendable {
     }
 }
 
+extension ForeignKeyViolation: FetchableRecord {
+    /// Creates a violation from a row of `PRAGMA foreign_key_check`, of the main database unless a column `schema` follows.
+    ///
+    /// - Throws: a ``RowDecodingError`` if the row is of another kind.
+    public init(row: Row) throws {
+        originTable = try row.decode(atIndex: 0)
+        originRowID = try row.decodeIfPresent(atIndex: 1)
+        destinationTable = try row.decode(atIndex: 2)
+        foreignKeyId = try row.decode(atIndex: 3)
+        schemaID = row.count > 4 ? .attached(try row.decode(atIndex: 4)) : .main
+    }
+}
+
 extension ForeignKeyViolation: CustomStringConvertible {
     /// A description without values of the row. See ``failureDescription(_:)``.
     public var description: String {

@@ -70,7 +70,7 @@ struct DatabaseMigratorTests {
             writing == [
                 "CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)",
                 "PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE TRANSACTION", #"CREATE TABLE "a" ("x")"#,
-                "INSERT OR IGNORE INTO grdb_migrations (identifier) VALUES ('1')", "PRAGMA main.foreign_key_check",
+                "INSERT OR IGNORE INTO grdb_migrations (identifier) VALUES ('1')", "-- PRAGMA 'main'.foreign_key_check",
                 "COMMIT TRANSACTION", "PRAGMA foreign_keys = ON", "BEGIN IMMEDIATE TRANSACTION", #"CREATE TABLE "b" ("x")"#,
                 "INSERT OR IGNORE INTO grdb_migrations (identifier) VALUES ('2')", "COMMIT TRANSACTION",
             ])

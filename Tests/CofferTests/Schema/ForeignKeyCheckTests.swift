@@ -101,4 +101,19 @@ struct ForeignKeyCheckTests {
             #expect(try db.foreignKeyViolations(in: "book", in: "main").next()?.originRowID == 1)
         }
     }
+
+    @Test("violations are records, also of the rows of the pragma")
+    func records() throws {
+        try makeLibrary().read { (db) throws in
+            let cursor: RecordCursor<ForeignKeyViolation> = try db.foreignKeyViolations()
+            #expect(try cursor.next()?.originRowID == 1)
+            #expect(try cursor.next() == nil)
+            let table: RecordCursor<ForeignKeyViolation> = try db.foreignKeyViolations(in: "book")
+            #expect(try table.next()?.destinationTable == "author")
+            let violations = try ForeignKeyViolation.fetchAll(db, sql: "PRAGMA foreign_key_check")
+            #expect(violations.count == 1)
+            #expect(try violations.first?.failureDescription(db).hasSuffix("in [id:1 authorId:2 name:\"Moby-Dick\"]") == true)
+            #expect(throws: RowDecodingError.self) { try ForeignKeyViolation.fetchOne(db, sql: "SELECT 'book', 'x', 'author', 0") }
+        }
+    }
 }

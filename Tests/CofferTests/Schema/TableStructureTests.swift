@@ -249,4 +249,21 @@ struct TableStructureTests {
             }
         }
     }
+
+    @Test("columns are records, of the rows of both pragmas")
+    func columnRecords() throws {
+        let sql = "CREATE TABLE t (a TEXT NOT NULL DEFAULT 'x', b INTEGER PRIMARY KEY, c AS (a || 'y'))"
+        try makeDatabase(sql).read { (db) throws in
+            for pragma in ["table_info", "table_xinfo"] {
+                let columns = try ColumnInfo.fetchAll(db, sql: "PRAGMA \(pragma)(t)")
+                let expected = try db.columns(in: "t").filter { pragma == "table_xinfo" || $0.name != "c" }
+                #expect(columns.map(\.name) == expected.map(\.name))
+                #expect(columns.map(\.type) == expected.map(\.type))
+                #expect(columns.map(\.isNotNull) == expected.map(\.isNotNull))
+                #expect(columns.map(\.defaultValueSQL) == expected.map(\.defaultValueSQL))
+                #expect(columns.map(\.primaryKeyIndex) == expected.map(\.primaryKeyIndex))
+            }
+            #expect(throws: RowDecodingError.self) { try ColumnInfo.fetchOne(db, sql: "SELECT 'a' AS name") }
+        }
+    }
 }
