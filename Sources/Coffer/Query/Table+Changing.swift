@@ -51,13 +51,13 @@ extension Table {
     /// Deletes the row with a primary key, and returns whether there was one.
     @discardableResult
     public func deleteOne(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
-        try all().filter(key: key).deleteAll(db) > 0
+        try all().filter(key: key).deleteAny(db)
     }
 
     /// Deletes the row with a primary or unique key, and returns whether there was one.
     @discardableResult
     public func deleteOne(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
-        try all().filter(key: key).deleteAll(db) > 0
+        try all().filter(key: key).deleteAny(db)
     }
 }
 
@@ -72,7 +72,7 @@ extension Table where RowDecoder: Identifiable, RowDecoder.ID: DatabaseValueConv
     /// Deletes the row with a primary key, and returns whether there was one.
     @discardableResult
     public func deleteOne(_ db: Database, id: RowDecoder.ID) throws -> Bool {
-        try all().filter(id: id).deleteAll(db) > 0
+        try all().filter(id: id).deleteAny(db)
     }
 }
 

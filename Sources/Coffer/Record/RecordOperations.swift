@@ -40,12 +40,13 @@ extension MutablePersistableRecord {
         let container = try plan.container(for: self)
         guard let key = plan.positionsOfCompleteKey(in: container) else { throw plan.recordNotFound(container) }
         let policy = policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForUpdate
+        let changesBefore = db.totalChangesCount
         if let columns {
             try plan.update(db, onConflict: policy, container, setting: plan.positions(of: columns), key: key)
         } else {
             try plan.update(db, onConflict: policy, container)
         }
-        guard db.changesCount > 0 else { throw plan.recordNotFound(container) }
+        guard try db.hasChanged(plan.tableName, since: changesBefore) else { throw plan.recordNotFound(container) }
         if plan.isForRecordClass { (self as? Record)?.didWrite(container, columns: columns) }
         return PersistenceSuccess(container)
     }
@@ -62,8 +63,9 @@ extension MutablePersistableRecord {
         let statement = try plan.returningStatement(
             db, sql: plan.updateSQL(policy, setting: positions[...]), values: (positions + key).map(container.databaseValue(at:)),
             selection: selection)
+        let changesBefore = db.totalChangesCount
         let result = try fetch(statement)
-        guard db.changesCount > 0 else { throw plan.recordNotFound(container) }
+        guard try db.hasChanged(plan.tableName, since: changesBefore) else { throw plan.recordNotFound(container) }
         if plan.isForRecordClass { (self as? Record)?.didWrite(container, columns: columns) }
         return (PersistenceSuccess(container), result)
     }
@@ -72,9 +74,10 @@ extension MutablePersistableRecord {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
         guard let key = plan.positionsOfCompleteKey(in: container) else { return false }
+        let changesBefore = db.totalChangesCount
         try plan.delete(db, container, key: key)
         if plan.isForRecordClass { (self as? Record)?.wasDeleted() }
-        return db.changesCount > 0
+        return try db.hasChanged(plan.tableName, since: changesBefore)
     }
 
     /// The first record that a statement returns for a row that was written.
@@ -83,6 +86,17 @@ extension MutablePersistableRecord {
         // The write was ignored: see `INSERT OR IGNORE`.
         let plan = try db.recordPlan(for: Swift.type(of: self))
         throw plan.recordNotFound(try plan.container(for: self))
+    }
+}
+
+extension Database {
+    /// Whether the last statement has changed a row of the table.
+    ///
+    /// - Parameter count: ``totalChangesCount`` before the statement. Rows of views count only there, as those that triggers have changed:
+    ///   <https://www.sqlite.org/c3ref/changes.html>.
+    func hasChanged(_ table: String, since count: Int) throws -> Bool {
+        if changesCount > 0 { return true }
+        return try totalChangesCount > count && viewExists(table)
     }
 }
 

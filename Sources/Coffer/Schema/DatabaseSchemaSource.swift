@@ -48,7 +48,12 @@ extension Database {
         checkIsUsedInItsAccess()
         let previous = temporarySchemaSource
         temporarySchemaSource = TemporarySchemaSource(source: schemaSource)
-        defer { temporarySchemaSource = previous }
+        // Records of views were prepared for the keys that the other source knows.
+        schemaCache.recordPlans = RecordPlans()
+        defer {
+            temporarySchemaSource = previous
+            schemaCache.recordPlans = RecordPlans()
+        }
         return try block()
     }
 

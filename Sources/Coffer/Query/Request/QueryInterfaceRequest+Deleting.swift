@@ -4,12 +4,20 @@ extension QueryInterfaceRequest {
     ///     // DELETE FROM "player" WHERE "team" = 'Reds'
     ///     try Player.filter { $0.team == "Reds" }.deleteAll(db)
     ///
-    /// - Returns: how many rows were deleted, those of triggers and foreign keys not counted.
+    /// - Returns: how many rows were deleted, those of triggers and foreign keys not counted. Of a view, whose rows only triggers can delete, it
+    ///   is always 0.
     /// - Throws: a ``DatabaseError``, as when a row that others refer to must stay.
     @discardableResult
     public func deleteAll(_ db: Database) throws -> Int {
         try relation.makeDeleteStatement(db).execute()
         return db.changesCount
+    }
+
+    /// Deletes the rows of the request, and returns whether there was one, in a view too.
+    func deleteAny(_ db: Database) throws -> Bool {
+        let changesBefore = db.totalChangesCount
+        try deleteAll(db)
+        return try db.hasChanged(databaseTableName, since: changesBefore)
     }
 
     /// A statement that deletes the rows of the request, and returns what is selected of each.
