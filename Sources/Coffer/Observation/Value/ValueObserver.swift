@@ -36,6 +36,9 @@ final class ValueObserver<Reducer: ValueReducer>: RegionListener {
     private final class Reduction: @unchecked Sendable {
         var reducer: Reducer
 
+        /// Whether a value could not be reduced: those that were fetched after it are not delivered.
+        var hasFailed = false
+
         init(_ reducer: Reducer) {
             self.reducer = reducer
         }
@@ -167,10 +170,11 @@ extension ValueObserver {
                 outcome = Result { try fetch(from: source, in: db) }
             }
             guard let fetched = try outcome?.get() else { return }
-            didFetch()
+            // The next value is not fetched before this one is reduced and delivered.
             if let value = try reductionQueue.sync(execute: { try reduction.reducer._value(fetched.value) }) {
                 onChange(value)
             }
+            didFetch()
             didReduce()
         } catch {
             if end() { events.didFail?(error) }
@@ -191,7 +195,7 @@ extension ValueObserver {
         do {
             let db = try db.get()
             guard source.isolation == .snapshot || !db.isInsideTransaction else {
-                putOffToEndOfTransaction(in: db, source)
+                putOffToEndOfTransaction(source)
                 return nil
             }
             do {
@@ -207,7 +211,7 @@ extension ValueObserver {
     }
 
     /// A transaction was left open between two accesses: what it has written must not be seen.
-    private func putOffToEndOfTransaction(in db: Database, _ source: ObservationSource) {
+    private func putOffToEndOfTransaction(_ source: ObservationSource) {
         let id = content.withLock { content in
             content.state.putOff()
             return content.watcherID
@@ -280,10 +284,11 @@ extension ValueObserver {
 
     /// Reduces on the queue of the observer. An error ends the observation, and gives nil.
     private func reduce(_ fetched: Fetched) -> Reduced? {
-        guard !isCancelled else { return nil }
+        guard !isCancelled, !reduction.hasFailed else { return nil }
         do {
             return Reduced(wrapped: try reduction.reducer._value(fetched.value))
         } catch {
+            reduction.hasFailed = true
             fail(error)
             return nil
         }
