@@ -30,20 +30,23 @@ final class DatabaseObservationBroker {
     let watch = RegionWatch()
 
     private(set) var connection: ConnectionHandle
-    private var authorizer: StatementAuthorizer
-    private var observations: [TransactionObservation] = []
-    private(set) var audiences: [Audience] = []
-    private var savepoints = SavepointStack<HeldChange>()
-    private var transaction = TransactionTracker()
+    private(set) var authorizer: StatementAuthorizer
     private var commitHook: CommitHook?
     private var rollbackHook: RollbackHook?
-    private(set) var isListening = false
+
+    // What follows is shared by the extensions of the broker, each of which has a file of its own, and used by nobody else.
+
+    var observations: [TransactionObservation] = []
+    var audiences: [Audience] = []
+    var savepoints = SavepointStack<HeldChange>()
+    var transaction = TransactionTracker()
+    var isListening = false
 
     /// How many events the statement that runs now has had, and the connection's count of changes before it.
-    private(set) var eventCount = 0
-    private(set) var changesCountBefore = 0
+    var eventCount = 0
+    var changesCountBefore = 0
 
-    private lazy var updateHook = UpdateHook { [unowned self] operation, names, rowID in
+    private(set) lazy var updateHook = UpdateHook { [unowned self] operation, names, rowID in
         didChange(DatabaseEvent(operation, names, rowID: rowID))
     }
 
@@ -65,7 +68,7 @@ final class DatabaseObservationBroker {
         if isObserved { installTransactionHooks() }
     }
 
-    private var isObserved: Bool { !observations.isEmpty || !watch.isEmpty }
+    var isObserved: Bool { !observations.isEmpty || !watch.isEmpty }
 
     /// Forgets the observers, and the connection that exists no more.
     func databaseDidClose() {
@@ -108,14 +111,14 @@ extension DatabaseObservationBroker {
         return try body()
     }
 
-    private func removeUselessObservations() {
+    func removeUselessObservations() {
         observations.removeAll { $0.observer == nil }
         if !isObserved {
             removeTransactionHooks()
         }
     }
 
-    private func installTransactionHooks() {
+    func installTransactionHooks() {
         guard commitHook == nil else { return }
         let commitHook = CommitHook { [unowned self] in transactionWillCommit() }
         let rollbackHook = RollbackHook { [unowned self] in transaction.rollbackHookDidRun() }
@@ -130,234 +133,5 @@ extension DatabaseObservationBroker {
         rollbackHook?.remove(from: connection)
         commitHook = nil
         rollbackHook = nil
-    }
-}
-
-// MARK: - The course of an execution
-
-extension DatabaseObservationBroker {
-    /// Ends a statement that itself neither begins nor ends transactions or savepoints. Returns false if it matters to somebody, who has to be
-    /// told.
-    func endIdleStatement() -> Bool {
-        guard observations.isEmpty && watch.isEmpty && !savepoints.isHolding && !transaction.hasReport else { return false }
-        if connection.isAutocommit { watch.clock.transactionDidEnd() }
-        return true
-    }
-
-    /// Prepares for the changes that a statement is about to make.
-    func statementWillExecute(_ statement: Statement) throws {
-        if !statement.isReadonly { watch.clock.writeWillBegin() }
-        guard isObserved else { return }
-        installTransactionHooks()
-        if transaction.hasReport {
-            // Somebody has ended a transaction with the raw C functions.
-            try statementDidEnd(in: statement.database, successfully: true, effect: nil)
-        }
-        listen(to: statement.isReadonly ? [] : statement.facts.eventKinds, of: statement)
-        if let table = statement.facts.maybeTruncatedTable, audiences.contains(where: { $0.kind == .delete(tableName: table) }) {
-            authorizer.preventTruncation(of: table)
-        }
-    }
-
-    /// Tells observers how the transaction has ended, if it has.
-    ///
-    /// - Throws: the error of an observer who has refused the commit of a transaction without writes.
-    func statementDidExecute(_ statement: Statement) throws {
-        stopListening(in: statement.database)
-        switch statement.facts.transactionEffect {
-        case .beginSavepoint(let name)?: savepoints.begin(name)
-        case .releaseSavepoint(let name)?: savepoints.release(name).forEach { send($0) }
-        case .rollbackToSavepoint(let name)?: savepoints.rollback(to: name)
-        default: break
-        }
-        try statementDidEnd(in: statement.database, successfully: true, effect: statement.facts.transactionEffect)
-    }
-
-    /// Tells observers that the transaction was rolled back, if it was.
-    ///
-    /// - Throws: the error of an observer who has refused the commit, which is the reason for the failure.
-    func statementDidFail(_ statement: Statement, _ error: DatabaseError) throws {
-        stopListening(in: statement.database)
-        if transaction.hasRollbackReport && !connection.isAutocommit {
-            // A release of the outermost savepoint that could not be committed: SQLite has undone the changes, and leaves an empty
-            // savepoint behind.
-            try? connection.execute("ROLLBACK")
-        }
-        try statementDidEnd(in: statement.database, successfully: false, effect: statement.facts.transactionEffect)
-    }
-
-    /// Tells observers how the transaction has ended, if it has with the reset of a statement that was not run to its end.
-    ///
-    /// There is nobody left to throw at: an observer who refuses the commit has it rolled back all the same.
-    func statementWasAbandoned(_ statement: Statement, _ code: CInt) {
-        stopListening(in: statement.database)
-        try? statementDidEnd(in: statement.database, successfully: code == EngineCode.ok, effect: statement.facts.transactionEffect)
-    }
-
-    private func statementDidEnd(in database: Database, successfully: Bool, effect: StatementFacts.TransactionEffect?) throws {
-        let isInsideTransaction = !connection.isAutocommit
-        if !isInsideTransaction {
-            watch.clock.transactionDidEnd()
-            if savepoints.isHolding { savepoints.removeAll() }
-        }
-        let ending = transaction.statementDidEnd(
-            successfully: successfully, effect: effect, isInsideTransaction: isInsideTransaction,
-            isReadOnly: database.readOnlyDepth > 0 || database.configuration.readonly)
-        switch ending {
-        case nil:
-            // Those who began to watch in the middle of a transaction without hooks are told all the same.
-            if !isInsideTransaction { tellWatchers(in: database) }
-        case .commit?:
-            endTransaction { $0.databaseDidCommit(database) }
-            tellWatchers(in: database)
-        case .emptyCommit?:
-            try endEmptyTransaction(in: database)
-        case .rollback(let refusal)?:
-            endTransaction { $0.databaseDidRollback(database) }
-            tellWatchers(rolledBack: true, in: database)
-            if let refusal { throw refusal }
-        }
-    }
-}
-
-// MARK: - Changes
-
-extension DatabaseObservationBroker {
-    /// Finds out who wants to hear of changes, and listens to SQLite only if somebody does.
-    private func listen(to kinds: [DatabaseEventKind], of statement: Statement) {
-        audiences = kinds.compactMap { kind in
-            let interested = observations.filter { $0.observes(kind) }
-            let watchers: [RegionWatch.ID] = watch.isEmpty ? [] : watch.watchers(of: kind)
-            guard !interested.isEmpty || !watchers.isEmpty else { return nil }
-            let tellsAllRows = !watch.dependOnRows(watchers, ofTable: kind.tableName) || statement.tellsAllRows(ofChanges: kind)
-            return Audience(kind: kind, observations: interested, watchers: watchers, tellsAllRows: tellsAllRows)
-        }
-        guard !audiences.isEmpty else { return stopListening() }
-        eventCount = 0
-        changesCountBefore = connection.totalChangesCount
-        updateHook.install(on: connection)
-        isListening = true
-    }
-
-    /// Stops listening after a statement, whose changes may not all have been told.
-    private func stopListening(in database: Database) {
-        guard isListening else { return }
-        noteUntoldChanges(in: database)
-        stopListening()
-    }
-
-    private func stopListening() {
-        guard isListening else { return }
-        isListening = false
-        audiences = []
-        updateHook.remove(from: connection)
-        authorizer.allowTruncation()
-    }
-
-    private func didChange(_ event: DatabaseEvent) {
-        eventCount += 1
-        guard let index = audiences.firstIndex(where: { event.matchesKind($0.kind) }) else { return }
-        let audience = audiences[index]
-        let change = HeldChange(
-            event: event, observations: audience.observations, watchers: audience.watchers, tellsAllRows: audience.tellsAllRows)
-        if savepoints.isHolding {
-            savepoints.hold(change)
-        } else {
-            audiences[index].watchers = send(change)
-        }
-    }
-
-    /// Takes note of changes of a table that SQLite has not told one by one.
-    func tableDidChange(_ audience: Audience) {
-        let change = HeldChange(event: nil, observations: [], watchers: audience.watchers)
-        if savepoints.isHolding {
-            savepoints.hold(change)
-        } else {
-            send(change)
-        }
-    }
-
-    /// Tells of a change, and returns the watchers who want to hear of more.
-    @discardableResult
-    private func send(_ change: HeldChange) -> [RegionWatch.ID] {
-        guard let event = change.event else {
-            watch.tableDidChange(for: change.watchers)
-            return []
-        }
-        for observation in change.observations {
-            observation.send(event)
-        }
-        guard !change.watchers.isEmpty else { return [] }
-        guard change.tellsAllRows else {
-            watch.tableDidChange(for: change.watchers)
-            return []
-        }
-        return watch.rowDidChange(event, for: change.watchers)
-    }
-
-    /// Tells those who observe one of these kinds that something has changed.
-    ///
-    /// Outside of a transaction, the change counts as a transaction of its own.
-    func notifyChanges(ofKinds kinds: [DatabaseEventKind], in database: Database) throws {
-        for observation in observations where kinds.contains(where: observation.observes) {
-            observation.sendUnspecifiedChange()
-        }
-        if !watch.isEmpty {
-            for kind in kinds { watch.tableDidChange(for: watch.watchers(of: kind)) }
-        }
-        if connection.isAutocommit {
-            try endEmptyTransaction(in: database)
-        }
-    }
-}
-
-// MARK: - Transactions
-
-extension DatabaseObservationBroker {
-    /// Asks the observers, in the middle of the statement that commits. Returns whether it may go on.
-    private func transactionWillCommit() -> Bool {
-        savepoints.takeEvents().forEach { send($0) }
-        do {
-            try askForPermission()
-            transaction.commitHookDidAllow()
-            return true
-        } catch {
-            transaction.commitHookDidRefuse(error)
-            return false
-        }
-    }
-
-    private func askForPermission() throws {
-        for observation in observations {
-            try observation.observer?.databaseWillCommit()
-        }
-    }
-
-    /// Asks and tells the observers of the end of a transaction that has written nothing.
-    private func endEmptyTransaction(in database: Database) throws {
-        do {
-            try askForPermission()
-        } catch {
-            endTransaction { $0.databaseDidRollback(database) }
-            tellWatchers(rolledBack: true, in: database)
-            throw error
-        }
-        endTransaction { $0.databaseDidCommit(database) }
-        tellWatchers(in: database)
-    }
-
-    /// Tells all observers of the end of a transaction.
-    ///
-    /// An observer may use the connection, and run whole transactions: before the first one is told, everything is ready for them.
-    private func endTransaction(_ notify: (any TransactionObserver) -> Void) {
-        let audience = observations
-        observations.removeAll { $0.extent == .nextTransaction }
-        for observation in audience {
-            observation.isPaused = false
-        }
-        for observation in audience {
-            if let observer = observation.observer { notify(observer) }
-        }
-        removeUselessObservations()
     }
 }
