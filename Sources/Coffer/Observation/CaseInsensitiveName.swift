@@ -10,13 +10,14 @@ struct CaseInsensitiveName: Hashable, Sendable {
         self.folded = spelling.foldingASCIICase()
     }
 
-    // Bytes are compared, not characters: to Swift a composed and a decomposed letter are equal, to SQLite they are not.
+    // Bytes are compared, not characters: to Swift a composed and a decomposed letter are equal, to SQLite they are not. Strings that
+    // differ to Swift have other bytes, too, and that is found out at once.
     static func == (lhs: CaseInsensitiveName, rhs: CaseInsensitiveName) -> Bool {
-        lhs.folded.utf8.elementsEqual(rhs.folded.utf8)
+        lhs.folded == rhs.folded && lhs.folded.utf8.elementsEqual(rhs.folded.utf8)
     }
 
     func hash(into hasher: inout Hasher) {
-        for byte in folded.utf8 { hasher.combine(byte) }
+        hasher.combine(folded)
     }
 }
 

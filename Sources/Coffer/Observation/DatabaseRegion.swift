@@ -48,6 +48,13 @@ extension DatabaseRegion {
     /// The names of the tables, or nil for the full database.
     var tableNames: [String]? { tables?.keys.map(\.spelling) }
 
+    /// Calls a function with each table of the region, and with its columns, which are nil for all of them.
+    ///
+    /// The full database has no tables.
+    func forEachTable(_ body: (CaseInsensitiveName, Set<CaseInsensitiveName>?) -> Void) {
+        for (name, region) in tables ?? [:] { body(name, region.columns) }
+    }
+
     /// Whether only some rows of a table are in the region.
     func dependsOnRows(ofTable table: String) -> Bool { tables?[CaseInsensitiveName(table)]?.rowIDs != nil }
 

@@ -19,8 +19,8 @@ struct RegionWatchState: Sendable {
     private var watchers: [ID: Watcher] = [:]
     private var lastID = 0
 
-    /// The union of all regions: most statements concern nobody, and that must be found out at once, however many watchers there are.
-    private var unitedRegion = DatabaseRegion()
+    /// Most statements concern nobody, and that must be found out at once, however many watchers there are.
+    private var index = RegionIndex()
 
     /// Whether there is anybody to tell of the end of the transaction, maybe: mostly there is not, and each commit asks.
     private var hasNews = false
@@ -32,13 +32,13 @@ struct RegionWatchState: Sendable {
     mutating func add(_ region: DatabaseRegion?) -> ID {
         lastID += 1
         watchers[lastID] = Watcher(region: region)
-        if let region { unitedRegion.formUnion(region) }
+        if let region { index.insert(region, of: lastID) }
         return lastID
     }
 
     mutating func remove(_ id: ID) {
-        guard watchers.removeValue(forKey: id) != nil else { return }
-        uniteRegions()
+        guard let region = watchers.removeValue(forKey: id)?.region else { return }
+        index.remove(region, of: id)
     }
 
     /// Sets the region that a watcher has read, where it may be another one than before.
@@ -49,13 +49,9 @@ struct RegionWatchState: Sendable {
     /// - Returns: whether a change may have been missed, because it was committed while the watcher read.
     mutating func setRegion(_ region: DatabaseRegion, of id: ID, readSince start: WriteClock.Time?, now: WriteClock.Time) -> Bool {
         guard let watcher = watchers[id], watcher.region != region else { return false }
-        let replacesOther = watcher.region != nil
+        if let other = watcher.region { index.remove(other, of: id) }
         watchers[id]?.region = region
-        if replacesOther {
-            uniteRegions()
-        } else {
-            unitedRegion.formUnion(region)
-        }
+        index.insert(region, of: id)
         // The reading was done where nobody can write.
         guard let start else { return false }
         if now.isWriting {
@@ -66,19 +62,13 @@ struct RegionWatchState: Sendable {
         return now.transactionCount != start.transactionCount
     }
 
-    private mutating func uniteRegions() {
-        unitedRegion = DatabaseRegion()
-        for case let region? in watchers.values.lazy.map(\.region) { unitedRegion.formUnion(region) }
-    }
-
     // MARK: Changes
 
     /// The watchers whose regions such changes can alter, in the order of their IDs.
     ///
     /// Those who are concerned anyway are among them: what a savepoint undoes concerns nobody.
     func watchers(of kind: DatabaseEventKind) -> [ID] {
-        guard unitedRegion.isModified(byEventsOfKind: kind) else { return [] }
-        return watchers.filter { $0.value.region?.isModified(byEventsOfKind: kind) == true }.map(\.key).sorted()
+        index.candidates(for: kind).filter { watchers[$0]?.region?.isModified(byEventsOfKind: kind) == true }.sorted()
     }
 
     /// Whether it matters to any of these watchers which rows of a table change.
