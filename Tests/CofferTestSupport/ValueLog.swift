@@ -1,16 +1,25 @@
 import Synchronization
 
 /// What an observation has delivered so far, and a way to wait for more without a clock.
+///
+/// A wait ends when the task is cancelled, as a test is by its time limit: it fails then, and does not hang.
 public final class ValueLog<Value: Sendable>: Sendable {
+    private struct Waiter {
+        let isMet: @Sendable ([Value], (any Error)?) -> Bool
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
     private struct Content {
         var values: [Value] = []
         var error: (any Error)?
-        var waiters: [(isMet: @Sendable ([Value], (any Error)?) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiters: [Int: Waiter] = [:]
+        var lastWaiterID = 0
 
         mutating func takeMetWaiters() -> [CheckedContinuation<Void, Never>] {
-            let met = waiters.filter { $0.isMet(values, error) }
-            waiters.removeAll { $0.isMet(values, error) }
-            return met.map(\.continuation)
+            guard !waiters.isEmpty else { return [] }
+            let met = waiters.filter { $0.value.isMet(values, error) }
+            for id in met.keys { waiters[id] = nil }
+            return met.values.map(\.continuation)
         }
     }
 
@@ -57,13 +66,21 @@ public final class ValueLog<Value: Sendable>: Sendable {
     }
 
     private func wait(_ isMet: @escaping @Sendable ([Value], (any Error)?) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isMetNow = content.withLock { content in
-                if isMet(content.values, content.error) { return true }
-                content.waiters.append((isMet, continuation))
-                return false
+        let id = content.withLock { content in
+            content.lastWaiterID += 1
+            return content.lastWaiterID
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isMetNow = content.withLock { content in
+                    if Task.isCancelled || isMet(content.values, content.error) { return true }
+                    content.waiters[id] = Waiter(isMet: isMet, continuation: continuation)
+                    return false
+                }
+                if isMetNow { continuation.resume() }
             }
-            if isMetNow { continuation.resume() }
+        } onCancel: {
+            content.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume()
         }
     }
 }

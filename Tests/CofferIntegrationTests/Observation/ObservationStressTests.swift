@@ -1,5 +1,4 @@
 import CofferTestSupport
-import Foundation
 import Synchronization
 import Testing
 
@@ -13,128 +12,139 @@ struct ObservationStressTests {
     init() throws { directory = try TestDirectory() }
 
     private static let counterCount = 10
+    private let observerCount = Nightly.pick(100, byDay: 20)
+    private let transactionCount = Nightly.pick(50_000, byDay: 1_500)
 
     /// One counter that only grows, and another that is read only now and then: the region comes and goes.
-    private static func observation(of counter: Int) -> ValueObservation<ValueReducers.Fetch<[Int]>> {
-        ValueObservation.tracking { db in
-            let value = try Int.fetchOne(db, sql: "SELECT value FROM counter\(counter)") ?? -1
-            guard value.isMultiple(of: 3) else { return [value] }
-            return [value, try Int.fetchOne(db, sql: "SELECT value FROM counter\((counter + 1) % counterCount)") ?? -1]
-        }
+    @Sendable private static func fetch(_ counter: Int, _ db: Database) throws -> [Int] {
+        let value = try Int.fetchOne(db, sql: "SELECT value FROM counter\(counter)") ?? -1
+        guard value.isMultiple(of: 3) else { return [value] }
+        return [value, try Int.fetchOne(db, sql: "SELECT value FROM counter\((counter + 1) % counterCount)") ?? -1]
     }
 
-    /// One observation after the other: what the last one has delivered.
+    /// The one who observes a counter, through one observation after the other.
     private final class Observer: Sendable {
         private struct Content {
             var last: [Int] = []
             var decreases = 0
+            var valueCount = 0
+            var startCount = 0
+            /// What the observation of now has delivered.
             var log = ValueLog<[Int]>()
         }
 
+        let counter: Int
         private let content = Mutex(Content())
 
-        func receive(_ value: [Int]) {
+        init(counter: Int) { self.counter = counter }
+
+        func start(in writer: any DatabaseWriter) -> AnyDatabaseCancellable {
+            content.withLock { content in
+                content.log = ValueLog()
+                content.startCount += 1
+            }
+            return ValueObservation.tracking { [counter] in try ObservationStressTests.fetch(counter, $0) }
+                .start(in: writer, scheduling: .task, onError: { [self] in log.fail($0) }, onChange: { [self] in receive($0) })
+        }
+
+        private func receive(_ value: [Int]) {
             let log = content.withLock { content in
                 if let last = content.last.first, let new = value.first, new < last { content.decreases += 1 }
                 content.last = value
+                content.valueCount += 1
                 return content.log
             }
             log.append(value)
         }
 
-        /// Begins with a log of its own, whose values need not be kept for long.
-        func restart() {
-            content.withLock { $0.log = ValueLog() }
-        }
-
-        var decreases: Int { content.withLock { $0.decreases } }
+        var log: ValueLog<[Int]> { content.withLock { $0.log } }
         var last: [Int] { content.withLock { $0.last } }
-
-        func settle(at value: [Int]) async -> (any Error)? {
-            let log = content.withLock { $0.log }
-            await log.values { $0.last == value }
-            return log.error
-        }
-
-        func fail(_ error: any Error) {
-            content.withLock { $0.log }.fail(error)
-        }
+        var decreases: Int { content.withLock { $0.decreases } }
+        var counts: (values: Int, starts: Int) { content.withLock { ($0.valueCount, $0.startCount) } }
     }
 
-    private final class Phase: Sendable {
-        let isUnderWay = Atomic<Bool>(true)
+    /// What the tasks know of each other.
+    private final class Course: Sendable {
+        let isWriting = Atomic<Bool>(true)
+        let committed = Atomic<Int>(0)
+        /// In KiB, at a tenth of the transactions.
+        let memoryAfterWarmUp = Atomic<Int>(0)
     }
 
     @Test("the last value of each observation is that of the database, and no value comes before an older one", arguments: Access.allCases)
     func everything(access: Access) async throws {
-        let observerCount = Nightly.pick(100, byDay: 20)
-        let transactionCount = Nightly.pick(50_000, byDay: 1_500)
         let writer = try directory.make(access)
         try await writer.write { db in
             for counter in 0..<Self.counterCount {
                 try db.execute(sql: "CREATE TABLE counter\(counter) (value INTEGER); INSERT INTO counter\(counter) VALUES (0)")
             }
         }
-        let memory = try residentMemory()
-        let observers = (0..<observerCount).map { _ in Observer() }
-        let writing = Phase()
-        let cancellables: [Int: AnyDatabaseCancellable] = try await withThrowingTaskGroup(
-            of: (Int, AnyDatabaseCancellable)?.self
-        ) { group in
-            for index in 0..<observerCount {
-                group.addTask {
-                    var random = SystemRandomNumberGenerator()
-                    while true {
-                        let observer = observers[index]
-                        observer.restart()
-                        let cancellable = Self.observation(of: index % Self.counterCount).start(
-                            in: writer, scheduling: .task, onError: observer.fail, onChange: observer.receive)
-                        guard writing.isUnderWay.load(ordering: .relaxed) else { return (index, cancellable) }
-                        try await Task.sleep(for: .milliseconds(Int.random(in: 0...200, using: &random)))
-                        cancellable.cancel()
-                    }
-                }
+        let seed = SeededRandom("observation stress").seed
+        let observers = (0..<observerCount).map { Observer(counter: $0 % Self.counterCount) }
+        let course = Course()
+        let begin = ContinuousClock.now
+        let cancellables = try await withThrowingTaskGroup(of: AnyDatabaseCancellable.self) { group in
+            for (index, observer) in observers.enumerated() {
+                group.addTask { await Self.comeAndGo(observer, writer, course, seed &+ UInt64(index)) }
             }
-            try await withThrowingTaskGroup(of: Void.self) { writers in
-                for number in 0..<4 {
-                    writers.addTask {
-                        for step in 0..<transactionCount / 4 {
-                            let counter = (number + step) % Self.counterCount
-                            try await writer.write { db in
-                                try db.execute(sql: "UPDATE counter\(counter) SET value = value + 1")
-                                if step % 7 == 0 { try db.execute(sql: "UPDATE counter\((counter + 1) % 10) SET value = value + 1") }
-                            }
-                        }
-                    }
-                }
-                try await writers.waitForAll()
+            try await write(writer, course)
+            // Every observation has something to say now, and finds that the writing is over.
+            course.isWriting.store(false, ordering: .sequentiallyConsistent)
+            try await writer.write { db in
+                for counter in 0..<Self.counterCount { try db.execute(sql: "UPDATE counter\(counter) SET value = value + 1") }
             }
-            writing.isUnderWay.store(false, ordering: .relaxed)
-            return try await group.reduce(into: [Int: AnyDatabaseCancellable]()) { result, started in
-                if let (index, cancellable) = started { result[index] = cancellable }
-            }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
-        for (index, observer) in observers.enumerated() {
-            let value = try await writer.read { db in
-                let value = try Int.fetchOne(db, sql: "SELECT value FROM counter\(index % Self.counterCount)") ?? -1
-                guard value.isMultiple(of: 3) else { return [value] }
-                return [value, try Int.fetchOne(db, sql: "SELECT value FROM counter\((index + 1) % Self.counterCount)") ?? -1]
-            }
-            let error = await observer.settle(at: value)
-            #expect(error == nil && observer.last == value)
-            #expect(observer.decreases == 0)
+        for observer in observers {
+            let value = try await writer.read { try Self.fetch(observer.counter, $0) }
+            await observer.log.values(upTo: value)
+            #expect(observer.log.error == nil && observer.last == value && observer.decreases == 0)
         }
+        let time = ContinuousClock.now - begin
         #expect(cancellables.count == observerCount)
-        for cancellable in cancellables.values { cancellable.cancel() }
-        let growth = try residentMemory() - memory
-        print("observation stress: \(transactionCount) transactions, \(observerCount) observations, memory +\(growth) KiB")
-        #expect(growth < 100_000)
+        cancellables.forEach { $0.cancel() }
+        let growth = try processStatus("VmRSS") - course.memoryAfterWarmUp.load(ordering: .sequentiallyConsistent)
+        let (values, starts) = observers.map(\.counts).reduce((0, 0)) { ($0.0 + $1.values, $0.1 + $1.starts) }
+        print(
+            "observation stress: \(access), \(transactionCount) transactions, \(observerCount) observers, \(starts) starts, \(values) values, "
+                + "\(time), memory \(growth) KiB since the warm-up")
+        #expect(growth < 30_000)
     }
 
-    /// In KiB.
-    private func residentMemory() throws -> Int {
-        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
-        return try #require(Int(line.split(separator: " ").dropLast().last ?? ""))
+    /// Starts observations and cancels them at random moments, and leaves the last one as it is.
+    private static func comeAndGo(
+        _ observer: Observer, _ writer: any DatabaseWriter, _ course: Course, _ seed: UInt64
+    ) async -> AnyDatabaseCancellable {
+        var random = SeededRandom(seed: seed)
+        while true {
+            let cancellable = observer.start(in: writer)
+            guard course.isWriting.load(ordering: .sequentiallyConsistent) else { return cancellable }
+            let valueCount = Int.random(in: 0...25, using: &random)
+            await observer.log.values { $0.count >= valueCount || !course.isWriting.load(ordering: .sequentiallyConsistent) }
+            cancellable.cancel()
+        }
+    }
+
+    private func write(_ writer: any DatabaseWriter, _ course: Course) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<4 {
+                group.addTask { [transactionCount] in
+                    for step in 0..<transactionCount / 4 {
+                        let counter = (number + step) % Self.counterCount
+                        try await writer.write { db in
+                            try db.execute(sql: "UPDATE counter\(counter) SET value = value + 1")
+                            guard step % 7 == 0 else { return }
+                            try db.execute(sql: "UPDATE counter\((counter + 1) % Self.counterCount) SET value = value + 1")
+                        }
+                        let committed = course.committed.add(1, ordering: .sequentiallyConsistent).newValue
+                        if committed == transactionCount / 10 {
+                            course.memoryAfterWarmUp.store(try processStatus("VmRSS"), ordering: .sequentiallyConsistent)
+                        }
+                        if Nightly.isOn, committed.isMultiple(of: transactionCount / 10) { print("observation stress: \(committed)") }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
     }
 }

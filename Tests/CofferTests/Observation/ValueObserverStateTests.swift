@@ -1,0 +1,159 @@
+import Testing
+
+@testable import Coffer
+
+@Suite("ValueObserverState")
+struct ValueObserverStateTests {
+    @Test("changes during a fetch, or the reduction of its value, become one more fetch")
+    func coalescing() {
+        var state = ValueObserverState()
+        let fetches = [
+            state.start(), state.databaseDidChange(), state.databaseDidChange(), state.didFetch(), state.databaseDidChange(),
+            state.didReduce(), state.didFetch(), state.didReduce(), state.databaseDidChange(),
+        ]
+        #expect(fetches == [true, false, false, false, false, true, false, false, true])
+    }
+
+    @Test("with a backlog, fetches go on while values wait to be reduced, up to a maximum")
+    func backlog() {
+        var state = ValueObserverState(maximumBacklog: 2)
+        let fetches = [
+            state.start(), state.didFetch(), state.databaseDidChange(), state.didFetch(), state.databaseDidChange(), state.didFetch(),
+            state.databaseDidChange(), state.didReduce(), state.didReduce(), state.didFetch(), state.databaseDidChange(),
+        ]
+        #expect(fetches == [true, false, true, false, true, false, false, true, false, false, true])
+    }
+
+    @Test("a fetch that was put off is done when anything happens")
+    func puttingOff() {
+        var state = ValueObserverState()
+        var fetches = [state.start()]
+        state.putOff()
+        fetches += [state.didFetch(), state.databaseDidChange(), state.didFetch(), state.didReduce()]
+        state.putOff()
+        fetches += [state.databaseDidChange()]
+        #expect(fetches == [true, false, true, false, false, true])
+    }
+
+    @Test("what has ended does nothing any more")
+    func end() {
+        var state = ValueObserverState()
+        let results = [state.start(), state.end(), state.end(), state.hasEnded]
+        #expect(results == [true, true, false, true])
+        state.putOff()
+        let fetches = [state.didFetch(), state.databaseDidChange(), state.didReduce()]
+        #expect(fetches == [false, false, false])
+    }
+
+    // MARK: Every order of events
+
+    /// A database with a number that grows, and an observer of it: what can happen, step by step.
+    private struct Model {
+        enum Step: CaseIterable {
+            case change, read, handOver, endFetch, reduce, putOff, resume, end
+        }
+
+        var state: ValueObserverState
+        var number = 0
+        /// How many fetches are under way: there must never be a second one.
+        var fetchCount = 0
+        /// What the fetch has read; nil before it reads.
+        var read: Int?
+        /// Whether what was read waits to be reduced, though the fetch has not ended: the one can come before the other.
+        var isHandedOver = false
+        var isPutOff = false
+        var backlog: [Int] = []
+        var delivered: [Int] = []
+        var hasEnded = false
+
+        init(maximumBacklog: Int) {
+            state = ValueObserverState(maximumBacklog: maximumBacklog)
+            if state.start() { fetchCount = 1 }
+        }
+
+        func canDo(_ step: Step) -> Bool {
+            switch step {
+            case .change: number < 4
+            case .read: fetchCount > 0 && read == nil
+            case .handOver: read != nil && !isHandedOver
+            case .endFetch: isHandedOver
+            case .reduce: !backlog.isEmpty
+            case .putOff: fetchCount > 0 && read == nil && !isPutOff && number < 4
+            case .resume: isPutOff
+            case .end: !hasEnded && number == 2
+            }
+        }
+
+        mutating func perform(_ step: Step) {
+            switch step {
+            case .change:
+                number += 1
+                note(state.databaseDidChange())
+            case .read:
+                read = number
+            case .handOver:
+                if let read, !hasEnded { backlog.append(read) }
+                isHandedOver = true
+            case .endFetch:
+                read = nil
+                isHandedOver = false
+                fetchCount -= 1
+                if !hasEnded { note(state.didFetch()) }
+            case .reduce:
+                let value = backlog.removeFirst()
+                if !hasEnded {
+                    delivered.append(value)
+                    note(state.didReduce())
+                }
+            case .putOff:
+                fetchCount -= 1
+                isPutOff = true
+                state.putOff()
+            case .resume:
+                isPutOff = false
+                note(state.databaseDidChange())
+            case .end:
+                hasEnded = true
+                _ = state.end()
+            }
+        }
+
+        private mutating func note(_ shouldFetch: Bool) {
+            if shouldFetch { fetchCount += 1 }
+        }
+    }
+
+    @Test("in every order: one fetch at a time, a bounded backlog, values in order, and the last one last", arguments: 0...3)
+    func everyOrder(maximumBacklog: Int) {
+        var seen: Set<String> = []
+        var stack = [Model(maximumBacklog: maximumBacklog)]
+        var quietEnds = 0
+        while let model = stack.popLast() {
+            guard seen.insert("\(model)").inserted else { continue }
+            let steps = Model.Step.allCases.filter(model.canDo)
+            guard model.fetchCount <= 1, model.backlog.count <= maximumBacklog + 1, model.delivered == model.delivered.sorted() else {
+                Issue.record("\(model)")
+                return
+            }
+            if model.hasEnded {
+                var state = model.state
+                let startsAgain = state.start()
+                #expect(!startsAgain, "\(model)")
+            } else if model.fetchCount == 0, model.backlog.isEmpty, !model.isPutOff {
+                // Nothing is under way: what was delivered is what the database has.
+                quietEnds += 1
+                guard model.delivered.last == model.number else {
+                    Issue.record("The last value is \(model.delivered) instead of \(model.number): \(model)")
+                    return
+                }
+            }
+            for step in steps {
+                var next = model
+                next.perform(step)
+                stack.append(next)
+            }
+        }
+        print("ValueObserverState: \(seen.count) states with a backlog of \(maximumBacklog), \(quietEnds) of them quiet")
+        #expect(quietEnds > 0)
+    }
+}
