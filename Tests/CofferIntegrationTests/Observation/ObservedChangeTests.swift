@@ -108,30 +108,38 @@ struct ObservedChangeTests {
     ]
 
     @Test("a transaction is told if, and only if, it has changed what is observed", arguments: scenarios, Access.allCases)
-    func exactness(scenario: Scenario, access: Access) throws {
+    func exactness(scenario: Scenario, access: Access) async throws {
         for isInTransaction in [true, false] {
             let writer = try directory.make(access, "\(isInTransaction).db")
-            try writer.writeWithoutTransaction { try $0.execute(sql: scenario.schema) }
+            try await writer.writeWithoutTransaction { try $0.execute(sql: scenario.schema) }
             let request = SQLRequest<Row>(sql: scenario.observed)
             let changes = ValueLog<String>()
             let cancellable = DatabaseRegionObservation(tracking: request).start(in: writer, onError: changes.fail) { _ in
                 changes.append("change")
             }
+            let values = ValueLog<String>(), valueChanges = ValueLog<String>()
+            let observation = ValueObservation.tracking { try "\(Row.fetchAll($0, request))" }
+            let valueCancellable = observation.handleEvents(databaseDidChange: { valueChanges.append("change") })
+                .start(in: writer, scheduling: .task, onError: values.fail, onChange: values.append)
+            await values.values(count: 1)
             for statement in scenario.statements {
-                let before = try writer.read { try "\(Row.fetchAll($0, request))" }
+                let before = try await writer.read { try "\(Row.fetchAll($0, request))" }
                 let count = changes.values.count
                 if isInTransaction {
-                    try? writer.write { try $0.execute(sql: statement) }
+                    try? await writer.write { try $0.execute(sql: statement) }
                 } else {
-                    try? writer.writeWithoutTransaction { try $0.execute(sql: statement) }
+                    try? await writer.writeWithoutTransaction { try $0.execute(sql: statement) }
                 }
                 // A product of tables is empty as long as one of them is, though the other has changed.
-                let after = try writer.read { try "\(Row.fetchAll($0, request))" }
+                let after = try await writer.read { try "\(Row.fetchAll($0, request))" }
                 let hasChanged = scenario.testDescription == "savepoints" ? statement.contains("(2)") : before != after
                 #expect(changes.values.count - count == (hasChanged ? 1 : 0), "\(statement), in a transaction: \(isInTransaction)")
+                #expect(valueChanges.values.count == changes.values.count)
+                await values.values(upTo: after)
             }
-            #expect(changes.error == nil)
+            #expect(changes.error == nil && values.error == nil)
             cancellable.cancel()
+            valueCancellable.cancel()
         }
     }
 

@@ -90,6 +90,41 @@ struct ValueObservationSequenceTests {
         #expect(try await iterator.next() == 3)
     }
 
+    @Test("the other buffers keep all values, or the oldest ones", arguments: Access.allCases)
+    func otherBuffers(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let logs = [ValueLog<Int>(), ValueLog<Int>()]
+        let queue = DispatchQueue(label: "values")
+        let policies: [AsyncValueObservation<Int>.BufferingPolicy] = [.unbounded, .bufferingOldest(2)]
+        var iterators = zip(logs, policies).map { log, policy in
+            var values = count.handleEvents(didReceiveValue: { log.append($0) }).values(in: writer, scheduling: .async(onQueue: queue))
+            values.bufferingPolicy = policy
+            return values.makeAsyncIterator()
+        }
+        for number in 0...3 {
+            for log in logs { await log.values(upTo: number) }
+            if number < 3 { try await insert(writer) }
+        }
+        queue.sync {}
+        for number in 0...3 { #expect(try await iterators[0].next() == number) }
+        for number in 0...1 { #expect(try await iterators[1].next() == number) }
+        // There is room again, and what came before is lost.
+        try await insert(writer)
+        #expect(try await iterators[1].next() == 4)
+    }
+
+    @Test("a sequence can be filled by a task of a given priority", arguments: Access.allCases)
+    func taskPriority(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let priorities = ValueLog<TaskPriority>()
+        let cancellable = count.start(
+            in: writer, scheduling: .task(priority: .background), onError: { _ in },
+            onChange: { _ in priorities.append(Task.currentPriority) })
+        await priorities.values(count: 1)
+        #expect(priorities.values == [.background])
+        cancellable.cancel()
+    }
+
     @Test("sequences can be filled on the main actor, and at once", arguments: Access.allCases)
     @MainActor func mainActor(access: Access) async throws {
         let writer = try makePlayers(access)
