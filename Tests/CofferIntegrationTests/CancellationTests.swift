@@ -3,13 +3,14 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("Cancelled tasks")
+@Suite("Cancelled tasks", .timeLimit(.minutes(2)))
 struct CancellationTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    private static let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+    /// It ends by itself, after many seconds, so that a cancellation that is lost fails the test and does not hang it.
+    private static let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30000000) SELECT i FROM n"
 
     private func make(_ access: Access) throws -> any DatabaseWriter {
         let writer = try directory.make(access, "a.db", .rawKeyed.with { $0.maximumReaderCount = 1 })
@@ -98,7 +99,8 @@ struct CancellationTests {
         let (isRunning, signal) = AsyncStream<Void>.makeStream()
         let block: @Sendable () -> Void = {
             signal.yield()
-            mayEnd.wait()
+            // Two accesses of a pool wait, and each is let go once.
+            if mayEnd.wait(timeout: .now() + 60) == .timedOut { Issue.record("The accesses were not let go.") }
         }
         writer.asyncWriteWithoutTransaction { _ in block() }
         if access == .pool { writer.asyncRead { _ in block() } }

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import Testing
 
 /// A function on a thread of its own, whose result can be waited for.
 final class Job<Value: Sendable>: Sendable {
@@ -19,13 +20,18 @@ final class Job<Value: Sendable>: Sendable {
     }
 
     func value() throws -> Value {
-        hasEnded.wait()
+        guard hasEnded.wait(timeout: .now() + patience) == .success else { throw LostPatience() }
         hasEnded.signal()
         return try result.withLock { $0 }!.get()
     }
 
     var isDone: Bool { result.withLock { $0 != nil } }
 }
+
+/// How long a thread waits for another one, in seconds: what takes longer has got stuck, and fails the test.
+private let patience = 60.0
+
+private struct LostPatience: Error {}
 
 /// Something that one thread waits for and another lets happen.
 final class Gate: Sendable {
@@ -34,7 +40,7 @@ final class Gate: Sendable {
     func open() { semaphore.signal() }
 
     func pass() {
-        semaphore.wait()
+        if semaphore.wait(timeout: .now() + patience) == .timedOut { Issue.record("Nobody has opened the gate.") }
         semaphore.signal()
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Cancellation of tasks")
+@Suite("Cancellation of tasks", .timeLimit(.minutes(2)))
 struct TaskCancellationTests {
     let directory: TestDirectory
 
