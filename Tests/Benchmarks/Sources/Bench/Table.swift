@@ -38,7 +38,20 @@ struct Table {
             guard let seconds = series.secondsPerOperation(.coffer) else { return "\(decimal(goal)) us" }
             return "\(decimal(goal)) us \(seconds * 1e6 <= goal ? "yes" : "NO")"
         }
+        if let goal = series.workload.goalOver {
+            guard let ratio = ratio(of: series, to: goal.workload) else { return "\(decimal(goal.factor)) x" }
+            return "\(decimal(goal.factor)) x \(ratio <= goal.factor ? "yes" : "NO"), \(decimal(ratio))"
+        }
         return "-"
+    }
+
+    /// The time of Coffer in one workload as a multiple of that in another: the median of the rounds.
+    private func ratio(of one: Series, to name: String) -> Double? {
+        guard let other = series.first(where: { $0.workload.name == name }), let times = one.rounds[.coffer],
+            let otherTimes = other.rounds[.coffer], times.count == otherTimes.count
+        else { return nil }
+        let factor = Double(other.operations) / Double(one.operations)
+        return median(zip(times, otherTimes).map { $0 / $1 * factor })
     }
 
     private func figure(_ series: Series, _ runner: RunnerName) -> String {

@@ -17,6 +17,9 @@ struct Workload: Sendable {
     /// The goal in microseconds for one operation, where the C loop does not do the same.
     var goalMicroseconds: Double?
 
+    /// Another workload, and the goal for the time of Coffer as a multiple of its own time in that one.
+    var goalOver: (workload: String, factor: Double)?
+
     /// Which runners can do it.
     var runners = RunnerName.allCases
 
@@ -35,6 +38,11 @@ struct Workload: Sendable {
         Workload(name: "key-own-read", title: "fetch a record by key, each in its own read", goal: 1.6),
         Workload(name: "request", title: "build a request and fetch one record", goal: 15),
         Workload(name: "write-transaction", title: "one-row write transactions", goal: 1.3),
+        Workload(name: "write-other-1", title: "the same, one observation of another table", goalOver: ("write-transaction", 1.1)),
+        Workload(name: "write-other-100", title: "the same, 100 observations of another table", goalOver: ("write-transaction", 1.1)),
+        Workload(name: "write-seen-1", title: "the same, one observation of the table"),
+        Workload(name: "write-seen-100", title: "the same, 100 observations of the table"),
+        Workload(name: "write-to-value", title: "from the begin of a transaction to the observed value", runners: [.coffer, .grdb]),
         Workload(name: "await-sequential", title: "await a read, one after the other", goalMicroseconds: 15),
         Workload(name: "await-100", title: "await a read, 100 tasks at once", goalMicroseconds: 8),
         Workload(name: "backup", title: "backup", unit: .throughput, goal: 1),

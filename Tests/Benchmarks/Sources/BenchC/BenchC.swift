@@ -87,8 +87,8 @@ enum BenchC {
             return (seconds, check, 1)
         case "insert-statement", "insert-struct", "insert-codable":
             return try writing(assignment.rows) { loop_insert($0, Equal.insert, $1, rows) }
-        case "write-transaction":
-            let count = max(assignment.rows / 20, 10)
+        case "write-transaction", "write-other-1", "write-other-100", "write-seen-1", "write-seen-100":
+            let count = assignment.transactionCount
             return try writing(count) { loop_insert_transactions($0, Equal.insert, $1, Int64(count)) }
         case "cursor-index", "cursor-name":
             return try reading(assignment.rows) { loop_scan($0) }

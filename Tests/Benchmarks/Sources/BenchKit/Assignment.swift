@@ -18,6 +18,9 @@ public struct Assignment: Sendable {
     /// Whether the preparation makes the large file.
     public var makesLargeFile: Bool
 
+    /// How many transactions of one row are written. With a hundred who fetch after each of them, a tenth as many.
+    public var transactionCount: Int { max(rows / (workload == "write-seen-100" ? 200 : 20), 10) }
+
     public var playerFile: String { folder + "/player.db" }
 
     /// Ten times as many rows, for what is measured in megabytes a second.

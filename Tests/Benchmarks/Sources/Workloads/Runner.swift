@@ -29,6 +29,7 @@ enum Runner {
         if assignment.workload == "open-pool" { return try Opening.run(assignment) }
         if assignment.workload == "backup" { return try copy(assignment) }
         if let result = try Writing.run(assignment) { return result }
+        if let result = try Observing.run(assignment) { return result }
         let pool = try DatabasePool(path: assignment.playerFile, configuration: Engine.rawKeyed())
         if let result = try Reading.run(assignment, pool) { return result }
         if let result = try Records.run(assignment, pool) { return result }

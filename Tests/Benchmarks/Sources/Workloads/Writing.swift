@@ -23,7 +23,7 @@ enum Writing {
                 }
             }
         case "write-transaction":
-            let count = max(assignment.rows / 20, 10)
+            let count = assignment.transactionCount
             let players = (1...Int64(count)).map(Player.init(number:))
             return try measured(assignment, count) { pool in
                 for player in players {
@@ -40,10 +40,15 @@ enum Writing {
         }
     }
 
-    static func measured(_ assignment: Assignment, _ operations: Int, _ work: (DatabasePool) throws -> Void) throws -> Runner.Result {
-        var last: (pool: DatabasePool, path: String)?
+    /// - Parameter observe: starts what observes the file, outside of the measured time, up to the end of the repetition.
+    static func measured(
+        _ assignment: Assignment, _ operations: Int, observe: (DatabasePool) throws -> [AnyDatabaseCancellable] = { _ in [] },
+        _ work: (DatabasePool) throws -> Void
+    ) throws -> Runner.Result {
+        var last: (pool: DatabasePool, path: String, observations: [AnyDatabaseCancellable])?
         func end() throws {
             guard let made = last else { return }
+            made.observations.forEach { $0.cancel() }
             try made.pool.close()
             assignment.remove(made.path)
             last = nil
@@ -55,7 +60,7 @@ enum Writing {
                 let path = assignment.freshFile()
                 let pool = try DatabasePool(path: path, configuration: Engine.rawKeyed())
                 try pool.write { try $0.execute(sql: Equal.schema) }
-                last = (pool, path)
+                last = (pool, path, try observe(pool))
                 return pool
             },
             work: { pool in
