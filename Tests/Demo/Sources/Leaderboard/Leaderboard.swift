@@ -4,12 +4,23 @@ import Foundation
 /// A live leaderboard on an encrypted file: three tasks print what they observe while another one writes.
 ///
 ///     swift run Leaderboard [rounds]
+///
+/// It ends with status 1 if a task has seen rounds in another order than they were played in, or if the last thing that it has printed is
+/// not what the file holds.
 @main
 struct Leaderboard {
     static let names = ["Arthur", "Barbara", "Craig", "Danielle", "Elena", "Frank"]
 
-    static func main() async throws {
-        let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 20
+    static func main() async {
+        do {
+            try await run(rounds: CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 20)
+        } catch {
+            FileHandle.standardError.write(Data("leaderboard: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    static func run(rounds: Int) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("leaderboard-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -22,14 +33,20 @@ struct Leaderboard {
             for name in names { try db.execute(sql: "INSERT INTO player VALUES (?, 0)", arguments: [name]) }
         }
 
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await printTopThree(of: pool, until: rounds) }
-            group.addTask { try await printLeader(of: pool, until: rounds) }
-            group.addTask { try await printProgress(of: pool, until: rounds) }
-            group.addTask { try await play(rounds, in: pool) }
-            try await group.waitForAll()
-        }
+        async let topThree = printTopThree(of: pool, until: rounds)
+        async let leader = printLeader(of: pool, until: rounds)
+        async let points = printProgress(of: pool, until: rounds)
+        try await play(rounds, in: pool)
+        let last = try await (topThree, leader, points)
+        let stored = try await pool.read { db in (try Self.topThree(db), try Self.leader(db), try Self.points(db)) }
+        guard last == stored else { throw Failure("the last lines say \(last), and the file holds \(stored)") }
         print("The game is over.")
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ description: String) { self.description = description }
     }
 
     /// What each task sees of one state of the database.
@@ -42,38 +59,54 @@ struct Leaderboard {
         try Int.fetchOne(db, sql: "SELECT MAX(round) FROM game") ?? 0
     }
 
-    static func printTopThree(of pool: DatabasePool, until rounds: Int) async throws {
-        let observation = ValueObservation.tracking { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT name, score FROM player ORDER BY score DESC, name LIMIT 3")
-            return View(round: try round(db), content: rows.map { "\($0["name"] as String) \($0["score"] as Int)" })
-        }
+    static func topThree(_ db: Database) throws -> [String] {
+        try Row.fetchAll(db, sql: "SELECT name, score FROM player ORDER BY score DESC, name LIMIT 3")
+            .map { "\($0["name"] as String) \($0["score"] as Int)" }
+    }
+
+    static func leader(_ db: Database) throws -> String {
+        try String.fetchOne(db, sql: "SELECT name FROM player ORDER BY score DESC, name LIMIT 1") ?? "nobody"
+    }
+
+    static func points(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT SUM(score) FROM player") ?? 0
+    }
+
+    static func printTopThree(of pool: DatabasePool, until rounds: Int) async throws -> [String] {
+        let observation = ValueObservation.tracking { db in View(round: try round(db), content: try topThree(db)) }
         // Values that come while this one is printed are out of date: only the newest is kept.
-        for try await view in observation.values(in: pool, bufferingPolicy: .bufferingNewest(1)) {
+        return try await follow(observation.values(in: pool, bufferingPolicy: .bufferingNewest(1)), until: rounds) { view in
             print("[top 3]    after round \(view.round): \(view.content.joined(separator: ", "))")
-            if view.round == rounds { break }
         }
     }
 
-    static func printLeader(of pool: DatabasePool, until rounds: Int) async throws {
-        let observation = ValueObservation.tracking { db in
-            View(
-                round: try round(db),
-                content: try String.fetchOne(db, sql: "SELECT name FROM player ORDER BY score DESC, name LIMIT 1") ?? "nobody")
-        }.removeDuplicates { $0.content == $1.content && $1.round < rounds }
-        for try await view in observation.values(in: pool) {
+    static func printLeader(of pool: DatabasePool, until rounds: Int) async throws -> String {
+        let observation = ValueObservation.tracking { db in View(round: try round(db), content: try leader(db)) }
+            .removeDuplicates { $0.content == $1.content && $1.round < rounds }
+        return try await follow(observation.values(in: pool), until: rounds) { view in
             print("[leader]   since round \(view.round): \(view.content)")
-            if view.round == rounds { break }
         }
     }
 
-    static func printProgress(of pool: DatabasePool, until rounds: Int) async throws {
-        let observation = ValueObservation.tracking { db in
-            View(round: try round(db), content: try Int.fetchOne(db, sql: "SELECT SUM(score) FROM player") ?? 0)
-        }
-        for try await view in observation.values(in: pool) {
+    static func printProgress(of pool: DatabasePool, until rounds: Int) async throws -> Int {
+        let observation = ValueObservation.tracking { db in View(round: try round(db), content: try points(db)) }
+        return try await follow(observation.values(in: pool), until: rounds) { view in
             print("[progress] \(view.round) of \(rounds) rounds, \(view.content) points")
-            if view.round == rounds { break }
         }
+    }
+
+    /// Shows each view up to the one of the last round, and returns what that one has.
+    static func follow<Content>(
+        _ views: AsyncValueObservation<View<Content>>, until rounds: Int, show: (View<Content>) -> Void
+    ) async throws -> Content {
+        var last = -1
+        for try await view in views {
+            guard view.round >= last else { throw Failure("round \(view.round) came after round \(last)") }
+            last = view.round
+            show(view)
+            if view.round == rounds { return view.content }
+        }
+        throw Failure("the values ended after round \(last)")
     }
 
     /// One transaction for each round: scores and the number of the round always fit.
