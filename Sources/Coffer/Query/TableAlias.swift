@@ -1,7 +1,9 @@
 /// What refers to a table of a request: see ``TableAlias``.
 public protocol TableAliasBase: AnyObject, Sendable {
     /// The name that the table gets in the SQL text, or nil if any name will do.
-    var name: String? { get }
+    ///
+    /// It is called so that it hides no column: `alias.name` is the column "name".
+    var _tableName: String? { get }
 }
 
 /// A reference to a table of a request, for expressions outside of the place where columns belong to that table anyway.
@@ -14,16 +16,16 @@ public protocol TableAliasBase: AnyObject, Sendable {
 /// Give the alias a name where the request has the same table twice, or where a piece of SQL has to know the name.
 @dynamicMemberLookup
 public final class TableAlias<RowDecoder>: TableAliasBase {
-    public let name: String?
+    public let _tableName: String?
 
     /// Creates an alias for a table of records.
     public init(name: String? = nil, for record: RowDecoder.Type = RowDecoder.self) {
-        self.name = name
+        _tableName = name
     }
 
     /// Creates an alias for any table.
     public init(name: String? = nil) where RowDecoder == Void {
-        self.name = name
+        _tableName = name
     }
 }
 

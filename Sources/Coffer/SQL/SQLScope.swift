@@ -58,7 +58,7 @@ struct SQLScope {
         if let table = try table(of: alias) {
             tableName = table.tableName
             columnQualifier = table.depth == depth && !table.isQualified ? nil : table.name
-        } else if let name = alias.name {
+        } else if let name = alias._tableName {
             // The name may be one that SQL brings along, such as "excluded", or one of a query that is written in SQL.
             columnQualifier = name
             tableName = nil
@@ -98,7 +98,7 @@ struct SQLSource: Sendable {
     func aliasName() throws -> String? {
         guard !aliases.isEmpty else { return nil }
         var result: String?
-        for name in aliases.compactMap(\.name) {
+        for name in aliases.compactMap(\._tableName) {
             guard result == nil || result == name else {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
