@@ -133,6 +133,8 @@ extension RecordEncodingState {
     private enum Conversion {
         case date, data, uuid
         case value(any DatabaseValueConvertible.Type)
+        /// NULL, or as its value is stored. Most encoders ask for the value alone: see `encodeIfPresent(_:forKey:)`.
+        case optional(any EncodableOptional.Type)
         /// As one value if the type encodes itself into one, else as JSON. Each value may decide differently.
         case coded
 
@@ -143,6 +145,8 @@ extension RecordEncodingState {
                 self = .data
             } else if type == UUID.self {
                 self = .uuid
+            } else if let type = type as? any EncodableOptional.Type {
+                self = .optional(type)
             } else if let type = type as? any DatabaseValueConvertible.Type {
                 self = .value(type)
             } else {
@@ -164,12 +168,13 @@ extension RecordEncodingState {
         unsafe container.set(try convert(value, column: column), column)
     }
 
-    private func convert<T: Encodable>(_ value: T, column: String) throws -> (any DatabaseValueConvertible)? {
+    fileprivate func convert<T: Encodable>(_ value: T, column: String) throws -> (any DatabaseValueConvertible)? {
         switch conversion(of: T.self) {
         case .date: record.databaseDateEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: Date.self))
         case .data: record.databaseDataEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: Data.self))
         case .uuid: record.databaseUUIDEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: UUID.self))
         case .value(let type): convertible(value, as: type)
+        case .optional(let type): try optional(value, as: type, column: column)
         case .coded: try coded(value, column: column)
         }
     }
@@ -177,6 +182,13 @@ extension RecordEncodingState {
     /// The value, whose type is `Value`, as what it conforms to: a dynamic cast would look for the conformance each time.
     private func convertible<Value: DatabaseValueConvertible>(_ value: some Any, as type: Value.Type) -> any DatabaseValueConvertible {
         unsafe unsafeBitCast(value, to: type)
+    }
+
+    /// The value, whose type is `Value`, as what it conforms to.
+    private func optional<Value: EncodableOptional>(
+        _ value: some Any, as type: Value.Type, column: String
+    ) throws -> (any DatabaseValueConvertible)? {
+        try unsafe unsafeBitCast(value, to: type).convert(by: self, column: column)
     }
 
     private func coded(_ value: some Encodable, column: String) throws -> (any DatabaseValueConvertible)? {
@@ -192,6 +204,17 @@ extension RecordEncodingState {
         let userInfo = record.databaseEncodingUserInfo
         if encoder.userInfo.isEmpty, !userInfo.isEmpty { encoder.userInfo = userInfo.assumingSendableValues }
         return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+}
+
+/// An optional whose value is encoded as if it were not optional: the strategies of the record type hold for it.
+private protocol EncodableOptional {
+    func convert(by state: RecordEncodingState, column: String) throws -> (any DatabaseValueConvertible)?
+}
+
+extension Optional: EncodableOptional where Wrapped: Encodable {
+    fileprivate func convert(by state: RecordEncodingState, column: String) throws -> (any DatabaseValueConvertible)? {
+        try map { try state.convert($0, column: column) } ?? nil
     }
 }
 

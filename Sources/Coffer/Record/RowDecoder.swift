@@ -133,6 +133,7 @@ enum ColumnConversion {
     case data
     case fast(any (DatabaseValueConvertible & StatementColumnConvertible).Type)
     case value(any DatabaseValueConvertible.Type)
+    case optional(any DecodableOptional.Type)
     /// The type decodes itself from one value.
     case single
     case json
@@ -142,6 +143,8 @@ enum ColumnConversion {
             self = .date
         } else if type == Data.self {
             self = .data
+        } else if let type = type as? any DecodableOptional.Type {
+            self = .optional(type)
         } else if let type = type as? any (DatabaseValueConvertible & StatementColumnConvertible).Type {
             self = .fast(type)
         } else if let type = type as? any DatabaseValueConvertible.Type {
@@ -179,6 +182,8 @@ extension RowDecodingSource {
             return try decodeFast(convertible, as: type, at: column)
         case .value(let convertible):
             return try decodeValue(convertible, as: type, at: column)
+        case .optional(let optional):
+            return try decodeOptional(optional, as: type, at: column, key: key)
         case .single:
             switch decodeSingle(type, at: column, key: key) {
             case .value(let value): return value

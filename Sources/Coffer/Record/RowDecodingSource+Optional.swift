@@ -1,0 +1,21 @@
+/// An optional that is decoded as NULL, or as its value would be: the strategies of the record type hold for it.
+///
+/// Most decoders ask for the value alone: see `decodeIfPresent(_:forKey:)`.
+protocol DecodableOptional {
+    static func decode(from source: RowDecodingSource, at column: Int, key: any CodingKey) throws -> Self
+}
+
+extension Optional: DecodableOptional where Wrapped: Decodable {
+    static func decode(from source: RowDecodingSource, at column: Int, key: any CodingKey) throws -> Wrapped? {
+        source.storage.isNull(at: column) ? nil : try source.decode(Wrapped.self, at: column, key: key)
+    }
+}
+
+extension RowDecodingSource {
+    func decodeOptional<Value: DecodableOptional, T>(
+        _ optional: Value.Type, as type: T.Type, at column: Int, key: any CodingKey
+    ) throws -> T {
+        let value = try Value.decode(from: self, at: column, key: key)
+        return unsafe unsafeBitCast(value, to: T.self)  // Value is T, seen as what it conforms to
+    }
+}
