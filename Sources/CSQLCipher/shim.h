@@ -20,8 +20,12 @@
 #error "This SQLCipher is older than 4.5 / SQLite 3.40. Run Scripts/bootstrap (it installs libsqlcipher-dev 4.5 or later)."
 #endif
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -85,6 +89,16 @@ static inline ssize_t coffer_get_attribute(const char *path, const char *name, v
 
 static inline int coffer_set_attribute(const char *path, const char *name, const void *value, size_t size) {
     return lsetxattr(path, name, value, size, 0);
+}
+
+/// `renameat2(RENAME_NOREPLACE)`: fails with EEXIST where there is something of the new name.
+static inline int coffer_rename_exclusively(const char *path, const char *new_path) {
+#if defined(SYS_renameat2)
+    return (int)syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, new_path, 1u);
+#else
+    errno = ENOSYS;
+    return -1;
+#endif
 }
 
 #if defined(__linux__)

@@ -35,7 +35,10 @@ struct ContentFile {
             let made = try source.withReadTransaction {
                 let pageCount = try Int(source.integer(pragma: "page_count"))
                 let fingerprint = try write(file, from: source, pageCount: pageCount)
-                return try verify(file, against: fingerprint, pageCount: pageCount)
+                try FailPoint.copied.pass(path)
+                let made = try verify(file, against: fingerprint, pageCount: pageCount)
+                try FailPoint.verified.pass(path)
+                return made
             }
             try progress(.publishing, 0, 1)
             try file.publish()
@@ -60,10 +63,16 @@ struct ContentFile {
                 return try ContentFingerprint(of: source) { try progress(.verifying, 0, pageCount) }
             }
             return try ContentFile.copyContent(
-                from: source, to: handle, pageSize: protection.ring == nil ? plaintextPageSize : nil, prepare: prepare, progress: progress)
+                from: source, to: handle, pageSize: protection.ring == nil ? plaintextPageSize : nil, prepare: prepare,
+                progress: { _, done, total in try reportCopying(done, total) })
         } catch {
             throw ContentFile.isFull(error, systemError: handle.lastSystemError) ? DatabaseFileError(.diskFull, path: file.path) : error
         }
+    }
+
+    private func reportCopying(_ done: Int, _ total: Int) throws {
+        try FailPoint.copying.pass("")
+        try progress(.copying, done, total)
     }
 
     /// Copies the content into an empty database that has its key.
@@ -89,7 +98,7 @@ struct ContentFile {
         while true {
             let result = backup.step(pages: 256)
             let total = backup.totalPageCount
-            try progress(.copying, total - backup.remainingPageCount, total)
+            try reportCopying(total - backup.remainingPageCount, total)
             switch result {
             case .more: continue
             case .failed(let code): throw EngineError(code: code, message: handle.lastErrorMessage)

@@ -7,7 +7,8 @@ extension DatabaseReader {
     ///
     /// As for `VACUUM`, the connection must know the collations and functions that the schema uses. A salt that comes with the key is kept.
     /// - Parameter filePath: a path where nothing is.
-    /// - Throws: `SQLITE_CANTOPEN` if there is a file already, or the directory cannot be written to; `SQLITE_FULL` and other errors of files;
+    /// - Throws: `SQLITE_CANTOPEN` if there is a file already, or the directory cannot be written to; `SQLITE_BUSY` if somebody else is making
+    ///   the same file; `SQLITE_FULL` and other errors of files;
     ///   ``EncryptionFailure/noKey`` for a database in memory without a key, unless ``Configuration/allowsPlaintext`` is set.
     public func vacuum(into filePath: String) throws {
         try read { try $0.copyContent(into: filePath, protection: nil) }

@@ -2,13 +2,13 @@ extension DatabaseFile {
     /// Copies the file into a new one, page by page, also while others use it.
     ///
     /// The copy is one state of the database. It has a salt of its own, and gets its name when a fresh connection has found the same content in it. Nothing is
-    /// overwritten, and nothing is left behind on an error.
+    /// overwritten, and nothing is left behind on an error. What a crash leaves goes when a copy is made to the same place again.
     /// - Parameters:
     ///   - destination: a path where nothing is.
     ///   - key: the key of the file; nil for a file without encryption.
     ///   - newKey: the key of the copy; nil for that of the file.
     ///   - progress: hears of pages; throws to end the work.
-    /// - Throws: a ``DatabaseFileError``.
+    /// - Throws: a ``DatabaseFileError``: `exists` when there is something at the path, `busy` when somebody else is making the same copy.
     @discardableResult
     public func backup(
         to destination: String, key: DatabaseKey?, newKey: DatabaseKey? = nil, options: ConversionOptions = ConversionOptions(),

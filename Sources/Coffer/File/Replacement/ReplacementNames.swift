@@ -25,15 +25,17 @@ struct ReplacementNames {
         return names.sorted().map { directory == "/" ? "/\($0)" : path.contains("/") ? "\(directory)/\($0)" : $0 }
     }
 
-    /// What interrupted runs of any operation have left beside a file.
+    /// What interrupted runs of any operation have left beside a file, and of the making of the file as a copy.
     static func leftovers(of path: String) throws(DatabaseFileError) -> [String] {
         var result: [String] = []
-        for operation in ReplacementOperation.allCases {
-            let names = ReplacementNames(path: path, operation: operation)
-            if try SystemFile.status(names.note) != nil { result.append(names.note) }
-            result += try names.leftoverCopies()
-        }
-        return result
+        for operation in ReplacementOperation.allCases { result += try leftovers(of: path, operation: operation) }
+        return try result + NewFileNames.leftovers(of: path)
+    }
+
+    /// What interrupted runs of one operation have left beside a file.
+    static func leftovers(of path: String, operation: ReplacementOperation) throws(DatabaseFileError) -> [String] {
+        let names = ReplacementNames(path: path, operation: operation)
+        return try (SystemFile.status(names.note) == nil ? [] : [names.note]) + names.leftoverCopies()
     }
 }
 

@@ -1,0 +1,95 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+@Suite("Files in the making")
+struct NewDatabaseFileTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    @Test("a copy that somebody makes is busy for others, who do not disturb it", arguments: ["backup", "vacuum"])
+    func living(kind: String) throws {
+        let file = try directory.makeFile()
+        let content = try directory.content(key: Keys.old)
+        let copy = directory.path("copy.db")
+        var phases: Set<DatabaseFile.Progress.Phase> = []
+        let progress: DatabaseFile.ProgressFunction = { progress in
+            // The first report comes before anything is made.
+            guard progress.totalPageCount > 0, phases.insert(progress.phase).inserted else { return }
+            let before = directory.fileNames().filter { $0.hasPrefix(".coffer-") }
+            #expect(before.count == 2)
+            #expect(reason { try file.vacuum(into: copy, key: Keys.old) } == .busy([]))
+            let queue = try directory.makeQueue()
+            let error = #expect(throws: DatabaseError.self) { try queue.vacuum(into: copy) }
+            #expect(error?.resultCode == .SQLITE_BUSY)
+            try queue.close()
+            #expect(directory.fileNames().filter { $0.hasPrefix(".coffer-") } == before)
+            // To another place is another matter.
+            try file.backup(to: directory.path("\(progress.phase).db"), key: Keys.old)
+        }
+        if kind == "backup" {
+            try file.backup(to: copy, key: Keys.old, progress: progress)
+        } else {
+            try file.vacuum(into: copy, key: Keys.old, progress: progress)
+        }
+        #expect(phases.count > 1)
+        #expect(try directory.content("copy.db", key: Keys.old) == content)
+        #expect(directory.fileNames().filter { $0.hasPrefix(".coffer-") } == [])
+    }
+
+    @Test("what an interrupted run has left goes with the next one to the same place, and nothing else does")
+    func leftovers() throws {
+        let file = try directory.makeFile()
+        let names = NewFileNames(path: directory.path("copy.db"))
+        let others = NewFileNames(path: directory.path("other.db"))
+        let left = [names.lock, names.temporary(run: 1), names.temporary(run: 2) + "-journal", names.temporary(run: .max)]
+        let kept = [
+            others.lock, others.temporary(run: 1), names.temporary(run: 1) + "x", directory.path(".coffer-notes"), names.lock + ".tmp",
+        ]
+        for path in left + kept { try Data([1]).write(to: URL(fileURLWithPath: path)) }
+        #expect(try DatabaseFile(path: directory.path("a.db")).inspect().leftovers == [])
+        try file.vacuum(into: directory.path("copy.db"), key: Keys.old)
+        for path in left { #expect(!FileManager.default.fileExists(atPath: path), "\(path)") }
+        for path in kept { #expect(FileManager.default.fileExists(atPath: path), "\(path)") }
+
+        // The run was interrupted when the file had its name.
+        for path in left { try Data([1]).write(to: URL(fileURLWithPath: path)) }
+        #expect(try Set(DatabaseFile(path: directory.path("copy.db")).inspect().leftovers) == Set(left))
+        #expect(reason { try file.vacuum(into: directory.path("copy.db"), key: Keys.old) } == .exists)
+        for path in left { #expect(!FileManager.default.fileExists(atPath: path), "\(path)") }
+        for path in kept { #expect(FileManager.default.fileExists(atPath: path), "\(path)") }
+    }
+
+    @Test(
+        "a step that fails leaves nothing",
+        arguments: [FailPoint.copyCreated, .copying, .copied, .verified, .copySynchronized, .renamed, .directorySynchronized])
+    func failures(point: FailPoint) throws {
+        let file = try directory.makeFile()
+        for isBackup in [true, false] {
+            #expect(
+                reason {
+                    try FailPoint.$failing.withValue(point) {
+                        if isBackup {
+                            try file.backup(to: directory.path("copy.db"), key: Keys.old)
+                        } else {
+                            try file.vacuum(into: directory.path("copy.db"), key: Keys.old)
+                        }
+                    }
+                } == .inputOutput(call: "fail point \(point.rawValue)", errno: EIO))
+            #expect(directory.fileNames() == ["a.db"])
+        }
+    }
+
+    @Test("a name as long as names can be, and one that is no name in a folder above")
+    func names() throws {
+        let file = try directory.makeFile()
+        let long = String(repeating: "n", count: 255)
+        try file.backup(to: directory.path(long), key: Keys.old)
+        _ = try directory.makeFolder("folder")
+        try file.backup(to: directory.path("folder/../b.db"), key: Keys.old)
+        #expect(directory.fileNames() == ["a.db", "b.db", long])
+    }
+}
