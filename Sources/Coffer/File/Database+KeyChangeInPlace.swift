@@ -5,9 +5,12 @@ internal import SQLCipherBridge
 // file. So its answer is not believed, the connection that did it is closed at once, and fresh connections tell which key opens the file.
 extension Database {
     /// Encrypts the file in its place. It keeps its salt. Fresh connections tell afterwards which key opens it.
+    ///
+    /// - Parameter audit: records the result, before the note is removed.
     func rekeyInPlace(
-        _ file: String, _ before: FileProtection, _ after: FileProtection, _ wanted: KeyRing, _ progress: ProgressReport
-    ) throws -> ReplacementProof {
+        _ file: String, _ before: FileProtection, _ after: FileProtection, _ wanted: KeyRing, _ progress: ProgressReport,
+        audit: (ReplacementProof) throws -> Void
+    ) throws -> (proof: ReplacementProof, isResumed: Bool) {
         try checkKeyCanChange(in: after, file)
         let header = try KeyRing.header(of: handle)
         guard let oldMaterial = try before.material(fileSalt: header.salt), let material = try after.material(fileSalt: header.salt) else {
@@ -17,15 +20,38 @@ extension Database {
         let original = handle
         observationBroker.removeHooks()
         defer { if !isClosed && handle == original { observationBroker.move(to: handle, authorizer: authorizer) } }
-        let mode = try leaveWAL(file)
+        let note = try InPlaceNote(file, journalMode: journalMode() ?? "delete", salt: header.salt)
         let digest: (pageCount: Int, pageSize: Int, digest: String)
         do {
+            try leaveWAL(file)
             digest = try PageDigest.compute(handle, before, path: file, progress: progress)
             try progress(.publishing, 0, of: 1)
         } catch {
-            if mode == "wal" { _ = try? handle.firstText(trusted: "PRAGMA main.journal_mode = WAL") }
+            try? note.restoreAndRemove(handle)
             throw error
         }
+        try rekey(file, before, after, wanted, material, digest: digest.digest, note)
+        let proof = try ReplacementProof(
+            pageCount: digest.pageCount, pageSize: digest.pageSize, saltBefore: header.salt, saltAfter: header.salt,
+            oldKeyID: KeyIdentifier.text(of: oldMaterial, salt: header.salt), newKeyID: KeyIdentifier.text(of: material, salt: header.salt),
+            contentDigest: digest.digest)
+        do {
+            try note.restoreJournalMode(handle)
+            try FailPoint.reopened.pass(file)
+            try audit(proof)
+            try note.remove()
+        } catch {
+            guard var failure = DatabaseFileError.publicError(error, path: file) as? DatabaseFileError else { throw error }
+            failure.isPublished = true
+            throw failure
+        }
+        return (proof, note.wasLeft)
+    }
+
+    private func rekey(
+        _ file: String, _ before: FileProtection, _ after: FileProtection, _ wanted: KeyRing, _ material: KeyRing.Material, digest: String,
+        _ note: InPlaceNote
+    ) throws {
         var failure: (any Error)?
         try replaceHandle(
             working: { handle in
@@ -34,26 +60,38 @@ extension Database {
                 } catch {
                     failure = error
                 }
+                do throws(DatabaseFileError) {
+                    try FailPoint.rekeyed.pass(file)
+                } catch {
+                    failure = error
+                }
             },
             reopening: {
-                do {
-                    let new = try openAndVerify(file, after, digest: digest.digest, progress)
+                func openNew() throws -> ConnectionHandle {
+                    let new = try openAndVerify(file, after, digest: digest)
                     adopt(wanted, openedBy: after, new)
-                    if mode == "wal" { _ = try? new.firstText(trusted: "PRAGMA main.journal_mode = WAL") }
+                    // Before the observers are there, who would hear of a commit.
+                    try? note.restoreJournalMode(new)
                     failure = nil
                     return new
+                }
+                do {
+                    return try openNew()
                 } catch {
                     if failure == nil { failure = error }
-                    // The old key must open it now. If it does not, its own diagnosis is what the user has to know.
+                }
+                do {
                     return try before.open(file)
+                } catch {
+                    // Neither of the keys? It may have been a fault that passes. If not, the diagnosis of the old key is what the user has to know.
+                    guard let new = try? openNew() else { throw error }
+                    return new
                 }
             })
-        if mode == "wal" { _ = try handle.firstText(trusted: "PRAGMA main.journal_mode = WAL") }
-        if let failure { throw failure }
-        return try ReplacementProof(
-            pageCount: digest.pageCount, pageSize: digest.pageSize, saltBefore: header.salt, saltAfter: header.salt,
-            oldKeyID: KeyIdentifier.text(of: oldMaterial, salt: header.salt), newKeyID: KeyIdentifier.text(of: material, salt: header.salt),
-            contentDigest: digest.digest)
+        if let failure {
+            try? note.restoreAndRemove(handle)
+            throw failure
+        }
     }
 
     private func checkKeyCanChange(in after: FileProtection, _ file: String) throws {
@@ -67,29 +105,24 @@ extension Database {
         }
     }
 
-    /// Puts everything into the database file, and proves that nobody else has the WAL or a lock. Answers the mode that was left.
-    private func leaveWAL(_ file: String) throws -> String {
-        let mode = try journalMode() ?? "delete"
+    /// Puts everything into the database file, and proves that nobody else has the WAL or a lock.
+    private func leaveWAL(_ file: String) throws {
         do {
-            if mode == "wal" {
-                let answer = try handle.firstText(trusted: "PRAGMA main.journal_mode = DELETE")
-                guard answer == "delete" else {
-                    throw EngineError(code: EngineCode.busy, message: "Another connection has the database open: close it first.")
-                }
+            guard try handle.firstText(trusted: "PRAGMA main.journal_mode = DELETE") == "delete" else {
+                throw EngineError(code: EngineCode.busy, message: "Another connection has the database open: close it first.")
             }
+            try FailPoint.journalLeft.pass(file)
             try handle.execute("BEGIN EXCLUSIVE")
             try handle.execute("COMMIT")
             try handle.execute("PRAGMA synchronous = EXTRA")
         } catch {
-            if mode == "wal" { _ = try? handle.firstText(trusted: "PRAGMA main.journal_mode = WAL") }
             throw DatabaseFileError.publicError(error, path: file)
         }
-        return mode
     }
 
     /// A fresh connection that has proved the key, the authenticity of each page, the content, and the structure.
     private func openAndVerify(
-        _ file: String, _ after: FileProtection, digest: String, _ progress: ProgressReport
+        _ file: String, _ after: FileProtection, digest: String
     ) throws -> ConnectionHandle {
         let handle = try after.open(file)
         do {

@@ -22,9 +22,10 @@ extension Database {
             case .copy:
                 return try rotateByCopy(file, before, after, wanted, options, progress, since: start)
             case .inPlace:
-                let proof = try rekeyInPlace(file, before, after, wanted, progress)
-                try FileRotation.audit(proof, options, path: file, since: start)
-                return FileRotation.result(proof, isResumed: false, options, since: start)
+                let (proof, isResumed) = try rekeyInPlace(file, before, after, wanted, progress) { proof in
+                    try FileRotation.audit(proof, options, path: file, since: start)
+                }
+                return FileRotation.result(proof, isResumed: isResumed, options, since: start)
             }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
             // Statements of the application.

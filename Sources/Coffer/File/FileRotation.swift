@@ -37,8 +37,9 @@ struct FileRotation {
                 try before.open(path, timeout: options.lockTimeout).closeEventually()
             } catch KeyError.encryption(let failure, let code) {
                 guard let new = try? after.open(path, timeout: options.lockTimeout) else { throw KeyError.encryption(failure, code: code) }
-                new.closeEventually()
-                return FileRotation.result(nil, isResumed: false, options, since: start)
+                defer { new.closeEventually() }
+                let isResumed = try InPlaceNote.completeInterruptedRun(path, new)
+                return FileRotation.result(nil, isResumed: isResumed, options, since: start)
             }
             var configuration = Configuration()
             configuration.key = before.ring?.keys[0]

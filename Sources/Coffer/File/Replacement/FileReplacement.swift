@@ -10,6 +10,7 @@ final class FileReplacement {
     private let progress: ProgressReport
     private let names: ReplacementNames
     private let id: String
+    private var copy: ReplacementCopy
     private var state = ReplacementState()
 
     private var status: FileStatus?
@@ -18,7 +19,6 @@ final class FileReplacement {
     private var source: QuiescedSource?
     private var note: ReplacementNoteFile?
     private var noteContent: ReplacementNote?
-    private var copyStatus: FileStatus?
     private var proof: ReplacementProof?
     private var journalMode = "delete"
     private var isResumed = false
@@ -27,13 +27,12 @@ final class FileReplacement {
     init(_ job: ReplacementJob, progress: ProgressReport) {
         self.job = job
         self.progress = progress
-        names = ReplacementNames(path: job.destination ?? job.path, operation: job.operation)
+        names = ReplacementNames(path: job.path, operation: job.operation)
         id = String(UInt32.random(in: 0...UInt32.max) | 0x1000_0000, radix: 16)
+        copy = ReplacementCopy(job, path: names.copy(id: id))
     }
 
     private var path: String { job.path }
-    private var target: String { job.destination ?? job.path }
-    private var copyPath: String { names.copy(id: id) }
 
     /// - Throws: ``DatabaseFileError``, `CancellationError`, or what a key provider or the progress function throws.
     func run() throws -> ReplacementResult {
@@ -95,8 +94,8 @@ extension FileReplacement {
         case .recover: try recover()
         case .note: try takeNote()
         case .quiesce: try quiesce()
-        case .copy: try copy()
-        case .verify: try verify()
+        case .copy: try makeCopy()
+        case .verify: proof = try source.map { try copy.prove(against: $0.reader, progress: progress) }
         case .synchronize: try synchronize()
         case .publish: try publish()
         case .persist: try persist()
@@ -121,7 +120,7 @@ extension FileReplacement {
         do {
             writer = try job.before.open(path, timeout: job.lockTimeout)
         } catch KeyError.encryption(let failure, let code) {
-            guard job.destination == nil, try hasNewContent() else { throw KeyError.encryption(failure, code: code) }
+            guard try hasNewContent() else { throw KeyError.encryption(failure, code: code) }
             state.didFindNewContent(leftovers: hasLeftovers)
         }
     }
@@ -140,11 +139,7 @@ extension FileReplacement {
         let note = try ReplacementNoteFile.take(names.note)
         self.note = note
         isResumed = note.wasLeft || hasLeftovers
-        for leftover in try names.leftoverCopies() { try SystemFile.remove(leftover) }
-        if let kept = note.previous?.keepOldPath, let status, try SystemFile.status(kept)?.isSameFile(as: status) == true {
-            // The run was to put its copy in place next.
-            try SystemFile.remove(kept)
-        }
+        try note.removeLeftovers(names, of: status)
         journalMode = note.previous?.journalMode ?? journalMode
         let salt = try writer.map { try FileHeader($0).salt } ?? []
         noteContent = ReplacementNote(
@@ -152,7 +147,7 @@ extension FileReplacement {
             saltBefore: job.before.ring == nil || salt.isEmpty ? nil : salt.hexadecimal, oldKeyID: nil, journalMode: journalMode,
             keepOldPath: job.keepOldPath, pageSize: job.before.ring?.settings.pageSize)
         try write(step: "note")
-        try SystemFile.synchronize(directory: SystemFile.directory(of: target))
+        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
         try FailPoint.noteMade.pass(path)
     }
 
@@ -176,91 +171,33 @@ extension FileReplacement {
 
     /// What is locked must be what has the name.
     private func checkIsSameFile(_ before: FileStatus) throws(DatabaseFileError) {
-        guard let now = try SystemFile.status(path), now.isSameFile(as: before), now.linkCount == 1 || job.destination != nil else {
+        guard let now = try SystemFile.status(path), now.isSameFile(as: before), now.linkCount == 1 else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
         }
     }
 
-    private func copy() throws {
+    private func makeCopy() throws {
         guard let source, let attributes else { return }
         try write(step: "copy")
-        do {
-            let file = try Descriptor.create(copyPath, mode: 0o600)
-            try attributes.apply(to: file)
-            copyStatus = try file.status()
-        }
-        try FailPoint.copyCreated.pass(path)
-        do {
-            try job.makeCopy(
-                ReplacementJob.CopyWork(
-                    source: source.reader, before: job.before, copyPath: copyPath, after: job.after, progress: progress))
-        } catch let error as EngineError {
-            // Was it the source that could not be read?
-            let damaged = try PageScan.damagedPages(source.reader, job.before)
-            guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: path) }
-            throw error
-        }
-        try FailPoint.copied.pass(path)
-    }
-
-    private func verify() throws {
-        guard let source else { return }
-        let copy: ConnectionHandle
-        do {
-            copy = try job.after.open(copyPath, flags: .readOnly)
-        } catch KeyError.encryption(let failure, _) {
-            throw DatabaseFileError(.copyRejected("the new key does not open it (\(failure))"), path: path)
-        }
-        defer { copy.closeProbe() }
-        let digest = try job.compare(
-            ReplacementJob.ComparisonWork(
-                source: source.reader, before: job.before, copy: copy, after: job.after, path: path, progress: progress))
-        proof = try CopyProof(source: source.reader, copy: copy, path: path).prove(job, digest: digest, progress: progress)
-        guard try job.before.ring == nil && job.after.ring == nil || !job.before.opens(copyPath) else {
-            throw DatabaseFileError(.copyRejected("the old key opens it as well"), path: path)
-        }
-        try FailPoint.verified.pass(path)
+        try copy.make(from: source.reader, attributes: attributes, progress: progress)
     }
 
     private func synchronize() throws {
         try progress(.publishing, 0, of: 1)
-        let file = try Descriptor.open(copyPath)
-        try file.synchronize()
-        for name in ReplacementNames.companions(of: copyPath) where try SystemFile.status(name) != nil {
-            throw DatabaseFileError(.copyRejected("\(SystemFile.name(of: name)) is beside it"), path: path)
-        }
+        try copy.synchronize()
         try write(step: "publish")
         try FailPoint.copySynchronized.pass(path)
     }
 
     private func publish() throws {
-        guard let before = status, let copyStatus else { return }
+        guard let before = status else { return }
         try checkIsSameFile(before)
-        guard job.destination == nil else {
-            // Unlike a renaming, this fails when somebody has made a file of that name meanwhile.
-            try SystemFile.link(copyPath, to: target)
-            return
-        }
-        for name in ["\(path)-wal", "\(path)-journal"] where try SystemFile.status(name) != nil {
-            throw DatabaseFileError(.busy([]), path: path)
-        }
-        if let kept = job.keepOldPath {
-            try SystemFile.link(path, to: kept)
-            try SystemFile.synchronize(directory: SystemFile.directory(of: kept))
-            try FailPoint.oldKept.pass(path)
-        }
-        do {
-            try SystemFile.rename(copyPath, to: path)
-        } catch {
-            // Over a network the answer may get lost.
-            guard try SystemFile.status(path)?.isSameFile(as: copyStatus) == true else { throw error }
-        }
+        try copy.takePlace()
     }
 
     private func persist() throws {
         try FailPoint.renamed.pass(path)
-        if job.destination != nil { try SystemFile.remove(copyPath) }
-        try SystemFile.synchronize(directory: SystemFile.directory(of: target))
+        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
         try FailPoint.directorySynchronized.pass(path)
     }
 
@@ -272,7 +209,6 @@ extension FileReplacement {
             return
         }
         writer = nil
-        guard job.destination == nil else { return }
         let new = try job.after.open(path, timeout: job.lockTimeout)
         defer { new.closeEventually() }
         if journalMode == "wal", try new.firstText(trusted: "PRAGMA main.journal_mode = WAL") != "wal" {
@@ -285,7 +221,7 @@ extension FileReplacement {
         if let proof { try job.audit(proof) }
         try FailPoint.audited.pass(path)
         try note?.remove()
-        try SystemFile.synchronize(directory: SystemFile.directory(of: target))
+        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
         note = nil
         try FailPoint.noteRemoved.pass(path)
     }
@@ -293,11 +229,7 @@ extension FileReplacement {
     /// What cannot be taken back now is by the next run.
     private func take(back undo: ReplacementState.Undo) {
         switch undo {
-        case .removeCopy:
-            for name in [copyPath] + ReplacementNames.companions(of: copyPath) { try? SystemFile.remove(name) }
-            if let kept = job.keepOldPath, let status, (try? SystemFile.status(kept))??.isSameFile(as: status) == true {
-                try? SystemFile.remove(kept)
-            }
+        case .removeCopy: copy.remove(original: status)
         case .release:
             source?.release()
             source = nil

@@ -9,7 +9,7 @@ struct ReplacementJob {
     var path: String
     var before: FileProtection
 
-    /// A new file for the result; nil to take the place of the source.
+    /// The new file that a plan is about. What runs takes the place of the source: see ``ContentFile`` for copies into other files.
     var destination: String?
     var after: FileProtection
 

@@ -62,6 +62,17 @@ final class ReplacementNoteFile {
         throw DatabaseFileError(.busy([]), path: path)
     }
 
+    /// Removes what the run that has left this note, or one before, has left beside the file, without the note.
+    ///
+    /// - Parameter status: of the file.
+    func removeLeftovers(_ names: ReplacementNames, of status: FileStatus?) throws(DatabaseFileError) {
+        for leftover in try names.leftoverCopies() { try SystemFile.remove(leftover) }
+        if let kept = previous?.keepOldPath, let status, try SystemFile.status(kept)?.isSameFile(as: status) == true {
+            // The run was to put its copy in place next.
+            try SystemFile.remove(kept)
+        }
+    }
+
     func write(_ note: ReplacementNote) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -26,6 +26,8 @@ enum FailPoint: String, CaseIterable {
     case reopened
     case audited
     case noteRemoved = "note-removed"
+    /// In place only.
+    case rekeyed
 
     #if DEBUG
     /// The step that fails in the current task: for tests that go on afterwards.
