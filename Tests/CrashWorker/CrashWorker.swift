@@ -5,7 +5,7 @@ import Foundation
 /// A process that transfers money as fast as it can, acknowledges each transfer on its standard output, and may be killed at any time.
 ///
 /// Arguments: the path, `queue` or `pool`, the number of the teller, and how many seconds to work, or 0 for ever. Other works begin with a
-/// name: see ``RotationWork``.
+/// name: see ``RotationWork``, ``ConversionWork`` and ``FaultWork``.
 @main
 enum CrashWorker {
     static func main() throws {
@@ -17,6 +17,13 @@ enum CrashWorker {
         case "check" where rest.count == 3: return try RotationWork.check(rest)
         case "live" where rest.count == 4: return try RotationWork.live(rest)
         case "measure" where rest.count == 3: return try RotationWork.measure(rest)
+        case "work" where rest.count >= 2: return try ConversionWork.work(rest)
+        case "weigh" where rest.count == 2: return try ConversionWork.weigh(rest)
+        case "turns" where rest.count == 3: return try ConversionWork.turns(rest)
+        case "copy" where rest.count == 4: return try ConversionWork.copy(rest)
+        case "fill" where rest.count == 3: return try ConversionWork.fill(rest)
+        case "fault" where rest.count == 5: return try FaultWork.rotateAndGoOn(rest)
+        case "judge" where rest.count == 4: return try FaultWork.judge(rest)
         default: break
         }
         guard arguments.count == 5, let access = Access(rawValue: arguments[2]), let teller = Int(arguments[3]),

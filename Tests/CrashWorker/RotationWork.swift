@@ -19,9 +19,9 @@ enum RotationWork {
         }
     }
 
-    /// `make PATH KEY ROWS delete|wal`: a file with so many accounts' transfers.
+    /// `make PATH FORM ROWS delete|wal`: a file with so many accounts' transfers; see ``FileForm/text``.
     static func make(_ arguments: [String]) throws {
-        var configuration = configuration(arguments[1])
+        guard var configuration = FileForm(arguments[1])?.configuration else { throw CocoaError(.featureUnsupported) }
         configuration.journalMode = arguments[3] == "wal" ? .wal : .default
         let queue = try DatabaseQueue(path: arguments[0], configuration: configuration)
         try queue.write { db in
@@ -33,7 +33,7 @@ enum RotationWork {
         try queue.close()
     }
 
-    /// `check PATH KEY KEY`: prints the number of the last transfer, which of the keys opens the file, and what is left beside it. Changes nothing.
+    /// `check PATH KEY KEY`: prints which of the keys opens the file, and what is left beside it. Changes nothing.
     static func check(_ arguments: [String]) throws {
         let file = DatabaseFile(path: arguments[0])
         let opening = arguments[1...2].filter { (try? file.inspect(key: key($0))) != nil }
@@ -89,14 +89,15 @@ enum RotationWork {
         print(String(format: "%.2f", result.duration), try peakMemory() - before, phases)
     }
 
-    private static func peakMemory() throws -> Int {
+    /// In KiB.
+    static func peakMemory() throws -> Int {
         let lines = try String(contentsOfFile: "/proc/self/status", encoding: .utf8).split(separator: "\n")
         return lines.first { $0.hasPrefix("VmHWM:") }.flatMap { Int($0.split(separator: " ").dropLast().last ?? "") } ?? 0
     }
 
-    private static func key(_ byte: String) -> DatabaseKey { .rawKey([UInt8](repeating: UInt8(byte) ?? 0, count: 32)) }
+    static func key(_ byte: String) -> DatabaseKey { .rawKey([UInt8](repeating: UInt8(byte) ?? 0, count: 32)) }
 
-    private static func configuration(_ byte: String) -> Configuration {
+    static func configuration(_ byte: String) -> Configuration {
         var configuration = Configuration()
         configuration.key = key(byte)
         return configuration

@@ -1,0 +1,40 @@
+import CofferTestSupport
+import Foundation
+
+/// A `CrashWorker` that is killed from outside.
+final class KillableWorker {
+    private let process = Process()
+    private let pipe = Pipe()
+    private let errors = Pipe()
+    private let hasEnded = DispatchSemaphore(value: 0)
+
+    init(_ arguments: [String]) throws {
+        process.executableURL = URL(fileURLWithPath: ChildProcess.built("CrashWorker"))
+        process.arguments = arguments
+        process.standardOutput = pipe
+        process.standardError = errors
+        process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
+        try process.run()
+    }
+
+    convenience init(_ arguments: String...) throws { try self.init(arguments) }
+
+    func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
+
+    /// Waits for something that the worker prints.
+    func firstOutput() -> String { String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self) }
+
+    /// Waits for the end of the process, and returns what it has printed, without ``firstOutput()``.
+    func output() -> String {
+        let data = pipe.fileHandleForReading.readDataToEndOfFile()
+        hasEnded.wait()
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    var errorText: String { String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
+
+    /// Runs one to its end.
+    static func run(_ arguments: String..., environment: [String: String] = [:]) throws -> ChildProcess {
+        try ChildProcess.run(ChildProcess.built("CrashWorker"), arguments, environment: environment)
+    }
+}
