@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Rotations by copy and in place, upgrades, encryptions and decryptions of closed files. `COFFER_NIGHTLY=1` kills more than 700 times, else about 90
+/// Rotations by copy and in place, upgrades, encryptions and decryptions of closed files. `COFFER_NIGHTLY=1` kills more than 900 times, else about 120
 /// times.
 @Suite("A work on a file that is killed", .serialized)
 struct FileWorkCrashTests {

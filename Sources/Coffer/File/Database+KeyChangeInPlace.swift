@@ -30,7 +30,12 @@ extension Database {
             try? note.restoreAndRemove(handle)
             throw error
         }
-        try rekey(file, before, after, wanted, material, digest: digest.digest, note)
+        var hasNewKey = false
+        do {
+            try rekey(file, before, after, wanted, material, digest: digest.digest, note, &hasNewKey)
+        } catch {
+            throw hasNewKey ? published(error, file) : error
+        }
         let proof = try ReplacementProof(
             pageCount: digest.pageCount, pageSize: digest.pageSize, saltBefore: header.salt, saltAfter: header.salt,
             oldKeyID: KeyIdentifier.text(of: oldMaterial, salt: header.salt), newKeyID: KeyIdentifier.text(of: material, salt: header.salt),
@@ -41,18 +46,25 @@ extension Database {
             try audit(proof)
             try note.remove()
         } catch {
-            guard var failure = DatabaseFileError.publicError(error, path: file) as? DatabaseFileError else { throw error }
-            failure.isPublished = true
-            throw failure
+            throw published(error, file)
         }
         return (proof, note.wasLeft)
     }
 
+    /// An error after the file got its new key.
+    private func published(_ error: any Error, _ file: String) -> any Error {
+        guard var failure = DatabaseFileError.publicError(error, path: file) as? DatabaseFileError else { return error }
+        failure.isPublished = true
+        return failure
+    }
+
     private func rekey(
         _ file: String, _ before: FileProtection, _ after: FileProtection, _ wanted: KeyRing, _ material: KeyRing.Material, digest: String,
-        _ note: InPlaceNote
+        _ note: InPlaceNote, _ hasNewKey: inout Bool
     ) throws {
         var failure: (any Error)?
+        var isOpenWithNewKey = false
+        defer { hasNewKey = isOpenWithNewKey }
         try replaceHandle(
             working: { handle in
                 do throws(EngineError) {
@@ -72,6 +84,7 @@ extension Database {
                     adopt(wanted, openedBy: after, new)
                     // Before the observers are there, who would hear of a commit.
                     try? note.restoreJournalMode(new)
+                    isOpenWithNewKey = true
                     failure = nil
                     return new
                 }
@@ -81,7 +94,7 @@ extension Database {
                     if failure == nil { failure = error }
                 }
                 do {
-                    return try before.open(file)
+                    return try before.openForWriting(file)
                 } catch {
                     // Neither of the keys? It may have been a fault that passes. If not, the diagnosis of the old key is what the user has to know.
                     guard let new = try? openNew() else { throw error }
@@ -124,7 +137,7 @@ extension Database {
     private func openAndVerify(
         _ file: String, _ after: FileProtection, digest: String
     ) throws -> ConnectionHandle {
-        let handle = try after.open(file)
+        let handle = try after.openForWriting(file)
         do {
             // What is begun now is not ended by the caller: the file has its new key.
             let silent = ProgressReport(nil, isCancellable: false)

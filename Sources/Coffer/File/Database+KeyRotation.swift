@@ -88,7 +88,7 @@ extension Database {
                 if !old.isAutocommit { try? old.execute("ROLLBACK") }
             },
             reopening: {
-                let new = try after.open(file)
+                let new = try after.openForWriting(file)
                 adopt(wanted, openedBy: after, new)
                 // Before the observers are there, who would hear of a commit.
                 if journalMode == "wal" { _ = try? new.firstText(trusted: "PRAGMA main.journal_mode = WAL") }

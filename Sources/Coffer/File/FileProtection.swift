@@ -52,6 +52,18 @@ enum FileProtection: Sendable {
         }
     }
 
+    /// Opens a connection that can write, as ``open(_:flags:timeout:)`` does.
+    ///
+    /// SQLite answers with one that can only read when the system refuses to open the file for writing, be it only once.
+    func openForWriting(_ path: String, timeout: TimeInterval = 0) throws -> ConnectionHandle {
+        for _ in 0..<2 {
+            let handle = try open(path, timeout: timeout)
+            guard handle.isReadOnly(schema: "main") else { return handle }
+            handle.closeProbe()
+        }
+        throw EngineError(code: EngineCode.readOnly, message: "The file cannot be opened for writing")
+    }
+
     /// Whether a fresh connection can read the file. Unlike ``open(_:flags:timeout:)`` it does not look for the reason when it cannot.
     func opens(_ path: String) throws -> Bool {
         let handle = try ConnectionHandle.open(path: path, flags: .readOnly)

@@ -209,7 +209,7 @@ extension FileReplacement {
             return
         }
         writer = nil
-        let new = try job.after.open(path, timeout: job.lockTimeout)
+        let new = try job.after.openForWriting(path, timeout: job.lockTimeout)
         defer { new.closeEventually() }
         if journalMode == "wal", try new.firstText(trusted: "PRAGMA main.journal_mode = WAL") != "wal" {
             throw EngineError(code: EngineCode.busy, message: "The WAL mode could not be set again")
