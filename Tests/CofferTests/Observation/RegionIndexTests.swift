@@ -38,6 +38,15 @@ struct RegionIndexTests {
         index.remove(region, of: 2)
         #expect(index.candidates(for: .insert(tableName: "a")).isEmpty)
         #expect(index.candidates(for: update("b", ["x"])).isEmpty)
+
+        // A column that nobody watches any more is no reason to ask those who watch others.
+        index.insert(DatabaseRegion(table: "a", columns: ["x"]), of: 4)
+        index.insert(DatabaseRegion(table: "a", columns: ["y"]), of: 5)
+        index.insert(DatabaseRegion(table: "a"), of: 6)
+        index.remove(DatabaseRegion(table: "a"), of: 6)
+        #expect(index.candidates(for: update("a", ["x"])) == [4, 5])
+        index.remove(DatabaseRegion(table: "a", columns: ["x"]), of: 4)
+        #expect(index.candidates(for: update("a", ["x"])).isEmpty)
     }
 
     @Test("whoever comes and goes, the watch finds the same watchers as if it asked each of them")

@@ -122,8 +122,8 @@ struct ValueObservationEndTests {
         "a cancelled, and a failed observation let go of the database, of what they fetch with, and of whom they tell",
         arguments: Access.allCases)
     func release(access: Access) async throws {
-        for fails in [false, true] {
-            var writer: (any DatabaseWriter)? = try directory.make(access, "\(fails).db")
+        for (fails, isOpen) in [(false, false), (false, true), (true, false), (true, true)] {
+            var writer: (any DatabaseWriter)? = try directory.make(access, "\(fails) \(isOpen).db")
             try await writer?.write { try $0.execute(sql: "CREATE TABLE player (name TEXT)") }
             weak let weakWriter = writer
             var tokens: [Token] = [Token(), Token(), Token()]
@@ -148,15 +148,18 @@ struct ValueObservationEndTests {
             }
             await log.values(count: 1)
             tokens = []
+            // Here the database lives on, there the observation is the last that keeps it open.
+            let other = isOpen ? writer : nil
             writer = nil
             if !fails { #expect(weakWriter != nil && fetching != nil && mapping != nil && telling != nil) }
             cancellable?.cancel()
             cancellable = nil
             // The last access, and the last action of a queue, may still be on their way out.
-            while weakWriter != nil || fetching != nil || mapping != nil || telling != nil {
+            while fetching != nil || mapping != nil || telling != nil || (weakWriter != nil) != isOpen {
                 try Task.checkCancellation()
                 await Task.yield()
             }
+            withExtendedLifetime(other) {}
         }
     }
 

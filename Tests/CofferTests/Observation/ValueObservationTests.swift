@@ -55,6 +55,32 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
+    @Test("a queue delivers the value of each transaction also while values wait to be mapped, up to a hundred; then the last one")
+    func queueValuesDuringReduction() async throws {
+        for (writeCount, isComplete) in [(20, true), (150, false)] {
+            let writer = try directory.make(.queue, "\(writeCount).db")
+            try await writer.write { try $0.execute(sql: "CREATE TABLE player (name TEXT, score INTEGER)") }
+            let mapping = ValueLog<Int>(), log = ValueLog<Int>()
+            let mayGoOn = DispatchSemaphore(value: 0)
+            let observation = count.map { value in
+                mapping.append(value)
+                if value == 0 { mayGoOn.wait() }
+                return value
+            }
+            let cancellable = start(observation, writer, log)
+            await mapping.values(count: 1)
+            for _ in 1...writeCount { try insert(writer) }
+            mayGoOn.signal()
+            let values = await log.values(upTo: writeCount)
+            if isComplete {
+                #expect(values == Array(0...writeCount))
+            } else {
+                #expect(values.count > 100 && values.count < writeCount && values == Set(values).sorted())
+            }
+            cancellable.cancel()
+        }
+    }
+
     @Test("changes of other tables, of other columns, and those that are rolled back are no reason to fetch", arguments: Access.allCases)
     func irrelevantChanges(access: Access) async throws {
         let writer = try makePlayers(access)
