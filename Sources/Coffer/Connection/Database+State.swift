@@ -10,9 +10,11 @@ extension Database {
     }
 
     /// The number of rows that the last statement inserted, updated or deleted.
+    ///
+    /// What transaction observers write after its commit does not count, nor does it for ``lastInsertedRowID``.
     public var changesCount: Int {
         checkIsUsedInItsAccess()
-        return isClosed ? 0 : handle.changesCount
+        return isClosed ? 0 : observationBroker.keptChangesCount ?? handle.changesCount
     }
 
     /// The number of rows inserted, updated or deleted since the connection was opened.

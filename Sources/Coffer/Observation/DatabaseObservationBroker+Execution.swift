@@ -14,6 +14,7 @@ extension DatabaseObservationBroker {
     /// Prepares for the changes that a statement is about to make.
     func statementWillExecute(_ statement: Statement) throws {
         if !statement.isReadonly { watch.clock.writeWillBegin() }
+        if keptChangesCount != nil { keptChangesCount = nil }
         guard isObserved else { return }
         installTransactionHooks()
         if transaction.hasReport {
@@ -70,6 +71,12 @@ extension DatabaseObservationBroker {
         let ending = transaction.statementDidEnd(
             successfully: successfully, effect: effect, isInsideTransaction: isInsideTransaction,
             isReadOnly: database.readOnlyDepth > 0 || database.configuration.readonly)
+        let (rowID, changesCount) = (connection.lastInsertedRowID, connection.changesCount)
+        // Those who are told may write, but whoever has executed the statement wants to know of its own row and changes.
+        defer {
+            if connection.lastInsertedRowID != rowID { connection.lastInsertedRowID = rowID }
+            if connection.changesCount != changesCount { keptChangesCount = changesCount }
+        }
         switch ending {
         case nil:
             // Those who began to watch in the middle of a transaction without hooks are told all the same.

@@ -46,6 +46,9 @@ final class DatabaseObservationBroker {
     var eventCount = 0
     var changesCountBefore = 0
 
+    /// How many rows the last statement has changed, where those who were told of its commit have changed rows since.
+    var keptChangesCount: Int?
+
     private(set) lazy var updateHook = UpdateHook { [unowned self] operation, names, rowID in
         didChange(DatabaseEvent(operation, names, rowID: rowID))
     }
