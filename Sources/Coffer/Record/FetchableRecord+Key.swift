@@ -20,7 +20,7 @@ extension FetchableRecord where Self: TableRecord {
     /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if there is none.
     @inlinable
     public static func find(_ db: Database, key: some DatabaseValueConvertible) throws -> Self {
-        guard let record = try fetchOne(db, key: key) else { throw recordNotFound(db, key: key.databaseValue) }
+        guard let record = try fetchOne(db, key: key) else { throw recordNotFound(db, key: key) }
         return record
     }
 
@@ -46,9 +46,10 @@ extension FetchableRecord where Self: TableRecord {
     }
 
     @usableFromInline
-    static func recordNotFound(_ db: Database, key: DatabaseValue) -> any Error {
+    static func recordNotFound(_ db: Database, key: some DatabaseValueConvertible) -> any Error {
         do {
             let column = try db.primaryKey(databaseTableName).columns[0]
+            let key = encodedKey(key, column: column).databaseValue
             return RecordError.recordNotFound(databaseTableName: databaseTableName, key: [column: key])
         } catch {
             return error

@@ -188,4 +188,23 @@ struct KeyStrategyTests {
             #expect(try UppercaseUUID.filter(id: uuid(1)).asRequest(of: Row.self).fetchCount(db) == 1)
         }
     }
+
+    @Test("the error for a missing row shows the key as it would be stored")
+    func missingRows() throws {
+        try DatabaseQueue().write { db throws in
+            try db.execute(sql: "CREATE TABLE uppercaseUUID (id PRIMARY KEY, name)")
+            let text = "ABCDEF00-0000-4000-8000-000000000007"
+            for find in [{ try UppercaseUUID.find(db, id: uuid(7)) }, { try UppercaseUUID.find(db, key: Optional(uuid(7))) }] {
+                #expect {
+                    try find()
+                } throws: { error in
+                    if case RecordError.recordNotFound("uppercaseUUID", let key) = error {
+                        key == ["id": text.databaseValue]
+                    } else {
+                        false
+                    }
+                }
+            }
+        }
+    }
 }
