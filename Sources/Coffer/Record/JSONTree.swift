@@ -10,8 +10,13 @@ final class JSONTree: Encoder, Encodable {
     }
 
     private var content = Content.none
+
+    /// What the record type gives to its coders.
+    let userInfo: [CodingUserInfoKey: Any]
+
     var codingPath: [any CodingKey] { [] }
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    init(userInfo: [CodingUserInfoKey: Any]) { self.userInfo = userInfo }
 
     func encode(to encoder: any Encoder) throws {
         switch content {
@@ -70,7 +75,7 @@ final class JSONTree: Encoder, Encodable {
         func superEncoder(forKey key: Key) -> any Encoder { nestedTree(key) }
 
         private func nestedTree(_ key: some CodingKey) -> JSONTree {
-            let nested = JSONTree()
+            let nested = JSONTree(userInfo: tree.userInfo)
             tree.append { try $0.encode(nested, forKey: AnyKey(key)) }
             return nested
         }
@@ -94,7 +99,7 @@ final class JSONTree: Encoder, Encodable {
         func superEncoder() -> any Encoder { nestedTree() }
 
         private func nestedTree() -> JSONTree {
-            let nested = JSONTree()
+            let nested = JSONTree(userInfo: tree.userInfo)
             encode(nested)
             return nested
         }

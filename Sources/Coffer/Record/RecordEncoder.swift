@@ -39,7 +39,7 @@ final class RecordEncoder: Encoder {
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
         state.refuse("A record is encoded with keys, which are columns, and not as an array.")
-        return JSONTree().unkeyedContainer()
+        return JSONTree(userInfo: userInfo).unkeyedContainer()
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(encoder: self) }
@@ -117,7 +117,7 @@ final class RecordEncodingState {
     }
 
     func nestedTree(_ key: some CodingKey) -> JSONTree {
-        let tree = JSONTree()
+        let tree = JSONTree(userInfo: record.databaseEncodingUserInfo)
         let name = columnName(key)
         // The column has its place among the others now, and its value when the tree is complete.
         unsafe container.set(nil, name)

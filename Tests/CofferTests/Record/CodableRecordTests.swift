@@ -188,6 +188,32 @@ struct CodableRecordTests {
         }
     }
 
+    @Test("encoders that a record nests by hand see the userInfo too")
+    func nestedUserInfo() throws {
+        struct Nesting: Encodable, PersistableRecord {
+            static var databaseEncodingUserInfo: [CodingUserInfoKey: Any] { [infoKey: "seen"] }
+            enum CodingKeys: CodingKey { case keyed, list, above }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                var keyed = container.nestedContainer(keyedBy: CodingKeys.self, forKey: .keyed)
+                try note(keyed.superEncoder(forKey: .above))
+                var list = container.nestedUnkeyedContainer(forKey: .list)
+                try note(list.superEncoder())
+                try note(container.superEncoder(forKey: .above))
+            }
+            private func note(_ encoder: any Encoder) throws {
+                var container = encoder.singleValueContainer()
+                try container.encode([encoder.userInfo[infoKey] as? String])
+            }
+        }
+        try DatabaseQueue().write { db throws in
+            try db.execute(sql: "CREATE TABLE nesting (keyed, list, above)")
+            try Nesting().insert(db)
+            let row = try #require(try Row.fetchOne(db, sql: "SELECT * FROM nesting"))
+            #expect(row == ["keyed": #"{"above":["seen"]}"#, "list": #"[["seen"]]"#, "above": #"["seen"]"#])
+        }
+    }
+
     @Test("types that encode themselves into one value are that value, and decode in scopes and superclasses")
     func singleValuesAndScopes() throws {
         struct Wrapped: Codable, Equatable {
