@@ -38,7 +38,8 @@ public struct PersistenceConflictPolicy: Sendable {
     /// For updates.
     public let conflictResolutionForUpdate: Database.ConflictResolution
 
-    /// Creates a policy. `abort` is what SQLite does by itself, also where the table says something else.
+    /// Creates a policy. `abort` leaves it to SQLite: the statement is rolled back, unless the table itself says something else with
+    /// `ON CONFLICT`.
     public init(insert: Database.ConflictResolution = .abort, update: Database.ConflictResolution = .abort) {
         self.conflictResolutionForInsert = insert
         self.conflictResolutionForUpdate = update
