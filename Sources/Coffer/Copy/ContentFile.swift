@@ -153,7 +153,7 @@ struct ContentFile {
 
 extension FileProtection {
     /// The same with nothing derived yet, so that a key is proved, and not what was derived from it before.
-    fileprivate func withoutDerivedKeys() throws(KeyError) -> FileProtection {
+    func withoutDerivedKeys() throws(KeyError) -> FileProtection {
         guard let ring else { return self }
         return .encrypted(try KeyRing(key: ring.keys[0], settings: ring.settings))
     }

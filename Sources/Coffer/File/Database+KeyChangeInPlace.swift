@@ -88,14 +88,20 @@ extension Database {
                     failure = nil
                     return new
                 }
+                var reason: any Error
                 do {
                     return try openNew()
                 } catch {
-                    if failure == nil { failure = error }
+                    reason = error
                 }
                 do {
-                    return try before.openForWriting(file)
+                    let old = try before.openForWriting(file)
+                    // The engine has rolled its work back, and has not said why.
+                    if case KeyError.encryption(.wrongKey, _) = reason { reason = Database.takenBack(file) }
+                    failure = failure ?? reason
+                    return old
                 } catch {
+                    failure = failure ?? reason
                     // Neither of the keys? It may have been a fault that passes. If not, the diagnosis of the old key is what the user has to know.
                     guard let new = try? openNew() else { throw error }
                     return new
@@ -105,6 +111,11 @@ extension Database {
             try? note.restoreAndRemove(handle)
             throw failure
         }
+    }
+
+    private static func takenBack(_ file: String) -> DatabaseFileError {
+        let words = "The pages could not be written with the new key, as when the disk is full: the file is as it was, with its old key"
+        return DatabaseFileError(.engine(.SQLITE_IOERR, words), path: file)
     }
 
     private func checkKeyCanChange(in after: FileProtection, _ file: String) throws {

@@ -23,7 +23,7 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
             "The file is damaged (page \(pages.prefix(20).map(String.init).joined(separator: ", "))"
                 + "\(pages.count > 20 ? " and \(pages.count - 20) others" : "")). Restore it from a backup."
         case .copyRejected(let finding): "The copy did not pass its check and was thrown away: \(finding)."
-        case .diskFull: "There is not enough room for the copy. Make room, and try again."
+        case .diskFull: "There is not enough room, or a limit on the size of files is in the way. Make room, and try again."
         case .inputOutput(let call, let errno): "\(call) failed: \(systemMessage(errno))."
         case .engine(let code, let message): "\(message) (SQLite error \(code.rawValue))."
         case .unsupported(let words): words

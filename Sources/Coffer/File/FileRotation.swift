@@ -2,15 +2,31 @@ internal import Foundation
 internal import SQLCipherBridge
 
 /// The rotation of the key of a closed file.
+///
+/// What its plan has derived from the keys serves its run.
 struct FileRotation {
     let path: String
-    let oldKey: DatabaseKey
     let newKey: DatabaseKey
-    let options: DatabaseFile.RotationOptions
+    var options: DatabaseFile.RotationOptions
+    private let protections: (before: FileProtection, after: FileProtection)
+
+    /// Asks providers for their keys, and checks the keys and the settings. Nothing is opened.
+    init(path: String, oldKey: DatabaseKey, newKey: DatabaseKey, options: DatabaseFile.RotationOptions) throws {
+        self.path = path
+        self.newKey = newKey
+        self.options = options
+        do {
+            let before = try FileProtection.encrypted(oldKey, cipher: options.cipher)
+            let after = try FileProtection.encrypted(newKey, cipher: options.cipher)
+            guard !before.hasSameSecret(as: after) else { throw DatabaseFileError(.sameKey, path: path) }
+            protections = (before, after)
+        } catch {
+            throw DatabaseFileError.publicError(error, path: path)
+        }
+    }
 
     func run(progress: ProgressReport) throws -> DatabaseFile.RotationResult {
         let start = ContinuousClock.now
-        let protections = try protections()
         switch options.method {
         case .copy:
             var job = FileRotation.job(path: path, protections.before, protections.after, options)
@@ -57,7 +73,6 @@ struct FileRotation {
     }
 
     func plan() throws -> DatabaseFile.RotationPlan {
-        let protections = try protections()
         do {
             let job = FileRotation.job(path: path, protections.before, protections.after, options)
             var isAlreadyRotated = false
@@ -73,9 +88,9 @@ struct FileRotation {
             }
             let opened: OpenedView
             do {
-                opened = try OpenedView(path, key: oldKey, cipher: options.cipher, timeout: options.lockTimeout)
+                opened = try OpenedView(path, protections.before, timeout: options.lockTimeout)
             } catch KeyError.encryption(let failure, let code) {
-                guard let new = try? OpenedView(path, key: newKey, cipher: options.cipher, timeout: options.lockTimeout) else {
+                guard let new = try? OpenedView(path, protections.after, timeout: options.lockTimeout) else {
                     throw KeyError.encryption(failure, code: code)
                 }
                 opened = new
@@ -114,17 +129,6 @@ struct FileRotation {
             ]
         }
         return steps + ["Open the file with the new key, and set its journal mode again."]
-    }
-
-    private func protections() throws -> (before: FileProtection, after: FileProtection) {
-        do {
-            let before = try FileProtection.encrypted(oldKey, cipher: options.cipher)
-            let after = try FileProtection.encrypted(newKey, cipher: options.cipher)
-            guard !before.hasSameSecret(as: after) else { throw DatabaseFileError(.sameKey, path: path) }
-            return (before, after)
-        } catch {
-            throw DatabaseFileError.publicError(error, path: path)
-        }
     }
 
     /// The job of a rotation by copy, of a closed file.

@@ -133,10 +133,12 @@ extension FileConversion {
     }
 
     private func job(_ source: SourceFingerprint) -> ReplacementJob {
-        ReplacementJob(
+        var job = ReplacementJob(
             operation: operation, path: path, before: before, after: after, lockTimeout: options.lockTimeout,
             keepOldPath: options.keepOldPath, makeCopy: { source.fingerprint = try makeCopy($0) },
             compare: { try compare($0, with: source.fingerprint) })
+        job.keepsKey = operation == .vacuum
+        return job
     }
 
     private func makeCopy(_ work: ReplacementJob.CopyWork) throws -> ContentFingerprint {

@@ -45,7 +45,8 @@ struct ReplacementCopy {
             ReplacementJob.ComparisonWork(
                 source: source, before: job.before, copy: copy, after: job.after, path: job.path, progress: progress))
         let proof = try CopyProof(source: source, copy: copy, path: job.path).prove(job, digest: digest, progress: progress)
-        guard try job.before.ring == nil && job.after.ring == nil || !job.before.opens(path) else {
+        let hasOldKey = !job.keepsKey && (job.before.ring != nil || job.after.ring != nil)
+        guard try !hasOldKey || !job.before.opens(path) else {
             throw DatabaseFileError(.copyRejected("the old key opens it as well"), path: job.path)
         }
         try FailPoint.verified.pass(job.path)

@@ -13,6 +13,9 @@ struct ReplacementJob {
     var destination: String?
     var after: FileProtection
 
+    /// Whether the result has the key of the source, so that there is no old one which must not open it.
+    var keepsKey = false
+
     /// How long to wait for others, in seconds.
     var lockTimeout: TimeInterval = 0
 

@@ -41,5 +41,5 @@ struct ReplacementNames {
 
 /// The works that give a file new content, or make a new file from one.
 enum ReplacementOperation: String, Sendable, CaseIterable, Codable {
-    case rotate, upgrade, encrypt, decrypt
+    case rotate, upgrade, encrypt, decrypt, vacuum
 }

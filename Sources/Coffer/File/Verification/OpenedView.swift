@@ -18,20 +18,28 @@ final class OpenedView {
     ///   - key: nil for plaintext.
     ///   - cipher: nil to find out the format.
     /// - Throws: the reason when neither the key opens the file nor any page proves it.
-    init(_ path: String, key: DatabaseKey?, cipher: CipherSettings?, timeout: Double) throws {
+    convenience init(_ path: String, key: DatabaseKey?, cipher: CipherSettings?, timeout: Double) throws {
+        let protection: FileProtection = if let key { try .encrypted(key, cipher: cipher ?? CipherSettings()) } else { .plaintext }
+        try self.init(path, protection, findsFormat: cipher == nil, timeout: timeout)
+    }
+
+    /// - Parameters:
+    ///   - protection: keeps what is derived, for connections that follow.
+    ///   - findsFormat: whether other formats than that of `protection` are tried.
+    init(_ path: String, _ protection: FileProtection, findsFormat: Bool = false, timeout: Double) throws {
         guard let status = try SystemFile.status(path, followsLinks: true) else { throw DatabaseFileError(.missing, path: path) }
         guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
         let path = try SystemFile.resolved(path)
-        guard let key else {
+        guard let first = protection.ring else {
             view = try StoredView(path, pageSize: nil, timeout: timeout)
-            protection = .plaintext
+            self.protection = .plaintext
             settings = CipherSettings()
             isSaltDamaged = false
             handle = try OpenedView.openPlaintext(view)
             return
         }
-        var settings = cipher ?? CipherSettings()
-        var protection = try FileProtection.encrypted(key, cipher: settings)
+        var settings = first.settings
+        var protection = protection
         var view = try StoredView(path, pageSize: settings.pageSize, timeout: timeout)
         var handle: ConnectionHandle?
         var isSaltDamaged = false
@@ -45,7 +53,7 @@ final class OpenedView {
                 break
             } catch KeyError.encryption(let failure, let code) {
                 switch failure {
-                case .olderFormat(let format) where isFirst && cipher == nil, .newerFormat(let format) where isFirst && cipher == nil:
+                case .olderFormat(let format) where isFirst && findsFormat, .newerFormat(let format) where isFirst && findsFormat:
                     settings = .sqlcipher(format: format)
                     protection = .encrypted(try KeyRing(key: ring.keys[0], settings: settings))
                     view = try StoredView(path, pageSize: settings.pageSize, timeout: timeout)
