@@ -48,6 +48,19 @@ struct CofferCommand: Operation {
     }
 }
 
+extension CofferCommand {
+    /// What stands where the name of a command should, and is none.
+    static func unknownName(in arguments: [String]) -> String? {
+        var rest = arguments[...]
+        while let first = rest.first, first.hasPrefix("-") {
+            // The options that are good before the command, and have a value.
+            rest = rest.dropFirst(["--progress", "--lock-timeout"].contains(first) ? 2 : 1)
+        }
+        let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
+        return rest.first.flatMap { names.contains($0) ? nil : $0 }
+    }
+}
+
 extension ExitStatus {
     /// One line for each code.
     static var table: String {

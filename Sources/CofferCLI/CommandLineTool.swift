@@ -9,9 +9,15 @@ internal import SQLCipherBridge
 /// The tool: reads the arguments, runs a command, and says how it ended.
 package enum CommandLineTool {
     package static func main() -> Never {
+        StandardDescriptors.takeClosedOnes()
         protectProcess()
         Interruption.shared.install()
-        exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard ArgumentText.isValid else {
+            let words = "An argument is not UTF-8, and would name another file. Give the file a name that is, or a link of such a name."
+            exit(refuse(words, arguments).rawValue)
+        }
+        exit(run(arguments).rawValue)
     }
 
     /// Secrets of a crashed process must not lie on the disk.
@@ -56,15 +62,27 @@ package enum CommandLineTool {
             OutputFile.output.writeLine(text)
             return OutputFile.output.lostText == nil ? .done : .inputOutput
         }
-        OutputFile.errors.writeLine(text)
-        // The arguments did not parse, and a program that asked for JSON gets it all the same.
-        if arguments.prefix(while: { $0 != "--" }).contains("--json") {
-            let message = CofferCommand.message(for: error)
-            let name = arguments.first { !$0.hasPrefix("-") } ?? ""
-            let reporter = Reporter(command: name, style: OutputStyle(isJSON: true), errors: OutputFile(-1))
-            reporter.failure(.usage(message.isEmpty ? "Wrong usage." : message))
-            reporter.summary(.usage)
+        if let name = CofferCommand.unknownName(in: arguments) {
+            return refuse("There is no command '\(name)'; 'coffer --help' lists them.", arguments)
         }
+        OutputFile.errors.writeLine(text.hasPrefix("Error: ") ? "coffer: error: " + text.dropFirst(7) : text)
+        let message = CofferCommand.message(for: error)
+        reportRefusal(message.isEmpty ? "Wrong usage." : message, arguments)
         return .usage
+    }
+
+    private static func refuse(_ message: String, _ arguments: [String]) -> ExitStatus {
+        OutputFile.errors.writeLine("coffer: error: \(TextLayout.harmless(message))")
+        reportRefusal(message, arguments)
+        return .usage
+    }
+
+    /// The arguments did not parse, and a program that asked for JSON gets it all the same.
+    private static func reportRefusal(_ message: String, _ arguments: [String]) {
+        guard arguments.prefix(while: { $0 != "--" }).contains("--json") else { return }
+        let name = arguments.first { !$0.hasPrefix("-") } ?? ""
+        let reporter = Reporter(command: name, style: OutputStyle(isJSON: true), errors: OutputFile(-1))
+        reporter.failure(.usage(message))
+        reporter.summary(.usage)
     }
 }

@@ -18,10 +18,20 @@ struct ReadmeTests {
         return (try? String(contentsOf: folder.appendingPathComponent("README.md"), encoding: .utf8)) ?? ""
     }()
 
+    /// The chapter for operators.
+    private static let chapter: String = {
+        let parts = text.components(separatedBy: "\n## ")
+        return parts.first { $0.hasPrefix("For operators") } ?? ""
+    }()
+
     private static func examples() -> [Example] {
         var examples: [Example] = []
         var isInside = false
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+        var indent = ""
+        for line in chapter.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+            // Blocks of lists are indented.
+            if line.hasSuffix("```console") { indent = String(line.prefix { $0 == " " }) }
+            let line = line.hasPrefix(indent) ? String(line.dropFirst(indent.count)) : line
             if line.hasPrefix("```") {
                 isInside = line == "```console"
             } else if isInside, line.hasPrefix("$ ") {
@@ -58,7 +68,7 @@ struct ReadmeTests {
     func examples() throws {
         let tool = try Tool()
         let examples = Self.examples()
-        #expect(examples.count >= 12)
+        #expect(examples.count >= 18)
         for example in examples {
             if example.command.hasPrefix("cat ") {
                 // The text of a file is the reader's to write.
@@ -74,6 +84,97 @@ struct ReadmeTests {
         }
         let shell = try tool.shellWithKeyFile("third.key", "app.db")
         #expect(try shell.run("SELECT text FROM note;") == ["milk", "bread"])
+    }
+
+    @Test("no command of the chapter is left out of these tests")
+    func nothingLeftOut() throws {
+        // Blocks: consoles are run above, units below, and the installation by its own tests.
+        let kinds = Self.chapter.split(separator: "\n").filter { $0.contains("```") && !$0.hasSuffix("```") }
+            .map { $0.replacing(" ", with: "").dropFirst(3) }
+        #expect(Set(kinds) == ["sh", "console", "ini"])
+        #expect(kinds.filter { $0 == "sh" }.count == 1 && kinds.filter { $0 == "ini" }.count == 1)
+        // In the text there are only names of commands and options, and the line for cron.
+        let tool = try Tool()
+        for span in Self.chapter.matches(of: /`(coffer [^`]*)`/).map({ String($0.output.1) }) {
+            let words = span.split(separator: " ").dropFirst().map(String.init)
+            let help = try tool.run(words.filter { $0 != "--help" } + ["--help"])
+            #expect(words.allSatisfy { !$0.hasPrefix("-") || $0 == "--help" } && help.status == 0, "\(span)")
+        }
+    }
+
+    // MARK: Every night
+
+    /// A database and its key where the README's lines look for them, below a directory of the test.
+    private func makeService() throws -> Tool {
+        let tool = try Tool()
+        _ = try tool.directory.makeFolder("srv/app")
+        _ = try tool.directory.makeFolder("etc/coffer")
+        try tool.makeDatabase("srv/app/a b.db", key: "etc/coffer/app.key")
+        return tool
+    }
+
+    /// Whether a line is silent while all is well, and complains about a damaged file.
+    private func expectVerifies(_ tool: Tool, _ run: () throws -> Tool.Result) throws {
+        let good = try run()
+        #expect(good.status == 0 && good.output.isEmpty && good.errors.isEmpty, "\(good)")
+        var bytes = try tool.directory.bytes(of: "srv/app/a b.db")
+        bytes[5000] ^= 1
+        try tool.directory.write(bytes, to: "srv/app/a b.db")
+        let bad = try run()
+        #expect(bad.status == 3)
+        #expect(bad.output.contains("a b.db: DAMAGED"))
+    }
+
+    private func units() throws -> [String: String] {
+        let block = try #require(Self.chapter.components(separatedBy: "```ini\n").dropFirst().first?.components(separatedBy: "```").first)
+        var units: [String: String] = [:]
+        for part in block.components(separatedBy: "# /etc/systemd/system/").dropFirst() {
+            let lines = part.split(separator: "\n", maxSplits: 1)
+            units[String(lines[0])] = String(lines[1])
+        }
+        return units
+    }
+
+    @Test("the units are good units", .enabled(if: ChildProcess.find("systemd-analyze") != nil, "there is no systemd-analyze here"))
+    func unitsAreGood() throws {
+        let tool = try Tool()
+        let units = try units()
+        #expect(Set(units.keys) == ["coffer-verify.service", "coffer-verify.timer"])
+        for (name, text) in units { try tool.write(text, to: name, mode: 0o644) }
+        let result = try tool.run(
+            ["verify", "--man=no"] + units.keys.sorted().map { "./\($0)" }, program: try #require(ChildProcess.find("systemd-analyze")))
+        #expect(result.status == 0 && result.errors.isEmpty, "\(result)")
+    }
+
+    @Test("the command of the service verifies what it finds, with the credential")
+    func service() throws {
+        let tool = try makeService()
+        let service = try #require(try units()["coffer-verify.service"])
+        #expect(service.contains("LoadCredential=app.key:/etc/coffer/app.key\n"))
+        let line = try #require(service.split(separator: "\n").first { $0.hasPrefix("ExecStart=") }).dropFirst("ExecStart=".count)
+        let command = String(line).replacing("/srv", with: tool.directory.path("srv"))
+        let folder = URL(fileURLWithPath: Tool.program).deletingLastPathComponent().path
+        try expectVerifies(tool) {
+            try tool.run(
+                [
+                    "-i", "PATH=\(folder):/usr/bin:/bin", "CREDENTIALS_DIRECTORY=\(tool.directory.path("etc/coffer"))", "/bin/sh", "-c",
+                    command,
+                ],
+                program: "/usr/bin/env")
+        }
+    }
+
+    @Test("the line for cron verifies what it finds, in the poor environment that cron gives")
+    func cron() throws {
+        let tool = try makeService()
+        let line = try #require(Self.chapter.firstMatch(of: /With cron: `([^`]*)`/)?.output.1)
+        // Cron takes a percent sign for the end of the command.
+        #expect(line.hasPrefix("0 3 * * * ") && !line.contains("%"))
+        let command = String(line.dropFirst("0 3 * * * ".count)).replacing("/srv", with: tool.directory.path("srv"))
+            .replacing("/etc/coffer", with: tool.directory.path("etc/coffer")).replacing("/usr/local/bin/coffer", with: Tool.program)
+        try expectVerifies(tool) {
+            try tool.run(["-i", "PATH=/usr/bin:/bin", "HOME=/", "/bin/sh", "-c", command], program: "/usr/bin/env")
+        }
     }
 
     @Test("the table of exit codes is the tool's own")

@@ -59,12 +59,11 @@ final class BatchState: Sendable {
         }
     }
 
-    /// Names what a line of the manifest asks for, sources of keys included: the same line later is the same work.
+    /// Names what is asked for, sources of keys included, whether the manifest or the command line gives them: the same later is the same work.
     static func id(_ item: Manifest.Item) throws(Failure) -> String {
         let cipher = item.cipher.map { "\($0.pageSize) \($0.kdfIterations) \($0.kdfAlgorithm)" } ?? ""
-        let key = item.key.map { "\($0.source.name) \($0.type.rawValue)" } ?? ""
-        let newKey = item.newKey.map { "\($0.source.name) \($0.type.rawValue)" } ?? ""
-        return try String(AuditRecord.digest([item.location, key, newKey, cipher].joined(separator: "\n")).prefix(32))
+        let keys = [item.key, item.newKey].map { $0.map { "\($0.source.identity) \($0.type.rawValue)" } ?? "" }
+        return try String(AuditRecord.digest(([item.location] + keys + [cipher]).joined(separator: "\n")).prefix(32))
     }
 
     func isDone(_ id: String) -> Bool { done.contains(id) }

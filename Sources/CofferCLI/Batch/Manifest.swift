@@ -11,8 +11,8 @@ struct Manifest: Sendable {
         let path: String
         /// Where the file is.
         let location: String
-        let key: KeyRequest?
-        let newKey: KeyRequest?
+        var key: KeyRequest?
+        var newKey: KeyRequest?
         let cipher: CipherSettings?
     }
 

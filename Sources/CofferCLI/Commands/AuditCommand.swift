@@ -7,6 +7,8 @@ struct AuditCommand: ParsableCommand {
         abstract: "Work with audit logs.",
         usage: "coffer audit verify <file> [options]",
         subcommands: [AuditVerifyCommand.self])
+
+    func run() throws { throw ValidationError("Give a command: coffer audit verify.") }
 }
 
 struct AuditVerifyCommand: Operation {

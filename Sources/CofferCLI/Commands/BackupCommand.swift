@@ -40,12 +40,14 @@ struct BackupCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    var subject: String? { source }
+
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings([source, destination])), .init("dry_run", .bool(dryRun))])
         let trail = try audit.trail(session, command: Self.title)
         let old = try key.request()
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil
-        try FileNames.checkExists(source)
+        try FileNames.checkReadable(source)
         let opening = try session.keys.key(old, subject: source)
         let copyKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: destination) }
         var options = DatabaseFile.ConversionOptions()

@@ -8,6 +8,8 @@ struct BatchCommand: ParsableCommand {
         usage: "coffer batch rotate|verify --manifest <file> [options]",
         discussion: Manifest.help,
         subcommands: [BatchRotateCommand.self, BatchVerifyCommand.self])
+
+    func run() throws { throw ValidationError("Give a command: coffer batch rotate, or coffer batch verify.") }
 }
 
 extension Manifest {
@@ -16,7 +18,7 @@ extension Manifest {
         "old.key", "new-key-file": "new.key", "key-type": "raw"}. Sources of keys are -file, -command, -env and -credential; where a line has \
         none, the options of the command line hold. Relative names start at the manifest's directory. Empty lines and lines with # say nothing.
 
-        Each file has its own result. A failed one does not stop the others: exit code 3 then. A rotation notes what is done in \
+        A rotation tries the keys of all files before it changes the first one. Each file has its own result. A failed one does not stop the others: exit code 3 then. A rotation notes what is done in \
         MANIFEST.state, which goes when all is done. After an interruption, or when failures are mended, run it again with --continue: nothing is done twice.
         """
 }
@@ -71,17 +73,24 @@ struct BatchRotateCommand: Operation {
         if manifest.items.contains(where: { $0.newKey == nil }) { _ = try keys.key(newRequest, subject: subject) }
         let state = dryRun ? nil : try batch.openState(Self.title, isOptional: false)
         let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs)
-        let allowsInsecureFiles = key.allowsInsecureFiles
-        let (cipher, dryRun) = (cipher.settings, dryRun)
-        let status = try run.run(manifest.items) { item in
-            let old = try keys.key((item.key ?? request).allowing(allowsInsecureFiles), subject: subject)
-            let new = try keys.key((item.newKey ?? newRequest).allowing(allowsInsecureFiles), subject: subject)
+        let items = manifest.items.map { $0.completed(key: request, newKey: newRequest, allowingInsecureFiles: key.allowsInsecureFiles) }
+        let cipher = cipher.settings
+        let rotation: @Sendable (Manifest.Item) throws -> KeyRotation = { item in
+            try FileNames.checkReadable(item.location)
+            let old = try keys.key(item.key ?? request, subject: subject)
+            let new = try keys.key(item.newKey ?? newRequest, subject: subject)
             guard !old.isSame(as: new) else { throw Failure(.usage, "same_key", "The new key is the current one.") }
             var options = DatabaseFile.RotationOptions()
             options.cipher = item.cipher ?? cipher
             options.lockTimeout = session.lockTimeout
-            let rotation = KeyRotation(path: item.location, name: item.path, old: old, new: new, options: options)
-            if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }
+            return KeyRotation(path: item.location, name: item.path, old: old, new: new, options: options)
+        }
+        guard !dryRun else { return try run.run(items) { item in try rotation(item).plan(in: session) } }
+        let status = try run.run(items) { item -> (rotation: KeyRotation, prepared: PreparedRotation) in
+            let rotation = try rotation(item)
+            return (rotation, try rotation.prepare(trail))
+        } _: { (_: Manifest.Item, proof: (rotation: KeyRotation, prepared: PreparedRotation)) in
+            try proof.rotation.run(proof.prepared, in: session, trail)
         }
         if status == .done { state?.remove() }
         return status
@@ -131,13 +140,14 @@ struct BatchVerifyCommand: Operation {
         if manifest.items.contains(where: { $0.key == nil }) { _ = try keys.key(request, subject: subject) }
         let state = try batch.openState(Self.title, isOptional: true)
         let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs)
-        let allowsInsecureFiles = key.allowsInsecureFiles
+        let items = manifest.items.map { $0.completed(key: request, newKey: nil, allowingInsecureFiles: key.allowsInsecureFiles) }
         let (cipher, structure) = (cipher.given, structure)
-        let status = try run.run(manifest.items) { item in
+        let status = try run.run(items) { item in
+            try FileNames.checkReadable(item.location)
             var options = DatabaseFile.VerificationOptions()
             options.cipher = item.cipher ?? cipher
             options.structure = .init(rawValue: structure.rawValue) ?? .quick
-            let key = try keys.key((item.key ?? request).allowing(allowsInsecureFiles), subject: subject)
+            let key = try keys.key(item.key ?? request, subject: subject)
             let work = FileVerification(path: item.location, name: item.path, key: key, options: options)
             try work.run(in: session, trail)
         }
@@ -146,11 +156,14 @@ struct BatchVerifyCommand: Operation {
     }
 }
 
-extension KeyRequest {
-    /// The switch of the command line holds for all lines.
-    fileprivate func allowing(_ allowsInsecureFile: Bool) -> KeyRequest {
-        var request = self
-        request.allowsInsecureFile = allowsInsecureFile
-        return request
+extension Manifest.Item {
+    /// With the keys of the command line where the line has none, and its switch for all lines.
+    fileprivate func completed(key request: KeyRequest, newKey newRequest: KeyRequest?, allowingInsecureFiles: Bool) -> Manifest.Item {
+        var item = self
+        item.key = key ?? request
+        item.newKey = newKey ?? newRequest
+        item.key?.allowsInsecureFile = allowingInsecureFiles
+        item.newKey?.allowsInsecureFile = allowingInsecureFiles
+        return item
     }
 }

@@ -8,6 +8,9 @@ struct Conversion {
     let destination: String?
     /// What was done, as in "encrypted", and "would be" with it.
     let word: String
+    /// More about the file as it was: a line for people, and members for programs.
+    var remark: String?
+    var facts: [JSONValue.Member] = []
     /// What is said when there is nothing to do.
     let alreadyWord: String
     let makePlan: () throws -> DatabaseFile.ConversionPlan
@@ -29,7 +32,7 @@ struct Conversion {
             .init("required_space", .int(plan.requiredSpace)), .init("available_space", .int(plan.availableSpace)),
             .init("steps", .strings(plan.steps)), .init("leftovers", .strings(plan.leftovers)), .init("code", 0),
         ]
-        let facts = names + details
+        let facts = names + self.facts + details
         guard !plan.isAlreadyDone else {
             reporter.result(facts, text: ["\(name): \(alreadyWord); nothing would be done"], isAnswer: true)
             return
@@ -38,7 +41,7 @@ struct Conversion {
         reporter.result(
             facts,
             text: ["\(name): would be \(word) (\(room)); nothing was changed"]
-                + plan.steps.enumerated().map { "  \($0 + 1). \($1)" }
+                + remarkLines + plan.steps.enumerated().map { "  \($0 + 1). \($1)" }
                 + plan.leftovers.map { "  removes what an interrupted run has left: \($0)" }, isAnswer: true)
     }
 
@@ -60,6 +63,8 @@ struct Conversion {
         tell(result, session.reporter)
     }
 
+    private var remarkLines: [String] { remark.map { ["  " + $0] } ?? [] }
+
     private var names: [JSONValue.Member] {
         var names: [JSONValue.Member] = [.init("path", .string(source))]
         if let destination { names.append(.init("destination", .string(destination))) }
@@ -77,7 +82,7 @@ struct Conversion {
     }
 
     private func tell(_ result: DatabaseFile.ConversionResult, _ reporter: Reporter) {
-        var facts = names
+        var facts = names + self.facts
         facts.append(.init("changed", .bool(result.isChanged)))
         facts.append(.init("resumed", .bool(result.isResumed)))
         if let kept = result.keptOldPath { facts.append(.init("kept_old", .string(kept))) }
@@ -94,6 +99,7 @@ struct Conversion {
             "\(name): \(word)\(resumed) (\(TextLayout.counted(proof.tableCount, "table", "tables")), "
                 + "\(TextLayout.counted(proof.rowCount, "row", "rows")), \(size), \(time))"
         ]
+        lines += remarkLines
         lines.append("  proved: it opens again, it is whole, and its content is the same")
         if let kept = result.keptOldPath { lines.append("  the file as it was: \(kept)") }
         reporter.result(facts, text: lines)

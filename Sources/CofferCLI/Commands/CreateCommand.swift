@@ -34,6 +34,8 @@ struct CreateCommand: Operation {
 
     init() {}
 
+    var subject: String? { file }
+
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings([file])), .init("dry_run", .bool(dryRun))])
         guard !NewFile.exists(file) else {
@@ -42,7 +44,7 @@ struct CreateCommand: Operation {
         let key = try session.keys.key(key.request(.new), subject: file)
         guard !dryRun else {
             session.reporter.result(
-                [.init("path", .string(file)), .init("changed", false), .init("dry_run", true)],
+                [.init("path", .string(file)), .init("changed", false), .init("dry_run", true), .init("code", 0)],
                 text: ["\(file): would be made, encrypted; nothing was changed"])
             return .done
         }

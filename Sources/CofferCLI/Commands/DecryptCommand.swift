@@ -44,10 +44,12 @@ struct DecryptCommand: Operation {
         }
     }
 
+    var subject: String? { source }
+
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings([source, destination])), .init("dry_run", .bool(dryRun))])
         let trail = try audit.trail(session, command: Self.title)
-        try FileNames.checkExists(source)
+        try FileNames.checkReadable(source)
         let opening = try session.keys.key(key.request(), subject: source)
         var options = DatabaseFile.ConversionOptions()
         options.cipher = cipher.settings

@@ -35,10 +35,12 @@ struct EncryptCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    var subject: String? { source }
+
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings([source, destination])), .init("dry_run", .bool(dryRun))])
         let trail = try audit.trail(session, command: Self.title)
-        try FileNames.checkExists(source)
+        try FileNames.checkReadable(source)
         guard try DatabaseFile(path: source).inspect().kind == .plaintext else {
             throw Failure(.badData, "not_plaintext", "'\(source)' is no plaintext SQLite database; see 'coffer info'.")
         }

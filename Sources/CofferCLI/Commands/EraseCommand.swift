@@ -31,6 +31,8 @@ struct EraseCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    var subject: String? { file }
+
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings([file])), .init("dry_run", .bool(dryRun))])
         let trail = try audit.trail(session, command: Self.title)

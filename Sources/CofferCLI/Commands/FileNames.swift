@@ -10,9 +10,10 @@ enum FileNames {
         paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file", "files")
     }
 
-    /// Fails for a mistyped name before anybody is asked for a key.
-    static func checkExists(_ path: String) throws(Failure) {
-        guard unsafe access(path, F_OK) == 0 else { throw Failure(SystemError.last, "'\(path)' cannot be found") }
+    /// Fails for a mistyped name, and for a file that is closed to this user, before anybody is asked for a key.
+    static func checkReadable(_ path: String) throws(Failure) {
+        guard unsafe access(path, F_OK) == 0 else { throw Failure(SystemError.last, "'\(path)' cannot be found", denied: .inputMissing) }
+        guard unsafe access(path, R_OK) == 0 else { throw Failure(SystemError.last, "'\(path)' cannot be read", denied: .inputMissing) }
     }
 
     /// The directory that a path names a file in.

@@ -46,6 +46,7 @@ struct InfoCommand: Operation {
         let opening = withKey ? try session.keys.key(key.request(), subject: FileNames.subject(files)) : nil
         let isAnswerNo = Latch()
         let status = try session.forEach(files) { path in
+            try FileNames.checkReadable(path)
             let file = DatabaseFile(path: path)
             let inspection = try file.inspect()
             let isExpected = expect.map { $0.rawValue == inspection.kind.rawValue } ?? true

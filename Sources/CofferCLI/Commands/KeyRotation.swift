@@ -32,15 +32,31 @@ struct KeyRotation {
                 + plan.leftovers.map { "  removes what an interrupted run has left: \($0)" }, isAnswer: true)
     }
 
+    /// Tries the keys, and changes nothing. That they are wrong is recorded as it is when the rotation itself finds out.
+    func prepare(_ trail: AuditTrail) throws -> PreparedRotation {
+        do {
+            return try file.prepareRotation(from: old.database, to: new.database, options: options)
+        } catch {
+            try trail.record(path) { _ in throw error }
+            throw error
+        }
+    }
+
+    /// - Parameter prepared: what ``prepare(_:)`` has found out, if it was asked.
     @discardableResult
-    func run(in session: Session, _ trail: AuditTrail) throws -> DatabaseFile.RotationResult {
+    func run(_ prepared: PreparedRotation? = nil, in session: Session, _ trail: AuditTrail) throws -> DatabaseFile.RotationResult {
         let result = try session.work(name) { progress in
             var answer: DatabaseFile.RotationResult?
             try trail.record(path) { entry in
                 var options = options
                 // Recorded before the rotation counts as completed, so that a crash in between is not lost to the log.
                 options.audit = { result in try entry.end(isChanged: result.isChanged, KeyRotation.evidence(result)) }
-                let result = try file.rotate(from: old.database, to: new.database, options: options, progress: progress)
+                let result =
+                    if let prepared {
+                        try prepared.run(audit: options.audit, progress: progress)
+                    } else {
+                        try file.rotate(from: old.database, to: new.database, options: options, progress: progress)
+                    }
                 answer = result
                 try entry.end(isChanged: result.isChanged, KeyRotation.evidence(result))
                 return result.isChanged

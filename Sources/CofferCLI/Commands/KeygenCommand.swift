@@ -69,7 +69,11 @@ struct KeygenCommand: Operation {
         if let file {
             session.reporter.result(
                 [.init("path", .string(file)), .init("key_type", .string(kind)), .init("bits", .count(bits)), .init("code", 0)],
-                text: ["\(file): a \(kind == "passphrase" ? "passphrase" : "\(kind) key") of \(bits) bits, readable by you only"])
+                text: [
+                    kind == "passphrase"
+                        ? "\(file): a passphrase of \(bits) bits, readable by you only"
+                        : "\(file): a \(kind) key of \(bits) bits, readable by you only; use it with --key-type \(kind)"
+                ])
         } else {
             session.reporter.note("\(bits) bits; use it with --key-type \(kind)")
         }

@@ -55,9 +55,11 @@ struct QueryCommand: Operation {
         }
     }
 
+    var subject: String? { file }
+
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings([file]))])
-        try FileNames.checkExists(file)
+        try FileNames.checkReadable(file)
         let statement = sql == "-" ? try QueryCommand.readStatement() : sql
         guard !SQLSecrets.containsKey(statement) else {
             throw Failure.usage("The statement carries a key, where everybody can see it. Use 'coffer rotate' and the key options.")
@@ -65,7 +67,7 @@ struct QueryCommand: Operation {
         let key = try session.keys.key(key.request(), subject: file)
         var configuration = session.configuration(key.database, cipher.settings)
         configuration.readonly = !write
-        let queue = try DatabaseQueue(path: file, configuration: configuration)
+        let queue = try open(configuration)
         let trail = try audit.trail(session, command: Self.title)
         let query = Query(sql: statement, allowsWriting: write, isDryRun: dryRun, printer: printer(session))
         try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
@@ -78,6 +80,18 @@ struct QueryCommand: Operation {
         }
         try queue.close()
         return .done
+    }
+
+    private func open(_ configuration: Configuration) throws -> DatabaseQueue {
+        do {
+            return try DatabaseQueue(path: file, configuration: configuration)
+        } catch let error as DatabaseError where !write && error.resultCode == .SQLITE_READONLY {
+            // An interrupted process has left a journal, which only a connection that may write can play back.
+            var configuration = configuration
+            configuration.readonly = false
+            configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA query_only = 1") }
+            return try DatabaseQueue(path: file, configuration: configuration)
+        }
     }
 
     private func printer(_ session: Session) -> RowPrinter {

@@ -54,7 +54,7 @@ struct RotateCommand: Operation {
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings(files)), .init("dry_run", .bool(dryRun))])
         let trail = try audit.trail(session, command: Self.title)
-        for path in files { try FileNames.checkExists(path) }
+        for path in files { try FileNames.checkReadable(path) }
         let subject = FileNames.subject(files)
         let newRequest = try newKey.request(besides: key)
         let old = try session.keys.key(key.request(), subject: subject)

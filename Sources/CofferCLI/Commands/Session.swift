@@ -7,12 +7,19 @@ struct Session: Sendable {
     /// In seconds.
     let lockTimeout: Double
 
-    var keys: KeyReader { KeyReader(reporter: reporter) }
+    /// Whether a key was given as a passphrase that looks like a raw key.
+    let keyLooksRaw = Latch()
+
+    var keys: KeyReader { KeyReader(reporter: reporter, looksRaw: keyLooksRaw) }
 
     /// What an error means, in the light of a signal that may have caused it.
     func failure(_ error: any Error) -> Failure {
         let failure = Failure(error)
         if failure.status == .runAgain, let status = interruption.status { return interruption.failure(status) }
+        if failure.reason == "wrong_key", keyLooksRaw.isSet {
+            let advice = " The key looks like a raw key: if it is one, give --key-type raw."
+            return Failure(failure.status, failure.reason, failure.message + advice)
+        }
         return failure
     }
 

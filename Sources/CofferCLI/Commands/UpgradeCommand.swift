@@ -40,7 +40,7 @@ struct UpgradeCommand: Operation {
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings(files)), .init("dry_run", .bool(dryRun))])
         let trail = try audit.trail(session, command: Self.title)
-        for path in files { try FileNames.checkExists(path) }
+        for path in files { try FileNames.checkReadable(path) }
         let opening = try session.keys.key(key.request(), subject: FileNames.subject(files))
         var options = DatabaseFile.ConversionOptions()
         options.keepOldPath = keepOld

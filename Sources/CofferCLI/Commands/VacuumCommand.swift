@@ -7,8 +7,9 @@ struct VacuumCommand: Operation {
         abstract: "Give free pages back to the disk.",
         usage: "coffer vacuum <file> [--into <path>] [options]",
         discussion: """
-            Rewrites the database without its free pages: in place, or into a new file with --into, which leaves the database as it is and \
-            gives the copy a fresh salt. Content that was deleted leaves the file.
+            Copies the rows into a new file without free pages, with the same key and a fresh salt, and proves the copy. It takes the place \
+            of the file in one step, for which nobody else may use the file; or it gets a name of its own with --into, which leaves the \
+            database as it is and in use. Content that was deleted leaves the file. Interrupted? Run the same command again.
 
             EXAMPLES
               coffer vacuum app.db --key-file app.key
@@ -36,63 +37,32 @@ struct VacuumCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    var subject: String? { file }
+
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings([file])), .init("dry_run", .bool(dryRun))])
         let trail = try audit.trail(session, command: Self.title)
-        try FileNames.checkExists(file)
+        try FileNames.checkReadable(file)
         let opening = try session.keys.key(key.request(), subject: file)
-        let configuration = session.configuration(opening.database, cipher.settings)
-        guard let into else {
-            try vacuum(configuration, session, trail)
-            return .done
-        }
         var options = DatabaseFile.ConversionOptions()
         options.cipher = cipher.settings
         options.lockTimeout = session.lockTimeout
         let source = DatabaseFile(path: file)
-        let conversion = Conversion(
-            source: file, destination: into, word: "copied without free pages", alreadyWord: "is there already",
-            makePlan: { try source.copyPlan(to: into, key: opening.database, options: options) },
-            work: { options, progress in try source.vacuum(into: into, key: opening.database, options: options, progress: progress) })
+        var conversion = Conversion(
+            source: file, destination: into, word: into == nil ? "compacted" : "copied without free pages", alreadyWord: "is there already",
+            makePlan: {
+                if let into { return try source.copyPlan(to: into, key: opening.database, options: options) }
+                return try source.vacuumPlan(key: opening.database, options: options)
+            },
+            work: { options, progress in
+                if let into { return try source.vacuum(into: into, key: opening.database, options: options, progress: progress) }
+                return try source.vacuum(key: opening.database, options: options, progress: progress)
+            })
+        let before = try source.inspect(key: opening.database, cipher: options.cipher)
+        let free = TextLayout.counted(before.freePageCount, "free page", "free pages")
+        conversion.remark = "before: \(free) of \(TextLayout.grouped(before.pageCount))"
+        conversion.facts = [.init("pages_before", .count(before.pageCount)), .init("free_pages_before", .count(before.freePageCount))]
         try conversion.perform(options, isDryRun: dryRun, in: session, trail)
         return .done
-    }
-
-    private func vacuum(_ configuration: Configuration, _ session: Session, _ trail: AuditTrail) throws {
-        let queue = try DatabaseQueue(path: file, configuration: configuration)
-        let before = try DatabaseQueue.pageCounts(queue)
-        guard !dryRun else {
-            try queue.close()
-            session.reporter.result(
-                [
-                    .init("path", .string(file)), .init("dry_run", true), .init("changed", false), .init("free_pages", .count(before.free)),
-                    .init("code", 0),
-                ],
-                text: [
-                    "\(file): \(TextLayout.counted(before.free, "free page", "free pages")) of \(TextLayout.grouped(before.all)) would go"
-                ])
-            return
-        }
-        try trail.record(file) { _ in
-            try session.interruption.cooperatively(onSignal: { queue.interrupt() }) { try queue.vacuum() }
-            return true
-        }
-        let after = try DatabaseQueue.pageCounts(queue)
-        try queue.close()
-        session.reporter.result(
-            [
-                .init("path", .string(file)), .init("changed", true), .init("pages_before", .count(before.all)),
-                .init("pages", .count(after.all)), .init("code", 0),
-            ],
-            text: ["\(file): \(TextLayout.counted(after.all, "page", "pages")), of \(TextLayout.grouped(before.all)) before"])
-    }
-}
-
-extension DatabaseQueue {
-    fileprivate static func pageCounts(_ queue: DatabaseQueue) throws -> (all: Int, free: Int) {
-        try queue.read { db in
-            let all = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-            return (all, try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0)
-        }
     }
 }

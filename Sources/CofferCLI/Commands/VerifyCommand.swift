@@ -43,7 +43,7 @@ struct VerifyCommand: Operation {
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings(files))])
         let trail = try audit.trail(session, command: Self.title)
-        for path in files { try FileNames.checkExists(path) }
+        for path in files { try FileNames.checkReadable(path) }
         let opening = try session.keys.key(key.request(), subject: FileNames.subject(files))
         var options = DatabaseFile.VerificationOptions()
         options.cipher = cipher.given

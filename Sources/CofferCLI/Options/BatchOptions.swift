@@ -27,7 +27,7 @@ struct BatchOptions: ParsableArguments {
     func readManifest() throws -> Manifest {
         if manifest == "-" {
             let data = try FileHandle.standardInput.readToEnd() ?? Data()
-            return try Manifest(String(decoding: data, as: UTF8.self), folder: ".")
+            return try Manifest(BatchOptions.text(Array(data), name: "on the standard input"), folder: ".")
         }
         let descriptor = try Descriptor.reading(manifest, name: "The manifest '\(manifest)'")
         let bytes: [UInt8]
@@ -36,10 +36,17 @@ struct BatchOptions: ParsableArguments {
         } catch {
             throw Failure(error, "The manifest '\(manifest)' cannot be read")
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Failure(.unsafeConfiguration, "manifest", "The manifest '\(manifest)' is not UTF-8.")
-        }
-        return try Manifest(text, folder: FileNames.folder(of: manifest))
+        return try Manifest(BatchOptions.text(bytes, name: "'\(manifest)'"), folder: FileNames.folder(of: manifest))
+    }
+
+    /// Bytes that are no UTF-8 would become the name of another file.
+    private static func text(_ bytes: [UInt8], name: String) throws(Failure) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let line = (lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0) + 1
+        throw Failure(
+            .unsafeConfiguration, "manifest",
+            "Line \(line) of the manifest \(name) is not UTF-8. Give the file a name that is, or a link of such a name.")
     }
 
     /// - Parameter isOptional: whether there is a state only where it was asked for: what changes nothing can be done again.

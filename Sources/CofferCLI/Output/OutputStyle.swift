@@ -20,8 +20,7 @@ struct OutputStyle: Sendable {
     /// Whether progress is shown from the start, or only once the work takes long.
     let showsProgressAtOnce: Bool
 
-    /// Whether results and errors may be coloured.
-    let colorsOutput: Bool
+    /// Whether words on the standard error may be coloured. Results never are.
     let colorsErrors: Bool
 
     init(_ options: OutputOptions) {
@@ -45,16 +44,13 @@ struct OutputStyle: Sendable {
             }
         // See <https://no-color.org>: any value but the empty one turns colour off.
         let allowsColor = (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb" && !isJSON
-        colorsOutput = allowsColor && OutputFile.output.isTerminal
         colorsErrors = allowsColor && OutputFile.errors.isTerminal
     }
 }
 
 enum Color: String {
     case red = "31"
-    case green = "32"
     case yellow = "33"
-    case bold = "1"
 
     func paint(_ text: String, if isOn: Bool) -> String { isOn ? "\u{1b}[\(rawValue)m\(text)\u{1b}[0m" : text }
 }

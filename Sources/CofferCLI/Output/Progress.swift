@@ -44,11 +44,13 @@ struct ProgressThrottle {
 extension ProgressState {
     /// A line that fits a width: `app.db  copy  [#########           ]  45%`.
     func bar(width: Int) -> String {
+        let path = TextLayout.harmless(path)
         let percent = String(Int(fraction * 100))
-        let tail = "  " + String(repeating: " ", count: max(0, 3 - percent.count)) + percent + "%"
+        // Where the engine does not tell how much there is, the phase has to do.
+        let tail = total > 0 ? "  " + String(repeating: " ", count: max(0, 3 - percent.count)) + percent + "%" : "      "
         let head = "\(path)  \(phase)  "
         // A bar shorter than ten cells says less than the name of the file.
-        let room = width - 1 - head.count - tail.count - 2
+        let room = width - 1 - TextLayout.columns(head) - tail.count - 2
         guard room >= 10 else {
             let rest = max(0, width - 1 - phase.count - tail.count)
             return TextLayout.shortened(path, to: max(0, rest - 2)) + (rest >= 3 ? "  " : "") + phase + tail
@@ -59,7 +61,8 @@ extension ProgressState {
     }
 
     var line: String {
-        "\(path): \(phase): \(TextLayout.grouped(completed)) of \(TextLayout.grouped(total)) \(unit) (\(Int(fraction * 100))%)"
+        guard total > 0 else { return "\(path): \(phase)" }
+        return "\(path): \(phase): \(TextLayout.grouped(completed)) of \(TextLayout.grouped(total)) \(unit) (\(Int(fraction * 100))%)"
     }
 
     var json: [JSONValue.Member] {

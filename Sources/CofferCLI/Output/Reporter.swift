@@ -34,7 +34,9 @@ final class Reporter: Sendable {
             case .objects: .milliseconds(500)
             case .lines, .none: .seconds(style.showsProgressAtOnce ? 1 : 10)
             }
-        let throttle = ProgressThrottle(patience: style.showsProgressAtOnce ? .zero : .milliseconds(500), interval: interval)
+        // A log keeps each line, and cron sends it by mail: there, only long work is worth one.
+        let patience: Duration = style.progress == .lines ? .seconds(5) : .milliseconds(500)
+        let throttle = ProgressThrottle(patience: style.showsProgressAtOnce ? .zero : patience, interval: interval)
         state = Mutex(State(throttle: throttle))
     }
 
@@ -114,7 +116,7 @@ extension Reporter {
             case .bar:
                 let width = errors.terminalWidth ?? 80
                 // To the start of the line, the bar, and nothing after it.
-                errors.write("\r" + TextLayout.harmless(progress.bar(width: width)) + "\u{1b}[K")
+                errors.write("\r" + progress.bar(width: width) + "\u{1b}[K")
                 state.hasBar = true
             case .lines: errors.writeLine("coffer: " + TextLayout.harmless(progress.line))
             case .objects: output.writeLine(text("progress", progress.json))

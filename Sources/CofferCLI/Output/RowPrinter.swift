@@ -73,7 +73,7 @@ final class RowPrinter {
 
     private func startTable() {
         let header = columns.map { TextLayout.harmless($0) }
-        widths = header.indices.map { index in max(1, ([header] + waiting).map { $0[index].count }.max() ?? 1) }
+        widths = header.indices.map { index in max(1, ([header] + waiting).map { TextLayout.columns($0[index]) }.max() ?? 1) }
         fit()
         if hasHeader {
             line(tableLine(header))
@@ -96,8 +96,9 @@ final class RowPrinter {
         for (index, cell) in cells.enumerated() {
             let width = widths[index]
             let isLast = index == cells.count - 1
-            let shown = reporter.outputWidth != nil && cell.count > width ? String(cell.prefix(width - 1)) + "…" : cell
-            text += isLast ? shown : shown + String(repeating: " ", count: max(0, width - shown.count)) + "  "
+            let isCut = reporter.outputWidth != nil && TextLayout.columns(cell) > width
+            let shown = isCut ? TextLayout.start(of: cell, columns: width - 1) + "…" : cell
+            text += isLast ? shown : shown + String(repeating: " ", count: max(0, width - TextLayout.columns(shown))) + "  "
         }
         return text
     }

@@ -39,9 +39,34 @@ enum TextLayout {
 
     /// The end of a text that is too long, after an ellipsis: the end of a path says more than its start.
     static func shortened(_ text: String, to width: Int) -> String {
-        guard text.count > width else { return text }
-        return width > 0 ? "…" + text.suffix(width - 1) : ""
+        guard columns(text) > width else { return text }
+        guard width > 0 else { return "" }
+        return "…" + String(start(of: String(text.reversed()), columns: width - 1).reversed())
     }
+
+    /// As much of the start of a text as fits.
+    static func start(of text: String, columns width: Int) -> String {
+        var rest = width
+        return String(
+            text.prefix { character in
+                rest -= columns(character)
+                return rest >= 0
+            })
+    }
+
+    /// How many columns of a terminal a text takes.
+    static func columns(_ text: String) -> Int { text.reduce(0) { $0 + columns($1) } }
+
+    private static func columns(_ character: Character) -> Int {
+        guard let scalar = character.unicodeScalars.first, scalar.value >= 0x1100 else { return 1 }
+        return wide.contains { $0.contains(scalar.value) } ? 2 : 1
+    }
+
+    /// The blocks of ideographs, kana, hangul, full-width forms and pictures: the large ones of Unicode's table of East Asian widths.
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115f, 0x2e80...0x303e, 0x3041...0xa4cf, 0xa960...0xa97c, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f,
+        0xff00...0xff60, 0xffe0...0xffe6, 0x1f300...0x1f64f, 0x1f680...0x1f6ff, 0x1f900...0x1faff, 0x20000...0x3fffd,
+    ]
 
     /// Names and values in two columns.
     static func pairs(_ pairs: [(String, String)], indent: String = "  ") -> [String] {

@@ -21,7 +21,8 @@ extension Failure {
             self.init(failure)
             return
         }
-        let message = error.message ?? "\(error.extendedResultCode)"
+        var message = error.message ?? "\(error.extendedResultCode)"
+        if message.hasSuffix(".") { message.removeLast() }
         switch error.resultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "busy", "Somebody else uses the database: \(message).")
         case .SQLITE_INTERRUPT: self.init(.runAgain, "interrupted", "Interrupted: \(message).")

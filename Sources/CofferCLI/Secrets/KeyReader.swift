@@ -10,13 +10,32 @@ internal import KeyMaterial
 /// Reads keys from their sources, once each.
 struct KeyReader {
     let reporter: Reporter
+    /// Set when a passphrase looks like a raw key.
+    let looksRaw: Latch
 
     /// Reads a key and makes it one for databases.
     ///
     /// - Parameter subject: whose key it is, for the question at the terminal.
     func key(_ request: KeyRequest, subject: String) throws(Failure) -> Key {
         let secret = try bytes(request, subject: subject)
+        if request.type == .passphrase && KeyReader.hasFormOfRawKey(secret) {
+            looksRaw.set()
+            if request.role == .new {
+                reporter.warning(
+                    "The key from \(request.source.name) looks like a raw key, and is taken for a passphrase. A raw key needs the type raw; "
+                        + "see --help.")
+            }
+        }
         return try Key(secret, type: request.type, sourceName: request.source.name)
+    }
+
+    /// Whether bytes are as many hexadecimal digits as a raw key has, with or without its salt, and perhaps a newline.
+    private static func hasFormOfRawKey(_ bytes: borrowing SecretBytes) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            let count = unsafe bytes.last == UInt8(ascii: "\n") ? bytes.count - 1 : bytes.count
+            guard count == 64 || count == 96 else { return false }
+            return unsafe bytes.prefix(count).allSatisfy { SecretHex.isDigit($0) }
+        }
     }
 
     private func bytes(_ request: KeyRequest, subject: String) throws(Failure) -> SecretBytes {

@@ -11,7 +11,7 @@ enum SecretSource: Sendable, Hashable {
     /// A person at the terminal.
     case prompt
 
-    /// For messages and for the state of a batch: names the source, not the secret.
+    /// For messages: names the source, not the secret.
     var name: String {
         switch self {
         case .file(let path): "the key file '\(path)'"
@@ -22,6 +22,11 @@ enum SecretSource: Sendable, Hashable {
         case .credential(let name): "the credential '\(name)'"
         case .prompt: "the terminal"
         }
+    }
+
+    /// Tells two sources apart, where messages need not.
+    var identity: String {
+        if case .command(let words) = self { "\(name) \(words)" } else { name }
     }
 }
 

@@ -43,9 +43,8 @@ struct ExitStatusTests {
             query.send(status == .interrupted ? SIGINT : status == .terminated ? SIGTERM : SIGHUP)
             return query.wait()
         case .internalError:
-            // No situation is known in which the tool is wrong: the mapping alone is shown.
-            struct Surprise: Error {}
-            return Tool.Result(status: Failure(Surprise()).status.rawValue, output: "", errors: "coffer: error: Unexpected: Surprise()")
+            // No input is known with which the tool is wrong, so that a point that fails is built into debug builds.
+            return try tool.run("info", "a.db", environment: ["COFFER_FAIL_POINT": "tool"])
         }
     }
 

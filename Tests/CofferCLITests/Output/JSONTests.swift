@@ -4,59 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// The shape of each line of `--json`, version 1.
-enum Schema {
-    private static let common: Set<String> = ["schema", "type", "command"]
-
-    /// What is wrong with the output; nothing if it is as promised.
-    static func problems(_ result: Tool.Result) throws -> [String] {
-        var problems: [String] = []
-        let objects = try result.objects
-        for object in objects {
-            let type = object["type"] as? String ?? "none"
-            if object["schema"] as? Int != 1 { problems.append("schema: \(object)") }
-            if object["command"] as? String == nil { problems.append("no command: \(object)") }
-            switch type {
-            case "start": break
-            case "progress":
-                guard let completed = object["completed"] as? Int, let total = object["total"] as? Int, completed <= max(total, completed),
-                    completed >= 0, object["path"] is String, object["phase"] is String, object["unit"] is String,
-                    Set(object.keys) == common.union(["path", "phase", "completed", "total", "unit"])
-                else {
-                    problems.append("progress: \(object)")
-                    continue
-                }
-            case "result":
-                if let changed = object["changed"], !(changed is Bool) { problems.append("changed: \(object)") }
-                if let code = object["code"], !(code is Int) { problems.append("code: \(object)") }
-            case "error":
-                let keys = Set(object.keys).subtracting(["path"])
-                guard let code = object["code"] as? Int32, ToolStatus(rawValue: code) != nil, code != 0, object["reason"] is String,
-                    object["message"] is String, keys == common.union(["code", "reason", "message"])
-                else {
-                    problems.append("error: \(object)")
-                    continue
-                }
-            case "summary":
-                guard object["code"] is Int, object["results"] is Int, object["failures"] is Int, object["elapsed_ms"] is Int,
-                    object["failure_codes"] is [String: Int]
-                else {
-                    problems.append("summary: \(object)")
-                    continue
-                }
-            default: problems.append("type: \(object)")
-            }
-        }
-        let types = objects.compactMap { $0["type"] as? String }
-        if types.last != "summary" || types.filter({ $0 == "summary" }).count != 1 { problems.append("the summary is not last: \(types)") }
-        if let start = types.firstIndex(of: "start"), start != 0 { problems.append("the start is not first") }
-        if objects.last?["code"] as? Int32 != result.status {
-            problems.append("code \(objects.last?["code"] ?? "none") for exit code \(result.status)")
-        }
-        return problems
-    }
-}
-
 @Suite("JSON output")
 struct JSONTests {
     @Test(
@@ -93,6 +40,60 @@ struct JSONTests {
         let result = try tool.run(arguments + ["--json"])
         #expect(try Schema.problems(result) == [])
         #expect(!result.output.contains(String(repeating: "42", count: 32)))
+    }
+
+    /// A work on `source` in three ways: it succeeds, it fails, and it is only tried.
+    @Test(
+        "each line of works that make or change files matches the schema: success, failure, and a dry run",
+        arguments: [
+            (["encrypt", "plain.db", "new.db"], "exists.db", true), (["decrypt", "a.db", "new.db", "--yes-plaintext"], "exists.db", true),
+            (["backup", "a.db", "new.db"], "exists.db", true), (["vacuum", "a.db", "--into", "new.db"], "exists.db", true),
+            (["vacuum", "a.db"], "none.db", true), (["upgrade", "old.db"], "none.db", true),
+            (["rotate", "a.db", "--new-key-file", "b.key", "--new-key-type", "raw"], "none.db", true),
+            (["create", "new.db"], "exists.db", true), (["erase", "a.db", "--yes-erase", "a.db"], "none.db", false),
+            (["query", "a.db", "DELETE FROM t", "--write"], "none.db", true),
+            (["batch", "rotate", "--manifest", "list", "--new-key-file", "b.key", "--new-key-type", "raw"], "none.db", true),
+        ])
+    func works(arguments: [String], badName: String, takesKey: Bool) throws {
+        let tool = try Tool()
+        try tool.makeDatabase(rows: 20)
+        try tool.writeKey("b.key", 0x43)
+        try tool.write("a.db\n", to: "list")
+        try tool.write("precious", to: "exists.db")
+        _ = try SQLCipherShell(plaintextPath: tool.directory.path("plain.db")).run("CREATE TABLE t (text); INSERT INTO t VALUES ('row');")
+        _ = try tool.shell("old.db", preparation: "PRAGMA cipher_compatibility = 3;").run("CREATE TABLE t (a); INSERT INTO t VALUES (1);")
+        let key = takesKey ? ["--key-file", "a.key", "--key-type", "raw"] : []
+        let wrong = takesKey && arguments[0] != "create" && arguments[0] != "encrypt" ? ["--key-file", "b.key", "--key-type", "raw"] : nil
+
+        let before = tool.directory.fileNames()
+        let plan = try tool.run(arguments + key + ["--json", "--dry-run"])
+        #expect(plan.status == 0, "\(plan)")
+        #expect(try Schema.problems(plan) == [])
+        #expect(try plan.objects.contains { $0["dry_run"] as? Bool == true && $0["changed"] as? Bool == false })
+        #expect(tool.directory.fileNames() == before)
+
+        // Another file in the place of the new one, or of the old one.
+        let bad = arguments.map { ["new.db", "a.db", "old.db"].contains($0) && !(badName == "exists.db" && $0 == "a.db") ? badName : $0 }
+        try tool.write("none.db\n", to: "list")
+        let failure = try tool.run(bad + key + ["--json"])
+        #expect(failure.status == (badName == "exists.db" ? 73 : arguments[0] == "batch" ? 3 : 66), "\(failure)")
+        #expect(try Schema.problems(failure) == [])
+        #expect(try failure.objects.contains { $0["type"] as? String == "error" })
+        #expect(try tool.text(of: "exists.db") == "precious")
+        try tool.write("a.db\n", to: "list")
+        try? FileManager.default.removeItem(atPath: tool.directory.path("list.state"))
+
+        if let wrong, arguments[0] != "rotate", arguments[0] != "batch" {
+            let refused = try tool.run(arguments + wrong + ["--json"])
+            #expect(refused.status == 77, "\(refused)")
+            #expect(try Schema.problems(refused) == [])
+            #expect(tool.directory.fileNames() == before)
+        }
+
+        let success = try tool.run(arguments + key + ["--json", "--progress", "always"])
+        #expect(success.status == 0, "\(success)")
+        #expect(try Schema.problems(success) == [])
+        #expect(try success.objects.contains { $0["type"] as? String == "result" && $0["changed"] as? Bool == true })
     }
 
     @Test("text of any kind comes back from a line as it was")

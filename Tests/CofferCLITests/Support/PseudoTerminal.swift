@@ -15,7 +15,7 @@ final class PseudoTerminal {
         let description: String
     }
 
-    init(_ program: String, _ arguments: [String], folder: String, columns: UInt16 = 80) throws {
+    init(_ program: String, _ arguments: [String], folder: String, columns: UInt16 = 80, environment added: [String: String] = [:]) throws {
         var master: Int32 = -1
         var slave: Int32 = -1
         var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
@@ -48,7 +48,7 @@ final class PseudoTerminal {
         let words = ["/bin/sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", folder, program] + arguments
         var copies: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) } + [nil]
         defer { for index in words.indices { unsafe free(copies[index]) } }
-        let environment = ["TERM=xterm", "HOME=/nonexistent", "PATH=/usr/bin:/bin"]
+        let environment = ["TERM": "xterm", "HOME": "/nonexistent", "PATH": "/usr/bin:/bin"].merging(added) { $1 }.map { "\($0)=\($1)" }
         var variables: [UnsafeMutablePointer<CChar>?] = unsafe environment.map { unsafe strdup($0) } + [nil]
         defer { for index in environment.indices { unsafe free(variables[index]) } }
         var process = pid_t()

@@ -81,8 +81,8 @@ final class Tool: Sendable {
     }
 
     /// The stock shell, on a file with a raw key of equal bytes.
-    func shell(_ name: String = "a.db", _ byte: UInt8 = 0x42) -> SQLCipherShell {
-        SQLCipherShell(path: directory.path(name), rawKey: [UInt8](repeating: byte, count: 32))
+    func shell(_ name: String = "a.db", _ byte: UInt8 = 0x42, preparation: String = "") -> SQLCipherShell {
+        SQLCipherShell(path: directory.path(name), rawKey: [UInt8](repeating: byte, count: 32), preparation: preparation)
     }
 }
 
@@ -112,6 +112,14 @@ final class RunningTool: Sendable {
     }
 
     var processID: Int32 { process.processIdentifier }
+
+    /// Whether it has not come to its end yet.
+    var isRunning: Bool {
+        guard let status = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8),
+            let state = status.split(separator: ")").last?.split(separator: " ").first
+        else { return false }
+        return state != "Z" && state != "X"
+    }
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 

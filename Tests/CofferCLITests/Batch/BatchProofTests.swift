@@ -1,0 +1,137 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("The keys of a batch are tried first")
+struct BatchProofTests {
+    private let tool: Tool
+
+    init() throws {
+        tool = try Tool()
+        try tool.writeKey("new.key", 0x43)
+        for (index, name) in ["a", "b", "c"].enumerated() {
+            try tool.makeDatabase("\(name).db", key: "\(name).key", UInt8(index + 1))
+            try tool.directory.write(tool.directory.bytes(of: "\(name).db"), to: "\(name).before")
+        }
+    }
+
+    private func writeManifest(_ lastKey: (name: String, value: String)) throws {
+        func line(_ name: String, _ key: (name: String, value: String)) -> String {
+            JSONValue.object([
+                .init("path", .string("\(name).db")), .init(key.name, .string(key.value)), .init("key-type", "raw"),
+                .init("new-key-file", "new.key"), .init("new-key-type", "raw"),
+            ]).text
+        }
+        let lines = [line("a", ("key-file", "a.key")), line("b", ("key-file", "b.key")), line("c", lastKey)]
+        try tool.write(lines.joined(separator: "\n") + "\n", to: "fleet")
+    }
+
+    private func isRotated(_ name: String) -> Bool { (try? tool.shell("\(name).db", 0x43).run("SELECT text FROM t;")) == ["row 1"] }
+
+    @Test("no file is changed before the last key is read", arguments: [1, 2])
+    func lastKey(jobs: Int) throws {
+        // This key is there only as long as the other files are as they were.
+        try tool.write("#!/bin/sh\ncmp -s a.db a.before && cmp -s b.db b.before && cat c.key\n", to: "key", mode: 0o700)
+        try writeManifest(("key-command", "./key"))
+        let result = try tool.run("batch", "rotate", "--manifest", "fleet", "--jobs", "\(jobs)")
+        #expect(result.status == 0, "\(result)")
+        for name in ["a", "b", "c"] { #expect(isRotated(name)) }
+    }
+
+    @Test("a key that proves wrong is told before the first file is changed; the other files are rotated, and this one is as it was")
+    func wrongKey() throws {
+        try writeManifest(("key-file", "a.key"))
+        let result = try tool.run("batch", "rotate", "--manifest", "fleet", "--json", "--audit", "log")
+        #expect(result.status == 3)
+        #expect(try Schema.problems(result) == [])
+        let objects = try result.objects
+        #expect(objects.map { $0["type"] as? String } == ["start", "error", "result", "result", "summary"])
+        #expect(objects[1]["code"] as? Int == 77)
+        #expect(objects[1]["path"] as? String == "c.db")
+        #expect(isRotated("a") && isRotated("b"))
+        #expect(try tool.directory.bytes(of: "c.db") == tool.directory.bytes(of: "c.before"))
+        #expect(try tool.text(of: "log").contains(#""event":"end","code":77,"reason":"wrong_key""#))
+        #expect(try tool.run("audit", "verify", "log").output.contains("6 records"))
+
+        // Mended, it goes on.
+        try tool.writeKey("a.key", 3)
+        let second = try tool.run("batch", "rotate", "--manifest", "fleet", "--json", "--continue")
+        #expect(second.status == 0, "\(second)")
+        #expect(try second.objects.count { $0["skipped"] as? Bool == true } == 2)
+        #expect(isRotated("c"))
+    }
+
+    @Test("a signal while keys are tried leaves every file as it was", arguments: [SIGINT, SIGTERM])
+    func interruption(number: Int32) throws {
+        try tool.write("#!/bin/sh\ntouch asked\nwhile [ ! -e go ]; do sleep 0.01; done\ncat c.key\n", to: "key", mode: 0o700)
+        try writeManifest(("key-command", "./key"))
+        let run = try tool.start(["batch", "rotate", "--manifest", "fleet", "--json"])
+        while run.isRunning, !tool.exists("asked") { usleep(1000) }
+        run.send(number)
+        // The program that gives the key is not ours to end.
+        while run.isRunning, try !hasTaken(number, run.processID) { usleep(1000) }
+        try tool.write("", to: "go")
+        let result = run.wait()
+        #expect(result.status == 128 + number, "\(result)")
+        for name in ["a", "b", "c"] {
+            #expect(try tool.directory.bytes(of: "\(name).db") == tool.directory.bytes(of: "\(name).before"))
+        }
+        #expect(try tool.run("batch", "rotate", "--manifest", "fleet", "--continue").status == 0)
+        for name in ["a", "b", "c"] { #expect(isRotated(name)) }
+    }
+
+    /// Whether the tool has taken a signal: then it no longer waits for it.
+    private func hasTaken(_ number: Int32, _ process: Int32) throws -> Bool {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("ShdPnd:") }),
+            let pending = UInt64(line.split(separator: "\t").last ?? "", radix: 16)
+        else { return true }
+        return pending & (1 << UInt64(number - 1)) == 0
+    }
+
+    @Test("a source that many files share is asked once, also when it fails and files are tried at the same time")
+    func sharedSource() throws {
+        for status in [0, 1] {
+            try tool.write("#!/bin/sh\necho asked >> asked\ncat a.key\nexit \(status)\n", to: "key", mode: 0o700)
+            try tool.write("", to: "asked")
+            for name in ["x", "y", "z"] { try tool.directory.write(tool.directory.bytes(of: "a.before"), to: "\(name).db") }
+            let lines = ["x", "y", "z"].map { #"{"path": "\#($0).db", "key-command": "./key", "key-type": "raw"}"# }
+            try tool.write(lines.joined(separator: "\n"), to: "list")
+            let result = try tool.run(
+                "batch", "rotate", "--manifest", "list", "--jobs", "3", "--new-key-file", "new.key", "--new-key-type", "raw", "--state",
+                "s\(status)")
+            #expect(result.status == (status == 0 ? 0 : 3), "\(result)")
+            #expect(try tool.text(of: "asked") == "asked\n")
+        }
+    }
+
+    @Test("what was done with other keys does not count as done")
+    func otherKeys() throws {
+        try tool.makeDatabase("d.db", key: "a.key", 1)
+        try tool.write("a.db\nb.db\n", to: "list")
+        try tool.writeKey("newer.key", 0x44)
+        let keys = ["--key-file", "a.key", "--key-type", "raw", "--new-key-type", "raw"]
+        // b.db has another key, so that the batch is not complete.
+        #expect(try tool.run(["batch", "rotate", "--manifest", "list", "--new-key-file", "new.key"] + keys).status == 3)
+        let again = try tool.run(["batch", "rotate", "--manifest", "list", "--new-key-file", "newer.key", "--continue", "--json"] + keys)
+        // a.db has new.key now, which this call does not know: it must not pass for done.
+        #expect(again.status == 3)
+        #expect(try again.objects.allSatisfy { $0["skipped"] == nil })
+        #expect(try again.objects.last?["failure_codes"] as? [String: Int] == ["77": 2])
+    }
+
+    @Test("the output does not get into the state when it is closed")
+    func closedOutput() throws {
+        try writeManifest(("key-file", "c.key"))
+        try tool.writeKey("b.key", 0x09)
+        let result = try tool.run(
+            ["-c", "exec '\(Tool.program)' batch rotate --manifest fleet --json <&- >&-"], program: "/bin/sh")
+        #expect(result.status == 3)
+        let lines = try tool.text(of: "fleet.state").split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines.allSatisfy { $0.hasPrefix(#"{"schema":1,"command":"batch rotate","id":"#) })
+    }
+}

@@ -1,0 +1,56 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("Verifying a large file")
+struct LargeFileTests {
+    private let tool: Tool
+    private let verify = ["verify", "big.db", "--key-file", "a.key", "--key-type", "raw", "--json", "--progress", "always"]
+    private static let megabytes = Nightly.pick(1024, byDay: 64)
+    /// The program itself takes about half of it. By day the file is larger than this.
+    private static let mostMegabytes = Nightly.pick(64, byDay: 48)
+
+    init() throws {
+        tool = try Tool()
+        try tool.makeDatabase("big.db")
+        let queue = try tool.directory.makeQueue("big.db")
+        try queue.write { try $0.execute(sql: "CREATE TABLE blob (data BLOB)") }
+        for _ in 0..<Self.megabytes / 64 {
+            try queue.write { db in
+                for _ in 0..<64 { try db.execute(sql: "INSERT INTO blob VALUES (randomblob(1048576))") }
+            }
+        }
+        try queue.close()
+    }
+
+    @Test("progress moves, and the memory does not grow with the file")
+    func memory() throws {
+        let run = try tool.start(verify)
+        var most = 0
+        // The high-water mark of the kernel, which nobody can read any more at the end.
+        while run.isRunning {
+            let status = (try? String(contentsOfFile: "/proc/\(run.processID)/status", encoding: .utf8)) ?? ""
+            most = max(most, status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.output.1) } ?? 0)
+            usleep(500)
+        }
+        let result = run.wait()
+        #expect(result.status == 0, "\(result)")
+        #expect(try Schema.problems(result) == [])
+        #expect(most > 5 << 10 && most < Self.mostMegabytes << 10, "\(most) kB for \(Self.megabytes) MB")
+        let progress = try result.objects.filter { $0["phase"] as? String == "verifying" }.compactMap { $0["completed"] as? Int }
+        #expect(progress == progress.sorted())
+        #expect(Set(progress).count >= Nightly.pick(3, byDay: 1), "\(progress)")
+    }
+
+    @Test("a signal ends it", arguments: [SIGINT, SIGTERM])
+    func interruption(number: Int32) throws {
+        let run = try tool.start(verify)
+        while run.isRunning, !run.text(of: "output").contains("\"verifying\"") { usleep(200) }
+        run.send(number)
+        let result = run.wait()
+        #expect(result.status == 128 + number, "\(result)")
+        #expect(try Schema.problems(result) == [])
+        #expect(tool.directory.fileNames() == ["a.key", "big.db"])
+    }
+}

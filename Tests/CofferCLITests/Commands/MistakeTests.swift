@@ -1,0 +1,204 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// What operators get wrong, and what systems do to them: each of these once made somebody look twice.
+@Suite("Mistakes and accidents")
+struct MistakeTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    init() throws {
+        tool = try Tool()
+        try tool.makeDatabase(rows: 3)
+        try tool.writeKey("b.key", 0x43)
+    }
+
+    @Test("a name that is no command is told apart from other mistakes")
+    func unknownCommands() throws {
+        for arguments in [["rotat", "a.db"], ["--progress", "never", "rotat"], ["-q", "--lock-timeout", "3", "rotat", "a.db"]] {
+            let result = try tool.run(arguments, input: "")
+            #expect(result.status == 64)
+            #expect(result.errors == "coffer: error: There is no command 'rotat'; 'coffer --help' lists them.\n")
+        }
+        for group in ["batch", "audit"] {
+            let result = try tool.run(group)
+            #expect(result.status == 64 && result.output.isEmpty)
+            #expect(result.errors.contains("coffer: error: Give a command: coffer \(group) "))
+        }
+        #expect(try tool.run("rotate").errors.hasPrefix("coffer: error: Missing expected argument"))
+        #expect(try tool.run("help", "rotate").status == 0)
+    }
+
+    @Test("a raw key that is given as a passphrase is remarked upon")
+    func rawKeyAsPassphrase() throws {
+        let made = try tool.run("create", "c.db", "--key-file", "a.key")
+        #expect(made.status == 0)
+        #expect(made.errors.contains("warning: The key from the key file 'a.key' looks like a raw key"))
+        let wrong = try tool.run("verify", "a.db", "--key-file", "a.key")
+        #expect(wrong.status == 77)
+        #expect(wrong.errors.contains("give --key-type raw"))
+        // It is what it was said to be, and not guessed.
+        #expect(try tool.run("verify", "c.db", "--key-file", "a.key").errors.isEmpty)
+        try tool.write(String(repeating: "not hex ", count: 8) + "\n", to: "words")
+        #expect(try tool.run("create", "d.db", "--key-file", "words").errors.isEmpty)
+    }
+
+    @Test("an argument that is not UTF-8 is refused, before it names another file", arguments: ["create", "erase", "info"])
+    func otherEncodings(command: String) throws {
+        let options = ["create": "--key-file a.key --key-type raw", "erase": "--yes-erase \"$name\"", "info": "--json"]
+        // What is invalid would become this character.
+        try tool.write("precious", to: "n\u{fffd}.db")
+        let before = tool.directory.fileNames()
+        let script = "name=$(printf 'n\\377.db'); exec '\(Tool.program)' \(command) \"$name\" \(options[command] ?? "")"
+        let result = try tool.run(["-c", script], program: "/bin/sh")
+        #expect(result.status == 64, "\(result)")
+        #expect(result.errors.contains("not UTF-8"))
+        if command == "info" { #expect(try Schema.problems(result) == []) }
+        #expect(tool.directory.fileNames() == before)
+    }
+
+    @Test("a manifest that is not UTF-8 is refused, and the line is named")
+    func manifests() throws {
+        for source in ["list", "-"] {
+            let command = "'\(Tool.program)' batch verify --manifest \(source) --key-file a.key --key-type raw"
+            let script = "printf 'a.db\\nn\\377.db\\n' > list; exec \(command) < list"
+            let result = try tool.run(["-c", script], program: "/bin/sh")
+            #expect(result.status == 78)
+            #expect(result.errors.contains("Line 2 "))
+        }
+    }
+
+    @Test(
+        "a directory is no database",
+        arguments: ["info", "verify", "query", "rotate", "upgrade", "vacuum", "backup", "encrypt", "decrypt", "erase"])
+    func directories(command: String) throws {
+        _ = try tool.directory.makeFolder("folder")
+        let more: [String: [String]] = [
+            "query": ["SELECT 1"] + key, "rotate": ["--new-key-file", "b.key", "--new-key-type", "raw"] + key, "backup": ["x.db"] + key,
+            "encrypt": ["x.db"] + key, "decrypt": ["x.db", "--yes-plaintext"] + key, "erase": ["--yes-erase", "folder"],
+        ]
+        let result = try tool.run([command, "folder"] + (more[command] ?? key))
+        #expect(result.status == 66, "\(result)")
+        #expect(result.errors.hasPrefix("coffer: folder: error: ") && !result.errors.contains(".."), "\(result)")
+        #expect(result.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test(
+        "a wrong key names the file that it does not open",
+        arguments: ["query", "backup", "vacuum", "decrypt", "verify", "info", "rotate", "upgrade"])
+    func wrongKeys(command: String) throws {
+        let more: [String: [String]] = [
+            "query": ["SELECT 1"], "backup": ["x.db"], "decrypt": ["x.db", "--yes-plaintext"],
+            "rotate": ["--new-key-file", "a.key", "--new-key-type", "raw", "--cipher-format", "4"],
+        ]
+        try tool.writeKey("c.key", 0x44)
+        let wrong = ["--key-file", "c.key", "--key-type", "raw"]
+        if command == "rotate" { try tool.writeKey("a.key", 0x45) }
+        let result = try tool.run([command, "a.db"] + (more[command] ?? []) + wrong)
+        #expect(result.status == 77, "\(result)")
+        #expect(result.errors.hasPrefix("coffer: a.db: error: The key does not open this file."))
+        #expect(!tool.exists("x.db"))
+    }
+
+    @Test(
+        "a file that may not be read is told with the reason, and a directory that may not be written to as well",
+        .enabled(if: geteuid() != 0 || ChildProcess.find("setpriv") != nil, "needs a user that is not root"))
+    func permissions() throws {
+        func run(_ arguments: [String]) throws -> Tool.Result {
+            guard geteuid() == 0 else { return try tool.run(arguments) }
+            let user = ["--reuid=65534", "--regid=65534", "--clear-groups", Tool.program]
+            return try tool.run(user + arguments, program: try #require(ChildProcess.find("setpriv")))
+        }
+        func setModes(_ folder: Int, _ file: Int) throws {
+            for (name, mode) in [(".", folder), ("a.db", file)] {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: tool.directory.path(name))
+            }
+        }
+        if geteuid() == 0 {
+            for name in ["a.db", "a.key", "b.key", "."] { #expect(unsafe chown(tool.directory.path(name), 65534, 65534) == 0) }
+        }
+        try tool.write("a.db\n", to: "list", mode: 0o644)
+        let rotation = ["--new-key-file", "b.key", "--new-key-type", "raw"]
+        try setModes(0o755, 0)
+        let commands = [
+            ["info", "a.db"], ["verify", "a.db"] + key, ["rotate", "a.db"] + key + rotation, ["backup", "a.db", "x.db"] + key,
+        ]
+        for arguments in commands {
+            let result = try run(arguments)
+            #expect(result.status == 66 && result.errors.contains("'a.db' cannot be read: Permission denied."), "\(result)")
+        }
+        let batch = try run(["batch", "verify", "--manifest", "list"] + key)
+        #expect(batch.status == 3 && batch.errors.contains("cannot be read: Permission denied."), "\(batch)")
+        try setModes(0o555, 0o600)
+        for arguments in [["rotate", "a.db"] + rotation, ["backup", "a.db", "x.db"], ["vacuum", "a.db"], ["create", "x.db"]] {
+            let result = try run(arguments + key)
+            #expect(result.status == 73 && result.errors.contains("Permission denied."), "\(result)")
+        }
+        #expect(try run(["verify", "a.db"] + key).status == 0)
+        try setModes(0o755, 0o600)
+        #expect(tool.directory.fileNames() == ["a.db", "a.key", "b.key", "list"])
+    }
+
+    @Test(
+        "a limit on file sizes leaves the file as it was, and is told as 74",
+        arguments: ["rotate", "rotate --in-place", "backup", "vacuum", "decrypt"])
+    func fullDisk(command: String) throws {
+        let queue = try tool.directory.makeQueue()
+        try queue.write { db in
+            try db.execute(sql: "CREATE TABLE big (data)")
+            for _ in 0..<1000 { try db.execute(sql: "INSERT INTO big VALUES (randomblob(2000))") }
+        }
+        try queue.close()
+        let before = try tool.directory.bytes(of: "a.db")
+        let words = command.split(separator: " ").map(String.init)
+        let more = ["rotate": "--new-key-file b.key --new-key-type raw", "backup": "x.db", "decrypt": "x.db --yes-plaintext"]
+        let options = (words.dropFirst() + [more[words[0]] ?? "", "--key-file a.key --key-type raw"]).joined(separator: " ")
+        let script = "ulimit -f 1000; exec '\(Tool.program)' \(words[0]) a.db \(options)"
+        let result = try tool.run(["-c", script], program: "/bin/sh")
+        #expect(result.status == 74, "\(result)")
+        #expect(tool.directory.fileNames() == ["a.db", "a.key", "b.key"])
+        #expect(try tool.shell().run("SELECT count(*) FROM big; PRAGMA integrity_check;") == ["1000", "ok"])
+        if !command.contains("in-place") { #expect(try tool.directory.bytes(of: "a.db") == before) }
+    }
+
+    @Test("a query reads a file with the journal of an interrupted process, without changing more than that")
+    func hotJournal() throws {
+        // A process is killed in the middle of a transaction whose pages are in the file already.
+        let script = """
+            PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; CREATE TABLE u (a);
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) INSERT INTO u SELECT randomblob(1000) FROM n;
+            .shell kill -9 $PPID
+            """
+        #expect(throws: SQLCipherShell.Failure.self) { try tool.shell().run(script) }
+        try #require(tool.exists("a.db-journal"))
+        let result = try tool.run(["query", "a.db", "SELECT count(*) FROM t", "--format", "csv", "--no-header"] + key)
+        #expect(result.status == 0 && result.output == "3\n", "\(result)")
+        #expect(try tool.run(["query", "a.db", "SELECT count(*) FROM u"] + key).status == 64)
+        #expect(try tool.run(["query", "a.db", "DELETE FROM t"] + key).status == 64)
+        #expect(try tool.shell().run("SELECT count(*) FROM t; PRAGMA integrity_check;") == ["3", "ok"])
+    }
+
+    private let rotationOptions = "--key-file a.key --key-type raw --new-key-file b.key --new-key-type raw"
+
+    @Test("closed descriptors lose the output, and nothing else")
+    func closedDescriptors() throws {
+        let command = "exec '\(Tool.program)' rotate a.db \(rotationOptions) --audit log --json"
+        let result = try tool.run(["-c", command + " 0<&- 1>&- 2>&-"], program: "/bin/sh")
+        #expect(result.status == 74)
+        #expect(try tool.shell("a.db", 0x43).run("SELECT count(*) FROM t; PRAGMA cipher_integrity_check;") == ["3"])
+        #expect(try tool.run("audit", "verify", "log").output.contains("2 records"))
+        let noInput = try tool.run(["-c", "exec '\(Tool.program)' info a.db --key-stdin <&-"], program: "/bin/sh")
+        #expect(noInput.status == 74)
+    }
+
+    @Test("a reader that goes away does not hurt a rotation")
+    func brokenPipe() throws {
+        let command = "'\(Tool.program)' rotate a.db \(rotationOptions) --json --progress always"
+        let result = try tool.run(["-c", "{ \(command); echo $? > status; } | true"], program: "/bin/sh")
+        #expect(result.errors.isEmpty)
+        #expect(try tool.text(of: "status") == "0\n")
+        #expect(try tool.shell("a.db", 0x43).run("SELECT count(*) FROM t;") == ["3"])
+    }
+}
