@@ -5,10 +5,10 @@ extension MutablePersistableRecord {
     ///
     /// - Parameter conflictResolution: what SQLite does if a constraint is violated; nil asks ``persistenceConflictPolicy``.
     /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    @inlinable
     public mutating func insert(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
         try saveWithCallbacks(db) { record in
-            let inserted = try record.insertWithCallbacks(db) { (try $0.insertRow(db, onConflict: conflictResolution), ()) }
-            return (PersistenceSuccess(inserted.success), ())
+            try record.insertWithCallbacks(db) { try $0.insertRow(db, onConflict: conflictResolution) }
         }
     }
 
@@ -47,11 +47,12 @@ extension MutablePersistableRecord {
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
         fetch: (Statement) throws -> T
     ) throws -> T {
-        try saveWithCallbacks(db) { record in
-            let inserted = try record.insertWithCallbacks(db) {
-                try $0.insertRow(db, onConflict: conflictResolution, returning: selection, fetch: fetch)
+        try withResult { result in
+            try saveWithCallbacks(db) { record in
+                try record.insertWithCallbacks(db) {
+                    try $0.insertRow(db, onConflict: conflictResolution, returning: selection) { result = try fetch($0) }
+                }
             }
-            return (PersistenceSuccess(inserted.success), inserted.result)
         }
     }
 
@@ -66,11 +67,11 @@ extension MutablePersistableRecord {
 
 extension PersistableRecord {
     /// Inserts the record: see ``MutablePersistableRecord/insert(_:onConflict:)``.
+    @inlinable
     public func insert(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
         var record = self
         try record.saveWithCallbacks(db) { record in
-            let inserted = try record.insertWithCallbacks(db) { (try $0.insertRow(db, onConflict: conflictResolution), ()) }
-            return (PersistenceSuccess(inserted.success), ())
+            try record.insertWithCallbacks(db) { try $0.insertRow(db, onConflict: conflictResolution) }
         }
     }
 
@@ -89,11 +90,12 @@ extension PersistableRecord {
         fetch: (Statement) throws -> T
     ) throws -> T {
         var record = self
-        return try record.saveWithCallbacks(db) { record in
-            let inserted = try record.insertWithCallbacks(db) {
-                try $0.insertRow(db, onConflict: conflictResolution, returning: selection, fetch: fetch)
+        return try withResult { result in
+            try record.saveWithCallbacks(db) { record in
+                try record.insertWithCallbacks(db) {
+                    try $0.insertRow(db, onConflict: conflictResolution, returning: selection) { result = try fetch($0) }
+                }
             }
-            return (PersistenceSuccess(inserted.success), inserted.result)
         }
     }
 

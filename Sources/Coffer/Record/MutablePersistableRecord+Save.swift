@@ -6,9 +6,9 @@ extension MutablePersistableRecord {
     /// The callbacks are those of the update, and then those of the insertion if there is one.
     /// - Throws: a ``DatabaseError``, and what the callbacks throw.
     public mutating func save(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
-        try saveWithCallbacks(
-            db, update: { try ($0.updateRow(db, onConflict: conflictResolution, columns: nil), ()) },
-            insert: { try ($0.insertRow(db, onConflict: conflictResolution), ()) })
+        try updateOrInsert(
+            db, update: { try $0.updateRow(db, onConflict: conflictResolution, columns: nil) },
+            insert: { try $0.insertRow(db, onConflict: conflictResolution) })
     }
 
     /// Saves the record, and returns it as it is after that: see ``save(_:onConflict:)``.
@@ -44,26 +44,31 @@ extension MutablePersistableRecord {
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
         fetch: (Statement) throws -> T
     ) throws -> T {
-        try saveWithCallbacks(
-            db, update: { try $0.updateRow(db, onConflict: conflictResolution, columns: nil, returning: selection, fetch: fetch) },
-            insert: { try $0.insertRow(db, onConflict: conflictResolution, returning: selection, fetch: fetch) })
+        try updateOrInsert(db, onConflict: conflictResolution, returning: selection, fetch: fetch)
     }
 
-    fileprivate mutating func saveWithCallbacks<T>(
-        _ db: Database, update: (Self) throws -> (success: PersistenceSuccess, result: T),
-        insert: (Self) throws -> (success: InsertionSuccess, result: T)
+    fileprivate mutating func updateOrInsert<T>(
+        _ db: Database, onConflict policy: Database.ConflictResolution?, returning selection: [any SQLSelectable],
+        fetch: (Statement) throws -> T
     ) throws -> T {
+        try withResult { result in
+            try updateOrInsert(
+                db,
+                update: { try $0.updateRow(db, onConflict: policy, columns: nil, returning: selection) { result = try fetch($0) } },
+                insert: { try $0.insertRow(db, onConflict: policy, returning: selection) { result = try fetch($0) } })
+        }
+    }
+
+    fileprivate mutating func updateOrInsert(
+        _ db: Database, update: (Self) throws -> PersistenceSuccess, insert: (Self) throws -> InsertionSuccess
+    ) throws {
         try saveWithCallbacks(db) { record in
-            if let updated = try record.updateIfPresent(db, update) { return updated }
-            let inserted = try record.insertWithCallbacks(db, insert)
-            return (PersistenceSuccess(inserted.success), inserted.result)
+            try record.updateIfPresent(db, update) ?? record.insertWithCallbacks(db, insert)
         }
     }
 
     /// Updates the row of the record; nil if there is none.
-    private func updateIfPresent<T>(
-        _ db: Database, _ update: (Self) throws -> (success: PersistenceSuccess, result: T)
-    ) throws -> (success: PersistenceSuccess, result: T)? {
+    private func updateIfPresent(_ db: Database, _ update: (Self) throws -> PersistenceSuccess) throws -> PersistenceSuccess? {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
         guard plan.positionsOfCompleteKey(in: container) != nil else { return nil }
@@ -79,9 +84,9 @@ extension PersistableRecord {
     /// Saves the record: see ``MutablePersistableRecord/save(_:onConflict:)``.
     public func save(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
         var record = self
-        try record.saveWithCallbacks(
-            db, update: { try ($0.updateRow(db, onConflict: conflictResolution, columns: nil), ()) },
-            insert: { try ($0.insertRow(db, onConflict: conflictResolution), ()) })
+        try record.updateOrInsert(
+            db, update: { try $0.updateRow(db, onConflict: conflictResolution, columns: nil) },
+            insert: { try $0.insertRow(db, onConflict: conflictResolution) })
     }
 
     /// Saves the record, and returns the saved row as a record of another type.
@@ -99,9 +104,7 @@ extension PersistableRecord {
         fetch: (Statement) throws -> T
     ) throws -> T {
         var record = self
-        return try record.saveWithCallbacks(
-            db, update: { try $0.updateRow(db, onConflict: conflictResolution, columns: nil, returning: selection, fetch: fetch) },
-            insert: { try $0.insertRow(db, onConflict: conflictResolution, returning: selection, fetch: fetch) })
+        return try record.updateOrInsert(db, onConflict: conflictResolution, returning: selection, fetch: fetch)
     }
 }
 

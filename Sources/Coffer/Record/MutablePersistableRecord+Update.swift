@@ -7,7 +7,7 @@ extension MutablePersistableRecord {
     /// - Throws: ``RecordError/recordNotFound(databaseTableName:key:)`` if no row has the key, or the key is NULL; a ``DatabaseError``, and
     ///   what the callbacks throw.
     public func update(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
-        try updateWithAllCallbacks(db, columns: nil) { try ($0.updateRow(db, onConflict: conflictResolution, columns: $1), ()) }
+        try updateWithAllCallbacks(db, columns: nil) { try $0.updateRow(db, onConflict: conflictResolution, columns: $1) }
     }
 
     /// Updates some columns, without regard to the case of their names: see `update(_:onConflict:)`.
@@ -17,7 +17,7 @@ extension MutablePersistableRecord {
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: some Collection<String>
     ) throws {
         try updateWithAllCallbacks(db, columns: Set(columns)) {
-            try ($0.updateRow(db, onConflict: conflictResolution, columns: $1), ())
+            try $0.updateRow(db, onConflict: conflictResolution, columns: $1)
         }
     }
 
@@ -101,8 +101,10 @@ extension MutablePersistableRecord {
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
         fetch: (Statement) throws -> T
     ) throws -> T {
-        try updateWithAllCallbacks(db, columns: nil) {
-            try $0.updateRow(db, onConflict: conflictResolution, columns: $1, returning: selection, fetch: fetch)
+        try withResult { result in
+            try updateWithAllCallbacks(db, columns: nil) {
+                try $0.updateRow(db, onConflict: conflictResolution, columns: $1, returning: selection) { result = try fetch($0) }
+            }
         }
     }
 
@@ -111,8 +113,10 @@ extension MutablePersistableRecord {
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: some Collection<String>,
         selection: [any SQLSelectable], fetch: (Statement) throws -> T
     ) throws -> T {
-        try updateWithAllCallbacks(db, columns: Set(columns)) {
-            try $0.updateRow(db, onConflict: conflictResolution, columns: $1, returning: selection, fetch: fetch)
+        try withResult { result in
+            try updateWithAllCallbacks(db, columns: Set(columns)) {
+                try $0.updateRow(db, onConflict: conflictResolution, columns: $1, returning: selection) { result = try fetch($0) }
+            }
         }
     }
 
@@ -160,13 +164,13 @@ extension MutablePersistableRecord {
     /// - Parameters:
     ///   - columns: the columns that are updated; nil are all.
     ///   - body: gets the record, and the columns that were given.
-    fileprivate func updateWithAllCallbacks<T>(
-        _ db: Database, columns: Set<String>?, _ body: (Self, Set<String>?) throws -> (success: PersistenceSuccess, result: T)
-    ) throws -> T {
+    fileprivate func updateWithAllCallbacks(
+        _ db: Database, columns: Set<String>?, _ body: (Self, Set<String>?) throws -> PersistenceSuccess
+    ) throws {
         // The callbacks want names, before they may change an object that is encoded only then.
         let names = try columns ?? Set(PersistenceContainer(self).columns)
         var record = self
-        return try record.saveWithCallbacks(db) { record in
+        try record.saveWithCallbacks(db) { record in
             try record.updateWithCallbacks(db, columns: names) { try body(record, columns) }
         }
     }

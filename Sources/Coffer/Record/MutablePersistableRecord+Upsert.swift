@@ -33,20 +33,27 @@ extension MutablePersistableRecord {
         _ db: Database, as returnedType: T.Type, onConflict conflictTarget: [String] = [],
         updating strategy: UpsertUpdateStrategy = .allColumns, doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
     ) throws -> T {
-        try upsertWithCallbacks(db) {
-            try $0.upsertRow(
-                db, as: returnedType, onConflict: conflictTarget, updating: strategy,
-                assignments: assignments?(TableAlias(name: "excluded")) ?? [])
+        try upsertReturning(
+            db, as: returnedType, onConflict: conflictTarget, updating: strategy,
+            assignments: assignments?(TableAlias(name: "excluded")) ?? [])
+    }
+
+    fileprivate mutating func upsertReturning<T: FetchableRecord & TableRecord>(
+        _ db: Database, as type: T.Type, onConflict conflictTarget: [String], updating strategy: UpsertUpdateStrategy,
+        assignments: [ColumnAssignment]
+    ) throws -> T {
+        try withResult { result in
+            try upsertWithCallbacks(db) {
+                let (success, record) = try $0.upsertRow(
+                    db, as: type, onConflict: conflictTarget, updating: strategy, assignments: assignments)
+                result = record
+                return success
+            }
         }
     }
 
-    fileprivate mutating func upsertWithCallbacks<T>(
-        _ db: Database, _ upsert: (Self) throws -> (success: InsertionSuccess, result: T)
-    ) throws -> T {
-        try saveWithCallbacks(db) { record in
-            let inserted = try record.insertWithCallbacks(db, upsert)
-            return (PersistenceSuccess(inserted.success), inserted.result)
-        }
+    fileprivate mutating func upsertWithCallbacks(_ db: Database, _ upsert: (Self) throws -> InsertionSuccess) throws {
+        try saveWithCallbacks(db) { try $0.insertWithCallbacks(db, upsert) }
     }
 }
 
@@ -72,18 +79,16 @@ extension PersistableRecord {
         updating strategy: UpsertUpdateStrategy = .allColumns, doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
     ) throws -> T {
         var record = self
-        return try record.upsertWithCallbacks(db) {
-            try $0.upsertRow(
-                db, as: returnedType, onConflict: conflictTarget, updating: strategy,
-                assignments: assignments?(TableAlias(name: "excluded")) ?? [])
-        }
+        return try record.upsertReturning(
+            db, as: returnedType, onConflict: conflictTarget, updating: strategy,
+            assignments: assignments?(TableAlias(name: "excluded")) ?? [])
     }
 }
 
 // MARK: - The statement
 
 extension MutablePersistableRecord {
-    fileprivate func upsertRow(_ db: Database) throws -> (success: InsertionSuccess, result: Void) {
+    fileprivate func upsertRow(_ db: Database) throws -> InsertionSuccess {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
         var context = SQLGenerationContext(db)
@@ -102,7 +107,7 @@ extension MutablePersistableRecord {
             try statement.execute()
             rowID = nil
         }
-        return (success(db, plan, container, rowID), ())
+        return success(db, plan, container, rowID)
     }
 
     fileprivate func upsertRow<T: FetchableRecord & TableRecord>(

@@ -61,20 +61,20 @@ public protocol MutablePersistableRecord: EncodableRecord, TableRecord {
 }
 
 extension MutablePersistableRecord {
-    public static var persistenceConflictPolicy: PersistenceConflictPolicy { PersistenceConflictPolicy() }
+    @inlinable public static var persistenceConflictPolicy: PersistenceConflictPolicy { PersistenceConflictPolicy() }
 
-    public mutating func willInsert(_ db: Database) throws {}
-    public func aroundInsert(_ db: Database, insert: () throws -> InsertionSuccess) throws { _ = try insert() }
-    public mutating func didInsert(_ inserted: InsertionSuccess) {}
-    public func willUpdate(_ db: Database, columns: Set<String>) throws {}
-    public func aroundUpdate(_ db: Database, columns: Set<String>, update: () throws -> PersistenceSuccess) throws { _ = try update() }
-    public func didUpdate(_ updated: PersistenceSuccess) {}
-    public func willSave(_ db: Database) throws {}
-    public func aroundSave(_ db: Database, save: () throws -> PersistenceSuccess) throws { _ = try save() }
-    public func didSave(_ saved: PersistenceSuccess) {}
-    public func willDelete(_ db: Database) throws {}
-    public func aroundDelete(_ db: Database, delete: () throws -> Bool) throws { _ = try delete() }
-    public func didDelete(deleted: Bool) {}
+    @inlinable public mutating func willInsert(_ db: Database) throws {}
+    @inlinable public func aroundInsert(_ db: Database, insert: () throws -> InsertionSuccess) throws { _ = try insert() }
+    @inlinable public mutating func didInsert(_ inserted: InsertionSuccess) {}
+    @inlinable public func willUpdate(_ db: Database, columns: Set<String>) throws {}
+    @inlinable public func aroundUpdate(_ db: Database, columns: Set<String>, update: () throws -> PersistenceSuccess) throws { _ = try update() }
+    @inlinable public func didUpdate(_ updated: PersistenceSuccess) {}
+    @inlinable public func willSave(_ db: Database) throws {}
+    @inlinable public func aroundSave(_ db: Database, save: () throws -> PersistenceSuccess) throws { _ = try save() }
+    @inlinable public func didSave(_ saved: PersistenceSuccess) {}
+    @inlinable public func willDelete(_ db: Database) throws {}
+    @inlinable public func aroundDelete(_ db: Database, delete: () throws -> Bool) throws { _ = try delete() }
+    @inlinable public func didDelete(deleted: Bool) {}
 }
 
 /// A record that can be inserted, updated and deleted, and that does not change by it: classes, and structs that know their ID before.
@@ -87,6 +87,6 @@ public protocol PersistableRecord: MutablePersistableRecord {
 }
 
 extension PersistableRecord {
-    public func willInsert(_ db: Database) throws {}
-    public func didInsert(_ inserted: InsertionSuccess) {}
+    @inlinable public func willInsert(_ db: Database) throws {}
+    @inlinable public func didInsert(_ inserted: InsertionSuccess) {}
 }

@@ -1,57 +1,57 @@
-// How operations and callbacks are nested. The operations themselves are closures: plain, or such that return rows.
+// How operations and callbacks are nested. The operations themselves are closures, which keep what they fetch in variables of their callers:
+// without a result of their own, nothing here is generic but the record, and the compiler makes plain code of it for each record type.
 
 extension MutablePersistableRecord {
     /// Calls the callbacks of a save around `body`.
-    mutating func saveWithCallbacks<T>(
-        _ db: Database, _ body: (inout Self) throws -> (success: PersistenceSuccess, result: T)
-    ) throws -> T {
+    @inlinable
+    mutating func saveWithCallbacks(_ db: Database, _ body: (inout Self) throws -> PersistenceSuccess) throws {
         try willSave(db)
-        var saved: (success: PersistenceSuccess, result: T)?
+        var saved: PersistenceSuccess?
         // The callback gets the record as it is before the insertion, which may change it.
         let record = self
         try record.aroundSave(db) {
-            let outcome = try body(&self)
-            saved = outcome
-            return outcome.success
+            let success = try body(&self)
+            saved = success
+            return success
         }
-        guard let saved else { fatalError("\(type(of: self)).aroundSave(_:save:) must call its closure, or throw an error.") }
-        didSave(saved.success)
-        return saved.result
+        guard let saved else { closureWasNotCalled("aroundSave(_:save:)") }
+        didSave(saved)
     }
 
     /// Calls the callbacks of an insertion around `body`.
-    mutating func insertWithCallbacks<T>(
-        _ db: Database, _ body: (Self) throws -> (success: InsertionSuccess, result: T)
-    ) throws -> (success: InsertionSuccess, result: T) {
+    @inlinable
+    mutating func insertWithCallbacks(_ db: Database, _ body: (Self) throws -> InsertionSuccess) throws -> PersistenceSuccess {
         try willInsert(db)
-        var inserted: (success: InsertionSuccess, result: T)?
+        var inserted: InsertionSuccess?
         try aroundInsert(db) {
-            let outcome = try body(self)
-            inserted = outcome
-            return outcome.success
+            let success = try body(self)
+            inserted = success
+            return success
         }
-        guard let inserted else { fatalError("\(type(of: self)).aroundInsert(_:insert:) must call its closure, or throw an error.") }
-        didInsert(inserted.success)
-        return inserted
+        guard let inserted else { closureWasNotCalled("aroundInsert(_:insert:)") }
+        didInsert(inserted)
+        return PersistenceSuccess(inserted)
     }
 
     /// Calls the callbacks of an update around `body`.
-    func updateWithCallbacks<T>(
-        _ db: Database, columns: Set<String>, _ body: () throws -> (success: PersistenceSuccess, result: T)
-    ) throws -> (success: PersistenceSuccess, result: T) {
+    @inlinable
+    func updateWithCallbacks(
+        _ db: Database, columns: Set<String>, _ body: () throws -> PersistenceSuccess
+    ) throws -> PersistenceSuccess {
         try willUpdate(db, columns: columns)
-        var updated: (success: PersistenceSuccess, result: T)?
+        var updated: PersistenceSuccess?
         try aroundUpdate(db, columns: columns) {
-            let outcome = try body()
-            updated = outcome
-            return outcome.success
+            let success = try body()
+            updated = success
+            return success
         }
-        guard let updated else { fatalError("\(type(of: self)).aroundUpdate(_:columns:update:) must call its closure, or throw an error.") }
-        didUpdate(updated.success)
+        guard let updated else { closureWasNotCalled("aroundUpdate(_:columns:update:)") }
+        didUpdate(updated)
         return updated
     }
 
     /// Calls the callbacks of a deletion around `body`.
+    @inlinable
     func deleteWithCallbacks(_ db: Database, _ body: () throws -> Bool) throws -> Bool {
         try willDelete(db)
         var deleted: Bool?
@@ -60,8 +60,22 @@ extension MutablePersistableRecord {
             deleted = outcome
             return outcome
         }
-        guard let deleted else { fatalError("\(type(of: self)).aroundDelete(_:delete:) must call its closure, or throw an error.") }
+        guard let deleted else { closureWasNotCalled("aroundDelete(_:delete:)") }
         didDelete(deleted: deleted)
         return deleted
+    }
+
+    /// What `body` puts into its argument before it returns.
+    func withResult<T>(_ body: (inout T?) throws -> Void) throws -> T {
+        var result: T?
+        try body(&result)
+        guard let result else { fatalError("An operation of a record has ended without a result.") }
+        return result
+    }
+
+    /// Ends the program, which could not tell any more what is in the database.
+    @usableFromInline
+    func closureWasNotCalled(_ callback: String) -> Never {
+        fatalError("\(type(of: self)).\(callback) must call its closure, or throw an error.")
     }
 }

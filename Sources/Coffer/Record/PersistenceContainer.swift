@@ -11,7 +11,7 @@ public struct PersistenceContainer {
     private(set) var names: [String]
 
     /// The values of the columns that were set.
-    private(set) var values: [(any DatabaseValueConvertible)?]
+    private(set) var values: [PersistenceValue]
 
     /// Whether no other columns were set than those that were expected.
     private(set) var isAsExpected = true
@@ -34,18 +34,18 @@ public struct PersistenceContainer {
 
     /// The value of a column. Nil is NULL, and a column that was not set.
     public subscript(column: String) -> (any DatabaseValueConvertible)? {
-        get { index(ofColumn: column).flatMap { values[$0] } }
-        set { set(newValue, column) }
+        get { index(ofColumn: column).flatMap { values[$0].value } }
+        @inlinable @inline(__always) set { set(PersistenceValue(newValue), column) }
     }
 
     /// The value of a column: see `subscript(_:)` with a name.
     public subscript(column: some ColumnExpression) -> (any DatabaseValueConvertible)? {
         @inlinable get { self[column.name] }
-        @inlinable set { set(newValue, column.name) }
+        @inlinable @inline(__always) set { set(PersistenceValue(newValue), column.name) }
     }
 
     @usableFromInline
-    mutating func set(_ value: (any DatabaseValueConvertible)?, _ column: String) {
+    mutating func set(_ value: consuming PersistenceValue, _ column: String) {
         let count = values.count
         if count < names.count, names[count] == column {
             values.append(value)
@@ -54,7 +54,7 @@ public struct PersistenceContainer {
         }
     }
 
-    private mutating func setUnexpected(_ value: (any DatabaseValueConvertible)?, _ column: String) {
+    private mutating func setUnexpected(_ value: PersistenceValue, _ column: String) {
         if let index = index(ofColumn: column) {
             values[index] = value
             return
@@ -78,7 +78,7 @@ public struct PersistenceContainer {
     /// The names of the columns that were set.
     var columns: [String] { values.count == names.count ? names : Array(names[..<values.count]) }
 
-    func databaseValue(at index: Int) -> DatabaseValue { values[index]?.databaseValue ?? .null }
+    func databaseValue(at index: Int) -> DatabaseValue { values[index].databaseValue }
 
     var databaseDictionary: [String: DatabaseValue] {
         Dictionary(uniqueKeysWithValues: values.indices.map { (names[$0], databaseValue(at: $0)) })
@@ -105,5 +105,5 @@ extension PersistenceContainer: RandomAccessCollection {
     public var endIndex: Int { values.count }
 
     /// A column and its value.
-    public subscript(position: Int) -> (String, (any DatabaseValueConvertible)?) { (names[position], values[position]) }
+    public subscript(position: Int) -> (String, (any DatabaseValueConvertible)?) { (names[position], values[position].value) }
 }

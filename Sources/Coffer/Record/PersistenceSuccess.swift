@@ -8,6 +8,13 @@ public struct InsertionSuccess {
 
     /// The values that were inserted.
     public var persistenceContainer: PersistenceContainer
+
+    @inlinable
+    init(rowID: Int64, rowIDColumn: String?, persistenceContainer: PersistenceContainer) {
+        self.rowID = rowID
+        self.rowIDColumn = rowIDColumn
+        self.persistenceContainer = persistenceContainer
+    }
 }
 
 /// What a record knows of its own insertion or update: see ``MutablePersistableRecord/didSave(_:)``.
@@ -15,10 +22,12 @@ public struct PersistenceSuccess {
     /// The values that were saved.
     public var persistenceContainer: PersistenceContainer
 
+    @inlinable
     init(_ persistenceContainer: PersistenceContainer) {
         self.persistenceContainer = persistenceContainer
     }
 
+    @inlinable
     init(_ inserted: InsertionSuccess) {
         self.persistenceContainer = inserted.persistenceContainer
     }
@@ -40,6 +49,7 @@ public struct PersistenceConflictPolicy: Sendable {
 
     /// Creates a policy. `abort` leaves it to SQLite: the statement is rolled back, unless the table itself says something else with
     /// `ON CONFLICT`.
+    @inlinable
     public init(insert: Database.ConflictResolution = .abort, update: Database.ConflictResolution = .abort) {
         self.conflictResolutionForInsert = insert
         self.conflictResolutionForUpdate = update

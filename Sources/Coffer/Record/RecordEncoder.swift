@@ -94,7 +94,7 @@ final class RecordEncodingState {
         try body()
         if let refusal { throw refusal }
         for nested in nestedContainers {
-            unsafe self.container.set(try json(nested.tree, column: nested.column), nested.column)
+            unsafe self.container.set(.string(try json(nested.tree, column: nested.column)), nested.column)
         }
     }
 
@@ -112,15 +112,20 @@ final class RecordEncodingState {
     }
 
     @inline(__always)
-    func set(_ value: (any DatabaseValueConvertible)?, _ key: some CodingKey) {
+    func set(_ value: PersistenceValue, _ key: some CodingKey) {
         unsafe container.set(value, columnName(key))
+    }
+
+    @inline(__always)
+    func set(_ value: (any DatabaseValueConvertible)?, _ key: some CodingKey) {
+        set(PersistenceValue(value), key)
     }
 
     func nestedTree(_ key: some CodingKey) -> JSONTree {
         let tree = JSONTree(userInfo: record.databaseEncodingUserInfo)
         let name = columnName(key)
         // The column has its place among the others now, and its value when the tree is complete.
-        unsafe container.set(nil, name)
+        unsafe container.set(.null, name)
         nestedContainers.append((name, tree))
         return tree
     }
@@ -165,7 +170,7 @@ extension RecordEncodingState {
 
     func encode<T: Encodable>(_ value: T, _ key: some CodingKey) throws {
         let column = columnName(key)
-        unsafe container.set(try convert(value, column: column), column)
+        unsafe container.set(PersistenceValue(try convert(value, column: column)), column)
     }
 
     fileprivate func convert<T: Encodable>(_ value: T, column: String) throws -> (any DatabaseValueConvertible)? {
@@ -225,10 +230,10 @@ private struct RecordKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProto
     let state: RecordEncodingState
     var codingPath: [any CodingKey] { [] }
 
-    func encodeNil(forKey key: Key) { state.set(nil, key) }
+    func encodeNil(forKey key: Key) { state.set(.null, key) }
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try state.encode(value, key) }
     func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
-        if let value { try state.encode(value, key) } else { state.set(nil, key) }
+        if let value { try state.encode(value, key) } else { state.set(.null, key) }
     }
 
     func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key) -> KeyedEncodingContainer<NestedKey> {
@@ -241,14 +246,14 @@ private struct RecordKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProto
     func superEncoder(forKey key: Key) -> any Encoder { state.nestedTree(key) }
 
     func encode(_ value: Bool, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: String, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: Double, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: String, forKey key: Key) { state.set(.string(value), key) }
+    func encode(_ value: Double, forKey key: Key) { state.set(.double(value), key) }
     func encode(_ value: Float, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: Int, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: Int, forKey key: Key) { state.set(.int(value), key) }
     func encode(_ value: Int8, forKey key: Key) { state.set(value, key) }
     func encode(_ value: Int16, forKey key: Key) { state.set(value, key) }
     func encode(_ value: Int32, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: Int64, forKey key: Key) { state.set(value, key) }
+    func encode(_ value: Int64, forKey key: Key) { state.set(.int64(value), key) }
     func encode(_ value: UInt, forKey key: Key) { state.set(value, key) }
     func encode(_ value: UInt8, forKey key: Key) { state.set(value, key) }
     func encode(_ value: UInt16, forKey key: Key) { state.set(value, key) }
@@ -257,14 +262,14 @@ private struct RecordKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProto
 
     // The default implementations leave columns out that are nil.
     func encodeIfPresent(_ value: Bool?, forKey key: Key) { state.set(value, key) }
-    func encodeIfPresent(_ value: String?, forKey key: Key) { state.set(value, key) }
-    func encodeIfPresent(_ value: Double?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: String?, forKey key: Key) { state.set(value.map { .string($0) } ?? .null, key) }
+    func encodeIfPresent(_ value: Double?, forKey key: Key) { state.set(value.map { .double($0) } ?? .null, key) }
     func encodeIfPresent(_ value: Float?, forKey key: Key) { state.set(value, key) }
-    func encodeIfPresent(_ value: Int?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: Int?, forKey key: Key) { state.set(value.map { .int($0) } ?? .null, key) }
     func encodeIfPresent(_ value: Int8?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: Int16?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: Int32?, forKey key: Key) { state.set(value, key) }
-    func encodeIfPresent(_ value: Int64?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) { state.set(value.map { .int64($0) } ?? .null, key) }
     func encodeIfPresent(_ value: UInt?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: UInt8?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: UInt16?, forKey key: Key) { state.set(value, key) }

@@ -1,35 +1,36 @@
-internal import SQLCipherBridge
-
 // The operations themselves, without callbacks.
 
 extension MutablePersistableRecord {
+    @inlinable
     func insertRow(_ db: Database, onConflict policy: Database.ConflictResolution?) throws -> InsertionSuccess {
         let plan = try db.recordPlan(for: Swift.type(of: self))
-        let container = try plan.container(for: self)
-        try plan.insert(db, onConflict: policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForInsert, container)
-        let success = InsertionSuccess(rowID: db.lastInsertedRowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)
+        var container = plan.emptyContainer()
+        try encode(to: &container)
+        let success = try plan.insert(
+            db, onConflict: policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForInsert, &container)
         if plan.isForRecordClass { wasInserted(success) }
         return success
     }
 
     /// Tells the base class ``Record`` what is in the row now.
+    @usableFromInline
     func wasInserted(_ success: InsertionSuccess) {
         (self as? Record)?.didWrite(success.persistenceContainer, rowID: success.rowIDColumn.map { ($0, success.rowID) })
     }
 
-    func insertRow<T>(
+    func insertRow(
         _ db: Database, onConflict policy: Database.ConflictResolution?, returning selection: [any SQLSelectable],
-        fetch: (Statement) throws -> T
-    ) throws -> (success: InsertionSuccess, result: T) {
+        fetch: (Statement) throws -> Void
+    ) throws -> InsertionSuccess {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
         let policy = policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForInsert
         let statement = try plan.returningStatement(
             db, sql: plan.insertSQL(policy), values: container.indices.map(container.databaseValue(at:)), selection: selection)
-        let result = try fetch(statement)
+        try fetch(statement)
         let success = InsertionSuccess(rowID: db.lastInsertedRowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)
         if plan.isForRecordClass { wasInserted(success) }
-        return (success, result)
+        return success
     }
 
     /// Updates all columns, or some.
@@ -51,10 +52,10 @@ extension MutablePersistableRecord {
         return PersistenceSuccess(container)
     }
 
-    func updateRow<T>(
+    func updateRow(
         _ db: Database, onConflict policy: Database.ConflictResolution?, columns: Set<String>?, returning selection: [any SQLSelectable],
-        fetch: (Statement) throws -> T
-    ) throws -> (success: PersistenceSuccess, result: T) {
+        fetch: (Statement) throws -> Void
+    ) throws -> PersistenceSuccess {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
         guard let key = plan.positionsOfCompleteKey(in: container) else { throw plan.recordNotFound(container) }
@@ -64,10 +65,10 @@ extension MutablePersistableRecord {
             db, sql: plan.updateSQL(policy, setting: positions[...]), values: (positions + key).map(container.databaseValue(at:)),
             selection: selection)
         let changesBefore = db.totalChangesCount
-        let result = try fetch(statement)
+        try fetch(statement)
         guard try db.hasChanged(plan.tableName, since: changesBefore) else { throw plan.recordNotFound(container) }
         if plan.isForRecordClass { (self as? Record)?.didWrite(container, columns: columns) }
-        return (PersistenceSuccess(container), result)
+        return PersistenceSuccess(container)
     }
 
     func deleteRow(_ db: Database) throws -> Bool {
@@ -113,23 +114,5 @@ extension RecordPlan {
             try context.append(selection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
         }
         return try db.requestStatement(context)
-    }
-}
-
-// MARK: - Executing
-
-extension Statement {
-    /// Executes a statement of a record plan, with the values at some positions, or all of them.
-    func execute(_ container: PersistenceContainer, positions: [Int]?) throws {
-        try beginExecution(binding: container, positions: positions)
-        while true {
-            switch handle.step() {
-            case EngineCode.row: continue
-            case EngineCode.done: return try endExecution()
-            case let code:
-                recordArguments(of: container, positions: positions)
-                try failExecution(code)
-            }
-        }
     }
 }

@@ -2,6 +2,7 @@
 /// prepared statements for exactly these columns.
 ///
 /// A plan is found by the type, without any text, and given up as soon as the schema changes: see ``DatabaseSchemaCache``.
+@usableFromInline
 final class RecordPlan {
     let tableName: String
 
@@ -10,7 +11,7 @@ final class RecordPlan {
     let rowIDColumn: String?
 
     /// Whether the records are objects of a subclass of ``Record``.
-    let isForRecordClass: Bool
+    @usableFromInline let isForRecordClass: Bool
 
     /// The columns that the records had last time, which are expected again.
     private(set) var columns: [String] = []
@@ -38,11 +39,20 @@ final class RecordPlan {
 
     /// The values of a record.
     func container(for record: some EncodableRecord) throws -> PersistenceContainer {
-        var container = PersistenceContainer(expecting: columns, encoder: encoder)
+        var container = emptyContainer()
         try record.encode(to: &container)
+        complete(&container)
+        return container
+    }
+
+    /// A container for the values of a record, which is to be filled, and then completed.
+    @usableFromInline
+    func emptyContainer() -> PersistenceContainer { PersistenceContainer(expecting: columns, encoder: encoder) }
+
+    /// Notes the columns of a container that was filled.
+    private func complete(_ container: inout PersistenceContainer) {
         container.encoder = nil
         if !container.hasExpectedColumns { expect(container.columns) }
-        return container
     }
 
     private func expect(_ columns: [String]) {
@@ -67,7 +77,7 @@ extension RecordPlan {
     func positionsOfCompleteKey(in container: PersistenceContainer) -> [Int]? {
         guard let keyPositions else { return nil }
         for position in keyPositions {
-            guard let value = container.values[position], !value.databaseValue.isNull else { return nil }
+            if container.databaseValue(at: position).isNull { return nil }
         }
         return keyPositions
     }
@@ -91,21 +101,30 @@ extension RecordPlan {
 // MARK: - Statements
 
 extension RecordPlan {
-    /// Inserts the values, which are those of the last container.
-    func insert(_ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer) throws {
-        if let insertion, insertion.policy == policy { return try insertion.statement.execute(container, positions: nil) }
+    /// Completes the container, which a record has filled, and inserts its values.
+    @usableFromInline
+    func insert(
+        _ db: Database, onConflict policy: Database.ConflictResolution, _ container: inout PersistenceContainer
+    ) throws -> InsertionSuccess {
+        complete(&container)
+        try insertionStatement(db, policy).execute(db, container, positions: nil)
+        return InsertionSuccess(rowID: db.lastInsertedRowID, rowIDColumn: rowIDColumn, persistenceContainer: container)
+    }
+
+    private func insertionStatement(_ db: Database, _ policy: Database.ConflictResolution) throws -> Statement {
+        if let insertion, insertion.policy == policy { return insertion.statement }
         let statement = try db.recordStatement(sql: insertSQL(policy))
         insertion = (policy, statement)
-        try statement.execute(container, positions: nil)
+        return statement
     }
 
     /// Updates all columns of the row with the key of the record.
     func update(_ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer) throws {
-        if let update, update.policy == policy { return try update.statement.execute(container, positions: updatePositions) }
+        if let update, update.policy == policy { return try update.statement.execute(db, container, positions: updatePositions) }
         let count = updatePositions.count - keyColumns.count
         let statement = try db.recordStatement(sql: updateSQL(policy, setting: updatePositions[..<count]))
         update = (policy, statement)
-        try statement.execute(container, positions: updatePositions)
+        try statement.execute(db, container, positions: updatePositions)
     }
 
     /// Updates the columns at some positions.
@@ -114,13 +133,13 @@ extension RecordPlan {
         key: [Int]
     ) throws {
         let statement = try db.recordStatement(sql: updateSQL(policy, setting: positions[...]))
-        try statement.execute(container, positions: positions + key)
+        try statement.execute(db, container, positions: positions + key)
     }
 
     func delete(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws {
         let statement = try deletion ?? db.recordStatement(sql: "DELETE FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition)")
         deletion = statement
-        try statement.execute(container, positions: key)
+        try statement.execute(db, container, positions: key)
     }
 
     func exists(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws -> Bool {
@@ -204,6 +223,7 @@ struct RecordPlans {
 
 extension Database {
     /// The plan for the records of a type, which holds for the schema as it is now.
+    @usableFromInline
     func recordPlan(for record: any TableRecord.Type) throws -> RecordPlan {
         try readSchema {
             let tableName = record.databaseTableName

@@ -43,10 +43,11 @@ public final class Statement {
     var request: SQLRelation?
 
     /// The row that a fetch by key asks for, which is all that it reads of its table.
-    private var fetchedRow: (table: String, rowID: Int64)?
+    var fetchedRow: (table: String, rowID: Int64)?
 
     private var boundArguments = StatementArguments()
-    private let boundTexts = BindingBuffer()
+    /// The bytes of the texts that are bound.
+    let boundTexts = BindingBuffer()
     private var areArgumentsValid: Bool
 
     /// Which execution this is, so that a cursor that is given up late does not end the execution of another one.
@@ -196,9 +197,9 @@ extension Statement {
         return values
     }
 
-    private func bind(_ values: [DatabaseValue], recording arguments: StatementArguments) throws {
+    func bind(_ values: [DatabaseValue], recording arguments: StatementArguments) throws {
         handle.reset()
-        request = nil
+        if request != nil { request = nil }
         boundTexts.begin()
         for position in values.indices {
             let index = CInt(truncatingIfNeeded: position + 1)
@@ -209,16 +210,35 @@ extension Statement {
                     unsafe values[position].bind(to: sqliteStatement, at: index)
                 }
             if code != EngineCode.ok {
-                areArgumentsValid = false
-                handle.clearBindings()
-                throw DatabaseError(
-                    resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql, arguments: arguments,
-                    publicStatementArguments: database.configuration.publicStatementArguments)
+                boundArguments = arguments
+                try failBinding(code)
             }
         }
         boundArguments = arguments
         areArgumentsValid = true
     }
+
+    /// Refuses arguments that SQLite has refused: the statement has none after that.
+    func failBinding(_ code: CInt) throws -> Never {
+        let error = DatabaseError(
+            resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql, arguments: boundArguments,
+            publicStatementArguments: database.configuration.publicStatementArguments)
+        areArgumentsValid = false
+        boundArguments = StatementArguments()
+        handle.clearBindings()
+        throw error
+    }
+
+    /// Forgets the arguments, as others are about to be bound without a list of them.
+    func forgetArguments() {
+        if request != nil { request = nil }
+        if !boundArguments.isEmpty { boundArguments = StatementArguments() }
+        boundTexts.begin()
+        areArgumentsValid = true
+    }
+
+    /// Keeps values as arguments, for the error that is about to be thrown.
+    func recordArguments(_ values: [DatabaseValue]) { boundArguments = StatementArguments(values: values) }
 }
 
 // MARK: - Execution
@@ -229,11 +249,12 @@ extension Statement {
     /// - Parameter arguments: new arguments, or nil to use those that were set before.
     /// - Throws: a ``DatabaseError``, or `CancellationError` in a cancelled task.
     public func execute(arguments: StatementArguments? = nil) throws {
-        try prepareExecution(arguments: arguments)
+        let database = database
+        try prepareExecution(database, arguments: arguments)
         while true {
             switch handle.step() {
             case EngineCode.row: continue
-            case EngineCode.done: return try endExecution()
+            case EngineCode.done: return try endExecution(database)
             case let code: try failExecution(code)
             }
         }
@@ -242,6 +263,12 @@ extension Statement {
     /// Makes the statement ready for its first step.
     @usableFromInline
     func prepareExecution(arguments: StatementArguments?) throws {
+        try prepareExecution(database, arguments: arguments)
+    }
+
+    /// Makes the statement of `database` ready for its first step. Who has the connection gives it: a reference that keeps no object alive is
+    /// not for free.
+    private func prepareExecution(_ database: Database, arguments: StatementArguments?) throws {
         database.checkIsUsedInItsAccess()
         if let arguments {
             try setArguments(arguments)
@@ -251,6 +278,10 @@ extension Statement {
                 try setArguments(boundArguments)
             }
         }
+        try beginExecution(database)
+    }
+
+    func beginExecution(_ database: Database) throws {
         try database.statementWillExecute(self)
         executionNumber &+= 1
     }
@@ -259,7 +290,9 @@ extension Statement {
     ///
     /// The reset ends the read transaction of a statement in autocommit mode at once, instead of at the next use.
     @usableFromInline
-    func endExecution() throws {
+    func endExecution() throws { try endExecution(database) }
+
+    func endExecution(_ database: Database) throws {
         handle.reset()
         if notifiesBroker {
             try database.statementDidExecute(self)
@@ -297,76 +330,4 @@ extension String {
         guard let first = firstIndex(where: { !isPadding($0) }), let last = lastIndex(where: { !isPadding($0) }) else { return "" }
         return first == startIndex && index(after: last) == endIndex ? self : String(self[first...last])
     }
-}
-
-// MARK: - Records
-
-extension Statement {
-    /// Makes the statement ready for its first step, with the values of a record at some positions, or all of them.
-    ///
-    /// The values go to SQLite straight from the record, without a list of arguments.
-    func beginExecution(binding container: PersistenceContainer, positions: [Int]?) throws {
-        database.checkIsUsedInItsAccess()
-        handle.reset()
-        request = nil
-        boundArguments = StatementArguments()
-        boundTexts.begin()
-        for parameter in 0..<(positions?.count ?? container.values.count) {
-            let code = bind(container.values[positions?[parameter] ?? parameter], at: CInt(truncatingIfNeeded: parameter + 1))
-            if code != EngineCode.ok {
-                areArgumentsValid = false
-                handle.clearBindings()
-                recordArguments(of: container, positions: positions)
-                throw DatabaseError(
-                    resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql, arguments: boundArguments,
-                    publicStatementArguments: database.configuration.publicStatementArguments)
-            }
-        }
-        areArgumentsValid = true
-        try database.statementWillExecute(self)
-        executionNumber &+= 1
-    }
-
-    private func bind(_ value: (any DatabaseValueConvertible)?, at index: CInt) -> CInt {
-        guard let value else { return handle.bindNull(at: index) }
-        if let text = value as? String { return boundTexts.bind(text, to: handle, at: index) }
-        return unsafe value.bind(to: sqliteStatement, at: index)
-    }
-
-    /// Keeps the values as arguments, for the error that is about to be thrown.
-    func recordArguments(of container: PersistenceContainer, positions: [Int]?) {
-        boundArguments = StatementArguments(values: (positions ?? Array(container.indices)).map(container.databaseValue(at:)))
-    }
-}
-
-extension Statement {
-    /// Makes the statement ready for its first step, with a key as its last argument.
-    ///
-    /// - Parameter rowIDTable: the table whose row ID the key is, if it is one.
-    func beginExecution(
-        bindingKey key: any DatabaseValueConvertible, after values: [DatabaseValue], rowIDTable: String?
-    ) throws {
-        database.checkIsUsedInItsAccess()
-        if values.isEmpty {
-            handle.reset()
-            boundTexts.begin()
-            boundArguments = StatementArguments()
-        } else {
-            try bind(values + [.null], recording: StatementArguments())
-        }
-        let code = bind(key, at: CInt(truncatingIfNeeded: values.count + 1))
-        guard code == EngineCode.ok else {
-            areArgumentsValid = false
-            handle.clearBindings()
-            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql)
-        }
-        areArgumentsValid = true
-        fetchedRow = nil
-        if let rowIDTable, let rowID = key as? Int64 ?? (key as? Int).map(Int64.init) { fetchedRow = (rowIDTable, rowID) }
-        try database.statementWillExecute(self)
-        executionNumber &+= 1
-    }
-
-    /// Keeps values as arguments, for the error that is about to be thrown.
-    func recordArguments(_ values: [DatabaseValue]) { boundArguments = StatementArguments(values: values) }
 }

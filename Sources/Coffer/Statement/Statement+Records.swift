@@ -1,0 +1,86 @@
+internal import SQLCipherBridge
+
+// The values of records and their keys go to SQLite as they are, without a list of arguments.
+
+extension Statement {
+    /// Executes a statement of a record plan.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the statement.
+    ///   - positions: of the values in the container, in the order of the parameters; nil is all of them.
+    func execute(_ db: Database, _ container: PersistenceContainer, positions: [Int]?) throws {
+        db.checkIsUsedInItsAccess()
+        handle.reset()
+        forgetArguments()
+        if let positions {
+            for (parameter, position) in positions.enumerated() {
+                try bind(container.values[position], at: CInt(truncatingIfNeeded: parameter + 1), of: container, positions)
+            }
+        } else {
+            for parameter in container.values.indices {
+                try bind(container.values[parameter], at: CInt(truncatingIfNeeded: parameter + 1), of: container, nil)
+            }
+        }
+        try beginExecution(db)
+        while true {
+            switch handle.step() {
+            case EngineCode.row: continue
+            case EngineCode.done: return try endExecution(db)
+            case let code:
+                recordArguments(of: container, positions)
+                try failExecution(code)
+            }
+        }
+    }
+
+    private func bind(_ value: PersistenceValue, at index: CInt, of container: PersistenceContainer, _ positions: [Int]?) throws {
+        let code =
+            switch value {
+            case .null: handle.bindNull(at: index)
+            case .int(let value): handle.bind(Int64(value), at: index)
+            case .int64(let value): handle.bind(value, at: index)
+            case .double(let value): handle.bind(value, at: index)
+            case .string(let value): boundTexts.bind(value, to: handle, at: index)
+            case .other(let value): unsafe value.bind(to: sqliteStatement, at: index)
+            }
+        if code == EngineCode.ok { return }
+        recordArguments(of: container, positions)
+        try failBinding(code)
+    }
+
+    /// Keeps the values as arguments, for the error that is about to be thrown.
+    private func recordArguments(of container: PersistenceContainer, _ positions: [Int]?) {
+        recordArguments((positions ?? Array(container.indices)).map(container.databaseValue(at:)))
+    }
+
+    /// Makes the statement ready for its first step, with a key as its last argument.
+    ///
+    /// - Parameter rowIDTable: the table whose row ID the key is, if it is one.
+    func beginExecution(
+        bindingKey key: any DatabaseValueConvertible, after values: [DatabaseValue], rowIDTable: String?
+    ) throws {
+        let database = database
+        database.checkIsUsedInItsAccess()
+        if values.isEmpty {
+            handle.reset()
+            forgetArguments()
+        } else {
+            try bind(values + [.null], recording: StatementArguments())
+        }
+        let index = CInt(truncatingIfNeeded: values.count + 1)
+        fetchedRow = nil
+        let code: CInt
+        switch PersistenceValue(key) {
+        case .int(let rowID):
+            code = handle.bind(Int64(rowID), at: index)
+            if let rowIDTable { fetchedRow = (rowIDTable, Int64(rowID)) }
+        case .int64(let rowID):
+            code = handle.bind(rowID, at: index)
+            if let rowIDTable { fetchedRow = (rowIDTable, rowID) }
+        case .string(let text): code = boundTexts.bind(text, to: handle, at: index)
+        default: code = unsafe key.bind(to: sqliteStatement, at: index)
+        }
+        guard code == EngineCode.ok else { try failBinding(code) }
+        try beginExecution(database)
+    }
+}
