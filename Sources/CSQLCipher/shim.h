@@ -32,6 +32,11 @@
 #include <openssl/hmac.h>
 #include <openssl/params.h>
 
+#ifndef __APPLE__
+/// libdispatch's `dispatch_queue_get_label`, which its Swift module hides where there is no Objective-C. NULL is the current queue.
+extern const char *coffer_dispatch_queue_get_label(void *queue) __asm__("dispatch_queue_get_label");
+#endif
+
 /// `sqlite3_db_config` for the options that take an int and report an int.
 static inline int coffer_db_config_flag(sqlite3 *db, int option, int value, int *current) {
     return sqlite3_db_config(db, option, value, current);

@@ -37,21 +37,23 @@ package final class BindingBuffer {
 
     /// Binds a text, which may hold NUL characters.
     package func bind(_ text: String, to statement: StatementHandle, at index: CInt) -> CInt {
+        // Without a copy of the string, which native strings do not need.
+        if let code = unsafe text.utf8.withContiguousStorageIfAvailable({ unsafe bind($0, to: statement, at: index) }) { return code }
         var text = text
-        let free = unsafe bytes.map { unsafe UnsafeMutableRawBufferPointer(rebasing: $0[used...]) }
-        var count = 0
-        var isKept = false
-        let code: CInt = text.withUTF8 { source in
-            count = source.count
-            guard let free = unsafe free, let base = free.baseAddress, count > 0, count <= free.count else {
-                return unsafe statement.bind(text: UnsafeRawBufferPointer(source), at: index)
-            }
-            unsafe free.copyMemory(from: UnsafeRawBufferPointer(source))
-            isKept = true
-            return unsafe coffer_bind_text_static(statement.pointer, index, base.assumingMemoryBound(to: CChar.self), UInt64(count))
+        return text.withUTF8 { unsafe bind($0, to: statement, at: index) }
+    }
+
+    private func bind(_ source: UnsafeBufferPointer<UInt8>, to statement: StatementHandle, at index: CInt) -> CInt {
+        wanted += source.count
+        guard let room = unsafe bytes, let start = room.baseAddress, let text = source.baseAddress, source.count > 0,
+            source.count <= room.count - used
+        else {
+            return unsafe statement.bind(text: UnsafeRawBufferPointer(source), at: index)
         }
-        wanted += count
-        if isKept { used += count }
-        return code
+        let place = unsafe start + used
+        unsafe place.copyMemory(from: text, byteCount: source.count)
+        used += source.count
+        return unsafe coffer_bind_text_static(
+            statement.pointer, index, place.assumingMemoryBound(to: CChar.self), UInt64(source.count))
     }
 }

@@ -9,6 +9,9 @@ final class SerializedConnection: Sendable {
     let path: String
     let queue: DispatchQueue
 
+    /// Whether nobody but accesses of the connection can keep its queue busy.
+    private let hasQueueOfItsOwn: Bool
+
     /// The same connection as an actor, for tasks.
     private let actor: ConnectionActor
 
@@ -33,6 +36,7 @@ final class SerializedConnection: Sendable {
         unsafe self.database = database
         self.state = database.sharedState
         self.regionWatch = database.observationBroker.watch
+        self.hasQueueOfItsOwn = configuration.targetQueue == nil
         self.actor = ConnectionActor(queue: queue)
         if configuration.observesSuspensionNotifications, purpose == .writer, location.isFile, !configuration.readonly {
             listenToSuspensions()
@@ -127,22 +131,29 @@ extension SerializedConnection {
 
     /// Runs `body` when its turn comes.
     ///
+    /// - Parameter isOnLoan: whether nobody else can use the connection before the access has ended. Then a task may stay on its thread.
     /// - Throws: `CancellationError` if the task is cancelled, before `body` runs or while one of its statements does.
-    func perform<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
+    func perform<T: Sendable>(isOnLoan: Bool = false, _ body: @Sendable (Database) throws -> T) async throws -> T {
         let cancellation = AccessCancellation(state)
         return try await withTaskCancellationHandler {
-            try await actor.run {
-                guard cancellation.begin() else { throw CancellationError() }
-                defer { cancellation.end() }
-                do {
-                    return try self.access(body)
-                } catch let error as DatabaseError where error.isInterruptionError && cancellation.isCancelled {
-                    // Whatever was interrupted, or found its transaction gone: the reason is the cancellation.
-                    throw CancellationError()
-                }
+            if isOnLoan, hasQueueOfItsOwn, ImmediateAccess.begin() {
+                defer { ImmediateAccess.end() }
+                return try queue.sync { try access(body, cancellation) }
             }
+            return try await actor.run { try self.access(body, cancellation) }
         } onCancel: {
             cancellation.cancel()
+        }
+    }
+
+    private func access<T>(_ body: (Database) throws -> T, _ cancellation: AccessCancellation) throws -> T {
+        guard cancellation.begin() else { throw CancellationError() }
+        defer { cancellation.end() }
+        do {
+            return try access(body)
+        } catch let error as DatabaseError where error.isInterruptionError && cancellation.isCancelled {
+            // Whatever was interrupted, or found its transaction gone: the reason is the cancellation.
+            throw CancellationError()
         }
     }
 

@@ -69,10 +69,7 @@ extension PersistableRecord {
     /// Inserts the record: see ``MutablePersistableRecord/insert(_:onConflict:)``.
     @inlinable
     public func insert(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
-        var record = self
-        try record.saveWithCallbacks(db) { record in
-            try record.insertWithCallbacks(db) { try $0.insertRow(db, onConflict: conflictResolution) }
-        }
+        try saveWithCallbacks(db) { try insertWithCallbacks(db) { try insertRow(db, onConflict: conflictResolution) } }
     }
 
     /// Inserts the record, and returns the inserted row as a record of another type.
@@ -89,11 +86,10 @@ extension PersistableRecord {
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
         fetch: (Statement) throws -> T
     ) throws -> T {
-        var record = self
-        return try withResult { result in
-            try record.saveWithCallbacks(db) { record in
-                try record.insertWithCallbacks(db) {
-                    try $0.insertRow(db, onConflict: conflictResolution, returning: selection) { result = try fetch($0) }
+        try withResult { result in
+            try saveWithCallbacks(db) {
+                try insertWithCallbacks(db) {
+                    try insertRow(db, onConflict: conflictResolution, returning: selection) { result = try fetch($0) }
                 }
             }
         }

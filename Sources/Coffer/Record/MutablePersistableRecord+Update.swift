@@ -169,9 +169,6 @@ extension MutablePersistableRecord {
     ) throws {
         // The callbacks want names, before they may change an object that is encoded only then.
         let names = try columns ?? Set(PersistenceContainer(self).columns)
-        var record = self
-        try record.saveWithCallbacks(db) { record in
-            try record.updateWithCallbacks(db, columns: names) { try body(record, columns) }
-        }
+        try saveWithCallbacks(db) { try updateWithCallbacks(db, columns: names) { try body(self, columns) } }
     }
 }

@@ -65,6 +65,20 @@ extension MutablePersistableRecord {
         return deleted
     }
 
+    /// Calls the callbacks of a save of a record that does not change by it.
+    @inlinable
+    func saveWithCallbacks(_ db: Database, _ body: () throws -> PersistenceSuccess) throws {
+        try willSave(db)
+        var saved: PersistenceSuccess?
+        try aroundSave(db) {
+            let success = try body()
+            saved = success
+            return success
+        }
+        guard let saved else { closureWasNotCalled("aroundSave(_:save:)") }
+        didSave(saved)
+    }
+
     /// What `body` puts into its argument before it returns.
     func withResult<T>(_ body: (inout T?) throws -> Void) throws -> T {
         var result: T?
@@ -77,5 +91,22 @@ extension MutablePersistableRecord {
     @usableFromInline
     func closureWasNotCalled(_ callback: String) -> Never {
         fatalError("\(type(of: self)).\(callback) must call its closure, or throw an error.")
+    }
+}
+
+extension PersistableRecord {
+    /// Calls the callbacks of an insertion of a record that does not change by it.
+    @inlinable
+    func insertWithCallbacks(_ db: Database, _ body: () throws -> InsertionSuccess) throws -> PersistenceSuccess {
+        try willInsert(db)
+        var inserted: InsertionSuccess?
+        try aroundInsert(db) {
+            let success = try body()
+            inserted = success
+            return success
+        }
+        guard let inserted else { closureWasNotCalled("aroundInsert(_:insert:)") }
+        didInsert(inserted)
+        return PersistenceSuccess(inserted)
     }
 }

@@ -35,16 +35,21 @@ public struct PersistenceContainer {
     /// The value of a column. Nil is NULL, and a column that was not set.
     public subscript(column: String) -> (any DatabaseValueConvertible)? {
         get { index(ofColumn: column).flatMap { values[$0].value } }
-        @inlinable @inline(__always) set { set(PersistenceValue(newValue), column) }
+        set {
+            // Consumed, so that the box is not copied to look into it.
+            switch consume newValue {
+            case .some(let value): set(value.persistenceValue, column)
+            case .none: set(.null, column)
+            }
+        }
     }
 
     /// The value of a column: see `subscript(_:)` with a name.
     public subscript(column: some ColumnExpression) -> (any DatabaseValueConvertible)? {
         @inlinable get { self[column.name] }
-        @inlinable @inline(__always) set { set(PersistenceValue(newValue), column.name) }
+        @inlinable set { self[column.name] = newValue }
     }
 
-    @usableFromInline
     mutating func set(_ value: consuming PersistenceValue, _ column: String) {
         let count = values.count
         if count < names.count, names[count] == column {

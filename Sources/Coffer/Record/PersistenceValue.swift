@@ -1,35 +1,13 @@
 /// A value that a record has set in a ``PersistenceContainer``.
 ///
-/// It keeps the types that columns mostly have without a box of any type: such values are bound without a call through a table of witnesses.
-@usableFromInline
-enum PersistenceValue {
+/// It keeps the types that columns mostly have as they are, without a box, so that they are copied and bound without a look at what they are.
+public enum PersistenceValue {
     case null
     case int(Int)
     case int64(Int64)
     case double(Double)
     case string(String)
-    case other(any DatabaseValueConvertible)
-
-    /// Where the type of the value is known, after inlining, nothing but one of the cases is left of this.
-    @inlinable @inline(__always)
-    init(_ value: (any DatabaseValueConvertible)?) {
-        guard let value else {
-            self = .null
-            return
-        }
-        let type = type(of: value) as any Any.Type
-        if type == String.self, case .string(let text) = value.databaseValue.storage {
-            self = .string(text)
-        } else if type == Int64.self, case .int64(let number) = value.databaseValue.storage {
-            self = .int64(number)
-        } else if type == Int.self, case .int64(let number) = value.databaseValue.storage {
-            self = .int(Int(truncatingIfNeeded: number))
-        } else if type == Double.self, case .double(let number) = value.databaseValue.storage {
-            self = .double(number)
-        } else {
-            self = .other(value)
-        }
-    }
+    indirect case other(any DatabaseValueConvertible)
 
     /// The value as the record has set it.
     var value: (any DatabaseValueConvertible)? {

@@ -1,3 +1,5 @@
+public import SQLCipherBridge
+
 /// A cursor over records.
 ///
 ///     let players = try Player.fetchCursor(db)  // RecordCursor<Player>
@@ -20,6 +22,31 @@ public final class RecordCursor<Record: FetchableRecord>: DatabaseCursor {
     @inlinable
     public func _element(sqliteStatement: SQLiteStatement) throws -> Record {
         try Record(row: unsafe rows._element(sqliteStatement: sqliteStatement))
+    }
+
+    /// All records that are left.
+    ///
+    /// Each goes from its initializer to its place in the array, and the row, which is the same for all, is asked for once.
+    @inlinable
+    func all() throws -> [Record] {
+        var records: [Record] = []
+        guard let first = try next() else { return records }
+        records.append(first)
+        let handle = _statement.handle
+        let row = rows.row
+        while true {
+            switch handle.step() {
+            case EngineCode.row:
+                records.append(try Record(row: row))
+            case EngineCode.done:
+                _isDone = true
+                try _statement.endExecution()
+                return records
+            case let code:
+                _isDone = true
+                try _statement.failExecution(code)
+            }
+        }
     }
 }
 

@@ -118,7 +118,7 @@ final class RecordEncodingState {
 
     @inline(__always)
     func set(_ value: (any DatabaseValueConvertible)?, _ key: some CodingKey) {
-        set(PersistenceValue(value), key)
+        set(value?.persistenceValue ?? .null, key)
     }
 
     func nestedTree(_ key: some CodingKey) -> JSONTree {
@@ -170,7 +170,7 @@ extension RecordEncodingState {
 
     func encode<T: Encodable>(_ value: T, _ key: some CodingKey) throws {
         let column = columnName(key)
-        unsafe container.set(PersistenceValue(try convert(value, column: column)), column)
+        unsafe container.set(try convert(value, column: column)?.persistenceValue ?? .null, column)
     }
 
     fileprivate func convert<T: Encodable>(_ value: T, column: String) throws -> (any DatabaseValueConvertible)? {

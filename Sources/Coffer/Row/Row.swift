@@ -6,6 +6,7 @@ public import SQLCipherBridge
 /// `fetchSet` and `fetchOne` are copies.
 ///
 /// The subscripts trap when a column does not exist or its value has no sensible conversion; ``decode(_:atIndex:)`` throws instead.
+@safe  // The layout is alive as long as the storage, which the row owns.
 public final class Row {
     /// How many columns there are.
     public let count: Int
@@ -15,8 +16,8 @@ public final class Row {
     /// The statement's current row, where the row is that and nothing else: the fast way to its columns.
     @usableFromInline let liveHandle: StatementHandle?
 
-    /// The layout of the live row.
-    @usableFromInline let liveLayout: StatementColumnLayout?
+    /// The layout of the live row. The storage keeps it alive: a reference that did so as well would be counted at each look-up of a column.
+    @usableFromInline let liveLayout: Unmanaged<StatementColumnLayout>?
 
     /// The decoders of records from this row, by their types: mostly one, which serves for all rows of a cursor.
     @exclusivity(unchecked) var recordDecoders: [RowDecoder] = []
@@ -25,17 +26,18 @@ public final class Row {
         self.storage = storage
         self.count = storage.count
         self.liveHandle = nil
-        self.liveLayout = nil
+        unsafe self.liveLayout = nil
     }
 
     /// The current row of a statement, which changes when the statement goes on.
     ///
     /// - Parameter execution: the execution that ends with the row's life, if it has not ended before.
     private init(liveRowOf statement: Statement, ending execution: Int?) {
-        self.storage = StatementRowStorage(statement, ending: execution)
+        let storage = StatementRowStorage(statement, ending: execution)
+        self.storage = storage
         self.count = storage.count
         self.liveHandle = statement.handle
-        self.liveLayout = statement.currentColumnLayout()
+        unsafe self.liveLayout = .passUnretained(storage.layout)
     }
 
     /// The current row of a statement, for a moment.
@@ -129,7 +131,7 @@ extension Row {
     /// The position of the first column with this name, compared without case.
     @inlinable
     func index(ofColumn name: String) -> Int? {
-        if let liveLayout { return liveLayout.index(ofColumn: name) }
+        if let liveLayout = unsafe liveLayout { return unsafe liveLayout._withUnsafeGuaranteedRef { $0.index(ofColumn: name) } }
         return storedIndex(ofColumn: name)
     }
 

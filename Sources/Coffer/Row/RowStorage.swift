@@ -52,7 +52,7 @@ final class EmptyRowStorage: RowStorage {
 /// The current row of a statement.
 final class StatementRowStorage: RowStorage {
     private let source: Statement
-    private let layout: StatementColumnLayout
+    let layout: StatementColumnLayout
 
     /// The execution that ends with the life of the storage, if it has not ended before.
     private var execution: Int?

@@ -70,7 +70,7 @@ extension Statement {
         let index = CInt(truncatingIfNeeded: values.count + 1)
         fetchedRow = nil
         let code: CInt
-        switch PersistenceValue(key) {
+        switch key.persistenceValue {
         case .int(let rowID):
             code = handle.bind(Int64(rowID), at: index)
             if let rowIDTable { fetchedRow = (rowIDTable, Int64(rowID)) }

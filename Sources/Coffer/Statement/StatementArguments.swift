@@ -53,8 +53,12 @@ extension StatementArguments: ExpressibleByArrayLiteral {
     public init(arrayLiteral elements: (any DatabaseValueConvertible)?...) {
         var values: [DatabaseValue] = []
         values.reserveCapacity(elements.count)
-        for index in elements.indices {
-            values.append(elements[index]?.databaseValue ?? .null)
+        for element in elements {
+            // Consumed, so that the box is not copied to look into it.
+            switch consume element {
+            case .some(let value): values.append(value.databaseValue)
+            case .none: values.append(.null)
+            }
         }
         self.init(values: values)
     }

@@ -28,6 +28,11 @@ public protocol DatabaseValueConvertible: SQLExpressible, StatementBinding {
     /// Return nil for what you would not have stored, and let the caller report a decoding error with the column and the statement.
     static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self?
 
+    /// The value as a record keeps it until it is stored.
+    ///
+    /// Do not implement it: it exists for the standard types.
+    var persistenceValue: PersistenceValue { get }
+
     /// The value for a column that the row does not have, or nil if a missing column is a decoding error.
     ///
     /// Do not implement it: it exists for optionals.
@@ -48,6 +53,8 @@ public protocol DatabaseValueConvertible: SQLExpressible, StatementBinding {
 extension DatabaseValueConvertible {
     @inlinable
     public static func fromMissingColumn() -> Self? { nil }
+
+    public var persistenceValue: PersistenceValue { .other(self) }
 
     public static func databaseJSONDecoder() -> JSONDecoder {
         let decoder = JSONDecoder()

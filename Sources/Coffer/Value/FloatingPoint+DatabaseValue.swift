@@ -2,6 +2,8 @@ public import Foundation
 public import SQLCipherBridge
 
 extension Double: DatabaseValueConvertible, StatementColumnConvertible {
+    public var persistenceValue: PersistenceValue { .double(self) }
+
     /// The number. SQLite stores NaN as NULL.
     @inlinable
     public var databaseValue: DatabaseValue { DatabaseValue(storage: .double(self)) }

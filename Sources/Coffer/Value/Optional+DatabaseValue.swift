@@ -19,6 +19,8 @@ extension Optional: StatementBinding where Wrapped: StatementBinding {
 }
 
 extension Optional: DatabaseValueConvertible where Wrapped: DatabaseValueConvertible {
+    public var persistenceValue: PersistenceValue { self?.persistenceValue ?? .null }
+
     /// The stored value of the wrapped value, or NULL.
     @inlinable
     public var databaseValue: DatabaseValue {

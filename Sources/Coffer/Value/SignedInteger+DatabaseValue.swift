@@ -3,6 +3,8 @@ public import SQLCipherBridge
 // Written out for each type: a constrained protocol extension would also reach the types of users.
 
 extension Int64: DatabaseValueConvertible, StatementColumnConvertible {
+    public var persistenceValue: PersistenceValue { .int64(self) }
+
     /// The integer.
     @inlinable
     public var databaseValue: DatabaseValue { DatabaseValue(storage: .int64(self)) }
@@ -36,6 +38,8 @@ extension Int64: DatabaseValueConvertible, StatementColumnConvertible {
 }
 
 extension Int: DatabaseValueConvertible, StatementColumnConvertible {
+    public var persistenceValue: PersistenceValue { .int(self) }
+
     /// The integer.
     @inlinable
     public var databaseValue: DatabaseValue { DatabaseValue(storage: .int64(Int64(self))) }

@@ -2,6 +2,8 @@ internal import Foundation
 public import SQLCipherBridge
 
 extension String: DatabaseValueConvertible, StatementColumnConvertible {
+    public var persistenceValue: PersistenceValue { .string(self) }
+
     /// The text, which may contain NUL characters.
     @inlinable
     public var databaseValue: DatabaseValue { DatabaseValue(storage: .string(self)) }

@@ -104,9 +104,9 @@ extension DatabasePool: DatabaseReader {
     }
 
     private func withReader<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        let lease = try await readers.acquire()
+        let lease = if let idle = try readers.acquireIdle() { idle } else { try await readers.acquire() }
         defer { readers.release(lease) }
-        return try await lease.connection.perform(value)
+        return try await lease.connection.perform(isOnLoan: true, value)
     }
 }
 

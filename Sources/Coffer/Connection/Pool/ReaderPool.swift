@@ -98,6 +98,16 @@ extension ReaderPool {
         return try lease(for: grant ?? ThreadTicket().wait(for: .reader, in: self))
     }
 
+    /// A reader that is open and idle, if there is one and nobody waits for it.
+    func acquireIdle() throws -> Lease? {
+        try state.withLock { state in
+            guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
+            let lease = state.pool.takeIdleReader()
+            if let lease { state.busy[lease.id] = lease.connection }
+            return lease
+        }
+    }
+
     /// Waits for a reader without a thread.
     ///
     /// - Throws: `CancellationError` if the task is cancelled while it waits.

@@ -1,0 +1,82 @@
+import CofferTestSupport
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Coffer
+
+@Suite("Accesses on the threads of tasks")
+struct ImmediateAccessTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    @Test("tasks go on while all readers of a pool are kept by reads that wait for them")
+    func progress() async throws {
+        let pool = try directory.makePlayersPool()
+        let count = pool.configuration.maximumReaderCount
+        let (begun, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let outcomes = try await withThrowingTaskGroup(of: DispatchTimeoutResult?.self) { group in
+            for _ in 0..<count {
+                group.addTask {
+                    try await pool.read { _ in
+                        begun.signal()
+                        return goOn.wait(timeout: .now() + 20)
+                    }
+                }
+            }
+            // Not before each of the reads has its connection; then one more task has to find a thread.
+            DispatchQueue.global().async {
+                for _ in 0..<count { begun.wait() }
+                Task { for _ in 0..<count { goOn.signal() } }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes == Array(repeating: .success, count: count))
+    }
+
+    @Test("a task reads on its own thread if the machine has one to spare")
+    func thread() async throws {
+        let pool = try directory.makePlayersPool()
+        // Other tests may have taken the threads for the moment.
+        let hasStayed = try await Task.detached {
+            for _ in 0..<100_000 {
+                let before = threadOfTask()
+                let inside = try await pool.read { _ in threadOfTask() }
+                if before == inside { return true }
+            }
+            return false
+        }.value
+        #expect(hasStayed == (ImmediateAccess.limit > 0))
+    }
+
+    @Test("no access runs at once on the main thread, on a thread of nobody, or on a queue")
+    func otherThreads() async {
+        let queue = DispatchQueue(label: "ImmediateAccessTests")
+        #expect(await withCheckedContinuation { done in queue.async { done.resume(returning: beginsAndEnds()) } } == false)
+        #expect(await withCheckedContinuation { done in Thread.detachNewThread { done.resume(returning: beginsAndEnds()) } } == false)
+        #expect(await MainActor.run { beginsAndEnds() } == false)
+    }
+
+    @Test("no more accesses run at once than the machine has threads to spare")
+    func limit() async {
+        // Those that other tests have taken count as well.
+        let count = await Task.detached {
+            var count = 0
+            while count <= ImmediateAccess.limit, ImmediateAccess.begin() { count += 1 }
+            for _ in 0..<count { ImmediateAccess.end() }
+            return count
+        }.value
+        #expect(count <= ImmediateAccess.limit)
+        #expect(ImmediateAccess.limit < ProcessInfo.processInfo.activeProcessorCount)
+    }
+}
+
+private func threadOfTask() -> UInt { currentThreadID() }
+
+private func beginsAndEnds() -> Bool {
+    guard ImmediateAccess.begin() else { return false }
+    ImmediateAccess.end()
+    return true
+}
