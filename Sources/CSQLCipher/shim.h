@@ -117,4 +117,13 @@ static inline int coffer_deny_core_dumps(void) { return 0; }
 /// The version of SQLite that this code was compiled for, to be compared with the one that answers at run time.
 static inline int coffer_compiled_sqlite_version(void) { return SQLITE_VERSION_NUMBER; }
 
+/// `SYNC_FILE_RANGE_WRITE`: the system begins to write bytes of a file to the disk, and nobody waits. Headers hide the function, which is
+/// in every C library of Linux.
+static inline void coffer_begin_synchronizing(int descriptor, off_t offset, off_t count) {
+#if defined(__linux__)
+    int sync_file_range(int, off_t, off_t, unsigned int);
+    sync_file_range(descriptor, offset, count, 2);
+#endif
+}
+
 #endif

@@ -25,6 +25,18 @@ extension ConnectionHandle {
         return bytes
     }
 
+    /// Fills the target with bytes of the main database file as they are stored, without a lock, and returns how many there were.
+    package func readFile(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws(EngineError) -> Int {
+        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return 0 }
+        let code = unsafe methods.pointee.xRead(file, target.baseAddress, CInt(target.count), offset)
+        if code == SQLITE_OK { return target.count }
+        // The file may end before; what is not there was filled with zeros.
+        guard let size = try fileSize(), size < offset + Int64(target.count) else {
+            throw EngineError(code: code, message: ConnectionHandle.describe(code))
+        }
+        return Int(max(0, size - offset))
+    }
+
     /// Takes SQLite's shared lock on the main database file, without a look into it: nobody writes to a file in rollback mode as long as the
     /// connection lives. The connection is of no use for anything else afterwards.
     package func lockFileForReading() throws(EngineError) {

@@ -38,76 +38,29 @@ package final class PageCipher {
 
     package let layout: Layout
     private let cipher: OpaquePointer?
-    private let mac: OpaquePointer?
-    private var macSize: Int { layout.hmac?.digestSize ?? 0 }
+    private let code: PageCode?
 
     package init(key: borrowing SecretBytes, salt: [UInt8], layout: Layout) throws(CryptographyFailure) {
         self.layout = layout
         guard key.count == 32 else { throw CryptographyFailure(function: "EVP_DecryptInit_ex") }
-        let hmacKey = try KeyDerivation.pbkdf2(
-            key, salt: salt.map { $0 ^ 0x3a }, iterations: layout.hmacKeyIterations, hash: layout.kdf)
-        unsafe mac = layout.hmac.flatMap { unsafe PageCipher.makeMAC(key: hmacKey, hash: $0) }
+        code = try PageCode(key: key, salt: salt, layout: layout)
         unsafe cipher = EVP_CIPHER_CTX_new()
-        // From here on, the end of life frees both.
+        // From here on, the end of life frees it.
         let isKeyed = key.withUnsafeBytes { key in
             unsafe EVP_DecryptInit_ex(
                 cipher, EVP_aes_256_cbc(), nil, key.assumingMemoryBound(to: UInt8.self).baseAddress, nil) == 1
                 && EVP_CIPHER_CTX_set_padding(cipher, 0) == 1
         }
         guard isKeyed else { throw CryptographyFailure(function: "EVP_DecryptInit_ex") }
-        guard unsafe layout.hmac == nil || mac != nil else { throw CryptographyFailure(function: "EVP_MAC_init") }
     }
 
-    deinit {
-        unsafe EVP_CIPHER_CTX_free(cipher)
-        unsafe EVP_MAC_CTX_free(mac)
-    }
-
-    private static func makeMAC(key: borrowing SecretBytes, hash: KeyDerivation.Hash) -> OpaquePointer? {
-        let name =
-            switch hash {
-            case .sha1: "SHA1"
-            case .sha256: "SHA256"
-            case .sha512: "SHA512"
-            }
-        guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { return nil }
-        defer { unsafe EVP_MAC_free(algorithm) }
-        guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { return nil }
-        var digest = Array(name.utf8CString)
-        let isKeyed = unsafe digest.withUnsafeMutableBufferPointer { digest in
-            let parameters = unsafe [
-                OSSL_PARAM_construct_utf8_string("digest", digest.baseAddress, 0), OSSL_PARAM_construct_end(),
-            ]
-            return key.withUnsafeBytes { key in
-                unsafe EVP_MAC_init(context, key.assumingMemoryBound(to: UInt8.self).baseAddress, key.count, parameters) == 1
-            }
-        }
-        guard isKeyed else {
-            unsafe EVP_MAC_CTX_free(context)
-            return nil
-        }
-        return unsafe context
-    }
+    deinit { unsafe EVP_CIPHER_CTX_free(cipher) }
 
     /// Whether the stored bytes of the page with this number (from 1) carry the right code; true for pages that carry none.
     package func authenticates(_ page: UnsafeRawBufferPointer, number: UInt32) throws(CryptographyFailure) -> Bool {
-        guard let mac = unsafe mac else { return true }
+        guard let code else { return true }
         precondition(page.count == layout.pageSize)
-        let start = number == 1 ? layout.clearSize : 0
-        let end = layout.pageSize - layout.reserve + 16
-        var code = [UInt8](repeating: 0, count: macSize)
-        var littleEndian = number.littleEndian
-        var count = 0
-        // Without a key, the context starts again with the one that it has.
-        let isComputed =
-            unsafe EVP_MAC_init(mac, nil, 0, nil) == 1
-            && EVP_MAC_update(mac, page.baseAddress! + start, end - start) == 1
-            && withUnsafeBytes(of: &littleEndian) { unsafe EVP_MAC_update(mac, $0.baseAddress, 4) } == 1
-            && EVP_MAC_final(mac, &code, &count, code.count) == 1
-        guard isComputed, count == code.count else { throw CryptographyFailure(function: "EVP_MAC_final") }
-        var difference: UInt8 = 0
-        for index in 0..<count { unsafe difference |= code[index] ^ page[end + index] }
-        return difference == 0
+        return unsafe try code.isRight(page, number: number)
     }
 
     /// Decrypts a page. Its reserve becomes zeros, and so does the salt at the start of page 1, where the database header has its magic.

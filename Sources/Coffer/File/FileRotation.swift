@@ -137,13 +137,7 @@ struct FileRotation {
     ) -> ReplacementJob {
         ReplacementJob(
             operation: .rotate, path: path, before: before, after: after, lockTimeout: options.lockTimeout,
-            keepOldPath: options.keepOldPath, makeCopy: PageCopy.run,
-            compare: { work in
-                try PageComparison(
-                    source: .init(handle: work.source, protection: work.before),
-                    copy: .init(handle: work.copy, protection: work.after), path: work.path
-                ).run(progress: work.progress).digest
-            })
+            keepOldPath: options.keepOldPath, makeCopy: PageCopy.run, compare: PageProof.run)
     }
 
     /// Has a result recorded, and turns a failure of that into the error that says so.

@@ -136,7 +136,7 @@ extension FileConversion {
         var job = ReplacementJob(
             operation: operation, path: path, before: before, after: after, lockTimeout: options.lockTimeout,
             keepOldPath: options.keepOldPath, makeCopy: { source.fingerprint = try makeCopy($0) },
-            compare: { try compare($0, with: source.fingerprint) })
+            compare: { ReplacementJob.Comparison(digest: try compare($0, with: source.fingerprint)) })
         job.keepsKey = operation == .vacuum
         return job
     }

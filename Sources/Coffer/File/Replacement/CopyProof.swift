@@ -6,8 +6,7 @@ struct CopyProof {
     let copy: ConnectionHandle
     let path: String
 
-    /// - Parameter digest: of the content, which was found equal.
-    func prove(_ job: ReplacementJob, digest: String, progress: ProgressReport) throws -> ReplacementProof {
+    func prove(_ job: ReplacementJob, _ comparison: ReplacementJob.Comparison, progress: ProgressReport) throws -> ReplacementProof {
         let copyFile = try PageFile(copy, job.after)
         let pageCount = try Int(fact("page_count", of: copy)) ?? 0
         guard copyFile.excess == 0, copyFile.pageCount == pageCount else {
@@ -21,14 +20,14 @@ struct CopyProof {
             throw DatabaseFileError(.copyRejected("its schema is another one"), path: path)
         }
         // The content is equal, so that the source has what is found.
-        guard try StructureCheck.findings(copy, .quick, progress: progress).isEmpty else {
+        guard try (comparison.structure ?? StructureCheck.findings(copy, .quick, progress: progress)).isEmpty else {
             throw DatabaseFileError(.damaged(pages: []), path: path)
         }
         let before = try salt(of: source, job.before)
         let after = try salt(of: copy, job.after)
         return ReplacementProof(
             pageCount: pageCount, pageSize: copyFile.pageSize, saltBefore: before?.salt, saltAfter: after?.salt,
-            oldKeyID: before?.keyID, newKeyID: after?.keyID, contentDigest: digest)
+            oldKeyID: before?.keyID, newKeyID: after?.keyID, contentDigest: comparison.digest)
     }
 
     private func fact(_ name: String, of handle: ConnectionHandle) throws(EngineError) -> String {

@@ -1,49 +1,172 @@
+internal import KeyMaterial
 internal import SQLCipherBridge
+internal import Synchronization
 
-/// Copies a database page by page into one with the same layout of pages and another key: the engine's backup.
+/// Copies a file page by page into one with the same layout of pages, another key and a fresh salt, on two threads.
+///
+/// The engine has no part in it: it is the one that looks at the copy afterwards (``PageProof``).
 enum PageCopy {
+    /// - Throws: ``EngineError`` where the source cannot be read.
     static func run(_ work: ReplacementJob.CopyWork) throws {
-        let copy = try work.openCopy()
-        do {
-            let pageCount = try Int(work.source.firstText(trusted: "PRAGMA main.page_count") ?? "") ?? 0
-            // Nobody commits to the source, so that steps cost nothing: they are small enough for progress, and to be ended soon.
-            let step = CInt(clamping: min(1024, max(8, pageCount / 64)))
-            try run(BackupHandle(from: work.source, to: copy), copy, work, pagesPerStep: step)
-        } catch {
-            let code = copy.lastSystemError
-            copy.closeProbe()
-            throw isFull(error, systemError: code) ? DatabaseFileError(.diskFull, path: work.copyPath) : error
-        }
-        let code = copy.close()
-        guard code == EngineCode.ok else {
-            copy.closeEventually()
-            throw EngineError(code: code, message: "The copy could not be closed")
+        let source = try PageFile(work.source, work.before)
+        let salt = try work.after.saltForNewFile()
+        let target = try Descriptor.open(work.copyPath, forWriting: true)
+        // Both threads have ended when it is closed, and no connection to the copy is open yet.
+        try withExtendedLifetime(target) {
+            try run(work, source, PageCopyPlan(source: source, target: target.writer, protection: work.after, salt: salt))
         }
     }
 
-    private static func run(
-        _ backup: consuming BackupHandle, _ copy: ConnectionHandle, _ work: ReplacementJob.CopyWork, pagesPerStep: CInt
-    ) throws {
-        while true {
-            let result = backup.step(pages: pagesPerStep)
-            let (remaining, total) = (backup.remainingPageCount, backup.totalPageCount)
-            switch result {
-            case .more:
+    private static func run(_ work: ReplacementJob.CopyWork, _ source: PageFile, _ plan: PageCopyPlan) throws {
+        guard let first = plan.claim() else { return }
+        func copyOn(_ first: Range<Int>) throws {
+            let copier = try PageCopier(source, plan)
+            var next: Range<Int>? = first
+            while let pages = next {
+                try copier.copy(pages)
                 try FailPoint.copying.pass(work.copyPath)
-                try work.progress(.copying, total - remaining, of: total)
-            case .done:
-                try backup.finish()
-                try work.progress(.copying, total, of: total)
-                return
-            case .failed(let code):
-                throw EngineError(code: code, message: copy.lastErrorMessage ?? ConnectionHandle.describe(code))
+                try work.progress(.copying, plan.doneCount, of: source.pageCount)
+                next = plan.claim()
             }
         }
+        guard let second = plan.claim(), let path = work.source.filename(schema: "main") else { return try copyOn(first) }
+        let before = work.before
+        _ = try SideWork<Void>.run(
+            side: { _ in
+                do {
+                    let handle = try ConnectionHandle.open(path: path, flags: .readOnly)
+                    defer { handle.closeProbe() }
+                    let copier = try PageCopier(PageFile(handle, before), plan)
+                    var next: Range<Int>? = second
+                    while let pages = next {
+                        try copier.copy(pages)
+                        next = plan.claim()
+                    }
+                } catch {
+                    plan.end()
+                    throw error
+                }
+            },
+            main: { side in
+                do {
+                    try copyOn(first)
+                    try side.value { try work.progress(.copying, plan.doneCount, of: source.pageCount) }
+                } catch {
+                    plan.end()
+                    throw error
+                }
+            })
+        try work.progress(.copying, source.pageCount, of: source.pageCount)
+    }
+}
+
+/// What the threads of a copy have in common: where it goes, and which pages nobody has begun.
+private final class PageCopyPlan: Sendable {
+    let target: Descriptor.Writer
+    let protection: FileProtection
+    let salt: [UInt8]
+    let pageCount: Int
+    private let chunk: Int
+    private let next = Atomic<Int>(1)
+    private let done = Atomic<Int>(0)
+
+    init(source: PageFile, target: Descriptor.Writer, protection: FileProtection, salt: [UInt8]) {
+        self.target = target
+        self.protection = protection
+        self.salt = salt
+        pageCount = source.pageCount
+        // Small enough for progress, and to be ended soon.
+        chunk = max(1, min(1 << 18 / source.pageSize, source.pageCount / 8))
     }
 
-    /// SQLite tells a full disk from other errors of the disk, but not the limit of a user or of a process.
-    private static func isFull(_ error: any Error, systemError: Int32) -> Bool {
-        guard let error = error as? EngineError, error.code & 0xff == EngineCode.ioError else { return false }
-        return SystemFile.isOutOfSpace(systemError)
+    /// The next pages to copy; nil when there are none.
+    func claim() -> Range<Int>? {
+        let first = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
+        return first > pageCount ? nil : first..<min(first + chunk, pageCount + 1)
+    }
+
+    /// Lets nobody begin with more pages.
+    func end() { next.store(pageCount + 1, ordering: .relaxed) }
+
+    func didCopy(_ count: Int) { done.wrappingAdd(count, ordering: .relaxed) }
+
+    var doneCount: Int { done.load(ordering: .relaxed) }
+}
+
+/// Copies pages on one thread.
+private final class PageCopier {
+    private let source: PageFile
+    private let plan: PageCopyPlan
+    private let sealer: PageSealer
+    private var stored: [UInt8] = []
+    private var content: [UInt8]
+    private var sealed: [UInt8] = []
+    private var random: [UInt8] = []
+
+    init(_ source: PageFile, _ plan: PageCopyPlan) throws {
+        guard let settings = plan.protection.ring?.settings, let material = try plan.protection.material(fileSalt: plan.salt),
+            source.layout == PageCipher.Layout(settings)
+        else { throw EngineError(code: EngineCode.misuse, message: "The pages of the copy have another layout") }
+        self.source = source
+        self.plan = plan
+        sealer = try PageSealer(
+            key: material.secret.bytes, salt: material.salt ?? plan.salt, layout: PageCipher.Layout(settings))
+        content = [UInt8](repeating: 0, count: source.pageSize)
+    }
+
+    /// - Throws: `SQLITE_CORRUPT` when a page is not authentic.
+    func copy(_ pages: Range<Int>) throws {
+        let pageSize = source.pageSize
+        let reserve = sealer.layout.reserve
+        resize(&stored, to: pages.count * pageSize)
+        resize(&sealed, to: pages.count * pageSize)
+        resize(&random, to: pages.count * reserve)
+        try unsafe stored.withUnsafeMutableBytes { unsafe try source.read(pages.lowerBound, into: $0) }
+        try unsafe random.withUnsafeMutableBytes { unsafe try SystemRandomness.fill($0) }
+        try unsafe stored.withUnsafeBytes { stored in
+            try unsafe sealed.withUnsafeMutableBytes { sealed in
+                for (index, number) in pages.enumerated() {
+                    let range = index * pageSize..<(index + 1) * pageSize
+                    let page = unsafe UnsafeRawBufferPointer(rebasing: stored[range])
+                    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: sealed[range])
+                    guard number != source.lockPage else {
+                        unsafe target.initializeMemory(as: UInt8.self, repeating: 0)
+                        continue
+                    }
+                    // As for the engine, a page of zeros is one that was never written. Whether it may be is looked at afterwards.
+                    guard unsafe try PageFile.isZero(page) || source.authenticates(page, number: number) else {
+                        throw EngineError(code: EngineCode.corrupt, message: "Page \(number) is not authentic")
+                    }
+                    try unsafe content.withUnsafeMutableBytes { unsafe try source.decrypt(page, number: number, into: $0) }
+                    try unsafe random.withUnsafeBytes { random in
+                        try unsafe content.withUnsafeBytes { content in
+                            unsafe try sealer.seal(
+                                content, number: UInt32(truncatingIfNeeded: number),
+                                reserve: UnsafeRawBufferPointer(rebasing: random[index * reserve..<(index + 1) * reserve]), into: target)
+                        }
+                    }
+                }
+            }
+        }
+        let offset = Int64(pages.lowerBound - 1) * Int64(pageSize)
+        try plan.target.write(sealed, at: offset)
+        plan.target.beginSynchronizing(sealed.count, at: offset)
+        plan.didCopy(pages.count)
+    }
+
+    private func resize(_ bytes: inout [UInt8], to count: Int) {
+        if bytes.count != count { bytes = [UInt8](repeating: 0, count: count) }
+    }
+}
+
+extension FileProtection {
+    /// The salt that a new file is to have: that of the key, or a fresh one, for which the key is derived.
+    fileprivate func saltForNewFile() throws -> [UInt8] {
+        guard let ring else { throw EngineError(code: EngineCode.misuse, message: "A file without a key has no salt") }
+        let fresh = try SystemRandomness.bytes(count: 16)
+        let material = try ring.material(of: ring.resolve(keyIndex: 0), fileSalt: fresh, settings: ring.settings)
+        let salt = material.salt ?? fresh
+        ring.remember(material, keyIndex: 0, fileSalt: salt)
+        return salt
     }
 }

@@ -41,12 +41,12 @@ struct ReplacementCopy {
             throw DatabaseFileError(.copyRejected("the new key does not open it (\(failure))"), path: job.path)
         }
         defer { copy.closeProbe() }
-        let digest = try job.compare(
+        let comparison = try job.compare(
             ReplacementJob.ComparisonWork(
                 source: source, before: job.before, copy: copy, after: job.after, path: job.path, progress: progress))
-        let proof = try CopyProof(source: source, copy: copy, path: job.path).prove(job, digest: digest, progress: progress)
+        let proof = try CopyProof(source: source, copy: copy, path: job.path).prove(job, comparison, progress: progress)
         let hasOldKey = !job.keepsKey && (job.before.ring != nil || job.after.ring != nil)
-        guard try !hasOldKey || !job.before.opens(path) else {
+        guard try !hasOldKey || !(comparison.isOldKeyAccepted ?? job.before.opens(path)) else {
             throw DatabaseFileError(.copyRejected("the old key opens it as well"), path: job.path)
         }
         try FailPoint.verified.pass(job.path)

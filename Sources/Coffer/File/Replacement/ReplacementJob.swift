@@ -25,8 +25,8 @@ struct ReplacementJob {
     /// Writes the whole content of the source into the file of the copy, which is there and empty, and closes it.
     var makeCopy: (CopyWork) throws -> Void
 
-    /// Proves that the copy has the content of the source, and returns a digest of it, as hexadecimal digits.
-    var compare: (ComparisonWork) throws -> String
+    /// Proves that the copy has the content of the source.
+    var compare: (ComparisonWork) throws -> Comparison
 
     /// Records the result; called with the file in its place, before the note is removed.
     var audit: (ReplacementProof) throws -> Void = { _ in }
@@ -60,6 +60,15 @@ struct ReplacementJob {
                 throw error
             }
         }
+    }
+
+    struct Comparison {
+        /// Of the content, which was found equal, as hexadecimal digits.
+        var digest: String
+        /// What is wrong with the structure; nil when it was not looked at.
+        var structure: [String]?
+        /// Whether the old key opens the copy; nil when it was not tried.
+        var isOldKeyAccepted: Bool?
     }
 
     struct ComparisonWork {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SQLCipherBridge
 
 #if canImport(Glibc)
 internal import Glibc
@@ -212,14 +213,29 @@ struct Descriptor: ~Copyable {
         try synchronize()
     }
 
-    private func write(_ bytes: [UInt8]) throws(DatabaseFileError) {
-        var done = 0
-        while done < bytes.count {
-            let result = unsafe bytes.withUnsafeBytes { unsafe pwrite(number, $0.baseAddress! + done, bytes.count - done, off_t(done)) }
-            if result < 0 && errno == EINTR { continue }
-            guard result > 0 else { throw SystemFile.failure("pwrite", path, errno: result == 0 ? EIO : errno) }
-            done += result
+    private func write(_ bytes: [UInt8]) throws(DatabaseFileError) { try writer.write(bytes, at: 0) }
+
+    /// Writes to the file as long as the descriptor lives, from any thread.
+    var writer: Writer { Writer(path: path, number: number) }
+
+    struct Writer: Sendable {
+        let path: String
+        fileprivate let number: Int32
+
+        func write(_ bytes: [UInt8], at offset: Int64) throws(DatabaseFileError) {
+            var done = 0
+            while done < bytes.count {
+                let result = unsafe bytes.withUnsafeBytes {
+                    unsafe pwrite(number, $0.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
+                }
+                if result < 0 && errno == EINTR { continue }
+                guard result > 0 else { throw SystemFile.failure("pwrite", path, errno: result == 0 ? EIO : errno) }
+                done += result
+            }
         }
+
+        /// Has the system begin to bring bytes to the disk, so that less is left for `synchronize()`. It is only a hint.
+        func beginSynchronizing(_ count: Int, at offset: Int64) { FileWriteback.begin(number, at: offset, count: count) }
     }
 
     func setOwner(userID: UInt32, groupID: UInt32) throws(DatabaseFileError) {

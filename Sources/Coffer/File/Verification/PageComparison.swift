@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-/// Proves that two encrypted files have the same content, page by page, without a look through the engine that made the copy.
+/// Proves that two encrypted files have the same content, page by page. It does not look at codes, which the engine checks: ``PageProof``.
 struct PageComparison {
     /// What is compared: connections that nobody writes to, and what their pages are encrypted with.
     struct Side {
@@ -34,26 +34,29 @@ struct PageComparison {
         var left = [UInt8](repeating: 0, count: pageSize)
         var right = left
         var zeroPages: [Int] = []
-        let chunk = max(1, 1 << 20 / pageSize)
+        let chunk = max(1, 1 << 18 / pageSize)
+        var original = [UInt8](repeating: 0, count: chunk * pageSize)
+        var stored = original
         for first in stride(from: 1, through: mine.pageCount, by: chunk) {
             try progress(.verifying, first - 1, of: mine.pageCount)
             let count = min(chunk, mine.pageCount - first + 1)
-            let original = try mine.read(first, count: count)
-            let stored = try theirs.read(first, count: count)
+            try unsafe original.withUnsafeMutableBytes {
+                unsafe try mine.read(first, into: UnsafeMutableRawBufferPointer(rebasing: $0[..<(count * pageSize)]))
+            }
+            try unsafe stored.withUnsafeMutableBytes {
+                unsafe try theirs.read(first, into: UnsafeMutableRawBufferPointer(rebasing: $0[..<(count * pageSize)]))
+            }
             for number in first..<first + count where number != mine.lockPage {
                 let range = (number - first) * pageSize..<(number - first + 1) * pageSize
-                try unsafe original.withUnsafeBytes { original in
-                    try unsafe stored.withUnsafeBytes { stored in
-                        let originalPage = unsafe UnsafeRawBufferPointer(rebasing: original[range])
-                        let storedPage = unsafe UnsafeRawBufferPointer(rebasing: stored[range])
-                        // The engine has checked the codes of the source when it read it for the copy; it lets pages of zeros pass.
-                        if unsafe PageFile.isZero(originalPage) { zeroPages.append(number) }
-                        guard unsafe try theirs.authenticates(storedPage, number: number) else {
-                            throw DatabaseFileError(.copyRejected("its page \(number) is not authentic"), path: path)
-                        }
-                        try unsafe left.withUnsafeMutableBytes { unsafe try mine.decrypt(originalPage, number: number, into: $0) }
-                        try unsafe right.withUnsafeMutableBytes { unsafe try theirs.decrypt(storedPage, number: number, into: $0) }
-                    }
+                try unsafe original.withUnsafeBytes {
+                    let page = unsafe UnsafeRawBufferPointer(rebasing: $0[range])
+                    // Their codes were checked when they were copied; pages of zeros have none.
+                    if unsafe PageFile.isZero(page) { zeroPages.append(number) }
+                    try unsafe left.withUnsafeMutableBytes { unsafe try mine.decrypt(page, number: number, into: $0) }
+                }
+                try unsafe stored.withUnsafeBytes {
+                    let page = unsafe UnsafeRawBufferPointer(rebasing: $0[range])
+                    try unsafe right.withUnsafeMutableBytes { unsafe try theirs.decrypt(page, number: number, into: $0) }
                 }
                 if number == 1 {
                     PageComparison.maskCounters(&left)

@@ -14,6 +14,9 @@ struct PageFile {
 
     var isEncrypted: Bool { cipher != nil }
 
+    /// How pages are encrypted; nil for plaintext.
+    var layout: PageCipher.Layout? { cipher?.layout }
+
     private let bytes: any StoredBytes
     private let cipher: PageCipher?
 
@@ -46,6 +49,13 @@ struct PageFile {
             throw EngineError(code: EngineCode.corrupt, message: "The file has become shorter while it was read")
         }
         return bytes
+    }
+
+    /// Fills the target, which holds whole pages, with their stored bytes, from the one with number `first` on.
+    func read(_ first: Int, into target: UnsafeMutableRawBufferPointer) throws {
+        guard unsafe try bytes.read(at: Int64(first - 1) * Int64(pageSize), into: target) == target.count else {
+            throw EngineError(code: EngineCode.corrupt, message: "The file has become shorter while it was read")
+        }
     }
 
     func authenticates(_ page: UnsafeRawBufferPointer, number: Int) throws(CryptographyFailure) -> Bool {
@@ -149,9 +159,7 @@ private final class ConnectionBytes: StoredBytes, @unchecked Sendable {
     }
 
     func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
-        let bytes = try handle.readFile(at: offset, count: target.count)
-        unsafe target.copyBytes(from: bytes)
-        return bytes.count
+        unsafe try handle.readFile(at: offset, into: target)
     }
 }
 

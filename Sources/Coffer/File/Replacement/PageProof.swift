@@ -1,0 +1,53 @@
+internal import SQLCipherBridge
+
+/// Proves a copy that has the layout of its source: what ``PageCopy`` made, other code looks at, on two threads.
+///
+/// This thread compares the content of each page with the source, and has the engine check each code with the new key, on the fresh connection. The
+/// other one checks the structure of the decrypted content, and tries the old key. What each of them reads is the same file, which nobody writes to.
+enum PageProof {
+    private struct Aside: Sendable {
+        var structure: [String]
+        var isOldKeyAccepted: Bool
+    }
+
+    /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``; ``DatabaseFileError/Reason/damaged(pages:)`` for the source.
+    static func run(_ work: ReplacementJob.ComparisonWork) throws -> ReplacementJob.Comparison {
+        guard let path = work.copy.filename(schema: "main") else {
+            throw DatabaseFileError(.copyRejected("it has no file"), path: work.path)
+        }
+        let (before, after) = (work.before, work.after)
+        let (digest, aside) = try SideWork<Aside>.run(
+            side: { signal in
+                let structure = try PageProof.structure(of: path, after, signal)
+                try signal.check()
+                return Aside(structure: structure, isOldKeyAccepted: try before.opens(path))
+            },
+            main: { side in
+                let result = try PageComparison(
+                    source: .init(handle: work.source, protection: work.before),
+                    copy: .init(handle: work.copy, protection: work.after), path: work.path
+                ).run(progress: work.progress)
+                try checkCodes(work)
+                try work.progress(.checkingStructure, 0, of: 0)
+                _ = try side.value { try work.progress(.checkingStructure, 0, of: 0) }
+                return result.digest
+            })
+        return ReplacementJob.Comparison(digest: digest, structure: aside.structure, isOldKeyAccepted: aside.isOldKeyAccepted)
+    }
+
+    private static func checkCodes(_ work: ReplacementJob.ComparisonWork) throws {
+        guard work.after.ring?.settings.usesHMAC == true else { return }
+        if let finding = try work.copy.firstText(trusted: "PRAGMA cipher_integrity_check") {
+            throw DatabaseFileError(.copyRejected(finding), path: work.path)
+        }
+    }
+
+    private static func structure(of path: String, _ protection: FileProtection, _ signal: StopSignal) throws -> [String] {
+        let handle = try FileView.open(DecryptedView(path, protection))
+        defer { handle.closeProbe() }
+        // What a check may have to sort is not for the disk.
+        try handle.execute("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000")
+        let progress = ProgressReport({ _ in try signal.check() }, isCancellable: false)
+        return try StructureCheck.findings(handle, .quick, progress: progress)
+    }
+}

@@ -1,0 +1,79 @@
+internal import Dispatch
+internal import Synchronization
+
+/// Work that another thread does while this one does its own.
+///
+/// No thread is taken for granted: what nobody has begun when it is needed is done by the thread that needs it.
+final class SideWork<Value: Sendable>: Sendable {
+    /// Gone once it has run, with all that it holds.
+    private let body: Mutex<(@Sendable (StopSignal) throws -> Value)?>
+    private let signal: StopSignal
+    private let isBegun = Atomic<Bool>(false)
+    private let result = Mutex<Result<Value, any Error>?>(nil)
+    private let end = DispatchGroup()
+
+    private init(_ body: @escaping @Sendable (StopSignal) throws -> Value, _ signal: StopSignal) {
+        self.body = Mutex(body)
+        self.signal = signal
+        end.enter()
+    }
+
+    /// Does both works, and returns when both have ended.
+    ///
+    /// - Parameters:
+    ///   - side: looks at the signal now and then, and ends soon when it is set, by whatever error.
+    ///   - main: runs on this thread. Its error sets the signal, and is the one that is thrown.
+    /// - Throws: the error of `main`, or that of `side`.
+    static func run<Main>(
+        side: @escaping @Sendable (StopSignal) throws -> Value, main: (SideWork<Value>) throws -> Main
+    ) throws -> (main: Main, side: Value) {
+        let work = SideWork(side, StopSignal())
+        DispatchQueue(label: "Coffer.SideWork").async { work.begin() }
+        do {
+            let value = try main(work)
+            return (value, try work.value {})
+        } catch {
+            work.signal.set()
+            // Nobody begins it any more, or it has to end before what it uses is closed.
+            if work.isBegun.exchange(true, ordering: .acquiringAndReleasing) { work.end.wait() }
+            throw error
+        }
+    }
+
+    private func begin() {
+        guard !isBegun.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        perform()
+        end.leave()
+    }
+
+    private func perform() {
+        guard let body = body.withLock({ $0.take() }) else { return }
+        let outcome = Result { try body(signal) }
+        result.withLock { $0 = outcome }
+    }
+
+    /// Waits for the work.
+    ///
+    /// - Parameter whileWaiting: called a hundred times a second.
+    /// - Throws: the error of the work, or of `whileWaiting`.
+    func value(_ whileWaiting: () throws -> Void) throws -> Value {
+        begin()
+        while end.wait(timeout: .now() + .milliseconds(10)) == .timedOut { try whileWaiting() }
+        guard let outcome = result.withLock({ $0 }) else { throw CancellationError() }
+        return try outcome.get()
+    }
+}
+
+/// Tells a work on another thread to end.
+final class StopSignal: Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+
+    func set() { flag.store(true, ordering: .relaxed) }
+
+    /// - Throws: `CancellationError` when the work is to end.
+    func check() throws {
+        if isSet { throw CancellationError() }
+    }
+}

@@ -1,0 +1,173 @@
+import CofferTestSupport
+import Foundation
+import SQLCipherBridge
+import Testing
+
+@testable import Coffer
+
+@Suite("The copy of a rotation, and its proof")
+struct PageProofTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private static var silent: ProgressReport { ProgressReport(nil, isCancellable: false) }
+
+    /// Processes that other tests start have the file open for a moment.
+    private static var patient: DatabaseFile.RotationOptions {
+        var options = DatabaseFile.RotationOptions()
+        options.lockTimeout = 10
+        return options
+    }
+
+    /// Copies `a.db` into `copy.db`, as a rotation does.
+    private func copy(
+        to key: DatabaseKey = Keys.new, _ settings: CipherSettings = CipherSettings(), progress: ProgressReport = silent
+    ) throws {
+        let (before, after) = try protections(key, settings)
+        let source = try before.open(directory.path("a.db"), flags: .readOnly)
+        defer { source.closeProbe() }
+        try Data().write(to: URL(fileURLWithPath: directory.path("copy.db")))
+        try PageCopy.run(
+            ReplacementJob.CopyWork(
+                source: source, before: before, copyPath: directory.path("copy.db"), after: after, progress: progress))
+    }
+
+    private func prove(
+        _ key: DatabaseKey = Keys.new, _ settings: CipherSettings = CipherSettings()
+    ) throws -> ReplacementJob.Comparison {
+        let (before, after) = try protections(key, settings)
+        let source = try before.open(directory.path("a.db"), flags: .readOnly)
+        defer { source.closeProbe() }
+        let copy = try after.open(directory.path("copy.db"), flags: .readOnly)
+        defer { copy.closeProbe() }
+        return try PageProof.run(
+            ReplacementJob.ComparisonWork(
+                source: source, before: before, copy: copy, after: after, path: directory.path("a.db"), progress: PageProofTests.silent))
+    }
+
+    private func protections(_ key: DatabaseKey, _ settings: CipherSettings) throws -> (before: FileProtection, after: FileProtection) {
+        try (.encrypted(Keys.old, cipher: settings), .encrypted(key, cipher: settings))
+    }
+
+    private func write(_ bytes: [UInt8]) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: directory.path("copy.db")))
+    }
+
+    private func isRejected(_ body: () throws -> ReplacementJob.Comparison) -> Bool {
+        do {
+            let comparison = try body()
+            return comparison.structure?.isEmpty == false || comparison.isOldKeyAccepted == true
+        } catch {
+            return true
+        }
+    }
+
+    @Test("a copy opens with the new key only, by us and by the shell, and proves equal", arguments: [60, 4000])
+    func copies(rows: Int) throws {
+        try directory.makeFile(rows: rows)
+        let content = try directory.content(key: Keys.old)
+        try copy()
+        let comparison = try prove()
+        #expect(comparison.structure == [] && comparison.isOldKeyAccepted == false && comparison.digest.count == 64)
+        #expect(try directory.content("copy.db", key: Keys.new) == content)
+        #expect(!directory.opens("copy.db", key: Keys.old))
+        let (old, new) = try (directory.bytes(of: "a.db"), directory.bytes(of: "copy.db"))
+        #expect(old.count == new.count && old.prefix(16) != new.prefix(16))
+        if SQLCipherShell.isAvailable {
+            let shell = SQLCipherShell(path: directory.path("copy.db"), rawKey: Keys.newBytes)
+            #expect(try shell.run("SELECT count(*) FROM t; PRAGMA cipher_integrity_check; PRAGMA integrity_check;") == ["\(rows)", "ok"])
+        }
+    }
+
+    @Test("in each format and with a part of the header in the clear, the engine reads what we encrypted", arguments: 0...4)
+    func formats(format: Int) throws {
+        let salt = [UInt8](repeating: 0x5c, count: 16)
+        var settings = format == 0 ? CipherSettings() : CipherSettings.sqlcipher(format: format)
+        if format == 0 { settings.plaintextHeaderSize = 32 }
+        // Without a salt in the file, the key brings it.
+        let old = format == 0 ? DatabaseKey.rawKey([UInt8](repeating: 0x42, count: 32), salt: salt) : Keys.old
+        let key = format == 0 ? DatabaseKey.rawKey(Keys.newBytes, salt: salt) : Keys.new
+        let file = try directory.makeFile(key: old) { $0.cipher = settings }
+        let content = try directory.content(key: old) { $0.cipher = settings }
+        var options = PageProofTests.patient
+        options.cipher = settings
+        #expect(try file.rotate(from: old, to: key, options: options).isChanged)
+        #expect(try directory.content(key: key) { $0.cipher = settings } == content)
+        #expect(!directory.opens(key: old) { $0.cipher = settings })
+    }
+
+    @Test("one changed byte of the content, of the IV or of the code of any page is found")
+    func damage() throws {
+        try directory.makeFile(rows: 60)
+        try copy()
+        let whole = try directory.bytes(of: "copy.db")
+        for page in 0..<whole.count / 4096 {
+            for offset in [100, 2000, 4096 - 80, 4096 - 64, 4096 - 1] {
+                var bytes = whole
+                bytes[page * 4096 + offset] ^= 1
+                try write(bytes)
+                #expect(isRejected { try prove() }, "page \(page + 1), byte \(offset)")
+            }
+        }
+        try write(whole)
+        #expect(!isRejected { try prove() })
+    }
+
+    @Test("pages that are authentic and have another content, or are missing, are found")
+    func otherContent() throws {
+        try directory.makeFile(rows: 60)
+        try copy()
+        let whole = try directory.bytes(of: "copy.db")
+        var configuration = Configuration()
+        configuration.key = Keys.new
+        let queue = try DatabaseQueue(path: directory.path("copy.db"), configuration: configuration)
+        try queue.write { try $0.execute(sql: "UPDATE t SET a = 'row 99 é中' WHERE id = 60") }
+        try queue.close()
+        #expect(reason { try prove() }.map { "\($0)".contains("has another content") } == true)
+        try write(Array(whole.dropLast(4096)))
+        #expect(isRejected { try prove() })
+    }
+
+    @Test("a source whose structure is broken, with authentic pages, is not rotated, and said to be damaged")
+    func structure() throws {
+        let file = try directory.makeFile(rows: 60)
+        var configuration = Configuration()
+        configuration.key = Keys.old
+        let queue = try DatabaseQueue(path: file.path, configuration: configuration)
+        try queue.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    PRAGMA writable_schema = 1;
+                    UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 't') WHERE name = 'implicit';
+                    PRAGMA writable_schema = 0
+                    """)
+        }
+        try queue.close()
+        let before = try directory.snapshot()
+        #expect(reason { try file.rotate(from: Keys.old, to: Keys.new, options: PageProofTests.patient) } == .damaged(pages: []))
+        #expect(try directory.snapshot() == before)
+    }
+
+    @Test("a copy that ends in the middle, by progress or by damage, ends both threads")
+    func ends() throws {
+        struct Stop: Error {}
+        try directory.makeFile(rows: 8000)
+        var calls = 0
+        #expect(throws: Stop.self) {
+            try copy(
+                progress: ProgressReport({ _ in
+                    calls += 1
+                    if calls == 2 { throw Stop() }
+                }))
+        }
+        var bytes = try directory.bytes(of: "a.db")
+        let last = bytes.count / 4096
+        bytes[bytes.count - 4000] ^= 1
+        try Data(bytes).write(to: URL(fileURLWithPath: directory.path("a.db")))
+        #expect(throws: EngineError.self) { try copy() }
+        let file = DatabaseFile(path: directory.path("a.db"))
+        #expect(reason { try file.rotate(from: Keys.old, to: Keys.new, options: PageProofTests.patient) } == .damaged(pages: [last]))
+        #expect(directory.fileNames().sorted() == ["a.db", "copy.db"])
+    }
+}

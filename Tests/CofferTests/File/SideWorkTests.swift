@@ -1,0 +1,57 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Coffer
+
+@Suite("Work on two threads")
+struct SideWorkTests {
+    private struct Failure: Error, Equatable {
+        var name: String
+    }
+
+    @Test("both works are done, and their values come back")
+    func values() throws {
+        let (main, side) = try SideWork<Int>.run(side: { _ in 1 }, main: { side in try side.value {} + 1 })
+        #expect(main == 2 && side == 1)
+    }
+
+    @Test("the error of the main work is thrown once the other one has ended, which it is told to")
+    func mainFails() throws {
+        let ended = Mutex(false)
+        let begun = DispatchSemaphore(value: 0)
+        #expect(throws: Failure(name: "main")) {
+            _ = try SideWork<Void>.run(
+                side: { signal in
+                    begun.signal()
+                    while !signal.isSet {}
+                    ended.withLock { $0 = true }
+                    throw Failure(name: "side")
+                },
+                main: { _ in
+                    begun.wait()
+                    throw Failure(name: "main")
+                })
+        }
+        #expect(ended.withLock { $0 })
+    }
+
+    @Test("the error of the other work is thrown, and what is called while waiting can end it")
+    func sideFails() {
+        #expect(throws: Failure(name: "side")) {
+            _ = try SideWork<Void>.run(side: { _ in throw Failure(name: "side") }, main: { try $0.value {} })
+        }
+        let begun = DispatchSemaphore(value: 0)
+        #expect(throws: Failure(name: "waiting")) {
+            _ = try SideWork<Void>.run(
+                side: { signal in
+                    begun.signal()
+                    while !signal.isSet {}
+                },
+                main: { side in
+                    begun.wait()
+                    try side.value { throw Failure(name: "waiting") }
+                })
+        }
+    }
+}
