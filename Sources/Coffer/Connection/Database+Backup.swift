@@ -168,8 +168,21 @@ extension Database {
         }
         defer { fresh.closeProbe() }
         try addCustomizations(to: fresh)
-        try LenientStructureCheck(fresh).run()
+        let pageCount = try handle.integer(pragma: "page_count")
+        guard pageCount >= Database.pageCountOfCheckpoint else { return try LenientStructureCheck(fresh).run() }
+        // Handed to the other thread, which is the only one to use it until both works have ended.
+        nonisolated(unsafe) let connection = fresh
+        _ = try SideWork<Void>.run(
+            side: { _ in unsafe try LenientStructureCheck(connection).run() },
+            main: { _ in
+                // Brings what the copy left in a write-ahead log into the file, as commits of this size do and backups do not: otherwise the
+                // database would do it when it is closed. The copy is as good without, so that an error does not matter here.
+                _ = handle.checkpoint(schema: "main", mode: CheckpointMode.passive.rawValue)
+            })
     }
+
+    /// From this size on SQLite brings a transaction into the file after the commit.
+    private static let pageCountOfCheckpoint = 1000
 
     /// A fresh connection to the file, or nil if it is locked.
     private func openBeside(_ ring: KeyRing) throws -> ConnectionHandle? {

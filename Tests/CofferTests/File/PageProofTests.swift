@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import KeyMaterial
 import SQLCipherBridge
 import Testing
 
@@ -112,6 +113,34 @@ struct PageProofTests {
         }
         try write(whole)
         #expect(!isRejected { try prove() })
+    }
+
+    @Test("any page that is authentic and has another content is found, and named")
+    func otherContentOfAnyPage() throws {
+        try directory.makeFile(rows: 60)
+        try copy()
+        let whole = try directory.bytes(of: "copy.db")
+        let (salt, key) = (Array(whole.prefix(16)), SecretBytes(Keys.newBytes))
+        let layout = PageCipher.Layout(CipherSettings())
+        let cipher = try PageCipher(key: key, salt: salt, layout: layout)
+        let sealer = try PageSealer(key: key, salt: salt, layout: layout)
+        for page in 1...whole.count / 4096 {
+            let range = (page - 1) * 4096..<page * 4096
+            var content = try cipher.decrypt(Array(whole[range]), number: UInt32(page))
+            content[2000] ^= 1
+            var sealed = [UInt8](repeating: 0, count: 4096)
+            try unsafe sealed.withUnsafeMutableBytes { sealed in
+                try unsafe content.withUnsafeBytes { content in
+                    try unsafe [UInt8](repeating: 7, count: layout.reserve).withUnsafeBytes { reserve in
+                        unsafe try sealer.seal(content, number: UInt32(page), reserve: reserve, into: sealed)
+                    }
+                }
+            }
+            var bytes = whole
+            bytes.replaceSubrange(range, with: sealed)
+            try write(bytes)
+            #expect(reason { try prove() } == .copyRejected("its page \(page) has another content"))
+        }
     }
 
     @Test("pages that are authentic and have another content, or are missing, are found")
