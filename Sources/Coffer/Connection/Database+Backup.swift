@@ -168,8 +168,11 @@ extension Database {
         }
         defer { fresh.closeProbe() }
         try addCustomizations(to: fresh)
-        let pageCount = try handle.integer(pragma: "page_count")
-        guard pageCount >= Database.pageCountOfCheckpoint else { return try LenientStructureCheck(fresh).run() }
+        // From this size on SQLite brings a transaction into the file after the commit; zero is never.
+        let checkpointedCount = try handle.integer(pragma: "wal_autocheckpoint")
+        guard try checkpointedCount > 0 && handle.integer(pragma: "page_count") >= checkpointedCount else {
+            return try LenientStructureCheck(fresh).run()
+        }
         // Handed to the other thread, which is the only one to use it until both works have ended.
         nonisolated(unsafe) let connection = fresh
         _ = try SideWork<Void>.run(
@@ -180,9 +183,6 @@ extension Database {
                 _ = handle.checkpoint(schema: "main", mode: CheckpointMode.passive.rawValue)
             })
     }
-
-    /// From this size on SQLite brings a transaction into the file after the commit.
-    private static let pageCountOfCheckpoint = 1000
 
     /// A fresh connection to the file, or nil if it is locked.
     private func openBeside(_ ring: KeyRing) throws -> ConnectionHandle? {

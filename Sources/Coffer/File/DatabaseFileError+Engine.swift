@@ -1,3 +1,4 @@
+internal import KeyMaterial
 internal import SQLCipherBridge
 
 extension DatabaseFileError {
@@ -30,6 +31,7 @@ extension DatabaseFileError {
         case let error as EngineError: DatabaseFileError(error, path: path)
         case let error as CryptographyFailure:
             DatabaseFileError(.engine(.SQLITE_ERROR, "\(error.function) failed"), path: path)
+        case is RandomnessFailure: DatabaseFileError(.engine(.SQLITE_ERROR, "the system's random generator failed"), path: path)
         case let error as DatabaseError:
             if let failure = error.encryptionFailure {
                 DatabaseFileError(failure: failure, path: path)

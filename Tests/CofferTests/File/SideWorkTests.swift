@@ -36,6 +36,21 @@ struct SideWorkTests {
         #expect(ended.withLock { $0 })
     }
 
+    @Test("a work that was never begun lets go of what it holds when the other one fails")
+    func neverBegun() throws {
+        final class Held: Sendable {}
+        for _ in 0..<100 {
+            weak var held: Held?
+            #expect(throws: Failure(name: "main")) {
+                let object = Held()
+                held = object
+                _ = try SideWork<Void>.run(
+                    side: { [object] _ in withExtendedLifetime(object) {} }, main: { _ in throw Failure(name: "main") })
+            }
+            #expect(held == nil)
+        }
+    }
+
     @Test("the error of the other work is thrown, and what is called while waiting can end it")
     func sideFails() {
         #expect(throws: Failure(name: "side")) {

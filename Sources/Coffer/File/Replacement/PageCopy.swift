@@ -29,7 +29,7 @@ enum PageCopy {
                 next = plan.claim()
             }
         }
-        guard let second = plan.claim(), let path = work.source.filename(schema: "main") else { return try copyOn(first) }
+        guard let path = work.source.filename(schema: "main"), let second = plan.claim() else { return try copyOn(first) }
         let before = work.before
         _ = try SideWork<Void>.run(
             side: { _ in

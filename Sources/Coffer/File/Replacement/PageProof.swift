@@ -27,12 +27,15 @@ enum PageProof {
                     source: .init(handle: work.source, protection: work.before),
                     copy: .init(handle: work.copy, protection: work.after), path: work.path
                 ).run(progress: work.progress)
-                try checkCodes(work)
+                // The engine checks the codes of a file in one go, which nothing can interrupt: the moment before is the last to end it.
                 try work.progress(.checkingStructure, 0, of: 0)
+                try checkCodes(work)
                 _ = try side.value { try work.progress(.checkingStructure, 0, of: 0) }
                 return result.digest
             })
-        return ReplacementJob.Comparison(digest: digest, structure: aside.structure, isOldKeyAccepted: aside.isOldKeyAccepted)
+        // Without codes, nothing but its structure lets the engine itself decrypt each page of the copy: it has to check that as well.
+        let structure = after.ring?.settings.usesHMAC == true || !aside.structure.isEmpty ? aside.structure : nil
+        return ReplacementJob.Comparison(digest: digest, structure: structure, isOldKeyAccepted: aside.isOldKeyAccepted)
     }
 
     private static func checkCodes(_ work: ReplacementJob.ComparisonWork) throws {
@@ -45,8 +48,9 @@ enum PageProof {
     private static func structure(of path: String, _ protection: FileProtection, _ signal: StopSignal) throws -> [String] {
         let handle = try FileView.open(DecryptedView(path, protection))
         defer { handle.closeProbe() }
-        // What a check may have to sort is not for the disk.
-        try handle.execute("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000")
+        // What a check may have to sort is not for the disk. The codes of the pages are checked at the same time, not before.
+        try handle.execute(
+            "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         let progress = ProgressReport({ _ in try signal.check() }, isCancellable: false)
         return try StructureCheck.findings(handle, .quick, progress: progress)
     }

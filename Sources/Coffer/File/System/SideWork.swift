@@ -34,8 +34,13 @@ final class SideWork<Value: Sendable>: Sendable {
             return (value, try work.value {})
         } catch {
             work.signal.set()
-            // Nobody begins it any more, or it has to end before what it uses is closed.
-            if work.isBegun.exchange(true, ordering: .acquiringAndReleasing) { work.end.wait() }
+            // It has to end before what it uses is closed, or nobody begins it any more, and what it holds is let go.
+            if work.isBegun.exchange(true, ordering: .acquiringAndReleasing) {
+                work.end.wait()
+            } else {
+                work.body.withLock { $0 = nil }
+                work.end.leave()
+            }
             throw error
         }
     }
