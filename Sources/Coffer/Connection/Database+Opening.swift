@@ -81,7 +81,7 @@ extension Database {
         let mode = purpose == .reader ? configuration.readonlyBusyMode ?? configuration.busyMode : configuration.busyMode
         switch mode {
         case .immediateError:
-            handle.busyTimeout(milliseconds: 0)
+            handle.busyTimeout(milliseconds: configuration.hasReadersBesideWriter && purpose == .writer ? 50 : 0)
             return nil
         case .timeout(let seconds):
             handle.busyTimeout(milliseconds: CInt(clamping: Int((max(0, seconds) * 1000).rounded(.up))))

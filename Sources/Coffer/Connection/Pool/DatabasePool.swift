@@ -29,6 +29,7 @@ public final class DatabasePool: Sendable {
         if configuration.journalMode == .default {
             configuration.journalMode = .wal
         }
+        configuration.hasReadersBesideWriter = true
         let location = DatabaseLocation(path: path)
         guard location.isFile else {
             throw DatabaseError(
