@@ -25,7 +25,7 @@ extension DatabaseFile {
         /// Records what was done, before the rotation counts as completed: see ``RotationResult``.
         ///
         /// When it throws, ``DatabaseFile/rotate(from:to:options:progress:)`` throws ``DatabaseFileError/Reason/auditFailed(_:)``; the file
-        /// has its new key then, and the next run records it.
+        /// has its new key then. A later run finds the work done and does not call this again: it has no proof of its own to record.
         public var audit: (@Sendable (RotationResult) throws -> Void)?
 
         public init() {}

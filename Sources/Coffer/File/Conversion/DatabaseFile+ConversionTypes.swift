@@ -23,7 +23,7 @@ extension DatabaseFile {
         public var collations: [DatabaseCollation] = []
 
         /// Records what was done, before it counts as completed, where the result takes the place of the file. When it throws, the work
-        /// throws ``DatabaseFileError/Reason/auditFailed(_:)``; the next run records it.
+        /// throws ``DatabaseFileError/Reason/auditFailed(_:)``, and a later run, which finds it done, does not call this again.
         public var audit: (@Sendable (ConversionResult) throws -> Void)?
 
         public init() {}
