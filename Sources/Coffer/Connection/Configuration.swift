@@ -55,8 +55,8 @@ public struct Configuration: Sendable {
 
     /// What happens when another connection holds the lock that a statement needs. By default an immediate `SQLITE_BUSY` error.
     ///
-    /// Opening tries for half a second in any mode: connections that are opened at the same time lock the file for moments. For the same reason
-    /// the writer of a pool reports a lock only after 50 milliseconds: a reader takes it for a moment when it meets a commit.
+    /// Opening tries for half a second in any mode: connections that are opened at the same time lock the file for moments. The writer of a pool
+    /// reports a lock after 50 milliseconds instead of at once: a reader of the pool takes it for a moment when it meets a commit.
     public var busyMode: Database.BusyMode = .immediateError
 
     /// The busy mode of read-only connections, where it differs from ``busyMode``.
@@ -108,8 +108,8 @@ public struct Configuration: Sendable {
     /// The queue that accesses of the writer connection run on, where it differs from ``targetQueue``.
     public var writeTargetQueue: DispatchQueue?
 
-    /// Whether the writer waits for readers of its own pool, whatever the busy mode: SQLite's reader takes the lock of the writer when it finds the
-    /// index of the log in the middle of a change.
+    /// Whether the writer waits a moment for readers of its own pool where the busy mode reports locks at once: SQLite's reader takes the lock of
+    /// the writer when it finds the index of the log in the middle of a change.
     var hasReadersBesideWriter = false
 
     // MARK: Preparation
