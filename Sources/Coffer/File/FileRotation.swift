@@ -75,7 +75,6 @@ struct FileRotation {
     func plan() throws -> DatabaseFile.RotationPlan {
         do {
             let job = FileRotation.job(path: path, protections.before, protections.after, options)
-            var isAlreadyRotated = false
             let space: (required: Int64, available: Int64, size: Int64)
             switch options.method {
             case .copy:
@@ -86,16 +85,7 @@ struct FileRotation {
                 // The journal has each page once.
                 space = (status.size, try SystemFile.availableSpace(SystemFile.directory(of: path)), status.size)
             }
-            let opened: OpenedView
-            do {
-                opened = try OpenedView(path, protections.before, timeout: options.lockTimeout)
-            } catch KeyError.encryption(let failure, let code) {
-                guard let new = try? OpenedView(path, protections.after, timeout: options.lockTimeout) else {
-                    throw KeyError.encryption(failure, code: code)
-                }
-                opened = new
-                isAlreadyRotated = true
-            }
+            let (opened, isAlreadyRotated) = try SteadyLook.look(into: path) { try open() }
             guard let handle = opened.handle else { throw DatabaseFileError(.damaged(pages: [1]), path: path) }
             let header = try PageFile(opened.view, opened.protection).content(1)
             return try DatabaseFile.RotationPlan(
@@ -105,6 +95,18 @@ struct FileRotation {
                 leftovers: ReplacementNames.leftovers(of: path), steps: steps(isAlreadyRotated: isAlreadyRotated))
         } catch {
             throw DatabaseFileError.publicError(error, path: path)
+        }
+    }
+
+    /// Opens the file with the old key, or with the new one when an earlier run has done its work.
+    private func open() throws -> (OpenedView, isAlreadyRotated: Bool) {
+        do {
+            return (try OpenedView(path, protections.before, timeout: options.lockTimeout), false)
+        } catch KeyError.encryption(let failure, let code) {
+            guard let new = try? OpenedView(path, protections.after, timeout: options.lockTimeout) else {
+                throw KeyError.encryption(failure, code: code)
+            }
+            return (new, true)
         }
     }
 

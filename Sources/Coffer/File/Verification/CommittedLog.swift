@@ -4,12 +4,10 @@ struct CommittedLog: Equatable {
     private(set) var offsets: [Int: Int64] = [:]
     /// The size of the database after the last commit, in pages; nil when there is no commit.
     private(set) var pageCount: Int?
-    /// The first 32 bytes, which change when the log starts anew.
-    let header: [UInt8]
 
     /// - Parameter read: bytes of the log; fewer at its end.
     init(pageSize: Int, read: (_ offset: Int64, _ count: Int) throws -> [UInt8]) rethrows {
-        header = try read(0, 32)
+        let header = try read(0, 32)
         guard header.count == 32 else { return }
         let magic = CommittedLog.word(header, 0)
         guard magic & ~1 == 0x377f_0682, CommittedLog.word(header, 1) == 3_007_000, CommittedLog.word(header, 2) == UInt32(pageSize) else {

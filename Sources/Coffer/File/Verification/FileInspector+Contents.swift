@@ -3,9 +3,11 @@ internal import SQLCipherBridge
 extension FileInspector {
     func contents(key: DatabaseKey?, cipher: CipherSettings?) throws -> DatabaseFile.Contents {
         do {
-            let opened = try OpenedView(path, key: key, cipher: cipher, timeout: 0)
-            guard let handle = opened.handle else { throw DatabaseFileError(.damaged(pages: [1]), path: path) }
-            return try contents(opened, handle)
+            return try SteadyLook.look(into: path) {
+                let opened = try OpenedView(path, key: key, cipher: cipher, timeout: 0)
+                guard let handle = opened.handle else { throw DatabaseFileError(.damaged(pages: [1]), path: path) }
+                return try contents(opened, handle)
+            }
         } catch {
             throw DatabaseFileError.publicError(error, path: path)
         }

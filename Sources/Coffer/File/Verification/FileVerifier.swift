@@ -8,14 +8,9 @@ struct FileVerifier {
 
     func verify(key: DatabaseKey?) throws -> DatabaseFile.Verification {
         do {
-            // Somebody who writes meanwhile may have made us see pages of different states.
-            for _ in 0..<4 {
-                let opened = try OpenedView(path, key: key, cipher: options.cipher, timeout: options.lockTimeout)
-                let result = try verify(opened)
-                if try result.isIntact || !opened.view.hasChanged() { return result }
+            return try SteadyLook.look(into: path, isSound: \.isIntact) {
+                try verify(OpenedView(path, key: key, cipher: options.cipher, timeout: options.lockTimeout))
             }
-            let users = try SystemFile.status(path, followsLinks: true).map { FileUsers.others(of: $0) }
-            throw DatabaseFileError(.busy(users ?? []), path: path)
         } catch {
             throw DatabaseFileError.publicError(error, path: path)
         }

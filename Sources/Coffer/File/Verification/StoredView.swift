@@ -4,7 +4,7 @@ internal import SQLCipherBridge
 /// The stored pages of a database as a reader would see them: those of the file, and in their place those of a write-ahead log, or of a journal
 /// that is to be played back. Nothing is changed, and nothing is made beside the file.
 ///
-/// A shared lock keeps others from writing to a file in rollback mode. In WAL mode others may go on; ``hasChanged()`` tells.
+/// A shared lock keeps others from writing to a file in rollback mode. In WAL mode others may go on: see ``SteadyLook``.
 // @unchecked: only one thread uses a view at a time; the handle is SQLite's, the descriptors are only read from.
 final class StoredView: StoredBytes, @unchecked Sendable {
     let path: String
@@ -15,8 +15,6 @@ final class StoredView: StoredBytes, @unchecked Sendable {
     private let offsets: [Int: Int64]
     private let overlay: Descriptor?
     private let file: ConnectionHandle
-    private let seen: [FileStatus?]
-    private let logHeader: [UInt8]
 
     /// How many pages come from the log or the journal.
     var overlaidPageCount: Int { offsets.count { $0.key <= pageCount } }
@@ -35,11 +33,9 @@ final class StoredView: StoredBytes, @unchecked Sendable {
             let header = try FileHeader(file, count: 100)
             let pageSize = pageSize ?? header.plaintextPageSize
             let fileSize = header.size ?? 0
-            seen = try StoredView.statuses(path)
             var offsets: [Int: Int64] = [:]
             var pageCount: Int?
             var overlay: Descriptor?
-            var logHeader: [UInt8] = []
             if let journal = try StoredView.hotJournal(path, file: file) {
                 let size = try journal.status().size
                 let content = try HotJournal(
@@ -47,17 +43,16 @@ final class StoredView: StoredBytes, @unchecked Sendable {
                     exists: { try SystemFile.status($0) != nil })
                 (offsets, pageCount) = (content.offsets, content.pageCount)
                 overlay = consume journal
-            } else if let status = seen[1], status.isRegular, status.size > 32 {
+            } else if let status = try SystemFile.status("\(path)-wal"), status.isRegular, status.size > 32 {
                 let log = try Descriptor.open("\(path)-wal")
                 let content = try CommittedLog(pageSize: pageSize) { try log.read(at: $0, count: $1) }
-                (offsets, pageCount, logHeader) = (content.offsets, content.pageCount, content.header)
+                (offsets, pageCount) = (content.offsets, content.pageCount)
                 overlay = consume log
             }
             self.pageSize = pageSize
             self.fileSize = fileSize
             self.offsets = offsets
             self.overlay = overlay
-            self.logHeader = logHeader
             self.file = file
             size = pageCount.map { Int64($0) * Int64(pageSize) } ?? fileSize
         } catch {
@@ -92,13 +87,6 @@ final class StoredView: StoredBytes, @unchecked Sendable {
         guard isHot else { return nil }
         return consume journal
     }
-
-    private static func statuses(_ path: String) throws -> [FileStatus?] {
-        try ["", "-wal", "-journal"].map { try SystemFile.status(path + $0) }
-    }
-
-    /// Whether somebody has written since the view was made, so that pages may come from different states.
-    func hasChanged() throws -> Bool { try StoredView.statuses(path) != seen }
 
     /// Reads through page boundaries: each page from where it is.
     func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {

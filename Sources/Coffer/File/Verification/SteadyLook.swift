@@ -1,0 +1,69 @@
+internal import Foundation
+internal import SQLCipherBridge
+
+/// A look into a file that others may write to: repeated when it has failed and what it saw may come from different states of the file, such
+/// as a first page that was half written.
+struct SteadyLook {
+    private let path: String
+    private let seen: [FileStatus?]
+    private let start: Int64
+
+    /// How far the clock of a file system may be behind that of the system, in nanoseconds: two writes in between have one time.
+    private static let tick: Int64 = 20_000_000
+    private static let attempts = 4
+
+    private init(_ path: String) throws {
+        // The log and the journal are beside the file itself.
+        let file = (try? SystemFile.resolved(path)) ?? path
+        self.path = file
+        seen = try SteadyLook.statuses(file)
+        start = SteadyLook.now()
+    }
+
+    /// - Parameters:
+    ///   - isSound: whether a result is good whatever others have done meanwhile.
+    ///   - body: makes views of the file anew in each call.
+    /// - Throws: the error of a look that nobody disturbed; busy when each one was disturbed.
+    static func look<Result>(
+        into path: String, isSound: (Result) -> Bool = { _ in true }, _ body: () throws -> Result
+    ) throws -> Result {
+        for attempt in 1...attempts {
+            let look = try SteadyLook(path)
+            let outcome = Swift.Result { try body() }
+            switch outcome {
+            case .success(let result) where isSound(result): return result
+            case .failure(let error) where !mayComeFromDisturbance(error): throw error
+            default: break
+            }
+            if try look.wasDisturbed() { continue }
+            // A write in the tick in which the look began cannot be told from one before it. The next look begins in a later one.
+            guard attempt < attempts, look.beganBesideWrite else { return try outcome.get() }
+            Thread.sleep(forTimeInterval: Double(tick) / 1e9)
+        }
+        let users = try SystemFile.status(path, followsLinks: true).map { FileUsers.others(of: $0) }
+        throw DatabaseFileError(.busy(users ?? []), path: path)
+    }
+
+    private func wasDisturbed() throws -> Bool { try SteadyLook.statuses(path) != seen }
+
+    private var beganBesideWrite: Bool {
+        seen.contains { status in status.map { abs(start - $0.modified) < SteadyLook.tick } ?? false }
+    }
+
+    /// Not those of progress and cancellation, nor a lock that others did not give up in time.
+    private static func mayComeFromDisturbance(_ error: any Error) -> Bool {
+        switch error {
+        case KeyError.engine(let error): error.code & 0xff != EngineCode.busy
+        case KeyError.encryption: true
+        case let error as EngineError: error.code & 0xff != EngineCode.busy
+        case let error as DatabaseFileError: if case .busy = error.reason { false } else { true }
+        default: false
+        }
+    }
+
+    private static func statuses(_ path: String) throws -> [FileStatus?] {
+        try ["", "-wal", "-journal"].map { try SystemFile.status(path + $0) }
+    }
+
+    private static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1e9) }
+}
