@@ -24,6 +24,8 @@ extension Engine {
     }()
 
     private static func proveOnce() throws(EngineError) {
+        // libcrypto would free its state when the process exits, while other threads may still write: they would crash.
+        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
         guard sqliteVersionNumber == compiledSQLiteVersionNumber else { throw EngineError.withoutCipher }
         var pointer: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX
