@@ -11,7 +11,7 @@ import OpenCombine
 import OpenCombineDispatch
 #endif
 
-@Suite("Publishers of accesses", .timeLimit(.minutes(1)))
+@Suite("Publishers of accesses", .timeLimit(.minutes(Patience.minutes)))
 struct AccessPublisherTests {
     let directory: TestDirectory
 

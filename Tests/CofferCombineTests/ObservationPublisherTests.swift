@@ -11,7 +11,7 @@ import Combine
 import OpenCombine
 #endif
 
-@Suite("Publishers of observations", .timeLimit(.minutes(1)))
+@Suite("Publishers of observations", .timeLimit(.minutes(Patience.minutes)))
 struct ObservationPublisherTests {
     let directory: TestDirectory
 

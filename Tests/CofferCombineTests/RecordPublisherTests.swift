@@ -12,7 +12,7 @@ import OpenCombineDispatch
 #endif
 
 /// The examples of the documentation of publishers, with the record that they have.
-@Suite("Publishers of records", .timeLimit(.minutes(1)))
+@Suite("Publishers of records", .timeLimit(.minutes(Patience.minutes)))
 struct RecordPublisherTests {
     let directory: TestDirectory
 

@@ -26,7 +26,7 @@ struct RotationCrashTests {
             #expect(worker.errorText == "", "round \(round)")
             let form = try self.form(of: path)
             forms[form.text, default: 0] += 1
-            let queue = try DatabaseQueue(path: path, configuration: form.configuration.with { $0.busyMode = .timeout(5) })
+            let queue = try DatabaseQueue(path: path, configuration: form.configuration.with { $0.busyMode = .timeout(Patience.seconds) })
             let committed = try queue.read { db in
                 try Bank.audit(db)
                 return try Bank.lastNumber(db, teller: 1)

@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("Cancelled tasks", .timeLimit(.minutes(2)))
+@Suite("Cancelled tasks", .timeLimit(.minutes(Patience.minutes)))
 struct CancellationTests {
     let directory: TestDirectory
 
@@ -100,7 +100,7 @@ struct CancellationTests {
         let block: @Sendable () -> Void = {
             signal.yield()
             // Two accesses of a pool wait, and each is let go once.
-            if mayEnd.wait(timeout: .now() + 60) == .timedOut { Issue.record("The accesses were not let go.") }
+            if mayEnd.wait(timeout: .now() + Patience.seconds) == .timedOut { Issue.record("The accesses were not let go.") }
         }
         writer.asyncWriteWithoutTransaction { _ in block() }
         if access == .pool { writer.asyncRead { _ in block() } }

@@ -37,7 +37,7 @@ struct ConnectionBehaviorTests {
     @Test("a write that waits for a lock goes on when it is free", arguments: Access.allCases)
     func waiting(access: Access) throws {
         // In rollback mode the other one looks at the file for a moment before each try.
-        let holder = try directory.make(access, "a.db", .rawKeyed.with { $0.busyMode = .timeout(10) })
+        let holder = try directory.make(access, "a.db", .rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
         try holder.write { try $0.execute(sql: "CREATE TABLE t (a)") }
         let isWaiting = DispatchSemaphore(value: 0)
         let other = try directory.make(

@@ -84,7 +84,7 @@ struct FileCreationTests {
             try withTestDirectory { directory in
                 let configuration = Configuration.passphrase("round \(round)").with {
                     $0.cipher.kdfIterations = 1000
-                    $0.busyMode = .timeout(10)
+                    $0.busyMode = .timeout(Patience.seconds)
                 }
                 let results = concurrently(6) { index in
                     let writer = try directory.make(access, "a.db", configuration)
@@ -130,7 +130,7 @@ struct FileCreationTests {
         for _ in 0..<10 {
             try withTestDirectory { directory in
                 let configuration = { @Sendable (index: Int) in
-                    Configuration.rawKeyed(UInt8(index)).with { $0.busyMode = .timeout(10) }
+                    Configuration.rawKeyed(UInt8(index)).with { $0.busyMode = .timeout(Patience.seconds) }
                 }
                 let results = concurrently(6) { index in
                     try directory.make(access, "a.db", configuration(index))

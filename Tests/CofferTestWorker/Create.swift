@@ -8,7 +8,7 @@ enum Create {
         var configuration = Configuration()
         configuration.key = .passphrase(FileHandle.standardInput.readDataToEndOfFile())
         configuration.cipher.kdfIterations = 1000
-        configuration.busyMode = .timeout(10)
+        configuration.busyMode = .timeout(Patience.seconds)
         do {
             let writer: any DatabaseWriter =
                 if access == Access.pool.rawValue {

@@ -6,7 +6,7 @@ import Foundation
 enum Migrate {
     static func run(path: String, access: String) throws {
         let configuration = Configuration.rawKeyed.with {
-            $0.busyMode = .timeout(60)
+            $0.busyMode = .timeout(Patience.seconds)
             // Transactions that do not fit are written to the file before they are committed.
             $0.pageCacheSize = 64 * 1024
         }

@@ -31,7 +31,7 @@ enum CrashWorker {
         else { throw CocoaError(.featureUnsupported) }
 
         var configuration = Configuration.rawKeyed
-        configuration.busyMode = .timeout(60)
+        configuration.busyMode = .timeout(Patience.seconds)
         // Transactions that do not fit are written to the file before they are committed.
         configuration.pageCacheSize = 64 * 1024
         let writer: any DatabaseWriter =

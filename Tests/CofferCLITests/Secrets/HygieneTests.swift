@@ -152,7 +152,7 @@ struct HygieneTests {
         #expect(unsafe mkfifo(pipe, 0o600) == 0)
         let arguments = command.arguments.map { $0 == name ? "pipe.key" : $0 }
         let run = try tool.start(["-c", "ulimit -c unlimited; exec \"$@\"", "sh", Tool.program] + arguments, program: "/bin/sh")
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(Patience.seconds)
         var end: Int32 = -1
         while end < 0, ContinuousClock.now < deadline {
             // Nobody reads before the tool does.

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 #if canImport(Glibc)
 import Glibc
@@ -67,9 +68,9 @@ final class PseudoTerminal {
         return unsafe tcgetattr(slave, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// Waits until the terminal shows a text that it did not show before the last call, and fails after a while.
-    func expect(_ text: String, seconds: Int = 20) throws {
-        let deadline = ContinuousClock.now + .seconds(seconds)
+    /// Waits until the terminal shows a text that it did not show before the last call, and fails if it never does.
+    func expect(_ text: String) throws {
+        let deadline = ContinuousClock.now + .seconds(Patience.seconds)
         while !unseen.contains(text) {
             guard ContinuousClock.now < deadline else { throw Failure(description: "no '\(text)' in '\(screen)'") }
             read(milliseconds: 50)
@@ -87,7 +88,7 @@ final class PseudoTerminal {
 
     /// Waits until a condition holds.
     func wait(_ what: String, until isTrue: () -> Bool) throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(Patience.seconds)
         while !isTrue() {
             guard ContinuousClock.now < deadline else { throw Failure(description: "never \(what); '\(screen)'") }
             read(milliseconds: 10)

@@ -128,7 +128,7 @@ final class RunningTool: Sendable {
 
     func wait() -> Tool.Result {
         // A tool that hangs is a failure of its test, not of all.
-        if hasEnded.wait(timeout: .now() + 100) == .timedOut {
+        if hasEnded.wait(timeout: .now() + Patience.seconds) == .timedOut {
             send(SIGKILL)
             hasEnded.wait()
         }

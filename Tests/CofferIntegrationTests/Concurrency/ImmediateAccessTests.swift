@@ -22,7 +22,7 @@ struct ImmediateAccessTests {
                 group.addTask {
                     try await pool.read { _ in
                         begun.signal()
-                        return goOn.wait(timeout: .now() + 20)
+                        return goOn.wait(timeout: .now() + Patience.seconds)
                     }
                 }
             }

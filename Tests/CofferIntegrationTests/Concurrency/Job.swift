@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -20,16 +21,13 @@ final class Job<Value: Sendable>: Sendable {
     }
 
     func value() throws -> Value {
-        guard hasEnded.wait(timeout: .now() + patience) == .success else { throw LostPatience() }
+        guard hasEnded.wait(timeout: .now() + Patience.seconds) == .success else { throw LostPatience() }
         hasEnded.signal()
         return try result.withLock { $0 }!.get()
     }
 
     var isDone: Bool { result.withLock { $0 != nil } }
 }
-
-/// How long a thread waits for another one, in seconds: what takes longer has got stuck, and fails the test.
-private let patience = 60.0
 
 private struct LostPatience: Error {}
 
@@ -40,7 +38,7 @@ final class Gate: Sendable {
     func open() { semaphore.signal() }
 
     func pass() {
-        if semaphore.wait(timeout: .now() + patience) == .timedOut { Issue.record("Nobody has opened the gate.") }
+        if semaphore.wait(timeout: .now() + Patience.seconds) == .timedOut { Issue.record("Nobody has opened the gate.") }
         semaphore.signal()
     }
 }
@@ -53,9 +51,9 @@ final class Notes<Value: Sendable>: Sendable {
     var values: [Value] { storage.withLock { $0 } }
 }
 
-/// Asks again and again, without sleeping, until the answer is true; false after ten seconds.
+/// Asks again and again, without sleeping, until the answer is true; false if it never is.
 func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-    let end = Date(timeIntervalSinceNow: 10)
+    let end = Date(timeIntervalSinceNow: Patience.seconds)
     while Date() < end {
         if try condition() { return true }
         sched_yield()
@@ -65,7 +63,7 @@ func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
 
 /// The same for tasks, whose few threads must not be kept from what is waited for.
 func eventuallyAwaited(_ condition: () throws -> Bool) async rethrows -> Bool {
-    let end = Date(timeIntervalSinceNow: 10)
+    let end = Date(timeIntervalSinceNow: Patience.seconds)
     while Date() < end {
         if try condition() { return true }
         await Task.yield()

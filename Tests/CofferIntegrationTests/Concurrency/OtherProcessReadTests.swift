@@ -87,8 +87,8 @@ struct OtherProcessReadTests {
 
     @Test("W4b: reads see whole transactions, and no older state than before, while the other process writes", arguments: Access.allCases)
     func manyWrites(access: Access) throws {
-        let writer = try directory.makePlayers(access, .rawKeyed.with { $0.busyMode = .timeout(30) })
-        let other = try OtherProcess(path: writer.path, access, patience: 30)
+        let writer = try directory.makePlayers(access, .rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
+        let other = try OtherProcess(path: writer.path, access, patience: Patience.seconds)
         #expect(try other.tell("pairs") == "done")
         let counts = try (0..<300).map { _ in
             try writer.read { db in
@@ -127,7 +127,7 @@ struct OtherProcessReadTests {
     func backup(access: Access) throws {
         let writer = try directory.makePlayers(access)
         try writer.write { db in for _ in 0..<1000 { try db.execute(sql: "INSERT INTO player (name) VALUES (hex(randomblob(200)))") } }
-        let other = try OtherProcess(path: writer.path, access, patience: 30)
+        let other = try OtherProcess(path: writer.path, access, patience: Patience.seconds)
         let copy = try directory.makeQueue("copy.db", .rawKeyed(0x43))
         let inserts = Notes<String>()
         try writer.backup(to: copy, pagesPerStep: 20) { _ in

@@ -16,7 +16,7 @@ struct OtherProcessWriteTests {
     func locks(access: Access) async throws {
         let impatient = try directory.makePlayers(access)
         // In rollback mode who waits looks at the file for a moment before each try, which is in the way of a commit.
-        let other = try OtherProcess(path: impatient.path, access, patience: 30)
+        let other = try OtherProcess(path: impatient.path, access, patience: Patience.seconds)
         #expect(try other.tell("begin") == "done")
         #expect(try other.tell("part") == "done")
         #expect { try impatient.write { try $0.insertPlayer() } } throws: { isError(.SQLITE_BUSY)($0) }
@@ -131,12 +131,12 @@ struct OtherProcessWriteTests {
     @Test(
         "P10: the connections of a snapshot pool see one state while the other process commits as fast as it can", arguments: [false, true])
     func sameState(isReadOnly: Bool) throws {
-        let pool = try directory.makePlayersPool(.rawKeyed.with { $0.busyMode = .timeout(30) })
-        let other = try OtherProcess(path: pool.path, .pool, patience: 30)
+        let pool = try directory.makePlayersPool(.rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
+        let other = try OtherProcess(path: pool.path, .pool, patience: Patience.seconds)
         #expect(try other.tell("pairs") == "done")
         let configuration = Configuration.rawKeyed.with {
             $0.readonly = isReadOnly
-            $0.busyMode = .timeout(30)
+            $0.busyMode = .timeout(Patience.seconds)
         }
         for _ in 0..<20 {
             for snapshot in [try DatabaseSnapshotPool(path: pool.path, configuration: configuration), try pool.makeSnapshotPool()] {

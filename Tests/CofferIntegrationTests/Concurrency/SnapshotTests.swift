@@ -74,7 +74,7 @@ struct SnapshotTests {
 
     @Test("the connections of a snapshot pool see the same state while others commit as fast as they can", arguments: [false, true])
     func sameState(isReadOnly: Bool) throws {
-        let pool = try directory.makePlayersPool(.rawKeyed.with { $0.busyMode = .timeout(10) })
+        let pool = try directory.makePlayersPool(.rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
         let isOver = Gate()
         let notes = Notes<Void>()
         let writes = Job {
@@ -87,7 +87,7 @@ struct SnapshotTests {
         }
         let configuration = Configuration.rawKeyed.with {
             $0.readonly = isReadOnly
-            $0.busyMode = .timeout(10)
+            $0.busyMode = .timeout(Patience.seconds)
         }
         for _ in 0..<30 {
             let snapshot = try DatabaseSnapshotPool(path: pool.path, configuration: configuration)

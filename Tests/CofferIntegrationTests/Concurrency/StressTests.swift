@@ -14,7 +14,7 @@ struct StressTests {
 
     @Test("reads, writes, observers, snapshots, barriers, invalidation, memory release and cancellation at the same time")
     func everything() async throws {
-        let pool = try directory.makePool("bank.db", .rawKeyed.with { $0.readonlyBusyMode = .timeout(10) })
+        let pool = try directory.makePool("bank.db", .rawKeyed.with { $0.readonlyBusyMode = .timeout(Patience.seconds) })
         try await pool.write { try Bank.open($0) }
         try await pool.read { try Bank.glance($0) }
         pool.releaseMemory()
@@ -71,7 +71,7 @@ struct StressTests {
     @Test("two processes write and read: no acknowledged write is lost, and no page is damaged", arguments: Access.allCases)
     func twoProcesses(access: Access) async throws {
         let seconds = Nightly.pick(30.0, byDay: 4)
-        let configuration = Configuration.rawKeyed.with { $0.busyMode = .timeout(60) }
+        let configuration = Configuration.rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) }
         let writer = try directory.make(access, "bank.db", configuration)
         try await writer.write { try Bank.open($0) }
         let counts = Counts()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Cancellation of tasks", .timeLimit(.minutes(2)))
+@Suite("Cancellation of tasks", .timeLimit(.minutes(Patience.minutes)))
 struct TaskCancellationTests {
     let directory: TestDirectory
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 
 /// Many observations that come and go while others write. `COFFER_NIGHTLY=1` has 100 observations and 50,000 transactions.
-@Suite("Observation stress", .serialized, .timeLimit(.minutes(10)))
+@Suite("Observation stress", .serialized, .timeLimit(.minutes(Patience.minutes)))
 struct ObservationStressTests {
     let directory: TestDirectory
 

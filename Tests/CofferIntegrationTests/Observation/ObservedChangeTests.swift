@@ -4,7 +4,7 @@ import Testing
 @testable import Coffer
 
 /// What an observation hears of, however a change comes about: a transaction is told if, and only if, it has changed what is observed.
-@Suite("Observed changes", .timeLimit(.minutes(1)))
+@Suite("Observed changes", .timeLimit(.minutes(Patience.minutes)))
 struct ObservedChangeTests {
     let directory: TestDirectory
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 
 /// A rotation of the key changes no content: those who observe hear nothing of it, and go on.
-@Suite("Observation across rotations of the key", .timeLimit(.minutes(2)))
+@Suite("Observation across rotations of the key", .timeLimit(.minutes(Patience.minutes)))
 struct ObservedRotationTests {
     let directory: TestDirectory
 

@@ -17,7 +17,7 @@ struct PageProofTests {
     /// Processes that other tests start have the file open for a moment.
     private static var patient: DatabaseFile.RotationOptions {
         var options = DatabaseFile.RotationOptions()
-        options.lockTimeout = 10
+        options.lockTimeout = Patience.seconds
         return options
     }
 

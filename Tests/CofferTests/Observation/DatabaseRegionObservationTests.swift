@@ -3,7 +3,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("DatabaseRegionObservation", .timeLimit(.minutes(1)))
+@Suite("DatabaseRegionObservation", .timeLimit(.minutes(Patience.minutes)))
 struct DatabaseRegionObservationTests {
     let directory: TestDirectory
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 
 /// The examples of the documentation of observations and of Swift concurrency, with the record that they have.
-@Suite("Observation of records", .timeLimit(.minutes(1)))
+@Suite("Observation of records", .timeLimit(.minutes(Patience.minutes)))
 struct RecordObservationTests {
     let directory: TestDirectory
 

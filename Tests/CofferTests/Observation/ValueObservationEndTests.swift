@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 
 /// How observations end, and what is left of them.
-@Suite("The end of observations of values", .timeLimit(.minutes(1)))
+@Suite("The end of observations of values", .timeLimit(.minutes(Patience.minutes)))
 struct ValueObservationEndTests {
     let directory: TestDirectory
     let queue = DispatchQueue(label: "values")

@@ -6,7 +6,7 @@ import Testing
 @testable import Coffer
 
 /// What the functions that values are delivered to may do: anything.
-@Suite("What may be done where values are delivered", .timeLimit(.minutes(1)))
+@Suite("What may be done where values are delivered", .timeLimit(.minutes(Patience.minutes)))
 struct ValueObservationReentrancyTests {
     let directory: TestDirectory
     let queue = DispatchQueue(label: "values")

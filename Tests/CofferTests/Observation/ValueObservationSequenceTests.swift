@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Sequences and sharing of observations", .timeLimit(.minutes(1)))
+@Suite("Sequences and sharing of observations", .timeLimit(.minutes(Patience.minutes)))
 struct ValueObservationSequenceTests {
     let directory: TestDirectory
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("ValueObservation", .timeLimit(.minutes(1)))
+@Suite("ValueObservation", .timeLimit(.minutes(Patience.minutes)))
 struct ValueObservationTests {
     let directory: TestDirectory
     let queue = DispatchQueue(label: "values")
