@@ -89,14 +89,12 @@ struct ObservationPublisherTests {
                 log.append(value)
                 return .none
             })
-        let fetched = ValueLog<Int>()
-        let observation = count.handleEvents(didReceiveValue: { fetched.append($0) })
-        let queue = DispatchQueue(label: "values")
-        observation.publisher(in: writer, scheduling: .async(onQueue: queue)).subscribe(subscriber)
+        let counter = DeliveryCounter()
+        count.publisher(in: writer, scheduling: counter).subscribe(subscriber)
         await log.values(upTo: 0)
         for number in 1...3 {
             try insert(writer)
-            await fetched.values(upTo: number)
+            await counter.deliveries(count: number + 1)
         }
         #expect(log.values == [0])
         subscription.withLock { $0 }?.subscription.request(.max(2))

@@ -76,36 +76,30 @@ struct ValueObservationSequenceTests {
     @Test("with a buffer for the newest value, a loop that is busy skips values", arguments: Access.allCases)
     func bufferingNewest(access: Access) async throws {
         let writer = try makePlayers(access)
-        let log = ValueLog<Int>()
-        let observation = count.handleEvents(didReceiveValue: { log.append($0) })
-        let queue = DispatchQueue(label: "values")
-        var iterator = observation.values(in: writer, scheduling: .async(onQueue: queue), bufferingPolicy: .bufferingNewest(1))
-            .makeAsyncIterator()
+        let counter = DeliveryCounter()
+        var iterator = count.values(in: writer, scheduling: counter, bufferingPolicy: .bufferingNewest(1)).makeAsyncIterator()
         #expect(try await iterator.next() == 0)
         for number in 1...3 {
             try await insert(writer)
-            await log.values(upTo: number)
+            await counter.deliveries(count: number + 1)
         }
-        queue.sync {}
         #expect(try await iterator.next() == 3)
     }
 
     @Test("the other buffers keep all values, or the oldest ones", arguments: Access.allCases)
     func otherBuffers(access: Access) async throws {
         let writer = try makePlayers(access)
-        let logs = [ValueLog<Int>(), ValueLog<Int>()]
-        let queue = DispatchQueue(label: "values")
+        let counters = [DeliveryCounter(), DeliveryCounter()]
         let policies: [AsyncValueObservation<Int>.BufferingPolicy] = [.unbounded, .bufferingOldest(2)]
-        var iterators = zip(logs, policies).map { log, policy in
-            var values = count.handleEvents(didReceiveValue: { log.append($0) }).values(in: writer, scheduling: .async(onQueue: queue))
+        var iterators = zip(counters, policies).map { counter, policy in
+            var values = count.values(in: writer, scheduling: counter)
             values.bufferingPolicy = policy
             return values.makeAsyncIterator()
         }
         for number in 0...3 {
-            for log in logs { await log.values(upTo: number) }
+            for counter in counters { await counter.deliveries(count: number + 1) }
             if number < 3 { try await insert(writer) }
         }
-        queue.sync {}
         for number in 0...3 { #expect(try await iterators[0].next() == number) }
         for number in 0...1 { #expect(try await iterators[1].next() == number) }
         // There is room again, and what came before is lost.
