@@ -10,18 +10,24 @@ internal import OpenCombine
 typealias AccessStart<Output> = @Sendable (_ completion: @escaping @Sendable (Result<Output, any Error>) -> Void) -> Void
 
 /// A publisher of the result of one access, which begins with the demand of each subscriber.
+///
+/// The value and the completion are one action of the scheduler. The operator `receive(on:)` would make two of them, and where a scheduler runs
+/// its actions at the same time, as a concurrent queue does, the completion could come first: the value would be lost.
 struct AccessPublisher<Output>: Publisher {
     typealias Failure = any Error
 
+    /// Runs an action where the result is published.
+    let schedule: (@escaping () -> Void) -> Void
     let start: AccessStart<Output>
 
     func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == any Error {
-        subscriber.receive(subscription: AccessSubscription(start: start, downstream: AnySubscriber(subscriber)))
+        subscriber.receive(subscription: AccessSubscription(start: start, schedule: schedule, downstream: AnySubscriber(subscriber)))
     }
 }
 
 /// One subscriber who waits for the result of one access.
-// @unchecked: `phase` is touched inside of the lock only, and the subscriber hears from one access.
+// @unchecked: `phase` is touched inside of the lock only, `schedule` is called by the end of the access, and the subscriber hears from one
+// action of the scheduler.
 private final class AccessSubscription<Output>: Subscription, @unchecked Sendable {
     typealias Downstream = AnySubscriber<Output, any Error>
 
@@ -33,9 +39,11 @@ private final class AccessSubscription<Output>: Subscription, @unchecked Sendabl
 
     private let lock = NSLock()
     private var phase: Phase
+    private let schedule: (@escaping () -> Void) -> Void
 
-    init(start: @escaping AccessStart<Output>, downstream: Downstream) {
+    init(start: @escaping AccessStart<Output>, schedule: @escaping (@escaping () -> Void) -> Void, downstream: Downstream) {
         phase = .waitingForDemand(start, downstream)
+        self.schedule = schedule
     }
 
     func request(_ demand: Subscribers.Demand) {
@@ -45,7 +53,9 @@ private final class AccessSubscription<Output>: Subscription, @unchecked Sendabl
             phase = .running(downstream)
             return start
         }
-        start? { [self] in finish($0) }
+        start? { [self] result in
+            schedule { [self] in publish(result) }
+        }
     }
 
     func cancel() {
@@ -54,15 +64,21 @@ private final class AccessSubscription<Output>: Subscription, @unchecked Sendabl
         withExtendedLifetime(last) {}
     }
 
-    private func finish(_ result: Result<Output, any Error>) {
-        guard case .running(let downstream) = end() else { return }
+    private func publish(_ result: Result<Output, any Error>) {
         switch result {
         case .success(let value):
+            guard case .running(let downstream) = lock.withLock({ phase }) else { return }
             _ = downstream.receive(value)
-            downstream.receive(completion: .finished)
+            complete(.finished)
         case .failure(let error):
-            downstream.receive(completion: .failure(error))
+            complete(.failure(error))
         }
+    }
+
+    /// Publishes the end, unless the subscriber has cancelled, which it may do when it receives the value.
+    private func complete(_ completion: Subscribers.Completion<any Error>) {
+        guard case .running(let downstream) = end() else { return }
+        downstream.receive(completion: completion)
     }
 
     private func end() -> Phase {

@@ -57,10 +57,10 @@ extension DatabaseMigrator {
     public func migratePublisher(
         _ writer: any DatabaseWriter, receiveOn scheduler: some Scheduler = DispatchQueue.main
     ) -> DatabasePublishers.Migrate {
-        let access = AccessPublisher<Void> { completion in
+        let access = AccessPublisher<Void>(schedule: { scheduler.schedule($0) }) { completion in
             asyncMigrate(writer) { result in completion(result.map { _ in }) }
         }
-        return DatabasePublishers.Migrate(upstream: access.receive(on: scheduler).eraseToAnyPublisher())
+        return DatabasePublishers.Migrate(upstream: access.eraseToAnyPublisher())
     }
 }
 
@@ -74,10 +74,10 @@ extension DatabaseReader {
         receiveOn scheduler: some Scheduler = DispatchQueue.main,
         value: @escaping @Sendable (Database) throws -> Output
     ) -> DatabasePublishers.Read<Output> {
-        let access = AccessPublisher<Output> { [self] completion in
+        let access = AccessPublisher<Output>(schedule: { scheduler.schedule($0) }) { [self] completion in
             asyncRead { db in completion(Result { try value(db.get()) }) }
         }
-        return DatabasePublishers.Read(upstream: access.receive(on: scheduler).eraseToAnyPublisher())
+        return DatabasePublishers.Read(upstream: access.eraseToAnyPublisher())
     }
 }
 
@@ -91,10 +91,10 @@ extension DatabaseWriter {
         receiveOn scheduler: some Scheduler = DispatchQueue.main,
         updates: @escaping @Sendable (Database) throws -> Output
     ) -> DatabasePublishers.Write<Output> {
-        let access = AccessPublisher<Output> { [self] completion in
+        let access = AccessPublisher<Output>(schedule: { scheduler.schedule($0) }) { [self] completion in
             asyncWrite(updates) { _, result in completion(result) }
         }
-        return DatabasePublishers.Write(upstream: access.receive(on: scheduler).eraseToAnyPublisher())
+        return DatabasePublishers.Write(upstream: access.eraseToAnyPublisher())
     }
 
     /// A publisher that runs a transaction, reads what it has left, and publishes what was read.
@@ -109,7 +109,7 @@ extension DatabaseWriter {
         updates: @escaping @Sendable (Database) throws -> T,
         thenRead value: @escaping @Sendable (Database, T) throws -> Output
     ) -> DatabasePublishers.Write<Output> {
-        let access = AccessPublisher<Output> { [self] completion in
+        let access = AccessPublisher<Output>(schedule: { scheduler.schedule($0) }) { [self] completion in
             asyncWrite(updates) { [self] _, result in
                 switch result {
                 case .success(let written): spawnConcurrentRead { db in completion(Result { try value(db.get(), written) }) }
@@ -117,6 +117,6 @@ extension DatabaseWriter {
                 }
             }
         }
-        return DatabasePublishers.Write(upstream: access.receive(on: scheduler).eraseToAnyPublisher())
+        return DatabasePublishers.Write(upstream: access.eraseToAnyPublisher())
     }
 }

@@ -2,6 +2,7 @@ import Coffer
 import CofferCombine
 import CofferTestSupport
 import Dispatch
+import Synchronization
 import Testing
 
 #if canImport(Combine)
@@ -94,6 +95,56 @@ struct AccessPublisherTests {
         #expect(try await writer.write { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") } == 0)
     }
 
+    @Test("the value comes before the completion also on a scheduler that keeps no order", arguments: Access.allCases)
+    func order(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let backwards = BackwardScheduler()
+        let log = ValueLog<Event>()
+        let read = writer.readPublisher(receiveOn: backwards) { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") }
+        let write = writer.writePublisher(receiveOn: backwards, updates: { _ in 1 as Int? })
+        let writeThenRead = writer.writePublisher(receiveOn: backwards, updates: { _ in 2 }, thenRead: { _, number in number as Int? })
+        let publishers = [read.eraseToAnyPublisher(), write.eraseToAnyPublisher(), writeThenRead.eraseToAnyPublisher()]
+        for publisher in publishers {
+            let cancellable = publisher.sink(receiveCompletion: { _ in log.append(.finished) }, receiveValue: { log.append(.value($0)) })
+            await backwards.scheduled.values(count: 1)
+            // Whatever the access still has to schedule is scheduled now.
+            try await writer.barrierWriteWithoutTransaction { _ in }
+            backwards.run()
+            cancellable.cancel()
+        }
+        #expect(log.values == [.value(0), .finished, .value(1), .finished, .value(2), .finished])
+    }
+
+    @Test("a subscriber that cancels when it has the value hears nothing more", arguments: Access.allCases)
+    func cancellationByValue(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Event>()
+        let queue = DispatchQueue(label: "values")
+        let subscription = Mutex<SubscriptionBox?>(nil)
+        let subscriber = AnySubscriber<Int?, any Error>(
+            receiveSubscription: { received in
+                let box = SubscriptionBox(subscription: received)
+                subscription.withLock { $0 = box }
+                received.request(.unlimited)
+            },
+            receiveValue: { value in
+                subscription.withLock { $0 }?.subscription.cancel()
+                log.append(.value(value))
+                return .none
+            },
+            receiveCompletion: { _ in log.append(.finished) })
+        writer.readPublisher(receiveOn: queue) { _ in 1 }.subscribe(subscriber)
+        await log.values(count: 1)
+        // The completion would belong to the same action.
+        queue.sync {}
+        #expect(log.values == [.value(1)])
+    }
+
+    // @unchecked: a subscription may be used on any thread.
+    private struct SubscriptionBox: @unchecked Sendable {
+        let subscription: any Subscription
+    }
+
     @Test("a migration publishes its end, or its error", arguments: Access.allCases)
     func migration(access: Access) async throws {
         let writer = try directory.make(access)
@@ -144,3 +195,52 @@ private let mainQueueKey: DispatchSpecificKey<Bool> = {
 
 /// Whether the main queue runs this.
 private var isMainQueue: Bool { DispatchQueue.getSpecific(key: mainQueueKey) == true }
+
+/// A scheduler that runs its actions when it is told to, the last one first.
+private final class BackwardScheduler: Scheduler, Sendable {
+    typealias SchedulerTimeType = DispatchQueue.SchedulerTimeType
+    typealias SchedulerOptions = DispatchQueue.SchedulerOptions
+
+    // @unchecked: an action is handed over by the one who has scheduled it, and run once.
+    private struct Action: @unchecked Sendable {
+        let run: () -> Void
+    }
+
+    private let actions = Mutex<[Action]>([])
+
+    /// Notes each action that is waiting to be run.
+    private let notes = Mutex(ValueLog<Void>())
+
+    var scheduled: ValueLog<Void> { notes.withLock { $0 } }
+    var now: SchedulerTimeType { SchedulerTimeType(.now()) }
+    var minimumTolerance: SchedulerTimeType.Stride { .zero }
+
+    func schedule(options: SchedulerOptions?, _ action: @escaping () -> Void) {
+        let action = Action(run: action)
+        actions.withLock { $0.append(action) }
+        scheduled.append(())
+    }
+
+    func schedule(
+        after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: SchedulerOptions?, _ action: @escaping () -> Void
+    ) {
+        schedule(options: options, action)
+    }
+
+    func schedule(
+        after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
+        options: SchedulerOptions?, _ action: @escaping () -> Void
+    ) -> any Cancellable {
+        schedule(options: options, action)
+        return AnyCancellable {}
+    }
+
+    func run() {
+        notes.withLock { $0 = ValueLog() }
+        let waiting = actions.withLock { actions in
+            defer { actions = [] }
+            return actions
+        }
+        for action in waiting.reversed() { action.run() }
+    }
+}
