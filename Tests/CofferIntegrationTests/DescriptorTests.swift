@@ -49,9 +49,10 @@ struct DescriptorTests {
                 for (_, name, configuration) in kinds { _ = try? directory.make(access, name, configuration) }
                 for (kind, name, configuration) in kinds {
                     #expect(throws: (any Error).self, "\(kind)") { try directory.make(access, name, configuration) }
-                    let before = openDescriptors().sorted()
-                    for _ in 0..<200 { _ = try? directory.make(access, name, configuration) }
-                    #expect(openDescriptors().sorted() == before, "\(kind)")
+                    let leaked = leakedDescriptors {
+                        for _ in 0..<200 { _ = try? directory.make(access, name, configuration) }
+                    }
+                    #expect(leaked.isEmpty, "\(kind)")
                 }
             }
         }
@@ -64,18 +65,19 @@ struct DescriptorTests {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
                 _ = try directory.makePool().makeSnapshotPool()
-                let before = openDescriptors().sorted()
-                for _ in 0..<20 {
-                    let pool = try directory.makePool()
-                    try pool.write { try $0.execute(sql: "CREATE TABLE IF NOT EXISTS t (a); INSERT INTO t VALUES (1)") }
-                    _ = try pool.int("SELECT count(*) FROM t")
-                    _ = try pool.makeSnapshot()
-                    _ = try pool.makeSnapshotPool()
-                    _ = try directory.makeQueue().int("SELECT count(*) FROM t")
-                    _ = try DatabaseQueue.inMemoryCopy(fromPath: directory.path("a.db"), configuration: .rawKeyed)
-                    _ = try DatabaseQueue.temporaryCopy(fromPath: directory.path("a.db"), configuration: .rawKeyed)
+                let leaked = try leakedDescriptors {
+                    for _ in 0..<20 {
+                        let pool = try directory.makePool()
+                        try pool.write { try $0.execute(sql: "CREATE TABLE IF NOT EXISTS t (a); INSERT INTO t VALUES (1)") }
+                        _ = try pool.int("SELECT count(*) FROM t")
+                        _ = try pool.makeSnapshot()
+                        _ = try pool.makeSnapshotPool()
+                        _ = try directory.makeQueue().int("SELECT count(*) FROM t")
+                        _ = try DatabaseQueue.inMemoryCopy(fromPath: directory.path("a.db"), configuration: .rawKeyed)
+                        _ = try DatabaseQueue.temporaryCopy(fromPath: directory.path("a.db"), configuration: .rawKeyed)
+                    }
                 }
-                #expect(openDescriptors().sorted() == before)
+                #expect(leaked.isEmpty)
             }
         }
     }
