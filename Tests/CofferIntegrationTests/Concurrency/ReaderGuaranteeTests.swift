@@ -353,8 +353,8 @@ private final class StatementKeeper: Sendable {
     nonisolated(unsafe) var statement: Statement?
 }
 
-/// A query that somebody has to interrupt. By itself it ends after many seconds, so that a test fails that would hang otherwise.
-let endlessQuery = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000000) SELECT MAX(i) FROM n"
+/// A query that somebody has to interrupt. By itself it ends after many minutes: who interrupts it may be late on a machine with much to do.
+let endlessQuery = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000000000) SELECT MAX(i) FROM n"
 
 /// Inserts rows until it is interrupted.
 private func interruptedInsert(_ db: Database, by writer: any DatabaseWriter) throws {
