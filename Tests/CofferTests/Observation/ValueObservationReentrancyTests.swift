@@ -134,6 +134,8 @@ struct ValueObservationReentrancyTests {
         await second.values(upTo: 0)
         try Self.insert(writer)
         await first.values(upTo: 1)
+        // The cancellation comes in the same action, after the note.
+        queue.sync {}
         try Self.insert(writer)
         // A run of its own: the one before has ended with its last client.
         let third = ValueLog<Int>()
