@@ -22,6 +22,7 @@ extension Database {
         }
         sharedState.replace(handle)
         authorizer = StatementAuthorizer(handle)
+        followRecompilations()
         observationBroker.move(to: handle, authorizer: authorizer)
         busyHandler = Database.installBusyMode(on: handle, configuration: configuration, purpose: purpose)
         isReplacingHandle = true

@@ -144,7 +144,12 @@ extension Database {
                 resultCode: .SQLITE_ABORT, message: "Transaction was aborted", sql: statement.sql, arguments: statement.arguments,
                 publicStatementArguments: configuration.publicStatementArguments)
         }
-        recordedRegion?.formUnion(statement.databaseRegion)
+        if recordedRegion != nil {
+            statement.updateFacts()
+            let region = statement.databaseRegion
+            recordedFacts.append(statement.facts.databaseRegion)
+            recordedRegion?.formUnion(region)
+        }
         if statement.notifiesBroker {
             try observationBroker.statementWillExecute(statement)
         }

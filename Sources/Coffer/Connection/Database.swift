@@ -34,6 +34,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// What was read since a recording began, or nil outside of recordings.
     var recordedRegion: DatabaseRegion?
 
+    /// What the statements of the recording could read with any arguments.
+    var recordedFacts: [DatabaseRegion] = []
+
     /// What the schema looks like, as far as it was asked.
     var schemaCache = DatabaseSchemaCache()
 
@@ -96,6 +99,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
         self.keys = keys
         self.purpose = purpose
         self.isFileEmpty = opened.isFileEmpty
+        followRecompilations()
         do {
             try setUp()
         } catch {

@@ -1,9 +1,10 @@
 extension Database {
     /// Runs `body`, and finds out what it reads.
     func recordingRegion<T>(_ body: () throws -> T) rethrows -> (T, DatabaseRegion) {
-        let outer = recordedRegion
+        let (outer, outerFacts) = (recordedRegion, recordedFacts)
         recordedRegion = DatabaseRegion()
         defer {
+            recordedFacts = outer == nil ? [] : outerFacts
             // A recording inside of another one is a part of it.
             recordedRegion = outer.map { $0.union(recordedRegion ?? DatabaseRegion()) }
         }
@@ -19,6 +20,7 @@ extension Database {
     public func registerAccess(to region: @autoclosure () -> any DatabaseRegionConvertible) throws {
         checkIsUsedInItsAccess()
         guard recordedRegion != nil else { return }
-        recordedRegion?.formUnion(try region().databaseRegion(self))
+        let region = try region().databaseRegion(self)
+        recordedRegion?.formUnion(region)
     }
 }

@@ -5,14 +5,23 @@ internal import SQLCipherBridge
 extension DatabaseObservationBroker {
     /// Finds out who wants to hear of changes, and listens to SQLite only if somebody does.
     func listen(to kinds: [DatabaseEventKind], of statement: Statement) {
-        audiences = kinds.compactMap { kind in
-            let interested = observations.filter { $0.observes(kind) }
-            let watchers: [RegionWatch.ID] = watch.isEmpty ? [] : watch.watchers(of: kind)
-            guard !interested.isEmpty || !watchers.isEmpty else { return nil }
-            let tellsAllRows = !watch.dependOnRows(watchers, ofTable: kind.tableName) || statement.tellsAllRows(ofChanges: kind)
-            return Audience(kind: kind, observations: interested, watchers: watchers, tellsAllRows: tellsAllRows)
-        }
+        audiences = kinds.compactMap { audience(of: $0, tellsAllRows: statement.tellsAllRows(ofChanges: $0)) }
         guard !audiences.isEmpty else { return stopListening() }
+        startListening()
+    }
+
+    /// Those who want to hear of a kind of changes; nil if nobody does.
+    ///
+    /// - Parameter tellsAllRows: whether there is an event for each row. It is found out only where it matters.
+    func audience(of kind: DatabaseEventKind, tellsAllRows: @autoclosure () -> Bool) -> Audience? {
+        let interested = observations.filter { $0.observes(kind) }
+        let watchers: [RegionWatch.ID] = watch.isEmpty ? [] : watch.watchers(of: kind)
+        guard !interested.isEmpty || !watchers.isEmpty else { return nil }
+        let tellsAllRows = !watch.dependOnRows(watchers, ofTable: kind.tableName) || tellsAllRows()
+        return Audience(kind: kind, observations: interested, watchers: watchers, tellsAllRows: tellsAllRows)
+    }
+
+    func startListening() {
         eventCount = 0
         changesCountBefore = connection.totalChangesCount
         updateHook.install(on: connection)
@@ -21,6 +30,7 @@ extension DatabaseObservationBroker {
 
     /// Stops listening after a statement, whose changes may not all have been told.
     func stopListening(in database: Database) {
+        isExecuting = false
         guard isListening else { return }
         noteUntoldChanges(in: database)
         stopListening()

@@ -21,6 +21,8 @@ extension DatabaseObservationBroker {
             // Somebody has ended a transaction with the raw C functions.
             try statementDidEnd(in: statement.database, successfully: true, effect: nil)
         }
+        statement.updateFacts()
+        isExecuting = !statement.isReadonly
         listen(to: statement.isReadonly ? [] : statement.facts.eventKinds, of: statement)
         if let table = statement.facts.maybeTruncatedTable, audiences.contains(where: { $0.kind == .delete(tableName: table) }) {
             authorizer.preventTruncation(of: table)

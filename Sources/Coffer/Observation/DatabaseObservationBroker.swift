@@ -42,6 +42,9 @@ final class DatabaseObservationBroker {
     var transaction = TransactionTracker()
     var isListening = false
 
+    /// Whether a statement runs whose changes somebody may want to hear of.
+    var isExecuting = false
+
     /// How many events the statement that runs now has had, and the connection's count of changes before it.
     var eventCount = 0
     var changesCountBefore = 0

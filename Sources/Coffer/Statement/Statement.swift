@@ -15,8 +15,11 @@ public final class Statement {
     /// The connection that made the statement.
     unowned let database: Database
 
-    /// What the compilation told about the statement.
-    let facts: StatementFacts
+    /// What the compilation told about the statement. See ``updateFacts()``.
+    private(set) var facts: StatementFacts
+
+    /// How often the statement had been prepared again when the facts were told.
+    private(set) var factsPreparation = 0
 
     /// Whether the statement makes no direct change to the content of a database file.
     public let isReadonly: Bool
@@ -76,6 +79,11 @@ public final class Statement {
     deinit {
         // Before the end of the buffer that its parameters point to.
         handle.finalize()
+    }
+
+    func setFacts(_ facts: StatementFacts, preparation: Int) {
+        self.facts = facts
+        factsPreparation = preparation
     }
 
     /// The database region that the statement reads.

@@ -10,6 +10,17 @@ final class StatementAuthorizer {
     /// Why the last compilation was refused, in words for the user. SQLite itself says just "not authorized".
     private(set) var denialMessage: String?
 
+    /// Hears what statements do that SQLite compiles by itself: those that it is about to execute and whose schema has changed, and those of
+    /// virtual tables.
+    var recompilation: ((Recompiled) -> Void)?
+
+    /// What such a statement does.
+    enum Recompiled {
+        /// The column is empty where no column in particular is read.
+        case read(column: String, table: String)
+        case change(DatabaseEventKind)
+    }
+
     private let connection: ConnectionHandle
     private var hook: AuthorizerHook?
     private var collector: StatementFacts.Collector?
@@ -65,12 +76,20 @@ extension StatementAuthorizer {
             if denialMessage != nil { return .deny }
         case .delete:
             if let table = request.first {
-                collector?.deletes(from: table, isIndirect: request.isIndirect)
+                if collector != nil {
+                    collector?.deletes(from: table, isIndirect: request.isIndirect)
+                } else {
+                    recompilation?(.change(.delete(tableName: table)))
+                }
                 // An ignored deletion in the middle of DROP TABLE would keep the table, but only DELETE statements get here with one.
                 if table == tableWithoutTruncation { return .ignore }
             }
         default:
-            if collector != nil { collect(request) }
+            if collector != nil {
+                collect(request)
+            } else if let recompilation, let recompiled = Recompiled(request) {
+                recompilation(recompiled)
+            }
         }
         return .allow
     }
@@ -149,4 +168,16 @@ extension StatementAuthorizer {
         "cipher_plaintext_header_size", "cipher_salt", "cipher_store_pass", "cipher_use_hmac", "fast_kdf_iter", "kdf_iter", "page_size",
         "rekey_cipher", "rekey_kdf_iter",
     ]
+}
+
+extension StatementAuthorizer.Recompiled {
+    fileprivate init?(_ request: AuthorizerHook.Request) {
+        guard let table = request.first else { return nil }
+        switch request.action {
+        case .read: self = .read(column: request.second ?? "", table: table)
+        case .insert: self = .change(.insert(tableName: table))
+        case .update: self = .change(.update(tableName: table, columnNames: request.second.map { [$0] } ?? []))
+        default: return nil
+        }
+    }
 }

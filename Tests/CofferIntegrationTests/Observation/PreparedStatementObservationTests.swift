@@ -1,0 +1,91 @@
+import CofferTestSupport
+import Testing
+
+@testable import Coffer
+
+/// Statements that were prepared before a change of the schema: SQLite prepares them again when they are executed, and they may change other
+/// tables than before.
+@Suite("Observation of statements that are older than the schema")
+struct PreparedStatementObservationTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    struct Player: Codable, PersistableRecord {
+        var id: Int64
+    }
+
+    static let trigger = "CREATE TRIGGER t AFTER INSERT ON player BEGIN INSERT INTO log VALUES (new.id); END"
+
+    @Test("what a new trigger changes is told", arguments: Access.allCases, [true, false])
+    func newTrigger(access: Access, isMadeElsewhere: Bool) async throws {
+        let writer = try directory.make(access)
+        try await writer.write { try $0.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY); CREATE TABLE log (x)") }
+        let changes = ValueLog<String>()
+        let cancellable = DatabaseRegionObservation(tracking: Table("log")).start(in: writer, onError: changes.fail) { _ in
+            changes.append("change")
+        }
+        defer { cancellable.cancel() }
+        try await writer.write { db in
+            try Player(id: 1).insert(db)
+            try db.cachedStatement(sql: "INSERT INTO player VALUES (?)").execute(arguments: [2])
+            try db.execute(sql: "INSERT INTO player VALUES (:id)", arguments: ["id": 3])
+        }
+        #expect(changes.values.isEmpty)
+        if isMadeElsewhere {
+            let other = try directory.makeQueue()
+            try await other.write { try $0.execute(sql: Self.trigger) }
+            try other.close()
+        } else {
+            try await writer.write { try $0.execute(sql: Self.trigger) }
+        }
+        for (count, number) in (11...13).enumerated() {
+            try await writer.write { db in
+                switch number {
+                case 11: try Player(id: 11).insert(db)
+                case 12: try db.cachedStatement(sql: "INSERT INTO player VALUES (?)").execute(arguments: [12])
+                default: try db.execute(sql: "INSERT INTO player VALUES (:id)", arguments: ["id": 13])
+                }
+            }
+            #expect(changes.values.count == count + 1, "\(number)")
+        }
+        for number in 21...22 {  // Again, with statements that SQLite does not compile any more.
+            let count = changes.values.count
+            try await writer.write { db in
+                guard number == 22 else { return try Player(id: 21).insert(db) }
+                try db.cachedStatement(sql: "INSERT INTO player VALUES (?)").execute(arguments: [22])
+            }
+            #expect(changes.values.count == count + 1, "\(number)")
+        }
+    }
+
+    @Test("what a changed view reads is observed", arguments: Access.allCases, [true, false])
+    func changedView(access: Access, isMadeElsewhere: Bool) async throws {
+        let writer = try directory.make(access)
+        try await writer.write { db in
+            try db.execute(sql: "CREATE TABLE a (x); CREATE TABLE b (x); CREATE VIEW v AS SELECT count(*) AS n FROM a")
+        }
+        let values = ValueLog<Int>()
+        let observation = ValueObservation.tracking { db in
+            try Int.fetchOne(db.cachedStatement(sql: "SELECT n FROM v")) ?? -1
+        }
+        let cancellable = observation.start(in: writer, scheduling: .task, onError: values.fail, onChange: values.append)
+        defer { cancellable.cancel() }
+        await values.values(count: 1)
+        try await writer.write { try $0.execute(sql: "INSERT INTO a VALUES (1)") }
+        await values.values(count: 2)
+        // The change of the schema is not observed; that of the table is, and the next fetch reads another one.
+        let change = "DROP VIEW v; CREATE VIEW v AS SELECT 10 + count(*) AS n FROM b"
+        if isMadeElsewhere {
+            let other = try directory.makeQueue()
+            try await other.write { try $0.execute(sql: change) }
+            try other.close()
+        } else {
+            try await writer.write { try $0.execute(sql: change) }
+        }
+        try await writer.write { try $0.execute(sql: "INSERT INTO a VALUES (2)") }
+        #expect(await values.values(upTo: 10).contains(10))
+        try await writer.write { try $0.execute(sql: "INSERT INTO b VALUES (1)") }
+        #expect(await values.values(upTo: 11).last == 11)
+    }
+}
