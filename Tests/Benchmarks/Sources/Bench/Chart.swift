@@ -6,7 +6,7 @@ struct Chart {
 
     var svg: String {
         let bars = series.compactMap { series -> (title: String, coffer: Double, grdb: Double?)? in
-            guard let coffer = series.ratio(.coffer, to: .c)?.median else { return nil }
+            guard series.workload.unit != .memory, let coffer = series.ratio(.coffer, to: .c)?.median else { return nil }
             return (series.workload.title, coffer, series.ratio(.grdb, to: .c)?.median)
         }
         let rowHeight = 34.0

@@ -1,3 +1,4 @@
+import BenchKit
 import Foundation
 
 /// The table as text and as JSON.
@@ -7,13 +8,7 @@ struct Table {
     var text: String {
         let head = ["workload", "C loop", "Coffer", "GRDB", "Coffer / C", "rounds", "goal", "GRDB / Coffer"]
         let rows = [head] + series.map(cells)
-        let widths = head.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            row.enumerated().map { column, cell in
-                let padding = String(repeating: " ", count: widths[column] - cell.count)
-                return column == 0 ? cell + padding : padding + cell
-            }.joined(separator: "  ")
-        }.joined(separator: "\n")
+        return aligned(rows)
     }
 
     private func cells(_ series: Series) -> [String] {
@@ -35,12 +30,16 @@ struct Table {
             return "\(decimal(goal)) \(ratio.median <= goal ? "yes" : "NO")"
         }
         if let goal = series.workload.goalMicroseconds {
-            guard let seconds = series.secondsPerOperation(.coffer) else { return "\(decimal(goal)) us" }
+            guard let seconds = series.figure(.coffer) else { return "\(decimal(goal)) us" }
             return "\(decimal(goal)) us \(seconds * 1e6 <= goal ? "yes" : "NO")"
         }
         if let goal = series.workload.goalOver {
             guard let ratio = ratio(of: series, to: goal.workload) else { return "\(decimal(goal.factor)) x" }
             return "\(decimal(goal.factor)) x \(ratio <= goal.factor ? "yes" : "NO"), \(decimal(ratio))"
+        }
+        if let goal = series.workload.goalGrowth {
+            guard let growth = series.growth[.coffer] else { return "flat" }
+            return "flat \(growth <= goal ? "yes" : "NO"), +\(megabytes(growth))"
         }
         return "-"
     }
@@ -55,27 +54,21 @@ struct Table {
     }
 
     private func figure(_ series: Series, _ runner: RunnerName) -> String {
-        guard let seconds = series.secondsPerOperation(runner) else { return "-" }
-        switch series.workload.unit {
-        case .throughput: return "\(decimal(1 / seconds / 1e6)) MB/s"
-        case .time:
-            if seconds < 1e-6 { return "\(decimal(seconds * 1e9)) ns" }
-            if seconds < 1e-3 { return "\(decimal(seconds * 1e6)) us" }
-            return "\(decimal(seconds * 1e3)) ms"
+        guard let value = series.figure(runner) else { return "-" }
+        return switch series.workload.unit {
+        case .throughput: "\(decimal(1 / value / 1e6)) MB/s"
+        case .memory: megabytes(value)
+        case .time: time(value)
         }
-    }
-
-    /// Three significant digits, as far as they are behind the point.
-    private func decimal(_ value: Double) -> String {
-        let digits = value >= 100 ? 0 : value >= 10 ? 1 : 2
-        return String(format: "%.\(digits)f", value)
     }
 
     private struct Entry: Encodable {
         var workload: String
         var operations: Int
-        var secondsPerOperation: [String: Double]
-        var seconds: [String: [Double]]
+        var secondsPerOperation: [String: Double]?
+        var seconds: [String: [Double]]?
+        var bytes: [String: [Double]]?
+        var growth: [String: Double]?
         var peakMemory: [String: Int]
         var engines: [String: String]
         var cofferToC: Double?
@@ -89,10 +82,13 @@ struct Table {
             func keyed<Value>(_ values: [RunnerName: Value]) -> [String: Value] {
                 Dictionary(uniqueKeysWithValues: values.map { ($0.key.rawValue, $0.value) })
             }
-            let seconds = RunnerName.allCases.compactMap { runner in series.secondsPerOperation(runner).map { (runner, $0) } }
+            let figures = RunnerName.allCases.compactMap { runner in series.figure(runner).map { (runner, $0) } }
+            let isMemory = series.workload.unit == .memory
             return Entry(
                 workload: series.workload.name, operations: series.operations,
-                secondsPerOperation: keyed(Dictionary(uniqueKeysWithValues: seconds)), seconds: keyed(series.rounds),
+                secondsPerOperation: isMemory ? nil : keyed(Dictionary(uniqueKeysWithValues: figures)),
+                seconds: isMemory ? nil : keyed(series.rounds), bytes: isMemory ? keyed(series.rounds) : nil,
+                growth: series.growth.isEmpty ? nil : keyed(series.growth),
                 peakMemory: keyed(series.peakMemory), engines: keyed(series.engines),
                 cofferToC: series.ratio(.coffer, to: .c)?.median, grdbToCoffer: series.ratio(.grdb, to: .coffer)?.median,
                 goal: series.workload.goal, goalMicroseconds: series.workload.goalMicroseconds)

@@ -5,6 +5,8 @@ struct Workload: Sendable {
         case time
         /// Bytes in a second.
         case throughput
+        /// Bytes of memory, beyond what the process had before it opened the file.
+        case memory
     }
 
     var name: String
@@ -20,10 +22,26 @@ struct Workload: Sendable {
     /// Another workload, and the goal for the time of Coffer as a multiple of its own time in that one.
     var goalOver: (workload: String, factor: Double)?
 
+    /// The goal for the bytes that ten times as many rows add to the memory.
+    var goalGrowth: Double?
+
+    /// Whether the figure of Coffer is to be seen as a multiple of that of the C loop.
+    var comparesRunners = true
+
     /// Which runners can do it.
     var runners = RunnerName.allCases
 
-    static let all: [Workload] = [
+    /// - Parameter rows: how many rows the table has. Another one has ten times as many.
+    static func all(rows: Int) -> [Workload] {
+        times + [
+            Workload(
+                name: "memory-cursor", title: "cursor over \(grouped(rows * 10)) rows, 1 MB page cache", unit: .memory, goalGrowth: 1e6,
+                comparesRunners: false),
+            Workload(name: "memory-pool", title: "pool at rest, 5 readers with full page caches", unit: .memory),
+        ]
+    }
+
+    private static let times: [Workload] = [
         Workload(name: "open-pool", title: "open a pool with a passphrase, five first reads", goal: 1.15),
         Workload(name: "insert-statement", title: "insert by prepared statement", goal: 1.3),
         Workload(name: "insert-struct", title: "insert struct records", goal: 1.7),
@@ -50,16 +68,4 @@ struct Workload: Sendable {
         Workload(
             name: "verify", title: "verify (C: cipher_integrity_check)", unit: .throughput, goal: 1, runners: [.c, .coffer]),
     ]
-}
-
-enum RunnerName: String, CaseIterable, Sendable {
-    case c, coffer, grdb
-
-    var title: String {
-        switch self {
-        case .c: "C loop"
-        case .coffer: "Coffer"
-        case .grdb: "GRDB"
-        }
-    }
 }

@@ -8,13 +8,13 @@ import Loops
 enum BenchC {
     static func main() throws {
         let assignment = try Assignment()
-        if assignment.workload == "prepare" {
-            prepare(assignment)
-            return
+        switch assignment.workload {
+        case "prepare": return prepare(assignment)
+        case "prepare-points": return Points.prepare(assignment)
+        default: break
         }
-        let (seconds, check, operations) = try run(assignment)
-        let measurement = Measurement(
-            workload: assignment.workload, seconds: seconds, operations: operations, check: check, engine: engine(assignment))
+        let outcome = try Points.run(assignment) ?? Footprint.run(assignment) ?? run(assignment)
+        let measurement = Measurement(workload: assignment.workload, outcome: outcome, engine: engine(assignment))
         print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
     }
 
@@ -22,36 +22,31 @@ enum BenchC {
     static func prepare(_ assignment: Assignment) {
         let db = open(assignment.playerFile)
         loop_execute(db, Equal.schema)
-        withPlayers(assignment.rows) { players in _ = loop_insert(db, Equal.insert, players, Int64(assignment.rows)) }
+        withPlayers(1...Int64(assignment.rows)) { players in _ = loop_insert(db, Equal.insert, players, Int64(assignment.rows)) }
         loop_execute(db, "PRAGMA wal_checkpoint(TRUNCATE)")
         loop_close(db)
         guard assignment.makesLargeFile else { return }
         let large = open(assignment.largeFile)
         loop_execute(large, Equal.schema)
-        loop_execute(
-            large,
-            """
-            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(assignment.rows * 10))
-            INSERT INTO player SELECT i, 'Player number ' || i, 'Team ' || (i % 16), i * 31 % 1000, i % 500 / 4.0, i % 7 FROM n;
-            PRAGMA wal_checkpoint(TRUNCATE)
-            """)
+        loop_execute(large, Equal.insertPlayers(assignment.rows * 10))
+        loop_execute(large, "PRAGMA wal_checkpoint(TRUNCATE)")
         loop_close(large)
         let other = loop_open(assignment.folder + "/passphrase.db", Equal.passphrase, Int32(Equal.passphrase.utf8.count), Equal.pragmas)
         loop_execute(other, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
         loop_close(other)
     }
 
-    static func run(_ assignment: Assignment) throws -> (seconds: [Double], check: Int64, operations: Int) {
+    static func run(_ assignment: Assignment) throws -> Outcome {
         let rows = Int64(assignment.rows)
         let file = assignment.playerFile
-        func reading(_ operations: Int, _ work: (OpaquePointer?) -> Int64) throws -> ([Double], Int64, Int) {
+        func reading(_ operations: Int, _ work: (OpaquePointer?) -> Int64) throws -> Outcome {
             let db = open(file)
             defer { loop_close(db) }
             let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}, work: { work(db) })
-            return (seconds, check, operations)
+            return Outcome(seconds: seconds, check: check, operations: operations)
         }
-        func writing(_ count: Int, _ work: (OpaquePointer?, UnsafePointer<player>?) -> Int64) throws -> ([Double], Int64, Int) {
-            try withPlayers(count) { players in
+        func writing(_ count: Int, _ work: (OpaquePointer?, UnsafePointer<player>?) -> Int64) throws -> Outcome {
+            try withPlayers(1...Int64(count)) { players in
                 var last: (db: OpaquePointer?, path: String)?
                 func end() {
                     guard let made = last else { return }
@@ -72,7 +67,7 @@ enum BenchC {
                     work: { work($0, players) })
                 let sum =
                     "SELECT sum(id + length(name) + ifnull(length(team), 0) + score + CAST(rating * 4 AS INTEGER) + bonus) FROM player"
-                return (seconds, loop_integer(last?.db, sum), count)
+                return Outcome(seconds: seconds, check: loop_integer(last?.db, sum), operations: count)
             }
         }
         switch assignment.workload {
@@ -84,14 +79,14 @@ enum BenchC {
                 defer { loop_close(db) }
                 return 5 * loop_integer(db, "SELECT a FROM t")
             }
-            return (seconds, check, 1)
+            return Outcome(seconds: seconds, check: check, operations: 1)
         case "insert-statement", "insert-struct", "insert-codable":
             return try writing(assignment.rows) { loop_insert($0, Equal.insert, $1, rows) }
         case "write-transaction", "write-other-1", "write-other-100", "write-seen-1", "write-seen-100":
             let count = assignment.transactionCount
             return try writing(count) { loop_insert_transactions($0, Equal.insert, $1, Int64(count)) }
         case "cursor-index", "cursor-name":
-            return try reading(assignment.rows) { loop_scan($0) }
+            return try reading(assignment.rows) { loop_scan($0, Int64.max) }
         case "fetch-struct", "fetch-codable":
             return try reading(assignment.rows) { loop_fetch_all($0, rows) }
         case "fetch-int":
@@ -114,7 +109,7 @@ enum BenchC {
                 guard let finding = loop_text(db, "PRAGMA cipher_integrity_check") else { return 0 }
                 throw Mistake(description: String(cString: finding))
             }
-            return (seconds, 0, size(of: assignment.largeFile))
+            return Outcome(seconds: seconds, check: 0, operations: size(of: assignment.largeFile))
         default:
             throw Mistake(description: "there is no workload \(assignment.workload)")
         }
@@ -122,7 +117,7 @@ enum BenchC {
 
     private static func copying(
         _ assignment: Assignment, _ work: (OpaquePointer?, OpaquePointer?) -> Int64
-    ) throws -> (seconds: [Double], check: Int64, operations: Int) {
+    ) throws -> Outcome {
         let source = open(assignment.largeFile)
         defer { loop_close(source) }
         var paths: [String] = []
@@ -139,10 +134,10 @@ enum BenchC {
                 return work(source, destination)
             })
         paths.forEach(assignment.remove)
-        return (seconds, 0, size(of: assignment.largeFile))
+        return Outcome(seconds: seconds, check: 0, operations: size(of: assignment.largeFile))
     }
 
-    private static func rotating(_ assignment: Assignment) throws -> (seconds: [Double], check: Int64, operations: Int) {
+    private static func rotating(_ assignment: Assignment) throws -> Outcome {
         var paths: [String] = []
         let newKey = "x'" + String(repeating: "a5", count: 32) + "'"
         let (seconds, _) = try measure(
@@ -161,11 +156,11 @@ enum BenchC {
                 return 0
             })
         paths.forEach(assignment.remove)
-        return (seconds, 0, size(of: assignment.largeFile))
+        return Outcome(seconds: seconds, check: 0, operations: size(of: assignment.largeFile))
     }
 
-    private static func open(_ path: String) -> OpaquePointer? {
-        loop_open(path, Equal.rawKeyText, Int32(Equal.rawKeyText.utf8.count), Equal.pragmas)
+    static func open(_ path: String, _ pragmas: String = Equal.pragmas) -> OpaquePointer? {
+        loop_open(path, Equal.rawKeyText, Int32(Equal.rawKeyText.utf8.count), pragmas)
     }
 
     private static func engine(_ assignment: Assignment) -> String {
@@ -181,11 +176,14 @@ enum BenchC {
         return attributes?[.size] as? Int ?? 0
     }
 
-    private static func withPlayers<Result>(_ count: Int, _ body: (UnsafePointer<player>?) throws -> Result) rethrows -> Result {
-        var players = (1...Int64(count)).map { id in
+    /// The players of these keys, for the duration of the call.
+    static func withPlayers<Result>(
+        _ ids: some Sequence<Int64>, addedBonus: Int64 = 0, _ body: (UnsafePointer<player>?) throws -> Result
+    ) rethrows -> Result {
+        var players = ids.map { id in
             player(
                 id: id, name: strdup(Equal.name(id)), team: Equal.team(id).map { strdup($0) } ?? nil, score: Equal.score(id),
-                rating: Equal.rating(id), bonus: Equal.bonus(id))
+                rating: Equal.rating(id), bonus: Equal.bonus(id) + addedBonus)
         }
         defer {
             for player in players {

@@ -5,19 +5,19 @@ import Foundation
 @main
 enum BenchCoffer {
     static func main() async throws {
-        try await Runner.main(special: Files.run)
+        try await Runner.main { assignment in try Files.run(assignment) ?? Tuning.run(assignment) }
     }
 }
 
 /// Coffer's connections, with the same key and the same settings as those of the other runners.
 enum Engine {
-    static func rawKeyed() -> Configuration { configuration(key: .rawKey(Equal.rawKey)) }
-    static func withPassphrase() -> Configuration { configuration(key: .passphrase(Equal.passphrase)) }
+    static func rawKeyed(_ pragmas: String = Equal.pragmas) -> Configuration { configuration(.rawKey(Equal.rawKey), pragmas) }
+    static func withPassphrase() -> Configuration { configuration(.passphrase(Equal.passphrase), Equal.pragmas) }
 
-    private static func configuration(key: DatabaseKey) -> Configuration {
+    private static func configuration(_ key: DatabaseKey, _ pragmas: String) -> Configuration {
         var configuration = Configuration()
         configuration.key = key
-        configuration.prepareDatabase { db in try db.execute(sql: Equal.pragmas) }
+        configuration.prepareDatabase { db in try db.execute(sql: pragmas) }
         return configuration
     }
 }

@@ -2,7 +2,7 @@ import BenchKit
 import Coffer
 import Foundation
 
-/// What GRDB has no counterpart for: rotation and verification of files, and the memory of a pool that rests.
+/// What GRDB has no counterpart for: rotation and verification of files.
 enum Files {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         switch assignment.workload {
@@ -45,7 +45,7 @@ enum Files {
         return Runner.Result(seconds: seconds, check: 0, operations: try size(of: assignment.largeFile))
     }
 
-    private static func size(of path: String) throws -> Int {
+    static func size(of path: String) throws -> Int {
         try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
     }
 }

@@ -21,6 +21,18 @@ public struct Assignment: Sendable {
     /// How many transactions of one row are written. With a hundred who fetch after each of them, a tenth as many.
     public var transactionCount: Int { max(rows / (workload == "write-seen-100" ? 200 : 20), 10) }
 
+    /// How many single rows of a large table are written, each in a transaction of its own: distinct ones.
+    public var pointWriteCount: Int { max(min(calls / 10, rows / 2), 1) }
+
+    /// The page cache of a connection in bytes, where the workload is about it.
+    public var pageCacheSize: Int
+
+    /// From how many pages on a commit brings the write-ahead log into the file, where the workload is about it.
+    public var checkpointPages: Int
+
+    /// How many rows a transaction writes, where the workload is about it.
+    public var rowsPerTransaction: Int
+
     public var playerFile: String { folder + "/player.db" }
 
     /// Ten times as many rows, for what is measured in megabytes a second.
@@ -42,6 +54,9 @@ public struct Assignment: Sendable {
         calls = values["calls"].flatMap { Int($0) } ?? rows
         makesLargeFile = values["large"] != "no"
         repetitions = values["repetitions"].flatMap { Int($0) } ?? 3
+        pageCacheSize = values["cache"].flatMap { Int($0) } ?? 16 << 20
+        checkpointPages = values["checkpoint"].flatMap { Int($0) } ?? 1000
+        rowsPerTransaction = values["group"].flatMap { Int($0) } ?? 1
     }
 
     /// The path of a file that does not exist.
@@ -49,6 +64,25 @@ public struct Assignment: Sendable {
 
     /// Keys in an order that no cache can guess, the same in every runner.
     public func key(_ index: Int) -> Int64 { Int64((index &* 7919) % rows) + 1 }
+
+    /// Keys without any order, all equally often.
+    public func scatteredKey(_ index: Int) -> Int64 { Int64(truncatingIfNeeded: scatter(index) % UInt64(rows)) + 1 }
+
+    /// Keys without any order, nine of ten of them among the last tenth of the rows, as when new rows are asked for most.
+    public func recentKey(_ index: Int) -> Int64 {
+        let recent = max(rows / 10, 1)
+        let number = scatter(index)
+        guard number % 10 != 0 else { return scatteredKey(index &+ 1) }
+        return Int64(rows - recent) + Int64(truncatingIfNeeded: (number / 10) % UInt64(recent)) + 1
+    }
+
+    /// The same number for the same index in every process.
+    private func scatter(_ index: Int) -> UInt64 {
+        var number = (UInt64(truncatingIfNeeded: index) &+ 1) &* 0x9e37_79b9_7f4a_7c15
+        number = (number ^ (number >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        number = (number ^ (number >> 27)) &* 0x94d0_49bb_1331_11eb
+        return number ^ (number >> 31)
+    }
 
     /// Removes what a repetition has made.
     public func remove(_ path: String) {
@@ -70,11 +104,29 @@ public enum Equal {
     /// 16 MB of page cache and the synchronization that suits a write-ahead log.
     public static let pragmas = "PRAGMA cache_size = -16000; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
 
+    /// As the others, with 1 MB of page cache, which a tenth of the rows fills: what grows after it is not the cache.
+    public static let smallCachePragmas = pragmas + "PRAGMA cache_size = -1000;"
+
     public static let schema = """
         CREATE TABLE player (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL, team TEXT, score INTEGER NOT NULL, rating REAL NOT NULL, bonus INTEGER NOT NULL)
         """
     public static let insert = "INSERT INTO player (id, name, team, score, rating, bonus) VALUES (?, ?, ?, ?, ?, ?)"
+
+    public static let update = "UPDATE player SET name = ?2, team = ?3, score = ?4, rating = ?5, bonus = ?6 WHERE id = ?1"
+    public static let index = "CREATE INDEX player_on_name ON player (name)"
+
+    /// Makes the players 1 to `count` inside of the engine: the same ones as the functions below.
+    public static func insertPlayers(_ count: Int) -> String {
+        """
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(count))
+        INSERT INTO player
+        SELECT i, 'Player number ' || i, CASE WHEN i % 4 = 0 THEN NULL ELSE 'Team ' || (i % 16) END, i * 31 % 1000, i % 500 / 4.0, i % 7 FROM n
+        """
+    }
+
+    /// Reads every row, and so as many pages as the page cache holds.
+    public static let readAll = "SELECT sum(score + length(name)) FROM player"
 
     public static func name(_ id: Int64) -> String { "Player number \(id)" }
     public static func team(_ id: Int64) -> String? { id % 4 == 0 ? nil : "Team \(id % 16)" }

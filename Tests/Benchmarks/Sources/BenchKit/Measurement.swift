@@ -19,27 +19,60 @@ public struct Measurement: Codable, Sendable {
     /// The highest resident size of the process so far, in bytes.
     public var peakMemory: Int
 
-    public init(workload: String, seconds: [Double], operations: Int, check: Int64, engine: String) {
+    /// What was measured beside the time.
+    public var figures: [Figure: Double]
+
+    public init(workload: String, outcome: Outcome, engine: String) {
         self.workload = workload
-        self.seconds = seconds
-        self.operations = operations
-        self.check = check
+        seconds = outcome.seconds
+        operations = outcome.operations
+        check = outcome.check
+        figures = outcome.figures
         self.engine = engine
-        self.peakMemory = Self.peakMemory()
+        peakMemory = Memory.peak
     }
 
-    /// `VmHWM` of the process in bytes, 0 where there is no `/proc`.
-    public static func peakMemory() -> Int { memory("VmHWM") }
+    /// Seconds of one operation: the median of the repetitions.
+    public var secondsPerOperation: Double { median(seconds) / Double(operations) }
+}
 
-    /// `VmRSS` of the process in bytes, 0 where there is no `/proc`.
-    public static func residentMemory() -> Int { memory("VmRSS") }
+/// What one workload gave.
+public struct Outcome: Sendable {
+    public var seconds: [Double]
+    public var check: Int64
+    public var operations: Int
+    public var figures: [Figure: Double]
 
-    private static func memory(_ name: String) -> Int {
-        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
-        let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
-        let kibibytes = line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) }
-        return (kibibytes ?? 0) * 1024
+    public init(seconds: [Double], check: Int64, operations: Int, figures: [Figure: Double] = [:]) {
+        self.seconds = seconds
+        self.check = check
+        self.operations = operations
+        self.figures = figures
     }
+}
+
+/// What can be measured beside the time.
+public enum Figure: String, Codable, CodingKeyRepresentable, Sendable {
+    /// The memory that the workload needed, in bytes.
+    case bytes
+
+    /// How much more of it ten times as many rows needed, in bytes.
+    case growth
+
+    /// How many pages of the file an operation visited, and how many of them were not in the page cache.
+    case pagesVisited, pagesDecrypted
+
+    /// Of the transactions, in seconds: half were faster than the first, 99 of 100 faster than the second; the slowest of all.
+    case half, ninetyNine, slowest
+
+    /// The size of the write-ahead log in bytes.
+    case log
+}
+
+public func median(_ values: [Double]) -> Double {
+    let sorted = values.sorted()
+    guard let middle = sorted.indices.dropFirst(sorted.count / 2).first else { return 0 }
+    return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
 }
 
 /// Does the work once uncounted and then `repetitions` times, with what `prepare` makes for each of them outside of the measured time.

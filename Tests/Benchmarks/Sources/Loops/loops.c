@@ -124,9 +124,10 @@ int64_t loop_insert_transactions(sqlite3 *db, const char *sql, const player *pla
     return count;
 }
 
-int64_t loop_scan(sqlite3 *db) {
+int64_t loop_scan(sqlite3 *db, int64_t last) {
     loop_execute(db, "BEGIN");
-    sqlite3_stmt *statement = prepare(db, "SELECT * FROM player");
+    sqlite3_stmt *statement = prepare(db, last == INT64_MAX ? "SELECT * FROM player" : "SELECT * FROM player WHERE id <= ?");
+    if (last != INT64_MAX) sqlite3_bind_int64(statement, 1, last);
     int64_t sum = 0;
     player p;
     while (sqlite3_step(statement) == SQLITE_ROW) {
@@ -208,6 +209,46 @@ int64_t loop_keys(sqlite3 *db, int64_t rows, int64_t count, int transactions) {
     sqlite3_finalize(commit);
     sqlite3_finalize(statement);
     return sum;
+}
+
+int64_t loop_names(sqlite3 *db, const player *players, int64_t count) {
+    loop_execute(db, "BEGIN");
+    sqlite3_stmt *statement = prepare(db, "SELECT * FROM player WHERE name = ?");
+    int64_t sum = 0;
+    player p;
+    for (int64_t i = 0; i < count; i++) {
+        sqlite3_bind_text(statement, 1, players[i].name, -1, SQLITE_STATIC);
+        if (sqlite3_step(statement) != SQLITE_ROW) fail(db, "no player of this name");
+        sum += read_player(statement, &p);
+        free_player(&p);
+        sqlite3_reset(statement);
+    }
+    sqlite3_finalize(statement);
+    loop_execute(db, "COMMIT");
+    return sum;
+}
+
+int64_t loop_delete_transactions(sqlite3 *db, const player *players, int64_t count) {
+    sqlite3_stmt *begin = prepare(db, "BEGIN IMMEDIATE"), *commit = prepare(db, "COMMIT");
+    sqlite3_stmt *statement = prepare(db, "DELETE FROM player WHERE id = ?");
+    for (int64_t i = 0; i < count; i++) {
+        step_done(db, begin);
+        sqlite3_bind_int64(statement, 1, players[i].id);
+        step_done(db, statement);
+        step_done(db, commit);
+    }
+    sqlite3_finalize(begin);
+    sqlite3_finalize(commit);
+    sqlite3_finalize(statement);
+    return count;
+}
+
+void loop_page_counts(sqlite3 *db, int64_t *visited, int64_t *decrypted) {
+    int hits = 0, misses = 0, highest = 0;
+    sqlite3_db_status(db, SQLITE_DBSTATUS_CACHE_HIT, &hits, &highest, 1);
+    sqlite3_db_status(db, SQLITE_DBSTATUS_CACHE_MISS, &misses, &highest, 1);
+    *visited = (int64_t)hits + misses;
+    *decrypted = misses;
 }
 
 int64_t loop_backup(sqlite3 *source, sqlite3 *destination) {

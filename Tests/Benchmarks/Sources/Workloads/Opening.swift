@@ -1,5 +1,6 @@
 import BenchKit
 import Dispatch
+import Synchronization
 #if GRDB
 import GRDB
 #else
@@ -12,40 +13,38 @@ enum Opening {
         let path = assignment.folder + "/passphrase.db"
         let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
             let pool = try DatabasePool(path: path, configuration: Engine.withPassphrase())
-            // Each read waits for the others, so that five connections are needed.
-            let arrived = DispatchSemaphore(value: 0)
-            let leave = DispatchSemaphore(value: 0)
-            let group = DispatchGroup()
-            let sums = Sums()
-            for _ in 0..<5 {
-                DispatchQueue.global().async(group: group) {
-                    do {
-                        let value = try pool.read { db in
-                            let value = try Int64.fetchOne(db, sql: "SELECT a FROM t") ?? 0
-                            arrived.signal()
-                            leave.wait()
-                            return value
-                        }
-                        sums.add(value)
-                    } catch {
-                        arrived.signal()
-                    }
-                }
-            }
-            for _ in 0..<5 { arrived.wait() }
-            for _ in 0..<5 { leave.signal() }
-            group.wait()
+            let sum = try pool.readAtOnce(5) { db in try Int64.fetchOne(db, sql: "SELECT a FROM t") ?? 0 }
             try pool.close()
-            return sums.total
+            return sum
         }
         return Runner.Result(seconds: seconds, check: check, operations: 1)
     }
 }
 
-import Synchronization
-
-private final class Sums: Sendable {
-    private let sum = Mutex<Int64>(0)
-    func add(_ value: Int64) { sum.withLock { $0 += value } }
-    var total: Int64 { sum.withLock { $0 } }
+extension DatabasePool {
+    /// The sum of what as many reads give, each of which waits for the others, so that as many connections are needed.
+    func readAtOnce(_ count: Int, _ work: @escaping @Sendable (Database) throws -> Int64) throws -> Int64 {
+        let arrived = DispatchSemaphore(value: 0)
+        let leave = DispatchSemaphore(value: 0)
+        let group = DispatchGroup()
+        let results = Mutex<[Result<Int64, any Error>]>([])
+        for _ in 0..<count {
+            DispatchQueue.global().async(group: group) {
+                let result = Result {
+                    try self.read { db in
+                        defer {
+                            arrived.signal()
+                            leave.wait()
+                        }
+                        return try work(db)
+                    }
+                }
+                results.withLock { $0.append(result) }
+            }
+        }
+        for _ in 0..<count { arrived.wait() }
+        for _ in 0..<count { leave.signal() }
+        group.wait()
+        return try results.withLock { $0 }.reduce(0) { try $0 &+ $1.get() }
+    }
 }

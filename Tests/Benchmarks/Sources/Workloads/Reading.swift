@@ -14,7 +14,7 @@ enum Reading {
             return Runner.Result(seconds: seconds, check: check, operations: rows)
         }
         switch assignment.workload {
-        case "cursor-index": return try inOneRead(cursorByIndex)
+        case "cursor-index": return try inOneRead { db in try cursorByIndex(Row.fetchCursor(db, sql: "SELECT * FROM player")) }
         case "cursor-name": return try inOneRead(cursorByName)
         case "fetch-int":
             return try inOneRead { db in try Int64.fetchAll(db, sql: "SELECT score FROM player").reduce(0, &+) }
@@ -26,9 +26,8 @@ enum Reading {
         }
     }
 
-    private static func cursorByIndex(_ db: Database) throws -> Int64 {
+    static func cursorByIndex(_ rows: RowCursor) throws -> Int64 {
         var sum: Int64 = 0
-        let rows = try Row.fetchCursor(db, sql: "SELECT * FROM player")
         while let row = try rows.next() {
             let id: Int64 = row[0]
             let name: String = row[1]

@@ -8,19 +8,13 @@ import Coffer
 
 /// Does one workload and prints its measurement.
 enum Runner {
-    struct Result {
-        var seconds: [Double]
-        var check: Int64
-        var operations: Int
-    }
+    typealias Result = Outcome
 
     /// - Parameter special: workloads that only this library has.
     static func main(special: @Sendable (Assignment) throws -> Result?) async throws {
         let assignment = try Assignment()
         let result = try await run(assignment, special)
-        let measurement = Measurement(
-            workload: assignment.workload, seconds: result.seconds, operations: result.operations, check: result.check,
-            engine: try engine(assignment))
+        let measurement = Measurement(workload: assignment.workload, outcome: result, engine: try engine(assignment))
         print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
     }
 
@@ -30,6 +24,8 @@ enum Runner {
         if assignment.workload == "backup" { return try copy(assignment) }
         if let result = try Writing.run(assignment) { return result }
         if let result = try Observing.run(assignment) { return result }
+        if let result = try Footprint.run(assignment) { return result }
+        if let result = try Points.run(assignment) { return result }
         let pool = try DatabasePool(path: assignment.playerFile, configuration: Engine.rawKeyed())
         if let result = try Reading.run(assignment, pool) { return result }
         if let result = try Records.run(assignment, pool) { return result }

@@ -24,11 +24,18 @@ char *loop_text(sqlite3 *db, const char *sql);
 
 int64_t loop_insert(sqlite3 *db, const char *sql, const player *players, int64_t count);
 int64_t loop_insert_transactions(sqlite3 *db, const char *sql, const player *players, int64_t count);
-int64_t loop_scan(sqlite3 *db);
+// The rows up to this key, or all of them for INT64_MAX.
+int64_t loop_scan(sqlite3 *db, int64_t last);
 int64_t loop_fetch_all(sqlite3 *db, int64_t capacity);
 int64_t loop_integers(sqlite3 *db, int64_t capacity);
 int64_t loop_strings(sqlite3 *db, int64_t capacity);
 int64_t loop_keys(sqlite3 *db, int64_t rows, int64_t count, int transactions);
+// The rows with the names of the players, by an index.
+int64_t loop_names(sqlite3 *db, const player *players, int64_t count);
+// Each in a transaction of its own.
+int64_t loop_delete_transactions(sqlite3 *db, const player *players, int64_t count);
+// How many pages were visited since the last call, and how many of them were not in the page cache.
+void loop_page_counts(sqlite3 *db, int64_t *visited, int64_t *decrypted);
 int64_t loop_backup(sqlite3 *source, sqlite3 *destination);
 
 #endif

@@ -1,0 +1,137 @@
+import BenchKit
+import Coffer
+
+/// What the settings of a connection gain and cost: Coffer alone, with its own configuration.
+enum Tuning {
+    static func run(_ assignment: Assignment) throws -> Runner.Result? {
+        guard assignment.workload.hasPrefix("tune-") else { return nil }
+        var configuration = Configuration()
+        configuration.key = .rawKey(Equal.rawKey)
+        configuration.pageCacheSize = assignment.pageCacheSize
+        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA wal_autocheckpoint = \(assignment.checkpointPages)") }
+        let before = Memory.own
+        let pool = try DatabasePool(path: assignment.playerFile, configuration: configuration)
+        let outcome: Runner.Result
+        switch assignment.workload {
+        case "tune-scattered": outcome = try reads(assignment, pool, assignment.scatteredKey)
+        case "tune-recent": outcome = try reads(assignment, pool, assignment.recentKey)
+        case "tune-mixed": outcome = try readsBesideWrites(assignment, pool)
+        case "tune-scan":
+            let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
+                try pool.read { db in try Int64.fetchOne(db, sql: Equal.readAll) ?? 0 }
+            }
+            outcome = Runner.Result(seconds: seconds, check: check, operations: assignment.rows)
+        case "tune-write": outcome = try writes(assignment, pool)
+        case "tune-memory":
+            _ = try pool.readAtOnce(5) { db in try Int64.fetchOne(db, sql: Equal.readAll) ?? 0 }
+            _ = try pool.write { db in try Int64.fetchOne(db, sql: Equal.readAll) }
+            outcome = Runner.Result(seconds: [], check: 0, operations: 1, figures: [.bytes: Double(Memory.own - before)])
+        case "tune-log": outcome = try log(assignment, pool)
+        case "tune-prepare", "tune-cached", "tune-kept", "tune-prepare-join", "tune-cached-join", "tune-kept-join":
+            outcome = try statements(assignment, pool)
+        default: throw Mistake(description: "there is no workload \(assignment.workload)")
+        }
+        try pool.close()
+        return outcome
+    }
+
+    /// Fetches by key, all in one read.
+    private static func reads(_ assignment: Assignment, _ pool: DatabasePool, _ key: (Int) -> Int64) throws -> Runner.Result {
+        let keys = (0..<assignment.calls).map(key)
+        let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
+            try pool.read { db in try keys.reduce(0) { try $0 &+ (Player.fetchOne(db, id: $1)?.check ?? 0) } }
+        }
+        return Runner.Result(seconds: seconds, check: check, operations: keys.count)
+    }
+
+    /// Fetches by key, each in its own read, with one transaction of the writer after every hundred of them.
+    private static func readsBesideWrites(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result {
+        let keys = (0..<assignment.calls).map(assignment.recentKey)
+        var writeCount = 0
+        let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
+            var sum: Int64 = 0
+            for (index, key) in keys.enumerated() {
+                sum &+= try pool.read { db in try Player.fetchOne(db, id: key) }?.id ?? 0
+                if index.isMultiple(of: 100) {
+                    writeCount += 1
+                    try update(pool, [assignment.recentKey(index)], score: writeCount)
+                }
+            }
+            return sum
+        }
+        return Runner.Result(seconds: seconds, check: check, operations: keys.count)
+    }
+
+    /// Transactions that update one row each.
+    private static func writes(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result {
+        let keys = (0..<assignment.calls).map(assignment.scatteredKey)
+        var score = 0
+        let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: { score += 1 }) {
+            for key in keys { try update(pool, [key], score: score) }
+            return 0
+        }
+        return Runner.Result(seconds: seconds, check: check, operations: keys.count)
+    }
+
+    /// Transactions that update rows in as many pages: how long most of them take, and how long the one that brings the log into the file.
+    private static func log(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result {
+        let size = assignment.rowsPerTransaction
+        let count = max(assignment.calls / size, 10)
+        var times: [Double] = []
+        times.reserveCapacity(count)
+        for transaction in 0..<count {
+            let keys = (0..<size).map { assignment.scatteredKey(transaction * size + $0) }
+            let start = ContinuousClock.now
+            try update(pool, keys, score: transaction + assignment.checkpointPages)
+            times.append((ContinuousClock.now - start) / .seconds(1))
+        }
+        let log = try Files.size(of: assignment.playerFile + "-wal")
+        let sorted = times.sorted()
+        return Runner.Result(
+            seconds: [times.reduce(0, +)], check: 0, operations: count,
+            figures: [
+                .half: median(times), .ninetyNine: sorted[min(count * 99 / 100, count - 1)], .slowest: sorted[count - 1],
+                .log: Double(log),
+            ])
+    }
+
+    private static func update(_ pool: DatabasePool, _ keys: [Int64], score: Int) throws {
+        try pool.write { db in
+            for key in keys { try db.execute(sql: "UPDATE player SET score = ? WHERE id = ?", arguments: [score, key]) }
+        }
+    }
+
+    // MARK: Statements
+
+    private static let byKey = "SELECT * FROM player WHERE id = ?"
+    private static let join = """
+        SELECT a.id, a.name, b.name, count(*) FROM player a JOIN player b ON b.id = a.score + 1
+        WHERE a.team = ? AND a.rating > ? GROUP BY a.team HAVING count(*) > 1 ORDER BY a.name LIMIT 10
+        """
+
+    /// The time of getting a statement by its text, prepared each time or kept; or the memory of one that is kept.
+    private static func statements(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result {
+        let sql = assignment.workload.hasSuffix("-join") ? join : byKey
+        return try pool.read { db in
+            func measured(_ count: Int, _ work: () throws -> Void) throws -> Runner.Result {
+                let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
+                    for _ in 0..<count { try work() }
+                    return 0
+                }
+                return Runner.Result(seconds: seconds, check: check, operations: count)
+            }
+            if assignment.workload.hasPrefix("tune-prepare") {
+                return try measured(max(assignment.calls / 10, 10)) { _ = try db.makeStatement(sql: sql) }
+            }
+            if assignment.workload.hasPrefix("tune-cached") {
+                return try measured(assignment.calls) { _ = try db.cachedStatement(sql: sql) }
+            }
+            let count = 400
+            _ = try db.cachedStatement(sql: sql)
+            let before = Memory.own
+            for number in 0..<count { _ = try db.cachedStatement(sql: "\(sql) /* \(number) */") }
+            return Runner.Result(
+                seconds: [], check: 0, operations: 1, figures: [.bytes: Double(Memory.own - before) / Double(count)])
+        }
+    }
+}
