@@ -47,6 +47,11 @@ static inline int coffer_config_log(void (*log)(void *, int, const char *), void
     return sqlite3_config(SQLITE_CONFIG_LOG, log, context);
 }
 
+/// `sqlite3_config(SQLITE_CONFIG_MEMSTATUS)`: whether SQLite counts the memory that it uses. Refused once SQLite is initialized.
+static inline int coffer_config_memory_statistics(int isOn) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, isOn);
+}
+
 /// `SQLITE_TRANSIENT`: SQLite copies the bytes before the call returns.
 static inline int coffer_bind_text_transient(sqlite3_stmt *statement, int index, const char *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);

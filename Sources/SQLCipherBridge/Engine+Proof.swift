@@ -26,6 +26,9 @@ extension Engine {
     private static func proveOnce() throws(EngineError) {
         // libcrypto would free its state when the process exits, while other threads may still write: they would crash.
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
+        // SQLite would count its memory under one lock for all connections of the process, in each allocation, for nobody. Where somebody has
+        // initialized it before, it goes on counting.
+        _ = coffer_config_memory_statistics(0)
         guard sqliteVersionNumber == compiledSQLiteVersionNumber else { throw EngineError.withoutCipher }
         var pointer: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX

@@ -18,6 +18,4 @@ package enum Engine {
     /// Frees `count` bytes of heap that caches hold, in the whole process.
     @discardableResult
     package static func releaseMemory(_ count: CInt) -> CInt { sqlite3_release_memory(count) }
-
-    package static var memoryInUse: Int64 { sqlite3_memory_used() }
 }

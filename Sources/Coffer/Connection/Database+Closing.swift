@@ -81,10 +81,7 @@ extension Database {
     }
 
     private func clearStatementCaches() {
-        publicStatements.removeAll()
-        internalStatements.removeAll()
-        requestStatements.removeAll()
-        singleResultStatements.removeAll()
+        statementCaches.removeAll()
         schemaCache = DatabaseSchemaCache()
     }
 

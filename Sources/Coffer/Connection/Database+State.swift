@@ -64,10 +64,7 @@ extension Database {
     public func releaseMemory() {
         checkIsUsedInItsAccess()
         guard !isClosed else { return }
-        publicStatements.removeAll()
-        internalStatements.removeAll()
-        requestStatements.removeAll()
-        singleResultStatements.removeAll()
+        statementCaches.removeAll()
         clearSchemaCache()
         handle.releaseMemory()
     }

@@ -16,25 +16,25 @@ extension Database {
     /// The statement comes as its last user left it: give it all of its arguments. Do not use it while a cursor iterates over it.
     /// - Throws: as ``makeStatement(sql:)``.
     public func cachedStatement(sql: String) throws -> Statement {
-        if let statement = publicStatements[sql] { return statement }
+        if let statement = statementCaches.application[sql] { return statement }
         let statement = try makeStatement(sql: sql, persistent: true)
-        publicStatements.insert(statement, for: sql)
+        statementCaches.application.insert(statement, for: sql)
         return statement
     }
 
     /// As ``cachedStatement(sql:)``, for statements of the library itself.
     func internalCachedStatement(sql: String) throws -> Statement {
-        if let statement = internalStatements[sql] { return statement }
+        if let statement = statementCaches.library[sql] { return statement }
         let statement = try makeStatement(sql: sql, persistent: true)
-        internalStatements.insert(statement, for: sql)
+        statementCaches.library.insert(statement, for: sql)
         return statement
     }
 
     /// A statement for a request. It is prepared only once as long as its users follow each other, and it is never shared.
     func requestStatement(sql: String) throws -> Statement {
-        if let statement = requestStatements.unusedStatement(for: sql), statement.tellsItsColumns { return statement }
+        if let statement = statementCaches.requests.unusedStatement(for: sql), statement.tellsItsColumns { return statement }
         let statement = try makeStatement(sql: sql, persistent: true)
-        if sql.utf8.count <= longestRequestText { requestStatements.insert(statement, for: sql) }
+        if sql.utf8.count <= longestRequestText { statementCaches.requests.insert(statement, for: sql) }
         return statement
     }
 
@@ -44,9 +44,9 @@ extension Database {
     ///   - sql: the SQL of the request, which the statement is found by.
     ///   - singleResultSQL: what is prepared the first time, maybe with a limit.
     func singleResultStatement(sql: String, singleResultSQL: () throws -> String) throws -> Statement {
-        if let statement = singleResultStatements.unusedStatement(for: sql), statement.tellsItsColumns { return statement }
+        if let statement = statementCaches.singleResults.unusedStatement(for: sql), statement.tellsItsColumns { return statement }
         let statement = try makeStatement(sql: singleResultSQL(), persistent: true)
-        if sql.utf8.count <= longestRequestText { singleResultStatements.insert(statement, for: sql) }
+        if sql.utf8.count <= longestRequestText { statementCaches.singleResults.insert(statement, for: sql) }
         return statement
     }
 
@@ -58,10 +58,26 @@ extension Database {
     /// Executes all statements of an SQL text.
     ///
     /// - Throws: a ``DatabaseError``; the statements before the failed one have been executed.
+    ///
+    /// A single statement that changes rows, and has its values as arguments in order, is likely to come again: it is kept, without its values, and
+    /// not prepared anew the next time.
     public func execute(sql: String, arguments: StatementArguments = StatementArguments()) throws {
-        let statements = try allStatements(sql: sql, arguments: arguments)
+        let mayComeAgain = !arguments.values.isEmpty && arguments.namedValues.isEmpty && sql.utf8.count <= longestRequestText
+        if mayComeAgain, let statement = statementCaches.executions.unusedStatement(for: sql), statement.tellsItsColumns,
+            statement.parameterNames.count == arguments.values.count
+        {
+            defer { statement.releaseArguments() }
+            return try statement.execute(arguments: arguments)
+        }
+        let statements = SQLStatementCursor(database: self, sql: sql, arguments: arguments, isPersistent: mayComeAgain)
+        var (single, count): (Statement?, Int) = (nil, 0)
         while let statement = try statements.next() {
             try statement.execute()
+            (single, count) = (statement, count + 1)
+        }
+        if mayComeAgain, count == 1, let single, single.parameterNames.count == arguments.values.count, single.changesRowsOnly {
+            single.releaseArguments()
+            statementCaches.executions.insert(single, for: sql)
         }
     }
 
@@ -127,6 +143,8 @@ private let longestRequestText = 4096
 extension Statement {
     /// Whether what the compilation told still holds: SQLite has not compiled the statement again, which may read other columns since.
     fileprivate var tellsItsColumns: Bool { handle.repreparationCount == 0 }
+
+    fileprivate var changesRowsOnly: Bool { !changesTransactionOrSchema && !facts.eventKinds.isEmpty }
 }
 
 // MARK: - The course of an execution
@@ -171,10 +189,7 @@ extension Database {
 
     /// Ends a failed execution: the broker may know a better error, and a cancelled task wants to hear of its cancellation.
     func statementDidFail(_ statement: Statement, with error: DatabaseError) throws -> Never {
-        publicStatements.remove(statement)
-        internalStatements.remove(statement)
-        requestStatements.remove(statement)
-        singleResultStatements.remove(statement)
+        statementCaches.remove(statement)
         schemaCache.isVerified = false
         if isAutocommitAfterFailure {
             cachedTransactionDate = nil

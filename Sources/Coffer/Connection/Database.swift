@@ -26,10 +26,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     var authorizer: StatementAuthorizer
     let observationBroker: DatabaseObservationBroker
 
-    var publicStatements = StatementCache(capacity: 500)
-    var internalStatements = StatementCache(capacity: 500)
-    var requestStatements = StatementCache(capacity: 500)
-    var singleResultStatements = StatementCache(capacity: 500)
+    var statementCaches = StatementCaches()
 
     /// What was read since a recording began, or nil outside of recordings.
     var recordedRegion: DatabaseRegion?

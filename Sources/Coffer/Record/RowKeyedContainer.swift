@@ -4,15 +4,21 @@ internal import SQLCipherBridge
 ///
 /// Most keys are synthesized enumerations of one byte. For them the column of each key is looked up by name only once in the life of the
 /// decoder, and by the byte from then on.
-struct RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+///
+/// A class, because the standard library copies the container for each column: a structure would have each of its references counted.
+final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let source: RowDecodingSource
     private let handle: StatementHandle?
-    private let columns: ColumnTable
+
+    /// Whether the keys are values of one byte, so that equal bytes are equal keys.
+    private let areKeysBytes = MemoryLayout<Key>.size == 1 && _isPOD(Key.self)
+
+    /// The columns of the keys that are bytes; -1 is a key without a column.
+    @exclusivity(unchecked) private var columns: [Int32] = []
 
     init(_ source: RowDecodingSource) {
         self.source = source
         self.handle = source.handle
-        self.columns = ColumnTable(Key.self)
     }
 
     var codingPath: [any CodingKey] { source.codingPath }
@@ -32,16 +38,20 @@ struct RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     /// The column of a key, or a negative number.
     @inline(__always)
     private func column(_ key: Key) -> Int {
-        guard columns.areKeysBytes else { return source.column(forKey: key.stringValue) ?? -1 }
+        guard areKeysBytes else { return source.column(forKey: key.stringValue) ?? -1 }
         let byte = unsafe Int(unsafeBitCast(key, to: UInt8.self))
-        if let index = columns.index(for: byte) { return index }
+        if unsafe byte < columns.count {
+            let column = unsafe columns[byte]
+            if column != unknownColumn { return Int(column) }
+        }
         return findColumn(key, byte)
     }
 
     private func findColumn(_ key: Key, _ byte: Int) -> Int {
-        let index = source.column(forKey: key.stringValue) ?? -1
-        columns.set(index, for: byte)
-        return index
+        let column = source.column(forKey: key.stringValue) ?? -1
+        while unsafe columns.count <= byte { unsafe columns.append(unknownColumn) }
+        unsafe columns[byte] = Int32(truncatingIfNeeded: column)
+        return column
     }
 
     @inline(__always)
@@ -142,33 +152,8 @@ struct RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try valueIfPresent(type, key) }
 }
 
-/// The columns of the keys of one type that are single bytes.
-final class ColumnTable {
-    /// Marks a key that was not looked up yet; -1 is a key without a column.
-    static let unknown: Int32 = -2
-
-    /// Whether the keys are values of one byte, so that equal bytes are equal keys.
-    let areKeysBytes: Bool
-
-    @exclusivity(unchecked) private var indexes: [Int32] = []
-
-    init<Key>(_ type: Key.Type) {
-        areKeysBytes = MemoryLayout<Key>.size == 1 && _isPOD(type)
-    }
-
-    /// The column of a key, -1 for none, or nil if it was not looked up yet.
-    @inline(__always)
-    func index(for byte: Int) -> Int? {
-        guard unsafe byte < indexes.count else { return nil }
-        let index = unsafe indexes[byte]
-        return index > ColumnTable.unknown ? Int(index) : nil
-    }
-
-    func set(_ index: Int, for byte: Int) {
-        while unsafe indexes.count <= byte { unsafe indexes.append(ColumnTable.unknown) }
-        unsafe indexes[byte] = Int32(truncatingIfNeeded: index)
-    }
-}
+/// Marks a key whose column was not looked up yet.
+private let unknownColumn: Int32 = -2
 
 /// Hands out the decoder that it is decoded from.
 private struct CapturedDecoder: Decodable {

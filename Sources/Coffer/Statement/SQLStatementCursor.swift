@@ -6,11 +6,14 @@ public class SQLStatementCursor: Cursor {
     private let text: [CChar]
     private var offset = 0
     private var arguments: StatementArguments?
+    private let isPersistent: Bool
 
-    init(database: Database, sql: String, arguments: StatementArguments?) {
+    /// - Parameter isPersistent: whether the statements may be kept for long.
+    init(database: Database, sql: String, arguments: StatementArguments?, isPersistent: Bool = false) {
         self.database = database
         self.text = Array(sql.utf8CString)
         self.arguments = arguments
+        self.isPersistent = isPersistent
     }
 
     /// Prepares the next statement, and gives it the arguments that it needs of those that are left.
@@ -18,7 +21,7 @@ public class SQLStatementCursor: Cursor {
     /// - Throws: a ``DatabaseError`` if the text does not compile or arguments are missing, and `SQLITE_MISUSE` at the end of the
     ///   text if arguments are left.
     public func next() throws -> Statement? {
-        guard let statement = try database.prepareStatement(in: text, offset: &offset, persistent: false) else {
+        guard let statement = try database.prepareStatement(in: text, offset: &offset, persistent: isPersistent) else {
             if let arguments, !arguments.values.isEmpty {
                 self.arguments = nil
                 throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(arguments.values.count)")

@@ -245,6 +245,15 @@ extension Statement {
         areArgumentsValid = true
     }
 
+    /// Lets go of the arguments and of SQLite's copies of them: the statement is kept for long, and they may be large.
+    func releaseArguments() {
+        guard !parameterNames.isEmpty else { return }
+        boundArguments = StatementArguments()
+        handle.clearBindings()
+        boundTexts.begin()
+        areArgumentsValid = false
+    }
+
     /// Keeps values as arguments, for the error that is about to be thrown.
     func recordArguments(_ values: [DatabaseValue]) { boundArguments = StatementArguments(values: values) }
 }

@@ -1,7 +1,26 @@
-/// The statements that a connection keeps for reuse, by their SQL text.
+/// The statements that a connection keeps for reuse.
 ///
-/// The statements of the application and those of the library are apart: the library reuses its own in the middle of an iteration
-/// over a statement that the application got for the same text.
+/// Those of the application and those of the library are apart: the library reuses its own in the middle of an iteration over a statement
+/// that the application got for the same text.
+struct StatementCaches {
+    var application = StatementCache(capacity: 500)
+    var library = StatementCache(capacity: 500)
+    var requests = StatementCache(capacity: 500)
+    var singleResults = StatementCache(capacity: 500)
+    var executions = StatementCache(capacity: 500)
+
+    mutating func remove(_ statement: Statement) {
+        application.remove(statement)
+        library.remove(statement)
+        requests.remove(statement)
+        singleResults.remove(statement)
+        executions.remove(statement)
+    }
+
+    mutating func removeAll() { self = StatementCaches() }
+}
+
+/// Statements by their SQL text.
 struct StatementCache {
     private var statements: [String: Statement] = [:]
 
@@ -11,6 +30,8 @@ struct StatementCache {
     init(capacity: Int) {
         self.capacity = capacity
     }
+
+    var isEmpty: Bool { statements.isEmpty }
 
     subscript(sql: String) -> Statement? { statements[sql] }
 
@@ -29,9 +50,5 @@ struct StatementCache {
 
     mutating func remove(_ statement: Statement) {
         statements = statements.filter { $0.value !== statement }
-    }
-
-    mutating func removeAll() {
-        statements.removeAll()
     }
 }

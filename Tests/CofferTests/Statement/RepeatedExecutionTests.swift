@@ -1,0 +1,93 @@
+import CofferTestSupport
+import Testing
+
+@testable import Coffer
+
+@Suite("Executions of the same SQL")
+struct RepeatedExecutionTests {
+    let queue: DatabaseQueue
+
+    init() throws {
+        queue = try DatabaseQueue()
+        try queue.write { try $0.execute(sql: "CREATE TABLE t (a, b)") }
+    }
+
+    private static let insert = "INSERT INTO t VALUES (?, ?)"
+
+    private func rows() throws -> [Row] { try queue.read { try Row.fetchAll($0, sql: "SELECT * FROM t ORDER BY rowid") } }
+
+    @Test("an insertion with arguments is prepared once, and each has its own values")
+    func reuse() throws {
+        try queue.write { db in
+            var statements: Set<ObjectIdentifier> = []
+            for number in 0..<5 {
+                try db.execute(sql: Self.insert, arguments: [number, number == 3 ? nil : "n\(number)"])
+                statements.insert(ObjectIdentifier(try #require(db.statementCaches.executions[Self.insert])))
+            }
+            #expect(statements.count == 1)
+        }
+        let names = try queue.read { try String?.fetchAll($0, sql: "SELECT b FROM t ORDER BY a") }
+        #expect(names == ["n0", "n1", "n2", nil, "n4"])
+    }
+
+    @Test("a statement that is kept holds no values")
+    func values() throws {
+        try queue.write { db in
+            for _ in 0..<2 {
+                try db.execute(sql: Self.insert, arguments: [1, "secret"])
+                let statement = try #require(db.statementCaches.executions[Self.insert])
+                #expect(statement.arguments.isEmpty)
+            }
+        }
+    }
+
+    @Test("what has no values in order, more than one statement, or no rows to change is not kept")
+    func others() throws {
+        try queue.inDatabase { db in
+            try db.execute(sql: "INSERT INTO t VALUES (1, 2)")
+            try db.execute(sql: "INSERT INTO t VALUES (:a, :b)", arguments: ["a": 1, "b": 2])
+            try db.execute(sql: "INSERT INTO t VALUES (?, 1); INSERT INTO t VALUES (?, 2)", arguments: [1, 2])
+            try db.execute(sql: "SELECT ?", arguments: [1])
+            try db.execute(sql: "ATTACH DATABASE ? AS other KEY ?", arguments: [":memory:", "secret"])
+            try db.execute(sql: "INSERT INTO t VALUES (?, 1) -- \(String(repeating: "x", count: 5000))", arguments: [1])
+            #expect(db.statementCaches.executions.isEmpty)
+        }
+    }
+
+    @Test("too few or too many values are an error each time", arguments: 0...1)
+    func wrongCount(earlierExecutions: Int) throws {
+        try queue.inDatabase { db in
+            for _ in 0..<earlierExecutions { try db.execute(sql: Self.insert, arguments: [1, 2]) }
+            #expect(throws: DatabaseError.self) { try db.execute(sql: Self.insert, arguments: [1]) }
+            #expect(throws: DatabaseError.self) { try db.execute(sql: Self.insert, arguments: [1, 2, 3]) }
+        }
+    }
+
+    @Test("a failure tells the SQL and, where they are public, the values; the next execution succeeds")
+    func failure() throws {
+        let queue = try DatabaseQueue(configuration: Configuration().with { $0.publicStatementArguments = true })
+        try queue.inDatabase { db in
+            try db.execute(sql: "CREATE TABLE u (a UNIQUE)")
+            let insert = "INSERT INTO u VALUES (?)"
+            try db.execute(sql: insert, arguments: ["x"])
+            for _ in 0..<2 {
+                let error = #expect(throws: DatabaseError.self) { try db.execute(sql: insert, arguments: ["x"]) }
+                #expect(error?.sql == insert)
+                #expect(error?.arguments == ["x"])
+                try db.execute(sql: insert, arguments: [db.totalChangesCount])
+            }
+        }
+    }
+
+    @Test("the schema may change in between")
+    func schemaChange() throws {
+        try queue.inDatabase { db in
+            try db.execute(sql: Self.insert, arguments: [1, 2])
+            try db.execute(sql: "ALTER TABLE t ADD COLUMN c")
+            #expect(throws: DatabaseError.self) { try db.execute(sql: Self.insert, arguments: [1, 2]) }
+            try db.execute(sql: "DROP TABLE t; CREATE TABLE t (b, a)")
+            try db.execute(sql: Self.insert, arguments: [3, 4])
+        }
+        #expect(try rows() == [["b": 3, "a": 4]])
+    }
+}
