@@ -57,6 +57,9 @@ extension StatementHandle {
     /// How often SQLite has prepared the statement again by itself, because the schema has changed.
     package var repreparationCount: Int { unsafe Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, 0)) }
 
+    /// About how many bytes the engine holds for the statement.
+    package var memoryUsed: Int { unsafe Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_MEMUSED, 0)) }
+
     package func columnName(at index: CInt) -> String {
         unsafe sqlite3_column_name(pointer, index).map { unsafe String(cString: $0) } ?? ""
     }

@@ -1,0 +1,77 @@
+import Testing
+
+@testable import Coffer
+
+@Suite("The statements that a connection keeps")
+struct StatementCacheTests {
+    private static let limit = 2 * 1024 * 1024
+
+    private func list(_ count: Int) -> String {
+        "SELECT 1 IN (\(Array(repeating: "?", count: count).joined(separator: ",")))"
+    }
+
+    @Test("hundreds of usual statements are all kept")
+    func manyStatements() throws {
+        try DatabaseQueue().read { db throws in
+            let texts = (0..<500).map { "SELECT \($0), ?" }
+            let first = try texts.map { try db.cachedStatement(sql: $0) }
+            let again = try texts.map { try db.cachedStatement(sql: $0) }
+            #expect(zip(first, again).allSatisfy { $0 === $1 })
+            #expect(db.statementCaches.application.count == texts.count)
+        }
+    }
+
+    @Test("statements with long lists are given up before they fill the memory, and still work")
+    func longStatements() throws {
+        try DatabaseQueue().read { db throws in
+            var largestMemory = 0
+            for count in 500..<800 {
+                let statement = try db.cachedStatement(sql: list(count))
+                #expect(try Bool.fetchOne(statement, arguments: StatementArguments(Array(1...count))) == true)
+                largestMemory = max(largestMemory, db.statementCaches.application.memory)
+            }
+            // The limit was reached, and kept.
+            #expect(largestMemory > Self.limit / 2)
+            #expect(largestMemory <= Self.limit)
+            #expect((1..<300).contains(db.statementCaches.application.count))
+        }
+    }
+
+    @Test("requests with lists of many lengths keep within the same limit")
+    func requests() throws {
+        let queue = try DatabaseQueue()
+        try queue.write { db throws in try db.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY)") }
+        try queue.read { db throws in
+            var largestMemory = 0
+            for count in 500..<800 {
+                #expect(try Table("player").filter(Array(1...count).contains(Column("id"))).fetchAll(db).isEmpty)
+                largestMemory = max(largestMemory, db.statementCaches.requests.memory)
+            }
+            #expect(largestMemory > Self.limit / 2)
+            #expect(largestMemory <= Self.limit)
+        }
+    }
+
+    @Test("what is removed no longer counts")
+    func removal() throws {
+        try DatabaseQueue().read { db throws in
+            var cache = StatementCache(capacity: 2, memoryLimit: Self.limit)
+            let statements = try (0..<3).map { try db.makeStatement(sql: "SELECT \($0)") }
+            cache.insert(statements[0], for: "0")
+            let one = cache.memory
+            #expect(one > 0)
+            cache.insert(statements[0], for: "0")
+            #expect(cache.memory == one)
+            cache.insert(statements[1], for: "1")
+            #expect(cache.memory == 2 * one)
+            cache.remove(statements[0])
+            #expect(cache.memory == one)
+            #expect(cache["0"] == nil)
+            #expect(cache["1"] === statements[1])
+            cache.insert(statements[0], for: "0")
+            cache.insert(statements[2], for: "2")
+            #expect(cache.count == 1)
+            #expect(cache.memory == one)
+        }
+    }
+}
