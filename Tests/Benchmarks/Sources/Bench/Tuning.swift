@@ -62,12 +62,15 @@ struct Tuning {
     }
 
     private func statements(_ runners: Runners) throws -> String {
-        let rows = try [("SELECT by key", ""), ("join with a group and an order", "-join")].map { title, suffix in
+        let typical = [
+            ("by key", "key"), ("join with a group and an order", "join"), ("by a list of 500 keys", "list"),
+        ]
+        let rows = try typical.map { title, name in
             Runners.note("statements: \(title)")
             return [
-                title, time(try measure(runners, "tune-prepare" + suffix).secondsPerOperation),
-                time(try measure(runners, "tune-cached" + suffix).secondsPerOperation),
-                "\(decimal((try measure(runners, "tune-kept" + suffix).figures[.bytes] ?? 0) / 1e3)) kB",
+                title, time(try measure(runners, "tune-prepared-" + name).secondsPerOperation),
+                time(try measure(runners, "tune-kept-" + name).secondsPerOperation),
+                "\(decimal((try measure(runners, "tune-memory-" + name).figures[.bytes] ?? 0) / 1e3)) kB",
             ]
         }
         return """

@@ -27,9 +27,12 @@ enum Tuning {
             _ = try pool.write { db in try Int64.fetchOne(db, sql: Equal.readAll) }
             outcome = Runner.Result(seconds: [], check: 0, operations: 1, figures: [.bytes: Double(Memory.own - before)])
         case "tune-log": outcome = try log(assignment, pool)
-        case "tune-prepare", "tune-cached", "tune-kept", "tune-prepare-join", "tune-cached-join", "tune-kept-join":
-            outcome = try statements(assignment, pool)
-        default: throw Mistake(description: "there is no workload \(assignment.workload)")
+        default:
+            if let result = try statements(assignment, pool) {
+                outcome = result
+                break
+            }
+            throw Mistake(description: "there is no workload \(assignment.workload)")
         }
         try pool.close()
         return outcome
@@ -47,15 +50,11 @@ enum Tuning {
     /// Fetches by key, each in its own read, with one transaction of the writer after every hundred of them.
     private static func readsBesideWrites(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result {
         let keys = (0..<assignment.calls).map(assignment.recentKey)
-        var writeCount = 0
         let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
             var sum: Int64 = 0
             for (index, key) in keys.enumerated() {
                 sum &+= try pool.read { db in try Player.fetchOne(db, id: key) }?.id ?? 0
-                if index.isMultiple(of: 100) {
-                    writeCount += 1
-                    try update(pool, [assignment.recentKey(index)], score: writeCount)
-                }
+                if index.isMultiple(of: 100) { try update(pool, [key]) }
             }
             return sum
         }
@@ -65,9 +64,8 @@ enum Tuning {
     /// Transactions that update one row each.
     private static func writes(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result {
         let keys = (0..<assignment.calls).map(assignment.scatteredKey)
-        var score = 0
-        let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: { score += 1 }) {
-            for key in keys { try update(pool, [key], score: score) }
+        let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
+            for key in keys { try update(pool, [key]) }
             return 0
         }
         return Runner.Result(seconds: seconds, check: check, operations: keys.count)
@@ -82,7 +80,7 @@ enum Tuning {
         for transaction in 0..<count {
             let keys = (0..<size).map { assignment.scatteredKey(transaction * size + $0) }
             let start = ContinuousClock.now
-            try update(pool, keys, score: transaction + assignment.checkpointPages)
+            try update(pool, keys)
             times.append((ContinuousClock.now - start) / .seconds(1))
         }
         let log = try Files.size(of: assignment.playerFile + "-wal")
@@ -95,23 +93,29 @@ enum Tuning {
             ])
     }
 
-    private static func update(_ pool: DatabasePool, _ keys: [Int64], score: Int) throws {
+    /// Each row gets another value than it had: the engine does not write a page whose content stays.
+    private static func update(_ pool: DatabasePool, _ keys: [Int64]) throws {
         try pool.write { db in
-            for key in keys { try db.execute(sql: "UPDATE player SET score = ? WHERE id = ?", arguments: [score, key]) }
+            for key in keys { try db.execute(sql: "UPDATE player SET score = score + 1 WHERE id = ?", arguments: [key]) }
         }
     }
 
     // MARK: Statements
 
-    private static let byKey = "SELECT * FROM player WHERE id = ?"
-    private static let join = """
+    /// Typical statements, by the end of the name of a workload.
+    private static let typicalStatements = [
+        "key": "SELECT * FROM player WHERE id = ?",
+        "join": """
         SELECT a.id, a.name, b.name, count(*) FROM player a JOIN player b ON b.id = a.score + 1
         WHERE a.team = ? AND a.rating > ? GROUP BY a.team HAVING count(*) > 1 ORDER BY a.name LIMIT 10
-        """
+        """,
+        "list": "SELECT * FROM player WHERE id IN (\(Array(repeating: "?", count: 500).joined(separator: ",")))",
+    ]
 
     /// The time of getting a statement by its text, prepared each time or kept; or the memory of one that is kept.
-    private static func statements(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result {
-        let sql = assignment.workload.hasSuffix("-join") ? join : byKey
+    private static func statements(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result? {
+        let words = assignment.workload.split(separator: "-").map(String.init)
+        guard words.count == 3, let sql = typicalStatements[words[2]] else { return nil }
         return try pool.read { db in
             func measured(_ count: Int, _ work: () throws -> Void) throws -> Runner.Result {
                 let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
@@ -120,18 +124,18 @@ enum Tuning {
                 }
                 return Runner.Result(seconds: seconds, check: check, operations: count)
             }
-            if assignment.workload.hasPrefix("tune-prepare") {
-                return try measured(max(assignment.calls / 10, 10)) { _ = try db.makeStatement(sql: sql) }
+            switch words[1] {
+            case "prepared": return try measured(max(assignment.calls / 10, 10)) { _ = try db.makeStatement(sql: sql) }
+            case "kept": return try measured(assignment.calls) { _ = try db.cachedStatement(sql: sql) }
+            case "memory":
+                let count = 400
+                _ = try db.cachedStatement(sql: sql)
+                let before = Memory.own
+                for number in 0..<count { _ = try db.cachedStatement(sql: "\(sql) /* \(number) */") }
+                return Runner.Result(
+                    seconds: [], check: 0, operations: 1, figures: [.bytes: Double(Memory.own - before) / Double(count)])
+            default: return nil
             }
-            if assignment.workload.hasPrefix("tune-cached") {
-                return try measured(assignment.calls) { _ = try db.cachedStatement(sql: sql) }
-            }
-            let count = 400
-            _ = try db.cachedStatement(sql: sql)
-            let before = Memory.own
-            for number in 0..<count { _ = try db.cachedStatement(sql: "\(sql) /* \(number) */") }
-            return Runner.Result(
-                seconds: [], check: 0, operations: 1, figures: [.bytes: Double(Memory.own - before) / Double(count)])
         }
     }
 }
