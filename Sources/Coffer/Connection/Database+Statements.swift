@@ -81,7 +81,7 @@ extension Database {
         }
     }
 
-    private func makeStatement(sql: String, persistent: Bool) throws -> Statement {
+    func makeStatement(sql: String, persistent: Bool) throws -> Statement {
         let text = Array(sql.utf8CString)
         var offset = 0
         guard let statement = try prepareStatement(in: text, offset: &offset, persistent: persistent) else {

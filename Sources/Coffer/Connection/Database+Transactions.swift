@@ -31,12 +31,15 @@ extension Database {
     /// - Parameter kind: nil is immediate on a connection that can write, so that a lock that is not free is noticed at once instead
     ///   of in the middle; deferred on one that only reads.
     public func beginTransaction(_ kind: TransactionKind? = nil) throws {
-        try executeInternal("BEGIN \((kind ?? defaultTransactionKind).rawValue) TRANSACTION")
+        try beginning(kind ?? defaultTransactionKind).execute()
     }
 
     /// Commits the transaction.
     public func commit() throws {
-        try executeInternal("COMMIT TRANSACTION")
+        if let statement = statementCaches.commit { return try statement.execute() }
+        let statement = try makeStatement(sql: "COMMIT TRANSACTION", persistent: true)
+        statementCaches.commit = statement
+        try statement.execute()
     }
 
     /// Rolls the transaction back. There is no error if SQLite has done so already.
@@ -54,6 +57,24 @@ extension Database {
 
     private var defaultTransactionKind: TransactionKind {
         configuration.readonly || readOnlyDepth > 0 ? .deferred : .immediate
+    }
+
+    /// The statement that begins a transaction. Each access needs one: it is found without its SQL.
+    private func beginning(_ kind: TransactionKind) throws -> Statement {
+        let known =
+            switch kind {
+            case .deferred: statementCaches.beginDeferred
+            case .immediate: statementCaches.beginImmediate
+            case .exclusive: statementCaches.beginExclusive
+            }
+        if let known { return known }
+        let statement = try makeStatement(sql: "BEGIN \(kind.rawValue) TRANSACTION", persistent: true)
+        switch kind {
+        case .deferred: statementCaches.beginDeferred = statement
+        case .immediate: statementCaches.beginImmediate = statement
+        case .exclusive: statementCaches.beginExclusive = statement
+        }
+        return statement
     }
 
     func executeInternal(_ sql: String) throws {

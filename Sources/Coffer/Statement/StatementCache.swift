@@ -11,6 +11,11 @@ struct StatementCaches {
     var singleResults = StatementCache()
     var executions = StatementCache()
 
+    var beginDeferred: Statement?
+    var beginImmediate: Statement?
+    var beginExclusive: Statement?
+    var commit: Statement?
+
     mutating func remove(_ statement: Statement) {
         application.remove(statement)
         library.remove(statement)
