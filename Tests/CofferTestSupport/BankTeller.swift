@@ -17,9 +17,10 @@ public final class BankTeller: Sendable {
         process.executableURL = URL(fileURLWithPath: ChildProcess.built("CrashWorker"))
         process.arguments = [path, access.rawValue, String(teller), String(seconds)]
         process.standardOutput = output
-        process.standardError = FileHandle(forWritingAtPath: errors)
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
         process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
         try process.run()
+        try process.closeFiles()
     }
 
     /// Waits for the first acknowledgements, and returns them.

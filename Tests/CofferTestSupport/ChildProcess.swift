@@ -33,6 +33,7 @@ public struct ChildProcess: Sendable {
             let hasEnded = DispatchSemaphore(value: 0)
             process.terminationHandler = { _ in hasEnded.signal() }
             try process.run()
+            try process.closeFiles()
             hasEnded.wait()
             return ChildProcess(
                 status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
@@ -52,5 +53,12 @@ public struct ChildProcess: Sendable {
     public static func built(_ name: String) -> String {
         let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         return tests.deletingLastPathComponent().appendingPathComponent(name).path
+    }
+}
+
+extension Process {
+    /// Closes the files of a process that runs, which has its own descriptors of them: Foundation would keep these open.
+    package func closeFiles() throws {
+        for case let file as FileHandle in [standardInput, standardOutput, standardError] { try file.close() }
     }
 }

@@ -9,8 +9,9 @@ public final class TestDirectory: Sendable {
     public let path: String
 
     public init() throws {
-        let parent = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-        let url = parent.appendingPathComponent("coffer-test-\(UUID().uuidString)")
+        _ = TestDirectory.removeThoseOfDeadProcesses
+        let name = "\(TestDirectory.prefix)\(ProcessInfo.processInfo.processIdentifier)-\(UUID().uuidString)"
+        let url = TestDirectory.parent.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         path = url.path
     }
@@ -18,6 +19,19 @@ public final class TestDirectory: Sendable {
     deinit {
         try? FileManager.default.removeItem(atPath: path)
     }
+
+    private static let prefix = "coffer-test-"
+    private static let parent = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+
+    /// Tests that expect the end of a process, such as that of a precondition, leave the directories that it has made.
+    private static let removeThoseOfDeadProcesses: Void = {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? [] where name.hasPrefix(prefix) {
+            guard let owner = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }), kill(owner, 0) == -1,
+                errno == ESRCH
+            else { continue }
+            try? FileManager.default.removeItem(at: parent.appendingPathComponent(name))
+        }
+    }()
 
     /// The path of a file in the directory, which may not exist.
     public func path(_ name: String) -> String { "\(path)/\(name)" }

@@ -109,6 +109,7 @@ final class RunningTool: Sendable {
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: files.path("errors")))
         process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
         try process.run()
+        try process.closeFiles()
     }
 
     var processID: Int32 { process.processIdentifier }
