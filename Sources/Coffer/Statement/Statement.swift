@@ -48,10 +48,12 @@ public final class Statement {
     /// The row that a fetch by key asks for, which is all that it reads of its table.
     var fetchedRow: (table: String, rowID: Int64)?
 
-    private var boundArguments = StatementArguments()
+    /// What is bound, as it was given. Shared with the extension for arguments only.
+    var boundArguments = StatementArguments()
     /// The bytes of the texts that are bound.
     let boundTexts = BindingBuffer()
-    private var areArgumentsValid: Bool
+    /// Whether each parameter has its value.
+    var areArgumentsValid: Bool
 
     /// Which execution this is, so that a cursor that is given up late does not end the execution of another one.
     @usableFromInline private(set) var executionNumber = 0
@@ -123,140 +125,6 @@ extension Statement: CustomStringConvertible {
 
 @available(*, unavailable)
 extension Statement: Sendable {}
-
-// MARK: - Arguments
-
-extension Statement {
-    /// The arguments that the statement is executed with.
-    ///
-    /// - Precondition: the arguments fit the parameters of the statement. Use ``setArguments(_:)`` where that is not certain.
-    public var arguments: StatementArguments {
-        get { boundArguments }
-        set {
-            do {
-                try setArguments(newValue)
-            } catch {
-                fatalError("\(error)")
-            }
-        }
-    }
-
-    /// Checks that each parameter has one value, and that no value is left over.
-    ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` that names what is missing or too many.
-    public func validateArguments(_ arguments: StatementArguments) throws {
-        _ = try assignment(of: arguments)
-    }
-
-    /// Validates and binds arguments.
-    ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` when they do not fit, and `SQLITE_TOOBIG` for values beyond SQLite's limits.
-    public func setArguments(_ arguments: StatementArguments) throws {
-        guard arguments.namedValues.isEmpty, arguments.values.count == parameterNames.count else {
-            return try bind(try assignment(of: arguments), recording: arguments)
-        }
-        // All values in order: whatever the parameters are called, each takes the next one, unless two parameters share a name,
-        // which SQLite counts as one.
-        try bind(arguments.values, recording: arguments)
-    }
-
-    /// Binds arguments without the check that they fit: parameters without a value are NULL, values without a parameter are ignored.
-    public func setUncheckedArguments(_ arguments: StatementArguments) {
-        var remaining = arguments.values[...]
-        let values: [DatabaseValue] = parameterNames.map { name in
-            if let key = name?.dropFirst(), let value = arguments.namedValues[String(key)] {
-                return value
-            }
-            return remaining.popFirst() ?? .null
-        }
-        do {
-            try bind(values, recording: arguments)
-        } catch {
-            fatalError("\(error)")
-        }
-    }
-
-    /// The value for each parameter, in order.
-    private func assignment(of arguments: StatementArguments) throws -> [DatabaseValue] {
-        var remaining = arguments.values[...]
-        var missing: [String] = []
-        let values: [DatabaseValue] = parameterNames.map { name in
-            if let key = name.map({ String($0.dropFirst()) }) {
-                if let value = arguments.namedValues[key] ?? remaining.popFirst() { return value }
-                missing.append(key)
-                return .null
-            }
-            if let value = remaining.popFirst() { return value }
-            missing.append("")
-            return .null
-        }
-        if !missing.isEmpty {
-            let names = missing.filter { !$0.isEmpty }
-            let message =
-                names.isEmpty || names.count < missing.count
-                ? "wrong number of statement arguments: \(arguments.values.count)"
-                : "missing statement argument(s): \(names.joined(separator: ", "))"
-            throw DatabaseError(resultCode: .SQLITE_MISUSE, message: message, sql: sql)
-        }
-        if !remaining.isEmpty {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(arguments.values.count)", sql: sql)
-        }
-        return values
-    }
-
-    func bind(_ values: [DatabaseValue], recording arguments: StatementArguments) throws {
-        handle.reset()
-        if request != nil { request = nil }
-        boundTexts.begin()
-        for position in values.indices {
-            let index = CInt(truncatingIfNeeded: position + 1)
-            let code =
-                if case .string(let text) = values[position].storage {
-                    boundTexts.bind(text, to: handle, at: index)
-                } else {
-                    unsafe values[position].bind(to: sqliteStatement, at: index)
-                }
-            if code != EngineCode.ok {
-                boundArguments = arguments
-                try failBinding(code)
-            }
-        }
-        boundArguments = arguments
-        areArgumentsValid = true
-    }
-
-    /// Refuses arguments that SQLite has refused: the statement has none after that.
-    func failBinding(_ code: CInt) throws -> Never {
-        let error = DatabaseError(
-            resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql, arguments: boundArguments,
-            publicStatementArguments: database.configuration.publicStatementArguments)
-        areArgumentsValid = false
-        boundArguments = StatementArguments()
-        handle.clearBindings()
-        throw error
-    }
-
-    /// Forgets the arguments, as others are about to be bound without a list of them.
-    func forgetArguments() {
-        if request != nil { request = nil }
-        if !boundArguments.isEmpty { boundArguments = StatementArguments() }
-        boundTexts.begin()
-        areArgumentsValid = true
-    }
-
-    /// Lets go of the arguments and of SQLite's copies of them: the statement is kept for long, and they may be large.
-    func releaseArguments() {
-        guard !parameterNames.isEmpty else { return }
-        boundArguments = StatementArguments()
-        handle.clearBindings()
-        boundTexts.begin()
-        areArgumentsValid = false
-    }
-
-    /// Keeps values as arguments, for the error that is about to be thrown.
-    func recordArguments(_ values: [DatabaseValue]) { boundArguments = StatementArguments(values: values) }
-}
 
 // MARK: - Execution
 
