@@ -75,7 +75,9 @@ extension Database {
             try statement.execute()
             (single, count) = (statement, count + 1)
         }
-        if mayComeAgain, count == 1, let single, single.parameterNames.count == arguments.values.count, single.changesRowsOnly {
+        if mayComeAgain, count == 1, let single, single.parameterNames.count == arguments.values.count, single.changesRowsOnly,
+            single.tellsItsColumns
+        {
             single.releaseArguments()
             statementCaches.executions.insert(single, for: sql)
         }
@@ -163,9 +165,9 @@ extension Database {
                 publicStatementArguments: configuration.publicStatementArguments)
         }
         if recordedRegion != nil {
-            statement.updateFacts()
+            try statement.updateFacts()
             let region = statement.databaseRegion
-            recordedFacts.append(statement.facts.databaseRegion)
+            lastRecordedFacts = statement.facts.databaseRegion
             recordedRegion?.formUnion(region)
         }
         if statement.notifiesBroker {

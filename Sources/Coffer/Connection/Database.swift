@@ -31,8 +31,8 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// What was read since a recording began, or nil outside of recordings.
     var recordedRegion: DatabaseRegion?
 
-    /// What the statements of the recording could read with any arguments.
-    var recordedFacts: [DatabaseRegion] = []
+    /// What the statement of the recording that began last could read with any arguments.
+    var lastRecordedFacts = DatabaseRegion()
 
     /// What the schema looks like, as far as it was asked.
     var schemaCache = DatabaseSchemaCache()

@@ -9,37 +9,40 @@ extension Database {
         authorizer.recompilation = { [unowned self] recompiled in
             switch recompiled {
             case .change(let kind):
-                if !kind.tableName.isSQLiteInternalTableName { observationBroker.statementMayAlsoChange(kind) }
+                return !kind.tableName.isSQLiteInternalTableName && observationBroker.statementMayAlsoChange(kind)
             case .read(let column, let table):
                 if !table.isSQLiteInternalTableName { record(column, of: table) }
+                return false
             }
         }
     }
 
-    /// Adds a column to the region that is recorded, unless a statement of the recording was known to read it.
+    /// Adds a column to the region that is recorded, unless the statement was known to read it. What is compiled again is in its first step, so
+    /// that no other statement has begun since.
     private func record(_ column: String, of table: String) {
         guard recordedRegion != nil else { return }
         let region = column.isEmpty ? DatabaseRegion(table: table) : DatabaseRegion(table: table, columns: [column])
-        guard !recordedFacts.contains(where: { $0.union(region) == $0 }) else { return }
+        guard lastRecordedFacts.union(region) != lastRecordedFacts else { return }
         recordedRegion?.formUnion(region)
     }
 }
 
 extension DatabaseObservationBroker {
-    /// Listens also to changes that the statement that runs now was not known to make.
-    func statementMayAlsoChange(_ kind: DatabaseEventKind) {
-        guard isExecuting else { return }
+    /// Listens also to changes that the statement that runs now was not known to make. Returns whether anybody wants to hear of them.
+    func statementMayAlsoChange(_ kind: DatabaseEventKind) -> Bool {
+        guard isExecuting else { return false }
         var kind = kind
         let index = audiences.firstIndex { $0.kind.isSameOperation(as: kind) }
         if let index {
             if case (.update(let table, let known), .update(_, let new)) = (audiences[index].kind, kind) {
                 kind = .update(tableName: table, columnNames: known.union(new))
             }
-            guard audiences[index].kind != kind else { return }
+            guard audiences[index].kind != kind else { return true }
         }
-        guard let audience = audience(of: kind, tellsAllRows: false) else { return }
+        guard let audience = audience(of: kind, tellsAllRows: false) else { return false }
         if let index { audiences[index] = audience } else { audiences.append(audience) }
         if !isListening { startListening() }
+        return true
     }
 }
 
@@ -55,11 +58,11 @@ extension DatabaseEventKind {
 
 extension Statement {
     /// Asks anew what the statement does, if SQLite has compiled it again since that was told.
-    func updateFacts() {
+    ///
+    /// - Throws: what a new compilation throws, as the execution would.
+    func updateFacts() throws {
         let preparation = handle.repreparationCount
         guard preparation != factsPreparation else { return }
-        // What does not compile fails when it is executed.
-        guard let current = try? database.makeStatement(sql: handle.sql) else { return }
-        setFacts(current.facts, preparation: preparation)
+        setFacts(try database.makeStatement(sql: handle.sql).facts, preparation: preparation)
     }
 }

@@ -1,10 +1,9 @@
 extension Database {
     /// Runs `body`, and finds out what it reads.
     func recordingRegion<T>(_ body: () throws -> T) rethrows -> (T, DatabaseRegion) {
-        let (outer, outerFacts) = (recordedRegion, recordedFacts)
+        let outer = recordedRegion
         recordedRegion = DatabaseRegion()
         defer {
-            recordedFacts = outer == nil ? [] : outerFacts
             // A recording inside of another one is a part of it.
             recordedRegion = outer.map { $0.union(recordedRegion ?? DatabaseRegion()) }
         }

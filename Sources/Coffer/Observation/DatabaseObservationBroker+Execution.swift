@@ -6,7 +6,7 @@ extension DatabaseObservationBroker {
     /// Ends a statement that itself neither begins nor ends transactions or savepoints. Returns false if it matters to somebody, who has to be
     /// told.
     func endIdleStatement() -> Bool {
-        guard observations.isEmpty && watch.isEmpty && !savepoints.isHolding && !transaction.hasReport else { return false }
+        guard observations.isEmpty && watch.isEmpty && !isListening && !savepoints.isHolding && !transaction.hasReport else { return false }
         if connection.isAutocommit { watch.clock.transactionDidEnd() }
         return true
     }
@@ -21,12 +21,11 @@ extension DatabaseObservationBroker {
             // Somebody has ended a transaction with the raw C functions.
             try statementDidEnd(in: statement.database, successfully: true, effect: nil)
         }
-        statement.updateFacts()
-        isExecuting = !statement.isReadonly
+        try statement.updateFacts()
+        isExecuting = !statement.isReadonly && !statement.changesTransactionOrSchema
         listen(to: statement.isReadonly ? [] : statement.facts.eventKinds, of: statement)
-        if let table = statement.facts.maybeTruncatedTable, audiences.contains(where: { $0.kind == .delete(tableName: table) }) {
-            authorizer.preventTruncation(of: table)
-        }
+        let observed = statement.facts.maybeTruncatedTables.filter { table in audiences.contains { $0.kind == .delete(tableName: table) } }
+        if !observed.isEmpty { authorizer.preventTruncation(of: observed) }
     }
 
     /// Tells observers how the transaction has ended, if it has.

@@ -11,8 +11,8 @@ final class StatementAuthorizer {
     private(set) var denialMessage: String?
 
     /// Hears what statements do that SQLite compiles by itself: those that it is about to execute and whose schema has changed, and those of
-    /// virtual tables.
-    var recompilation: ((Recompiled) -> Void)?
+    /// virtual tables. Answers whether somebody wants to hear of each row that changes.
+    var recompilation: ((Recompiled) -> Bool)?
 
     /// What such a statement does.
     enum Recompiled {
@@ -25,8 +25,8 @@ final class StatementAuthorizer {
     private var hook: AuthorizerHook?
     private var collector: StatementFacts.Collector?
 
-    /// The table whose rows must be deleted one by one, so that there is an event for each.
-    private var tableWithoutTruncation: String?
+    /// The tables whose rows must be deleted one by one, so that there is an event for each.
+    private var tablesWithoutTruncation: Set<String> = []
 
     init(_ connection: ConnectionHandle) {
         self.connection = connection
@@ -52,17 +52,17 @@ final class StatementAuthorizer {
         return collector?.finish() ?? StatementFacts()
     }
 
-    /// Has SQLite delete the rows of a table one by one in statements that are executed from now on, even without a condition, until
+    /// Has SQLite delete the rows of tables one by one in statements that are executed from now on, even without a condition, until
     /// ``allowTruncation()``: <https://www.sqlite.org/lang_delete.html#the_truncate_optimization>.
     ///
     /// It costs a new compilation of every statement before its next execution.
-    func preventTruncation(of table: String) {
-        tableWithoutTruncation = table
+    func preventTruncation(of tables: Set<String>) {
+        tablesWithoutTruncation = tables
         hook?.install(on: connection)
     }
 
     func allowTruncation() {
-        tableWithoutTruncation = nil
+        tablesWithoutTruncation = []
     }
 }
 
@@ -78,17 +78,17 @@ extension StatementAuthorizer {
             if let table = request.first {
                 if collector != nil {
                     collector?.deletes(from: table, isIndirect: request.isIndirect)
-                } else {
-                    recompilation?(.change(.delete(tableName: table)))
+                } else if let recompilation, recompilation(.change(.delete(tableName: table))) {
+                    return .ignore
                 }
-                // An ignored deletion in the middle of DROP TABLE would keep the table, but only DELETE statements get here with one.
-                if table == tableWithoutTruncation { return .ignore }
+                // An ignored deletion in the middle of DROP TABLE would keep the table, but no change of the schema gets here with one.
+                if tablesWithoutTruncation.contains(table) { return .ignore }
             }
         default:
             if collector != nil {
                 collect(request)
             } else if let recompilation, let recompiled = Recompiled(request) {
-                recompilation(recompiled)
+                _ = recompilation(recompiled)
             }
         }
         return .allow

@@ -38,7 +38,7 @@ struct StatementCache {
         var memory: Int
     }
 
-    private var entries: [String: Entry] = [:]
+    private var entries: [SQLText: Entry] = [:]
 
     /// How many statements are kept before the cache starts anew.
     private let capacity: Int
@@ -57,15 +57,18 @@ struct StatementCache {
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
 
-    subscript(sql: String) -> Statement? { entries[sql]?.statement }
+    subscript(sql: String) -> Statement? { entries[SQLText(sql)]?.statement }
 
     /// The statement that is kept for this text, if nobody else holds it: neither a cursor nor the application.
     mutating func unusedStatement(for sql: String) -> Statement? {
-        guard let index = entries.index(forKey: sql), isKnownUniquelyReferenced(&entries.values[index].statement) else { return nil }
+        guard let index = entries.index(forKey: SQLText(sql)), isKnownUniquelyReferenced(&entries.values[index].statement) else {
+            return nil
+        }
         return entries.values[index].statement
     }
 
     mutating func insert(_ statement: Statement, for sql: String) {
+        let sql = SQLText(sql)
         let added = statement.handle.memoryUsed
         if let replaced = entries.removeValue(forKey: sql) { memory -= replaced.memory }
         if entries.count >= capacity || memory + added > memoryLimit {
@@ -79,5 +82,20 @@ struct StatementCache {
     mutating func remove(_ statement: Statement) {
         entries = entries.filter { $0.value.statement !== statement }
         memory = entries.values.reduce(0) { $0 + $1.memory }
+    }
+}
+
+/// An SQL text, equal to those with the same bytes. Strings are equal when they look the same, but SQLite tells a letter with an accent from the
+/// same letter and an accent.
+private struct SQLText: Hashable {
+    let sql: String
+
+    init(_ sql: String) { self.sql = sql }
+
+    static func == (lhs: SQLText, rhs: SQLText) -> Bool { lhs.sql.utf8.elementsEqual(rhs.sql.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        let isHashed: Void? = unsafe sql.utf8.withContiguousStorageIfAvailable { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        if isHashed == nil { for byte in sql.utf8 { hasher.combine(byte) } }
     }
 }

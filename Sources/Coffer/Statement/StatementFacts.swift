@@ -14,8 +14,9 @@ struct StatementFacts: Sendable {
     /// What the statement does to transactions.
     var transactionEffect: TransactionEffect?
 
-    /// The table of a `DELETE` that may have no condition, so that SQLite may empty the table without a look at its rows.
-    var maybeTruncatedTable: String?
+    /// The tables of each `DELETE` that may have no condition, so that SQLite may empty the table without a look at its rows: that of the
+    /// statement itself, and those of its triggers.
+    var maybeTruncatedTables: Set<String> = []
 
     /// What a statement does to transactions.
     enum TransactionEffect: Hashable, Sendable {
@@ -37,6 +38,7 @@ extension StatementFacts {
         private var deletions: Set<String> = []
         private var updates: [String: Set<String>] = [:]
         private var directDeletion: String?
+        private var indirectDeletions: Set<String> = []
         private var droppedTables: Set<String> = []
         private var changesSchema = false
         private var transactionEffect: TransactionEffect?
@@ -47,7 +49,7 @@ extension StatementFacts {
 
         mutating func deletes(from table: String, isIndirect: Bool) {
             deletions.insert(table)
-            if !isIndirect { directDeletion = table }
+            if isIndirect { indirectDeletions.insert(table) } else { directDeletion = table }
         }
 
         mutating func changesTheSchema() { changesSchema = true }
@@ -72,8 +74,11 @@ extension StatementFacts {
                 + updatedTables.map { .update(tableName: $0, columnNames: updates[$0] ?? []) }
             facts.invalidatesDatabaseSchemaCache = changesSchema
             facts.transactionEffect = transactionEffect
-            if let directDeletion, !changesSchema, readColumns[directDeletion] == nil, !directDeletion.isSQLiteInternalTableName {
-                facts.maybeTruncatedTable = directDeletion
+            if !changesSchema {
+                // A condition reads a column. In triggers it does not tell: something else of the statement may have read it.
+                if let directDeletion, readColumns[directDeletion] == nil { facts.maybeTruncatedTables.insert(directDeletion) }
+                facts.maybeTruncatedTables.formUnion(indirectDeletions)
+                facts.maybeTruncatedTables = facts.maybeTruncatedTables.filter { !$0.isSQLiteInternalTableName }
             }
             return facts
         }

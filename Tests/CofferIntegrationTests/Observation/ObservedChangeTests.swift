@@ -36,6 +36,16 @@ struct ObservedChangeTests {
             observed: "SELECT * FROM log",
             statements: ["INSERT INTO a VALUES (1)", "INSERT INTO a VALUES (11)", "DELETE FROM a", "INSERT INTO a VALUES (2), (12)"]),
         Scenario(
+            testDescription: "triggers that empty a table",
+            schema: """
+                CREATE TABLE a (x); CREATE TABLE b (x); INSERT INTO b VALUES (1), (2), (3);
+                CREATE TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM b; END;
+                """,
+            observed: "SELECT * FROM b",
+            statements: [
+                "INSERT INTO a VALUES (1)", "INSERT INTO a VALUES (2)", "INSERT INTO b VALUES (4)", "INSERT INTO a SELECT x FROM b",
+            ]),
+        Scenario(
             testDescription: "foreign keys",
             schema: """
                 CREATE TABLE team (id INTEGER PRIMARY KEY);

@@ -59,6 +59,46 @@ struct PreparedStatementObservationTests {
         }
     }
 
+    @Test("the rows that a new trigger deletes are told, each of them", arguments: Access.allCases, [true, false])
+    func newTriggerThatEmptiesATable(access: Access, isMadeElsewhere: Bool) async throws {
+        let writer = try directory.make(access)
+        try await writer.write { db in
+            try db.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY); CREATE TABLE log (x); INSERT INTO log VALUES (1), (2), (3)")
+        }
+        let deletions = ValueLog<Int64>()
+        let observer = DeletionObserver(log: deletions)
+        writer.add(transactionObserver: observer)
+        let insert = "INSERT INTO player VALUES (?)"
+        try await writer.write { try $0.cachedStatement(sql: insert).execute(arguments: [1]) }
+        let trigger = "CREATE TRIGGER t AFTER INSERT ON player BEGIN DELETE FROM log; END"
+        if isMadeElsewhere {
+            let other = try directory.makeQueue()
+            try await other.write { try $0.execute(sql: trigger) }
+            try other.close()
+        } else {
+            try await writer.write { try $0.execute(sql: trigger) }
+        }
+        try await writer.write { try $0.cachedStatement(sql: insert).execute(arguments: [2]) }
+        #expect(deletions.values.sorted() == [1, 2, 3])
+        try await writer.write { db in
+            try db.execute(sql: "INSERT INTO log VALUES (4)")
+            try db.cachedStatement(sql: insert).execute(arguments: [3])
+        }
+        #expect(deletions.values.count == 4)
+        withExtendedLifetime(observer) {}
+    }
+
+    private final class DeletionObserver: TransactionObserver {
+        let log: ValueLog<Int64>
+
+        init(log: ValueLog<Int64>) { self.log = log }
+
+        func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { eventKind == .delete(tableName: "log") }
+        func databaseDidChange(with event: DatabaseEvent) { log.append(event.rowID) }
+        func databaseDidCommit(_ db: Database) {}
+        func databaseDidRollback(_ db: Database) {}
+    }
+
     @Test("what a changed view reads is observed", arguments: Access.allCases, [true, false])
     func changedView(access: Access, isMadeElsewhere: Bool) async throws {
         let writer = try directory.make(access)

@@ -272,6 +272,27 @@ struct FileVerificationTests {
         #expect(busy < 20)
     }
 
+    @Test("a wrong key is wrong, and not busy, beside a pool that writes all the time")
+    func wrongKeyBesideWriter() async throws {
+        let pool = try directory.makePool()
+        try await pool.write { try Bank.open($0) }
+        let writer = Task {
+            var number = 0
+            while !Task.isCancelled {
+                number += 1
+                let current = number
+                try await pool.write { try Bank.transfer($0, teller: 1, number: current, noteSize: 100) }
+            }
+        }
+        let file = DatabaseFile(path: pool.path)
+        for _ in 0..<5 {
+            let error = #expect(throws: DatabaseFileError.self) { try file.verify(key: Keys.new) }
+            #expect(error?.reason == .key(.wrongKey))
+        }
+        writer.cancel()
+        _ = try? await writer.value
+    }
+
     @Test("it can be ended by progress, and by the cancellation of the task")
     func cancellation() async throws {
         struct Stop: Error {}

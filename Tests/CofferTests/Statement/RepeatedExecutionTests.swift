@@ -79,6 +79,19 @@ struct RepeatedExecutionTests {
         }
     }
 
+    @Test("texts that look the same and have other bytes are other statements")
+    func equivalentTexts() throws {
+        try queue.inDatabase { db in
+            try db.execute(sql: "INSERT INTO t VALUES ('Caf\u{e9}', 0), ('Cafe\u{301}', 0)")
+            for (number, name) in ["Caf\u{e9}", "Cafe\u{301}", "Caf\u{e9}"].enumerated() {
+                try db.execute(sql: "UPDATE t SET b = ? WHERE a = '\(name)'", arguments: [number + 1])
+            }
+            #expect(try Int.fetchAll(db, sql: "SELECT b FROM t ORDER BY rowid") == [3, 2])
+            let statement = try db.cachedStatement(sql: "SELECT 'Caf\u{e9}'")
+            #expect(try db.cachedStatement(sql: "SELECT 'Cafe\u{301}'") !== statement)
+        }
+    }
+
     @Test("the schema may change in between")
     func schemaChange() throws {
         try queue.inDatabase { db in

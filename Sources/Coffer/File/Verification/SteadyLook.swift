@@ -10,7 +10,10 @@ struct SteadyLook {
 
     /// How far the clock of a file system may be behind that of the system, in nanoseconds: two writes in between have one time.
     private static let tick: Int64 = 20_000_000
-    private static let attempts = 4
+    private static let attempts = 6
+
+    /// How many looks may go to their end, which may take long.
+    private static let completeAttempts = 4
 
     private init(_ path: String) throws {
         // The log and the journal are beside the file itself.
@@ -23,18 +26,23 @@ struct SteadyLook {
     /// - Parameters:
     ///   - isSound: whether a result is good whatever others have done meanwhile.
     ///   - body: makes views of the file anew in each call.
-    /// - Throws: the error of a look that nobody disturbed; busy when each one was disturbed.
+    /// - Throws: the error of a look that nobody disturbed; busy when each one was disturbed. A key that was wrong each time is wrong: the first
+    ///   page is half written for moments only.
     static func look<Result>(
         into path: String, isSound: (Result) -> Bool = { _ in true }, _ body: () throws -> Result
     ) throws -> Result {
-        for attempt in 1...attempts {
+        var (completed, rejected) = (0, 0)
+        for attempt in 1...attempts where completed < completeAttempts {
             let look = try SteadyLook(path)
             let outcome = Swift.Result { try body() }
             switch outcome {
             case .success(let result) where isSound(result): return result
+            case .success: completed += 1
+            case .failure(KeyError.encryption): rejected += 1
             case .failure(let error) where !mayComeFromDisturbance(error): throw error
-            default: break
+            case .failure: break
             }
+            if rejected == attempts { return try outcome.get() }
             if try look.wasDisturbed() { continue }
             // A write in the tick in which the look began cannot be told from one before it. The next look begins in a later one.
             guard attempt < attempts, look.beganBesideWrite else { return try outcome.get() }
