@@ -110,3 +110,14 @@ extension DatabaseError {
         DatabaseError(resultCode: .SQLITE_MISUSE, message: "Connection is closed")
     }
 }
+
+extension EngineError {
+    /// What SQLite is told of an error that an SQL function throws.
+    init(functionError error: any Error) {
+        if let error = error as? DatabaseError {
+            self.init(code: error.extendedResultCode.rawValue, message: error.message)
+        } else {
+            self.init(code: EngineCode.error, message: "\(error)")
+        }
+    }
+}

@@ -152,13 +152,3 @@ extension FunctionContext {
         }
     }
 }
-
-extension EngineError {
-    fileprivate init(functionError error: any Error) {
-        if let error = error as? DatabaseError {
-            self.init(code: error.extendedResultCode.rawValue, message: error.message)
-        } else {
-            self.init(code: EngineCode.error, message: "\(error)")
-        }
-    }
-}

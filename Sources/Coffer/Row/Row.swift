@@ -20,7 +20,7 @@ public final class Row {
     @usableFromInline let liveLayout: Unmanaged<StatementColumnLayout>?
 
     /// The decoders of records from this row, by their types: mostly one, which serves for all rows of a cursor.
-    @exclusivity(unchecked) var recordDecoders: [RowDecoder] = []
+    @exclusivity(unchecked) var recordDecoders: [(record: ObjectIdentifier, decoder: any Decoder)] = []
 
     init(storage: any RowStorage) {
         self.storage = storage

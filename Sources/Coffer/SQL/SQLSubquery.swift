@@ -2,7 +2,7 @@
 public struct SQLSubquery: Sendable {
     enum Impl: Sendable {
         case literal(SQL)
-        case relation(SQLRelation)
+        case query(any WritableQuery)
     }
 
     let impl: Impl
@@ -11,7 +11,7 @@ public struct SQLSubquery: Sendable {
     func write(to context: inout SQLGenerationContext) throws {
         switch impl {
         case .literal(let sql): try context.inScope({ $0.enterLiteral() }, write: { try sql.write(to: &$0) })
-        case .relation(let relation): try relation.write(to: &context)
+        case .query(let query): try query.write(to: &context)
         }
     }
 }
@@ -41,5 +41,32 @@ extension SQLSubqueryable {
     /// The expression `EXISTS (subquery)`: whether the subquery has a row.
     public func exists() -> SQLExpression {
         SQLExpression(impl: .exists(sqlSubquery, isNegated: false))
+    }
+}
+
+/// A query that writes itself: those of the query interface.
+protocol WritableQuery: Sendable {
+    /// Writes the query, without parentheses around it.
+    func write(to context: inout SQLGenerationContext) throws
+}
+
+/// The name and the content of a common table expression.
+struct SQLCommonTable: Sendable {
+    let name: String
+    let columns: [String]?
+    let query: SQLSubquery
+    let isRecursive: Bool
+
+    /// Writes the definition, without the keyword `WITH`.
+    func write(to context: inout SQLGenerationContext) throws {
+        context.append(identifier: name)
+        if let columns {
+            context.append("(")
+            context.append(columns, separator: ", ") { $1.append(identifier: $0) }
+            context.append(")")
+        }
+        context.append(" AS (")
+        try query.write(to: &context)
+        context.append(")")
     }
 }

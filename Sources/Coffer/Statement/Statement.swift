@@ -43,7 +43,7 @@ public final class Statement {
     let parameterNames: [String?]
 
     /// The request that the statement has its arguments from, which may tell that only some rows are read.
-    var request: SQLRelation?
+    var request: (any RegionNarrowing)?
 
     /// The row that a fetch by key asks for, which is all that it reads of its table.
     var fetchedRow: (table: String, rowID: Int64)?

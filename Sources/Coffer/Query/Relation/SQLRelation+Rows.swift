@@ -1,7 +1,6 @@
 // What the conditions of a query tell of the rows that it reads, without reading them.
 
-extension SQLRelation {
-    /// The part of the database that the query reads: of the region that SQLite knows for its statement, the rows that it asks for by ID.
+extension SQLRelation: RegionNarrowing {
     func narrowedRegion(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion {
         guard try !mayQueryElsewhere(db) else { return region }
         let filters = try filters.resolve(db)

@@ -1,4 +1,4 @@
-extension SQLRelation {
+extension SQLRelation: WritableQuery {
     /// Writes the `SELECT` statement, without parentheses around it.
     func write(to context: inout SQLGenerationContext) throws {
         try context.inScope({ try $0.enter(source) }) { context in

@@ -45,24 +45,3 @@ struct SQLRelation: Sendable {
     /// Whether the rows are those of the table, and not made of several.
     var hasGroups: Bool { !groups.isEmpty || !groupFilters.isEmpty }
 }
-
-/// The name and the content of a common table expression.
-struct SQLCommonTable: Sendable {
-    let name: String
-    let columns: [String]?
-    let query: SQLSubquery
-    let isRecursive: Bool
-
-    /// Writes the definition, without the keyword `WITH`.
-    func write(to context: inout SQLGenerationContext) throws {
-        context.append(identifier: name)
-        if let columns {
-            context.append("(")
-            context.append(columns, separator: ", ") { $1.append(identifier: $0) }
-            context.append(")")
-        }
-        context.append(" AS (")
-        try query.write(to: &context)
-        context.append(")")
-    }
-}

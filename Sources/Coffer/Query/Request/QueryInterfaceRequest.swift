@@ -21,7 +21,7 @@ public struct QueryInterfaceRequest<RowDecoder> {
 }
 
 extension QueryInterfaceRequest: FetchRequest {
-    public var sqlSubquery: SQLSubquery { SQLSubquery(impl: .relation(relation)) }
+    public var sqlSubquery: SQLSubquery { SQLSubquery(impl: .query(relation)) }
 
     public func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool = false) throws -> PreparedRequest {
         PreparedRequest(statement: try relation.makeStatement(db, forSingleResult: singleResult), adapter: nil)

@@ -36,16 +36,6 @@ extension TableAlias: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-extension TableAlias where RowDecoder: TableRecord {
-    /// What key paths of the alias start from.
-    public typealias DatabaseComponents = RowDecoder.DatabaseComponents
-
-    /// A column of the table: `alias.name`.
-    public subscript<T: SQLSpecificExpressible>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLExpression {
-        self[RowDecoder.databaseComponents[keyPath: keyPath]]
-    }
-}
-
 extension TableAliasBase {
     /// An expression whose columns are those of the table.
     public subscript(expression: some SQLSpecificExpressible) -> SQLExpression {

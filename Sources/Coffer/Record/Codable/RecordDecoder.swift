@@ -5,7 +5,7 @@ internal import SQLCipherBridge
 ///
 /// It serves for all rows of a cursor, and keeps its containers. They refer to the ``RowDecodingSource``, not to the decoder: it would
 /// never be freed.
-final class RowDecoder: Decoder {
+final class RecordDecoder: Decoder {
     let source: RowDecodingSource
 
     /// The containers by their key type; a record mostly has one.
@@ -80,9 +80,10 @@ extension Row {
     /// The decoder of records of some type from this row.
     @usableFromInline
     func decoder(for record: any FetchableRecord.Type) -> any Decoder {
-        for decoder in unsafe recordDecoders where decoder.source.record == record { return decoder }
-        let decoder = RowDecoder(self, record: record)
-        unsafe recordDecoders.append(decoder)
+        let id = ObjectIdentifier(record)
+        for known in unsafe recordDecoders where known.record == id { return known.decoder }
+        let decoder = RecordDecoder(self, record: record)
+        unsafe recordDecoders.append((id, decoder))
         return decoder
     }
 }
@@ -263,7 +264,7 @@ extension RowDecodingSource {
     /// Decodes what is in a scope of the row.
     func decodeScope<T: Decodable>(_ type: T.Type, from row: Row, key: any CodingKey) throws -> T {
         if let type = type as? any FetchableRecord.Type, let value = try type.init(row: row) as? T { return value }
-        return try T(from: RowDecoder(row, record: record, codingPath: codingPath + [key]))
+        return try T(from: RecordDecoder(row, record: record, codingPath: codingPath + [key]))
     }
 }
 

@@ -108,7 +108,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { try nestedDecoder(key).unkeyedContainer() }
 
     /// The columns of a superclass are in the same row.
-    func superDecoder() -> any Decoder { RowDecoder(source) }
+    func superDecoder() -> any Decoder { RecordDecoder(source) }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try nestedDecoder(key) }
 
@@ -116,7 +116,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let column = column(key)
         if column >= 0 { return try source.decodeJSON(CapturedDecoder.self, at: column).decoder }
         guard let row = source.scope(key.stringValue) else { throw source.missing(key) }
-        return RowDecoder(row, record: source.record, codingPath: codingPath + [key])
+        return RecordDecoder(row, record: source.record, codingPath: codingPath + [key])
     }
 
     // MARK: Standard types
@@ -170,7 +170,7 @@ struct RowSingleValueContainer: SingleValueDecodingContainer {
     func decodeNil() -> Bool { !source.row.containsNonNullValue }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        guard let convertible = type as? any DatabaseValueConvertible.Type else { return try T(from: RowDecoder(source)) }
+        guard let convertible = type as? any DatabaseValueConvertible.Type else { return try T(from: RecordDecoder(source)) }
         guard source.storage.count == 1 else {
             throw DecodingError.typeMismatch(
                 type, DecodingError.Context(codingPath: codingPath, debugDescription: "A row of several columns is no single value."))

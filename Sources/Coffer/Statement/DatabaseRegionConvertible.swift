@@ -29,3 +29,9 @@ public struct AnyDatabaseRegionConvertible: DatabaseRegionConvertible {
 
     public func databaseRegion(_ db: Database) throws -> DatabaseRegion { try region(db) }
 }
+
+/// A query whose conditions may tell that it reads only some rows.
+protocol RegionNarrowing: Sendable {
+    /// The part of the database that the query reads: of the region that SQLite knows for its statement, the rows that it asks for by ID.
+    func narrowedRegion(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion
+}
