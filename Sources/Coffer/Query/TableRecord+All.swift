@@ -28,13 +28,3 @@ extension TableRecord {
     /// How many columns requests select unless they say otherwise.
     public static func numberOfSelectedColumns(_ db: Database) throws -> Int { try all().relation.selectedColumnCount(db) }
 }
-
-extension TableAlias where RowDecoder: TableRecord {
-    /// What key paths of the alias start from.
-    public typealias DatabaseComponents = RowDecoder.DatabaseComponents
-
-    /// A column of the table: `alias.name`.
-    public subscript<T: SQLSpecificExpressible>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLExpression {
-        self[RowDecoder.databaseComponents[keyPath: keyPath]]
-    }
-}

@@ -41,3 +41,13 @@ extension TableRecord {
 
     public static var databaseSelection: [any SQLSelectable] { [AllColumns()] }
 }
+
+extension TableAlias where RowDecoder: TableRecord {
+    /// What key paths of the alias start from.
+    public typealias DatabaseComponents = RowDecoder.DatabaseComponents
+
+    /// A column of the table: `alias.name`.
+    public subscript<T: SQLSpecificExpressible>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLExpression {
+        self[RowDecoder.databaseComponents[keyPath: keyPath]]
+    }
+}

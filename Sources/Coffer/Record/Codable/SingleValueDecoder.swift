@@ -11,7 +11,7 @@ struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
     }
 
     /// Shared by all decoders of one decoding: a type may catch the error and try another container.
-    private final class Request {
+    private final class Attempt {
         var isSingle = true
     }
 
@@ -26,7 +26,7 @@ struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
     }
 
     private let dbValue: DatabaseValue
-    private let request: Request
+    private let attempt: Attempt
     private let context: Context
     var codingPath: [any CodingKey] { context.codingPath }
     var userInfo: [CodingUserInfoKey: Any] { context.userInfo }
@@ -34,19 +34,19 @@ struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
     static func decode<Value: Decodable>(
         _ type: Value.Type, from dbValue: DatabaseValue, context: Context = Context()
     ) -> Outcome<Value> {
-        let decoder = SingleValueDecoder(dbValue: dbValue, request: Request(), context: context)
+        let decoder = SingleValueDecoder(dbValue: dbValue, attempt: Attempt(), context: context)
         let value = try? Value(from: decoder)
-        guard decoder.request.isSingle else { return .notSingle }
+        guard decoder.attempt.isSingle else { return .notSingle }
         return value.map { .value($0) } ?? .failure
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        request.isSingle = false
+        attempt.isSingle = false
         throw NotSingle()
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        request.isSingle = false
+        attempt.isSingle = false
         throw NotSingle()
     }
 

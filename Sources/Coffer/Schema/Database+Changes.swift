@@ -1,0 +1,43 @@
+internal import SQLCipherBridge
+
+// What the schema says about the changes that SQLite tells of, and about those that it does not.
+
+extension Database {
+    /// Whether SQLite tells of each row that changes in a table.
+    func hasEvents(forChangesOf table: String) -> Bool {
+        var result: Bool?
+        do {
+            try forEachSchemaRow("PRAGMA table_list(\(table.quotedDatabaseIdentifier))") { row in
+                let isOrdinary = row.string(at: 2) == "table" && row.int64(at: 4) == 0
+                result = (result ?? true) && isOrdinary
+            }
+        } catch {
+            return false
+        }
+        return result ?? false
+    }
+
+    /// Whether the word `REPLACE` is in the definition of any constraint or trigger.
+    func schemaMentionsReplace() throws -> Bool {
+        try readSchema {
+            if let mentionsReplace = schemaCache.mentionsReplace { return mentionsReplace }
+            var schemas: [String] = []
+            try forEachSchemaRow("PRAGMA database_list") { schemas.append($0.string(at: 1)) }
+            var result = false
+            for schema in schemas {
+                let table = schema.quotedDatabaseIdentifier + ".sqlite_master"
+                try forEachSchemaRow("SELECT 1 FROM \(table) WHERE sql LIKE '%REPLACE%' LIMIT 1") { _ in result = true }
+            }
+            schemaCache.mentionsReplace = result
+            return result
+        }
+    }
+
+    /// Whether the row ID of a table is among these columns.
+    func haveRowID(_ columns: Set<String>, of table: String) throws -> Bool {
+        let names = Set(columns.map(CaseInsensitiveName.init))
+        if names.contains(CaseInsensitiveName("rowid")) { return true }
+        guard let alias = try primaryKey(table).rowIDColumn else { return false }
+        return names.contains(CaseInsensitiveName(alias))
+    }
+}
