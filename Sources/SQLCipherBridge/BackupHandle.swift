@@ -2,8 +2,8 @@ internal import CSQLCipher
 
 /// An online backup between two connections: <https://www.sqlite.org/c3ref/backup_finish.html>.
 ///
-/// The engine copies pages between databases of one page size and one reserve only, and says nothing when they differ: whoever
-/// starts a backup compares them first (`sqlcipher-facts`: the copy reports success and cannot be opened).
+/// The engine copies pages between databases of one page size and one reserve only. Where they differ, it reports success for a copy that
+/// cannot be opened: compare them before you start a backup.
 @safe
 package struct BackupHandle: ~Copyable {
     private let pointer: OpaquePointer

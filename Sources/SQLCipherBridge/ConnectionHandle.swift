@@ -186,8 +186,6 @@ extension ConnectionHandle {
         return (code, Int(walFrames), Int(checkpointed))
     }
 
-    package func setWALAutocheckpoint(pages: CInt) { unsafe sqlite3_wal_autocheckpoint(pointer, pages) }
-
     /// One of SQLite's limits; a negative `newValue` only asks. The result is the value before the call.
     @discardableResult
     package func limit(_ limit: Limit, newValue: CInt = -1) -> Int {

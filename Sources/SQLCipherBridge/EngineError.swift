@@ -3,6 +3,9 @@ package struct EngineError: Error, Sendable, Equatable {
     package var code: CInt
     package var message: String?
 
+    /// The result code without its extension: one of ``EngineCode``.
+    package var primaryCode: CInt { code & 0xff }
+
     package init(code: CInt, message: String?) {
         self.code = code
         self.message = message

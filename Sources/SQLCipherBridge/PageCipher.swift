@@ -87,6 +87,22 @@ package final class PageCipher {
 }
 
 extension PageCipher {
+    /// Whether the stored bytes of a page carry the right code: those of an incomplete page, or of one that the engine cannot count, do not.
+    package func authenticates(_ page: [UInt8], number: Int) throws(CryptographyFailure) -> Bool {
+        guard page.count == layout.pageSize, let number = UInt32(exactly: number) else { return false }
+        var result = false
+        var failure: CryptographyFailure?
+        unsafe page.withUnsafeBytes { page in
+            do throws(CryptographyFailure) {
+                result = unsafe try authenticates(page, number: number)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return result
+    }
+
     /// The content of a page of the right size.
     package func decrypt(_ page: [UInt8], number: UInt32) throws(CryptographyFailure) -> [UInt8] {
         var content = [UInt8](repeating: 0, count: page.count)

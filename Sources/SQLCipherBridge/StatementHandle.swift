@@ -43,7 +43,6 @@ extension StatementHandle {
 
     package var isReadonly: Bool { unsafe sqlite3_stmt_readonly(pointer) != 0 }
     package var isBusy: Bool { unsafe sqlite3_stmt_busy(pointer) != 0 }
-    package var isExplain: Bool { unsafe sqlite3_stmt_isexplain(pointer) != 0 }
     package var parameterCount: Int { unsafe Int(sqlite3_bind_parameter_count(pointer)) }
 
     /// The name of the parameter at `index` (1-based) with its prefix, as in `":name"`, or nil for an anonymous one.
@@ -62,16 +61,6 @@ extension StatementHandle {
 
     package func columnName(at index: CInt) -> String {
         unsafe sqlite3_column_name(pointer, index).map { unsafe String(cString: $0) } ?? ""
-    }
-
-    /// The declared type of a result column that is a plain table column, else nil.
-    package func columnDeclaredType(at index: CInt) -> String? {
-        unsafe sqlite3_column_decltype(pointer, index).map { unsafe String(cString: $0) }
-    }
-
-    /// How many times the statement was prepared again after a schema change since the last call with `reset`.
-    package func reprepareCount(reset: Bool) -> Int {
-        unsafe Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, reset ? 1 : 0))
     }
 }
 

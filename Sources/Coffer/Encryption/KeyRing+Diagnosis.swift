@@ -94,14 +94,12 @@ extension KeyRing {
         var damaged: [Int] = []
         var isProved = false
         do throws(CryptographyFailure) {
-            let authentication = try PageAuthentication(
-                key: material.secret.bytes, salt: material.salt ?? header.salt, pageSize: settings.pageSize,
-                hmacHash: settings.hmacAlgorithm.bridged, kdfHash: settings.kdfAlgorithm.bridged,
-                hmacKeyIterations: settings.hmacKeyIterations, plaintextHeaderSize: settings.plaintextHeaderSize)
+            let cipher = try PageCipher(
+                key: material.secret.bytes, salt: material.salt ?? header.salt, layout: PageCipher.Layout(settings))
             for number in sample(of: pageCount) {
                 let offset = Int64(number - 1) * Int64(settings.pageSize)
                 guard let page = try? handle.readFile(at: offset, count: settings.pageSize) else { continue }
-                if try authentication.authenticates(page, number: number) { isProved = true } else { damaged.append(number) }
+                if try cipher.authenticates(page, number: number) { isProved = true } else { damaged.append(number) }
             }
         } catch {
             throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))

@@ -23,3 +23,27 @@ extension Database {
         recordedRegion?.formUnion(region)
     }
 }
+
+extension Database {
+    /// Follows what statements do that SQLite compiles again in the middle of an execution, so that no change is missed in that execution.
+    func followRecompilations() {
+        authorizer.recompilation = { [unowned self] recompiled in
+            switch recompiled {
+            case .change(let kind):
+                return !kind.tableName.isSQLiteInternalTableName && observationBroker.statementMayAlsoChange(kind)
+            case .read(let column, let table):
+                if !table.isSQLiteInternalTableName { record(column, of: table) }
+                return false
+            }
+        }
+    }
+
+    /// Adds a column to the region that is recorded, unless the statement was known to read it. What is compiled again is in its first step, so
+    /// that no other statement has begun since.
+    private func record(_ column: String, of table: String) {
+        guard recordedRegion != nil else { return }
+        let region = column.isEmpty ? DatabaseRegion(table: table) : DatabaseRegion(table: table, columns: [column])
+        guard lastRecordedFacts.union(region) != lastRecordedFacts else { return }
+        recordedRegion?.formUnion(region)
+    }
+}

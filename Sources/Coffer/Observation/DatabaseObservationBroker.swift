@@ -7,7 +7,7 @@ internal import SQLCipherBridge
 /// events count, ``TransactionTracker`` how transactions end, and ``RegionWatchState`` whose regions they have changed (I9).
 final class DatabaseObservationBroker {
     /// A change that waits for the end of a savepoint, and those who want to hear of it.
-    struct HeldChange {
+    private struct HeldChange {
         /// Nil for changes of a table that SQLite does not tell one by one.
         let event: DatabaseEvent?
 
@@ -17,7 +17,7 @@ final class DatabaseObservationBroker {
     }
 
     /// Those who want to hear of one kind of changes of the statement that runs now.
-    struct Audience {
+    private struct Audience {
         let kind: DatabaseEventKind
         let observations: [TransactionObservation]
         var watchers: [RegionWatch.ID]
@@ -29,30 +29,28 @@ final class DatabaseObservationBroker {
     /// The observations of regions and values, which come and go on any thread.
     let watch = RegionWatch()
 
-    private(set) var connection: ConnectionHandle
-    private(set) var authorizer: StatementAuthorizer
+    private var connection: ConnectionHandle
+    private var authorizer: StatementAuthorizer
     private var commitHook: CommitHook?
     private var rollbackHook: RollbackHook?
 
-    // What follows is shared by the extensions of the broker, each of which has a file of its own, and used by nobody else.
-
-    var observations: [TransactionObservation] = []
-    var audiences: [Audience] = []
-    var savepoints = SavepointStack<HeldChange>()
-    var transaction = TransactionTracker()
-    var isListening = false
+    private var observations: [TransactionObservation] = []
+    private var audiences: [Audience] = []
+    private var savepoints = SavepointStack<HeldChange>()
+    private var transaction = TransactionTracker()
+    private var isListening = false
 
     /// Whether a statement runs whose changes somebody may want to hear of.
-    var isExecuting = false
+    private var isExecuting = false
 
     /// How many events the statement that runs now has had, and the connection's count of changes before it.
-    var eventCount = 0
-    var changesCountBefore = 0
+    private var eventCount = 0
+    private var changesCountBefore = 0
 
     /// How many rows the last statement has changed, where those who were told of its commit have changed rows since.
-    var keptChangesCount: Int?
+    private(set) var keptChangesCount: Int?
 
-    private(set) lazy var updateHook = UpdateHook { [unowned self] operation, names, rowID in
+    private lazy var updateHook = UpdateHook { [unowned self] operation, names, rowID in
         didChange(DatabaseEvent(operation, names, rowID: rowID))
     }
 
@@ -74,7 +72,7 @@ final class DatabaseObservationBroker {
         if isObserved { installTransactionHooks() }
     }
 
-    var isObserved: Bool { !observations.isEmpty || !watch.isEmpty }
+    private var isObserved: Bool { !observations.isEmpty || !watch.isEmpty }
 
     /// Forgets the observers, and the connection that exists no more.
     func databaseDidClose() {
@@ -117,14 +115,14 @@ extension DatabaseObservationBroker {
         return try body()
     }
 
-    func removeUselessObservations() {
+    private func removeUselessObservations() {
         observations.removeAll { $0.observer == nil }
         if !isObserved {
             removeTransactionHooks()
         }
     }
 
-    func installTransactionHooks() {
+    private func installTransactionHooks() {
         guard commitHook == nil else { return }
         let commitHook = CommitHook { [unowned self] in transactionWillCommit() }
         let rollbackHook = RollbackHook { [unowned self] in transaction.rollbackHookDidRun() }
@@ -139,5 +137,336 @@ extension DatabaseObservationBroker {
         rollbackHook?.remove(from: connection)
         commitHook = nil
         rollbackHook = nil
+    }
+}
+
+// MARK: - Statements
+
+extension DatabaseObservationBroker {
+    /// Ends a statement that itself neither begins nor ends transactions or savepoints. Returns false if it matters to somebody, who has to be
+    /// told.
+    func endIdleStatement() -> Bool {
+        guard observations.isEmpty && watch.isEmpty && !isListening && !savepoints.isHolding && !transaction.hasReport else { return false }
+        if connection.isAutocommit { watch.clock.transactionDidEnd() }
+        return true
+    }
+
+    /// Prepares for the changes that a statement is about to make.
+    func statementWillExecute(_ statement: Statement) throws {
+        if !statement.isReadonly { watch.clock.writeWillBegin() }
+        if keptChangesCount != nil { keptChangesCount = nil }
+        guard isObserved else { return }
+        installTransactionHooks()
+        if transaction.hasReport {
+            // Somebody has ended a transaction with the raw C functions.
+            try statementDidEnd(in: statement.database, successfully: true, effect: nil)
+        }
+        try statement.updateFacts()
+        isExecuting = !statement.isReadonly && !statement.changesTransactionOrSchema
+        listen(to: statement.isReadonly ? [] : statement.facts.eventKinds, of: statement)
+        let observed = statement.facts.maybeTruncatedTables.filter { table in audiences.contains { $0.kind == .delete(tableName: table) } }
+        if !observed.isEmpty { authorizer.preventTruncation(of: observed) }
+    }
+
+    /// Tells observers how the transaction has ended, if it has.
+    ///
+    /// - Throws: the error of an observer who has refused the commit of a transaction without writes.
+    func statementDidExecute(_ statement: Statement) throws {
+        stopListening(in: statement.database)
+        switch statement.facts.transactionEffect {
+        case .beginSavepoint(let name)?: savepoints.begin(name)
+        case .releaseSavepoint(let name)?: savepoints.release(name).forEach { send($0) }
+        case .rollbackToSavepoint(let name)?: savepoints.rollback(to: name)
+        default: break
+        }
+        try statementDidEnd(in: statement.database, successfully: true, effect: statement.facts.transactionEffect)
+    }
+
+    /// Tells observers that the transaction was rolled back, if it was.
+    ///
+    /// - Throws: the error of an observer who has refused the commit, which is the reason for the failure.
+    func statementDidFail(_ statement: Statement, _ error: DatabaseError) throws {
+        stopListening(in: statement.database)
+        if transaction.hasRollbackReport && !connection.isAutocommit {
+            // A release of the outermost savepoint that could not be committed: SQLite has undone the changes, and leaves an empty
+            // savepoint behind.
+            try? connection.execute("ROLLBACK")
+        }
+        try statementDidEnd(in: statement.database, successfully: false, effect: statement.facts.transactionEffect)
+    }
+
+    /// Tells observers how the transaction has ended, if it has with the reset of a statement that was not run to its end.
+    ///
+    /// There is nobody left to throw at: an observer who refuses the commit has it rolled back all the same.
+    func statementWasAbandoned(_ statement: Statement, _ code: CInt) {
+        stopListening(in: statement.database)
+        try? statementDidEnd(in: statement.database, successfully: code == EngineCode.ok, effect: statement.facts.transactionEffect)
+    }
+
+    private func statementDidEnd(in database: Database, successfully: Bool, effect: StatementFacts.TransactionEffect?) throws {
+        let isInsideTransaction = !connection.isAutocommit
+        if !isInsideTransaction {
+            watch.clock.transactionDidEnd()
+            if savepoints.isHolding { savepoints.removeAll() }
+        }
+        let ending = transaction.statementDidEnd(
+            successfully: successfully, effect: effect, isInsideTransaction: isInsideTransaction,
+            isReadOnly: database.readOnlyDepth > 0 || database.configuration.readonly)
+        let (rowID, changesCount) = (connection.lastInsertedRowID, connection.changesCount)
+        // Those who are told may write, but whoever has executed the statement wants to know of its own row and changes.
+        defer {
+            if connection.lastInsertedRowID != rowID { connection.lastInsertedRowID = rowID }
+            if connection.changesCount != changesCount { keptChangesCount = changesCount }
+        }
+        switch ending {
+        case nil:
+            // Those who began to watch in the middle of a transaction without hooks are told all the same.
+            if !isInsideTransaction { tellWatchers(in: database) }
+        case .commit?:
+            endTransaction { $0.databaseDidCommit(database) }
+            tellWatchers(in: database)
+        case .emptyCommit?:
+            try endEmptyTransaction(in: database)
+        case .rollback(let refusal)?:
+            endTransaction { $0.databaseDidRollback(database) }
+            tellWatchers(rolledBack: true, in: database)
+            if let refusal { throw refusal }
+        }
+    }
+}
+
+// MARK: - The ends of transactions
+
+extension DatabaseObservationBroker {
+    /// Asks the observers, in the middle of the statement that commits. Returns whether it may go on.
+    private func transactionWillCommit() -> Bool {
+        savepoints.takeEvents().forEach { send($0) }
+        do {
+            try askForPermission()
+            transaction.commitHookDidAllow()
+            return true
+        } catch {
+            transaction.commitHookDidRefuse(error)
+            return false
+        }
+    }
+
+    private func askForPermission() throws {
+        for observation in observations {
+            try observation.observer?.databaseWillCommit()
+        }
+    }
+
+    /// Asks and tells the observers of the end of a transaction that has written nothing.
+    private func endEmptyTransaction(in database: Database) throws {
+        do {
+            try askForPermission()
+        } catch {
+            endTransaction { $0.databaseDidRollback(database) }
+            tellWatchers(rolledBack: true, in: database)
+            throw error
+        }
+        endTransaction { $0.databaseDidCommit(database) }
+        tellWatchers(in: database)
+    }
+
+    /// Tells all observers of the end of a transaction.
+    ///
+    /// An observer may use the connection, and run whole transactions: before the first one is told, everything is ready for them.
+    private func endTransaction(_ notify: (any TransactionObserver) -> Void) {
+        let audience = observations
+        observations.removeAll { $0.extent == .nextTransaction }
+        for observation in audience {
+            observation.isPaused = false
+        }
+        for observation in audience {
+            if let observer = observation.observer { notify(observer) }
+        }
+        removeUselessObservations()
+    }
+
+    /// Tells those whose regions the transaction has changed that it has ended.
+    private func tellWatchers(rolledBack: Bool = false, in database: Database) {
+        guard !watch.isEmpty else { return }
+        for listener in watch.transactionDidEnd(rolledBack: rolledBack) {
+            listener.regionDidChange(database)
+        }
+    }
+}
+
+// MARK: - Changes
+
+extension DatabaseObservationBroker {
+    /// Finds out who wants to hear of changes, and listens to SQLite only if somebody does.
+    private func listen(to kinds: [DatabaseEventKind], of statement: Statement) {
+        audiences = kinds.compactMap { audience(of: $0, tellsAllRows: statement.tellsAllRows(ofChanges: $0)) }
+        guard !audiences.isEmpty else { return stopListening() }
+        startListening()
+    }
+
+    /// Those who want to hear of a kind of changes; nil if nobody does.
+    ///
+    /// - Parameter tellsAllRows: whether there is an event for each row. It is found out only where it matters.
+    private func audience(of kind: DatabaseEventKind, tellsAllRows: @autoclosure () -> Bool) -> Audience? {
+        let interested = observations.filter { $0.observes(kind) }
+        let watchers: [RegionWatch.ID] = watch.isEmpty ? [] : watch.watchers(of: kind)
+        guard !interested.isEmpty || !watchers.isEmpty else { return nil }
+        let tellsAllRows = !watch.dependOnRows(watchers, ofTable: kind.tableName) || tellsAllRows()
+        return Audience(kind: kind, observations: interested, watchers: watchers, tellsAllRows: tellsAllRows)
+    }
+
+    private func startListening() {
+        eventCount = 0
+        changesCountBefore = connection.totalChangesCount
+        updateHook.install(on: connection)
+        isListening = true
+    }
+
+    /// Stops listening after a statement, whose changes may not all have been told.
+    private func stopListening(in database: Database) {
+        isExecuting = false
+        guard isListening else { return }
+        noteUntoldChanges(in: database)
+        stopListening()
+    }
+
+    private func stopListening() {
+        guard isListening else { return }
+        isListening = false
+        audiences = []
+        updateHook.remove(from: connection)
+        authorizer.allowTruncation()
+    }
+
+    private func didChange(_ event: DatabaseEvent) {
+        eventCount += 1
+        guard let index = audiences.firstIndex(where: { event.matchesKind($0.kind) }) else { return }
+        let audience = audiences[index]
+        let change = HeldChange(
+            event: event, observations: audience.observations, watchers: audience.watchers, tellsAllRows: audience.tellsAllRows)
+        if savepoints.isHolding {
+            savepoints.hold(change)
+        } else {
+            audiences[index].watchers = send(change)
+        }
+    }
+
+    /// Takes note of changes of a table that SQLite has not told one by one.
+    private func tableDidChange(_ audience: Audience) {
+        let change = HeldChange(event: nil, observations: [], watchers: audience.watchers)
+        if savepoints.isHolding {
+            savepoints.hold(change)
+        } else {
+            send(change)
+        }
+    }
+
+    /// Tells of a change, and returns the watchers who want to hear of more.
+    @discardableResult
+    private func send(_ change: HeldChange) -> [RegionWatch.ID] {
+        guard let event = change.event else {
+            watch.tableDidChange(for: change.watchers)
+            return []
+        }
+        for observation in change.observations {
+            observation.send(event)
+        }
+        guard !change.watchers.isEmpty else { return [] }
+        guard change.tellsAllRows else {
+            watch.tableDidChange(for: change.watchers)
+            return []
+        }
+        return watch.rowDidChange(event, for: change.watchers)
+    }
+
+    /// Tells those who observe one of these kinds that something has changed.
+    ///
+    /// Outside of a transaction, the change counts as a transaction of its own.
+    func notifyChanges(ofKinds kinds: [DatabaseEventKind], in database: Database) throws {
+        for observation in observations where kinds.contains(where: observation.observes) {
+            observation.sendUnspecifiedChange()
+        }
+        if !watch.isEmpty {
+            for kind in kinds { watch.tableDidChange(for: watch.watchers(of: kind)) }
+        }
+        if connection.isAutocommit {
+            try endEmptyTransaction(in: database)
+        }
+    }
+
+    /// Finds the changes of the statement that has ended for which there was no event: those of tables without row IDs, and of virtual tables.
+    ///
+    /// SQLite counts them all the same.
+    private func noteUntoldChanges(in database: Database) {
+        guard audiences.contains(where: { !$0.watchers.isEmpty }), !database.isClosed,
+            connection.totalChangesCount - changesCountBefore > eventCount
+        else { return }
+        for audience in audiences where !audience.watchers.isEmpty && !database.hasEvents(forChangesOf: audience.kind.tableName) {
+            tableDidChange(audience)
+        }
+    }
+}
+
+// MARK: - Statements that are compiled again
+
+// A statement may be older than the schema, where others have changed it, or the application keeps its statements. SQLite compiles it again
+// in its first step: it may read and change other tables than before.
+
+extension DatabaseObservationBroker {
+    /// Listens also to changes that the statement that runs now was not known to make. Returns whether anybody wants to hear of them.
+    func statementMayAlsoChange(_ kind: DatabaseEventKind) -> Bool {
+        guard isExecuting else { return false }
+        var kind = kind
+        let index = audiences.firstIndex { $0.kind.isSameOperation(as: kind) }
+        if let index {
+            if case (.update(let table, let known), .update(_, let new)) = (audiences[index].kind, kind) {
+                kind = .update(tableName: table, columnNames: known.union(new))
+            }
+            guard audiences[index].kind != kind else { return true }
+        }
+        guard let audience = audience(of: kind, tellsAllRows: false) else { return false }
+        if let index { audiences[index] = audience } else { audiences.append(audience) }
+        if !isListening { startListening() }
+        return true
+    }
+}
+
+extension DatabaseEventKind {
+    fileprivate func isSameOperation(as other: DatabaseEventKind) -> Bool {
+        guard CaseInsensitiveName(tableName) == CaseInsensitiveName(other.tableName) else { return false }
+        return switch (self, other) {
+        case (.insert, .insert), (.delete, .delete), (.update, .update): true
+        default: false
+        }
+    }
+}
+
+extension Statement {
+    /// Asks anew what the statement does, if SQLite has compiled it again since that was told.
+    ///
+    /// - Throws: what a new compilation throws, as the execution would.
+    func updateFacts() throws {
+        let preparation = handle.repreparationCount
+        guard preparation != factsPreparation else { return }
+        setFacts(try database.makeStatement(sql: handle.sql).facts, preparation: preparation)
+    }
+
+    /// Whether an event tells of each row that the statement changes in such a way.
+    ///
+    /// There is none for the rows that `REPLACE` deletes, and an update of the row ID itself tells the new one only.
+    fileprivate func tellsAllRows(ofChanges kind: DatabaseEventKind) -> Bool {
+        do {
+            switch kind {
+            case .delete: return true
+            case .insert: return try !mayReplaceRows()
+            case .update(let table, let columns): return try !mayReplaceRows() && !database.haveRowID(columns, of: table)
+            }
+        } catch {
+            return false
+        }
+    }
+
+    private func mayReplaceRows() throws -> Bool {
+        try mentionsReplace || database.schemaMentionsReplace()
     }
 }

@@ -82,11 +82,6 @@ extension RecordPlan {
         return keyPositions
     }
 
-    /// Whether the record has no key at all, so that it can only be inserted.
-    func hasNoKey(_ container: PersistenceContainer) -> Bool {
-        key(of: container).values.allSatisfy(\.isNull)
-    }
-
     /// The values of the primary key; those that the record does not have are NULL.
     func key(of container: PersistenceContainer) -> [String: DatabaseValue] {
         Dictionary(

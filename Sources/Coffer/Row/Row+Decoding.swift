@@ -18,19 +18,6 @@ extension Row {
         return try decodeStored(type, at: index)
     }
 
-    @inlinable
-    func decodeFastIfPresent<Value: DatabaseValueConvertible & StatementColumnConvertible>(
-        _ type: Value.Type, at index: Int
-    ) throws -> Value? {
-        if let liveHandle {
-            let column = CInt(truncatingIfNeeded: index)
-            if liveHandle.isNull(at: column) { return nil }
-            if let value = unsafe Value(sqliteStatement: liveHandle.pointer, index: column) { return value }
-            throw RowDecodingError.valueMismatch(type, row: self, index: index)
-        }
-        return try decodeStoredIfPresent(type, at: index)
-    }
-
     /// The value at a position, which is checked already, by way of a ``DatabaseValue``.
     @usableFromInline
     func decodeStored<Value: DatabaseValueConvertible>(_ type: Value.Type, at index: Int) throws -> Value {

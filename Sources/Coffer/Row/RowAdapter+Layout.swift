@@ -10,9 +10,6 @@ public struct _LayoutedColumnMapping: Sendable {
         positions = ColumnNameIndex(_layoutColumns.lazy.map(\.1))
     }
 
-    /// The index in the base row of the column at `position` in the adapted row.
-    func baseColumnIndex(atPosition position: Int) -> Int { _layoutColumns[position].0 }
-
     /// The name of the column at `position` in the adapted row.
     func columnName(atPosition position: Int) -> String { _layoutColumns[position].1 }
 }

@@ -95,7 +95,7 @@ extension Database {
             guard let statement else { throw DatabaseError(message: "empty statement", sql: sql) }
             return statement
         } catch let error as EngineError {
-            if error.code & 0xff == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
+            if error.primaryCode == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
             throw DatabaseError(error, sql: sql)
         }
     }

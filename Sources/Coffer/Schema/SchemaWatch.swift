@@ -18,6 +18,9 @@ final class SchemaWatch {
 
     private let statement: StatementHandle
 
+    /// How often the statement had been compiled again when it was asked last.
+    private var recompilationCount = 0
+
     /// - Parameter statement: a statement of ``sql(for:)``, which the watch finalizes.
     init(schemas: [DatabaseSchemaID], statement: StatementHandle) {
         self.schemas = schemas
@@ -37,7 +40,8 @@ final class SchemaWatch {
     func hold() -> Outcome {
         switch statement.step() {
         case EngineCode.row:
-            return statement.reprepareCount(reset: true) == 0 ? .unchanged : .changed
+            defer { recompilationCount = statement.repreparationCount }
+            return statement.repreparationCount == recompilationCount ? .unchanged : .changed
         case let code:
             statement.reset()
             return .failed(code)

@@ -54,25 +54,6 @@ import SQLCipherBridge
         }
     }
 
-    @Test("a hook of the write-ahead log hears of commits")
-    func walHook() throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        try withConnection(directory.appendingPathComponent("db").path) { connection in
-            try connection.execute("PRAGMA journal_mode = WAL")
-            var calls: [(String, Int)] = []
-            let hook = WALHook(connection) { calls.append(($0, $1)) }
-            try connection.execute("CREATE TABLE t (a)")
-            try connection.execute("INSERT INTO t VALUES (1)")
-            #expect(calls.map(\.0) == ["main", "main"])
-            #expect(calls.allSatisfy { $0.1 > 0 })
-            hook.remove(from: connection)
-            try connection.execute("INSERT INTO t VALUES (1)")
-            #expect(calls.count == 2)
-        }
-    }
-
     @Test("a hook keeps nothing alive, and nothing keeps it alive")
     func lifetimes() throws {
         try withConnection { connection in

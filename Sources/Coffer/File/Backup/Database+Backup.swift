@@ -189,7 +189,7 @@ extension Database {
         do {
             return try ring.openKeyed(open: openForReading).handle
         } catch {
-            if case .engine(let reason) = error, reason.code & 0xff == EngineCode.busy { return nil }
+            if case .engine(let reason) = error, reason.primaryCode == EngineCode.busy { return nil }
             throw error
         }
     }

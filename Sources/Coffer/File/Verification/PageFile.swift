@@ -138,15 +138,6 @@ enum FreeList {
     }
 }
 
-extension PageCipher.Layout {
-    init(_ settings: CipherSettings) {
-        self.init(
-            pageSize: settings.pageSize, hmac: settings.usesHMAC ? settings.hmacAlgorithm.bridged : nil,
-            kdf: settings.kdfAlgorithm.bridged, hmacKeyIterations: settings.hmacKeyIterations,
-            plaintextHeaderSize: settings.plaintextHeaderSize)
-    }
-}
-
 /// The main database file of a connection.
 // @unchecked: only one thread uses it, the one that uses the connection.
 private final class ConnectionBytes: StoredBytes, @unchecked Sendable {
