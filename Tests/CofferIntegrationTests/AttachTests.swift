@@ -15,7 +15,7 @@ struct AttachTests {
             return switch self {
             case .encryptedQueue: try directory.makeQueue("main.db", configuration)
             case .encryptedPool: try directory.makePool("main.db", configuration)
-            case .plaintextQueue: try directory.makeQueue("main.db", plain.with { $0.allowsPlaintext = true })
+            case .plaintextQueue: try directory.makeQueue("readable.db", plain.with { $0.allowsPlaintext = true })
             case .memory: try DatabaseQueue(configuration: plain)
             case .pathOfMemory: try DatabaseQueue(path: ":memory:", configuration: plain)
             case .namedMemory: try DatabaseQueue(named: directory.path, configuration: plain)

@@ -31,12 +31,14 @@ extension Database {
             try body(self)
         } catch {
             let failure = DatabaseError.publicError(error)
-            let (code, words) =
+            var (code, words): (CInt, String) =
                 if let failure = failure as? DatabaseError {
                     (failure.extendedResultCode.rawValue, failure.message ?? ConnectionHandle.describe(failure.extendedResultCode.rawValue))
                 } else {
                     (EngineCode.error, "The key of the file could not be had: \(type(of: failure))")
                 }
+            // The path may be what somebody takes for a URI.
+            if words.lowercased().contains("key=") { words = ConnectionHandle.describe(code) }
             authorizer.refuse(words)
             context.set(EngineError(code: code, message: words))
         }
@@ -196,7 +198,10 @@ extension Database {
             try Database.prepareFile(at: path, configuration: configuration, isWritten: true)
             return nil
         } catch {
-            return (error as? DatabaseError)?.message ?? "The file cannot be made: \(path)"
+            guard let words = (error as? DatabaseError)?.message, !words.lowercased().contains("key=") else {
+                return "The file cannot be made."
+            }
+            return words
         }
     }
 }
