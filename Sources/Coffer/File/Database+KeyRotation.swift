@@ -73,6 +73,15 @@ extension Database {
         }
     }
 
+    /// What the file is open with, where nothing has to be derived or asked for; nil for a key that the application gave by SQL.
+    func knownProtection() throws -> FileProtection? {
+        guard isEncrypted else { return .plaintext }
+        guard let ring = currentRing ?? keys.configured else { return nil }
+        let salt = try KeyRing.header(of: handle).salt
+        guard ring.cachedMaterial(keyIndex: ring.usedKeyIndex ?? 0, fileSalt: salt) != nil else { return nil }
+        return try currentProtection()
+    }
+
     /// What the file is open with: one key, which is not asked for again.
     private func currentProtection() throws -> FileProtection {
         guard let ring = currentRing ?? keys.configured else { throw DatabaseError(encryptionFailure: .noKey) }
@@ -119,12 +128,10 @@ extension Database {
                 let new = try after.openForWriting(file)
                 adopt(wanted, openedBy: after, new)
                 // Before the observers are there, who would hear of a commit.
-                if journalMode == "wal" { _ = try? new.firstText(trusted: "PRAGMA main.journal_mode = WAL") }
+                if journalMode == "wal" { try? new.changeJournalMode(to: .wal, after) }
                 return new
             })
-        if journalMode == "wal", try handle.firstText(trusted: "PRAGMA main.journal_mode = WAL") != "wal" {
-            throw EngineError(code: EngineCode.busy, message: "The WAL mode could not be set again")
-        }
+        if journalMode == "wal" { try handle.changeJournalMode(to: .wal, after) }
         try FailPoint.reopened.pass(file)
     }
 
