@@ -88,8 +88,12 @@ extension ContentCopy {
             try create(row.string(at: 1), named: name)
         }
         if names.contains("sqlite_sequence"), try destination.firstText(trusted: ContentCopy.hasSequences) == nil {
-            try destination.execute(
-                "CREATE TABLE \"coffer sequence\" (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \"coffer sequence\"")
+            // A name that no table of the source has.
+            let taken = Set(names.map { $0.lowercased() })
+            var name = "coffer sequence"
+            while taken.contains(name) { name += "_" }
+            let table = name.quotedDatabaseIdentifier
+            try destination.execute(trusted: "CREATE TABLE \(table) (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \(table)")
         }
         return names
     }
