@@ -23,6 +23,8 @@ extension Failure {
         }
         var message = error.message ?? "\(error.extendedResultCode)"
         if message.hasSuffix(".") { message.removeLast() }
+        // SQLite quotes what it does not understand, however long that is.
+        if message.utf8.count > 2000 { message = message.prefix(1000) + "… (the rest is left out)" }
         switch error.resultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "busy", "Somebody else uses the database: \(message).")
         case .SQLITE_INTERRUPT: self.init(.runAgain, "interrupted", "Interrupted: \(message).")

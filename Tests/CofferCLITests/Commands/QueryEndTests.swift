@@ -21,7 +21,7 @@ struct QueryEndTests {
             // Never a signal, never "an error of coffer itself".
             #expect(result.status >= 0 && result.status < 128 && result.status != 70, "\(sql) \(mode) \(result)")
             if mode.contains("--json") { #expect(try Schema.problems(result) == [], "\(sql)") }
-            if !isDryRun { #expect((result.errors + result.output).contains(words), "\(sql) \(result)") }
+            if !isDryRun && !words.isEmpty { #expect((result.errors + result.output).contains(words), "\(sql) \(result)") }
         }
     }
 
@@ -62,7 +62,7 @@ struct QueryEndTests {
             "PRAGMA writable_schema = 1", "PRAGMA hard_heap_limit = 1000", "PRAGMA max_page_count = 1", "PRAGMA integrity_check",
             "SELECT zeroblob(5000000)", "SELECT printf('%5000000d', 1)", "SELECT 1 WHERE 0", "PRAGMA cache_size = 0", "PRAGMA nothing",
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT max(i) FROM n", "SELECT randomblob(0)",
-            "SELECT * FROM t, t, t", "PRAGMA read_uncommitted = 1", "PRAGMA foreign_keys = 0", "PRAGMA recursive_triggers = 1",
+            "SELECT * FROM t AS a, t AS b", "PRAGMA read_uncommitted = 1", "PRAGMA foreign_keys = 0", "PRAGMA recursive_triggers = 1",
         ])
     func ordinary(sql: String) throws { try expect(0, sql) }
 
@@ -70,7 +70,7 @@ struct QueryEndTests {
     func large() throws {
         try expect(0, "SELECT " + (1...1900).map(String.init).joined(separator: ","))
         try expect(64, "SELECT " + (1...3000).map(String.init).joined(separator: ","))
-        try expect(64, "SELECT " + String(repeating: "(", count: 5000) + "1" + String(repeating: ")", count: 5000))
+        try expect(64, "SELECT " + String(repeating: "-", count: 1) + String(repeating: "~", count: 5000) + "1")
         try expect(64, "SELECT " + String(repeating: "?,", count: 40_000) + "1")
         try expect(64, String(repeating: "x", count: 2_000_000))
         try expect(0, "SELECT '" + String(repeating: "é", count: 500_000) + "'")
