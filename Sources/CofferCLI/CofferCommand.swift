@@ -54,10 +54,10 @@ extension CofferCommand {
         guard arguments.first == "help" else { return nil }
         var command: any ParsableCommand.Type = CofferCommand.self
         var words: [String] = []
-        for word in arguments.dropFirst() where !word.hasPrefix("-") {
+        for word in arguments.dropFirst() where !word.hasPrefix("-") && arguments.dropFirst() != ["help"] {
             words.append(word)
             guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
-                return word == "help" && words.count == 1 ? nil : words.joined(separator: " ")
+                return words.joined(separator: " ")
             }
             command = next
         }

@@ -20,7 +20,8 @@ enum FileNames {
     /// Fails for a file without bytes, which the engine takes for a database without content under any key, and which is what is left of one
     /// that was cut to nothing. A journal or a log beside it may bring its content back.
     static func checkHasBytes(_ path: String) throws(Failure) {
-        guard size(path) == 0, (size(path + "-journal") ?? 0) == 0, (size(path + "-wal") ?? 0) == 0 else { return }
+        // SQLite takes a single byte for none.
+        guard let count = size(path), count <= 1, (size(path + "-journal") ?? 0) == 0, (size(path + "-wal") ?? 0) == 0 else { return }
         throw emptyFile
     }
 

@@ -127,7 +127,7 @@ struct BatchStateTests {
         try fail()
         let first = try tool.text(of: "list.state")
         let other = try BatchStateTests()
-        try other.tool.writeKey("old.key", 1)
+        for name in ["1.db", "2.db"] { try FileManager.default.removeItem(atPath: other.tool.directory.path(name)) }
         try other.tool.makeDatabase("1.db", key: "old.key", 7)
         try other.tool.makeDatabase("2.db", key: "old.key", 7)
         try other.fail()

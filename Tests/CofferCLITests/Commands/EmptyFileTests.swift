@@ -56,10 +56,19 @@ struct EmptyFileTests {
     func allowed() throws {
         #expect(try tool.run(["verify", "z.db", "--allow-empty"] + key).status == 0)
         #expect(try tool.run(["batch", "verify", "--manifest", "list", "--allow-empty"] + key).status == 0)
-        for text in ["x", String(repeating: "\0", count: 8), String(repeating: "\0", count: 4096)] {
+        for text in ["xy", String(repeating: "\0", count: 8), String(repeating: "\0", count: 4096)] {
             try tool.write(text, to: "z.db")
             #expect(try tool.run(["verify", "z.db", "--allow-empty"] + key).status != 0)
         }
+    }
+
+    @Test("a file of one byte is empty too: SQLite takes it for one", arguments: ["verify", "rotate", "backup", "upgrade", "vacuum"])
+    func oneByte(command: String) throws {
+        try tool.write("x", to: "z.db")
+        let more = ["backup": ["x.db"], "rotate": newKey][command] ?? []
+        let result = try tool.run([command, "z.db"] + more + key)
+        #expect(result.status == 65 && result.errors.contains("The file is empty"), "\(result)")
+        #expect(try tool.text(of: "z.db") == "x")
     }
 
     @Test("an empty file beside a log or a journal with content is left to the engine")
