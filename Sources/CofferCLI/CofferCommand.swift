@@ -49,12 +49,27 @@ struct CofferCommand: Operation {
 }
 
 extension CofferCommand {
+    /// The command whose help is asked for, if there is none of that name: ArgumentParser would print the help of another one.
+    static func unknownHelp(in arguments: [String]) -> String? {
+        guard arguments.first == "help" else { return nil }
+        var command: any ParsableCommand.Type = CofferCommand.self
+        var words: [String] = []
+        for word in arguments.dropFirst() where !word.hasPrefix("-") && arguments.dropFirst() != ["help"] {
+            words.append(word)
+            guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
+                return words.joined(separator: " ")
+            }
+            command = next
+        }
+        return nil
+    }
+
     /// What stands where the name of a command should, and is none.
     static func unknownName(in arguments: [String]) -> String? {
         var rest = arguments[...]
         while let first = rest.first, first.hasPrefix("-") {
             // The options that are good before the command, and have a value.
-            rest = rest.dropFirst(["--progress", "--lock-timeout"].contains(first) ? 2 : 1)
+            rest = rest.dropFirst(["--progress", "--lock-timeout", "--key-timeout"].contains(first) ? 2 : 1)
         }
         let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
         return rest.first.flatMap { names.contains($0) ? nil : $0 }

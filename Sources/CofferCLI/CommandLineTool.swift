@@ -10,8 +10,15 @@ internal import SQLCipherBridge
 package enum CommandLineTool {
     package static func main() -> Never {
         StandardDescriptors.takeClosedOnes()
+        StandardDescriptors.keepInheritedOnes()
         protectProcess()
         Interruption.shared.install()
+        guard CommandLine.argc > 0 else {
+            // The runtime reads them from there.
+            OutputFile.errors.writeLine(
+                "coffer: error: The arguments cannot be read, as there is no /proc. Mount it: mount -t proc proc /proc")
+            exit(ExitStatus.unavailable.rawValue)
+        }
         let arguments = Array(CommandLine.arguments.dropFirst())
         guard ArgumentText.isValid else {
             let words = "An argument is not UTF-8, and would name another file. Give the file a name that is, or a link of such a name."
@@ -36,6 +43,9 @@ package enum CommandLineTool {
     }
 
     private static func run(_ arguments: [String]) -> ExitStatus {
+        if let name = CofferCommand.unknownHelp(in: arguments) {
+            return refuse("There is no command '\(name)'; 'coffer --help' lists them.", arguments)
+        }
         let command: any ParsableCommand
         do {
             command = try CofferCommand.parseAsRoot(arguments)

@@ -24,6 +24,8 @@ struct ContentFile {
         /// Nil for plaintext.
         var salt: [UInt8]?
         var keyID: String?
+        /// What encrypts it; nil for plaintext.
+        var material: KeyRing.Material?
     }
 
     /// - Parameter source: a connection that can read. Its functions and collations are those that `prepare` adds.
@@ -142,7 +144,7 @@ struct ContentFile {
         return Made(
             fingerprint: copy, pageCount: try Int(handle.integer(pragma: "page_count")),
             pageSize: try Int(handle.integer(pragma: "page_size")), salt: salt,
-            keyID: try material.map { try KeyIdentifier.text(of: $0, salt: salt ?? []) })
+            keyID: try material.map { try KeyIdentifier.text(of: $0, salt: salt ?? []) }, material: material)
     }
 }
 

@@ -39,7 +39,7 @@ extension Database {
         let proof = try ReplacementProof(
             pageCount: digest.pageCount, pageSize: digest.pageSize, saltBefore: header.salt, saltAfter: header.salt,
             oldKeyID: KeyIdentifier.text(of: oldMaterial, salt: header.salt), newKeyID: KeyIdentifier.text(of: material, salt: header.salt),
-            contentDigest: digest.digest)
+            contentDigest: KeyedDigest.text(of: digest.digest, after: material, before: oldMaterial))
         do {
             try note.restoreJournalMode(handle, after)
             try FailPoint.reopened.pass(file)

@@ -90,7 +90,10 @@ extension DatabaseFile {
         /// The decrypted content of each page is the same, but for the counters that tell one copy from the other.
         public var isContentEqual: Bool
 
-        /// SHA-256 of the decrypted pages, without these counters, as hexadecimal digits.
+        /// An authentication code (HMAC-SHA-256) of the decrypted pages, without these counters, under the new key, as hexadecimal digits.
+        ///
+        /// Equal contents that are encrypted with the same 32 bytes have the same one: that is, files of the same raw key, and of the same
+        /// passphrase and salt. Without the key, nobody can find out from it whether a content that they guess is the right one.
         public var contentDigest: String
 
         /// Names for the keys, to be compared with those of other results of this file. They are keyed hashes: nothing can be found out from one

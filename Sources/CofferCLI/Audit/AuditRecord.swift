@@ -1,47 +1,95 @@
-internal import Foundation
-internal import SQLCipherBridge
-
 /// One line of an audit log: a JSON object whose last members chain it to the line before.
 ///
-/// `prev` is the hash of the line before, and `hash` the SHA-256 of this line up to the comma before `"hash"`. Who changes, adds or removes a
-/// line within the log breaks the chain; only the removal of its last lines needs the last hash kept elsewhere to be seen.
+/// `prev` is the hash of the line before, and `hash` that of this line up to the comma before `"hash"`, as its ``AuditSeal`` computes it. With a
+/// secret, `key` says which one. The members for the chain have fixed places at both ends of the line, so that nothing in between can be
+/// taken for them.
 struct AuditRecord {
     static let firstPrevious = String(repeating: "0", count: 64)
+
+    /// No record is longer, a path of 4096 bytes in JSON included.
+    static let longestLine = 131_072
+
+    /// The text of a new line.
+    static func line(
+        _ members: [JSONValue.Member], sequence: Int, previous: String, followsTornLine: Bool, seal: AuditSeal
+    ) throws(Failure) -> String {
+        var all: [JSONValue.Member] = [.init("schema", 1), .init("seq", .count(sequence))]
+        if let key = seal.keyID { all.append(.init("key", .string(key))) }
+        all += members
+        if followsTornLine { all.append(.init("after_torn_line", true)) }
+        all.append(.init("prev", .string(previous)))
+        let body = String(JSONValue.object(all).text.dropLast())
+        return "\(body),\"hash\":\"\(try seal.hash(Array(body.utf8)[...]))\"}"
+    }
 
     let sequence: Int
     let previous: String
     let hash: String
+    /// Of the secret; nil for a line without one.
+    let keyID: String?
     /// Whether the line before is the rest of one that was not written to its end.
     let followsTornLine: Bool
+    private let body: ArraySlice<UInt8>
 
-    /// The text of a new line.
-    static func line(_ members: [JSONValue.Member], sequence: Int, previous: String, followsTornLine: Bool) throws(Failure) -> String {
-        var all: [JSONValue.Member] = [.init("schema", 1), .init("seq", .count(sequence))] + members
-        if followsTornLine { all.append(.init("after_torn_line", true)) }
-        all.append(.init("prev", .string(previous)))
-        let body = String(JSONValue.object(all).text.dropLast())
-        return "\(body),\"hash\":\"\(try digest(body))\"}"
-    }
-
-    /// Reads a line back; nil unless it is a whole record with the hash that its text has.
-    init?(line: Substring) throws(Failure) {
-        guard let mark = line.range(of: ",\"hash\":\"", options: .backwards), line.hasSuffix("\"}"),
-            let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
-            let sequence = object["seq"] as? Int, let previous = object["prev"] as? String, let hash = object["hash"] as? String,
-            hash.count == 64, line[mark.upperBound...] == "\(hash)\"}"
+    /// Reads a line back; nil unless it has the form of a whole record. Whether its hash is right is what ``isSealed(by:)`` tells.
+    init?(_ line: [UInt8]) {
+        var rest = line[...]
+        guard rest.drop(prefix: AuditRecord.start), let digits = rest.drop(while: { (0x30...0x39).contains($0) }),
+            let sequence = Int(digits), rest.drop(prefix: ",")
         else { return nil }
-        guard try AuditRecord.digest(line[..<mark.lowerBound]) == hash else { return nil }
         self.sequence = sequence
+        if rest.drop(prefix: "\"key\":\"") {
+            guard let key = rest.drop(hexadecimalDigits: 16), rest.drop(prefix: "\",") else { return nil }
+            keyID = key
+        } else {
+            keyID = nil
+        }
+        // ,"prev":"64 digits","hash":"64 digits"}
+        let (previousSize, hashSize) = (9 + 64 + 1, 9 + 64 + 2)
+        guard rest.count >= previousSize + hashSize else { return nil }
+        body = line[..<(line.count - hashSize)]
+        var end = rest.suffix(previousSize + hashSize)
+        followsTornLine = rest.dropLast(previousSize + hashSize).ends(with: ",\"after_torn_line\":true")
+        guard end.drop(prefix: ",\"prev\":\""), let previous = end.drop(hexadecimalDigits: 64), end.drop(prefix: "\",\"hash\":\""),
+            let hash = end.drop(hexadecimalDigits: 64), end.drop(prefix: "\"}"), end.isEmpty
+        else { return nil }
         self.previous = previous
         self.hash = hash
-        followsTornLine = object["after_torn_line"] as? Bool ?? false
     }
 
-    static func digest(_ text: some StringProtocol) throws(Failure) -> String {
-        do throws(CryptographyFailure) {
-            return try Hex.digits(Digest.sha256(Array(text.utf8)))
-        } catch {
-            throw Failure(.unavailable, "engine", "The cryptographic library does not compute SHA-256.")
-        }
+    /// Whether the hash is that of the text.
+    func isSealed(by seal: AuditSeal) throws(Failure) -> Bool { try seal.hash(body) == hash }
+
+    /// Whether bytes may be what a crash has left of a record: they begin like one, and do not end like one.
+    static func mayBeTorn(_ line: [UInt8]) -> Bool {
+        let start = Array(start.utf8)
+        return line.prefix(start.count).elementsEqual(start.prefix(line.count)) && !line.isEmpty && line.last != UInt8(ascii: "}")
     }
+
+    private static let start = "{\"schema\":1,\"seq\":"
+}
+
+extension ArraySlice<UInt8> {
+    /// Drops a text from the start, if it is there.
+    fileprivate mutating func drop(prefix text: String) -> Bool {
+        guard starts(with: text.utf8) else { return false }
+        removeFirst(text.utf8.count)
+        return true
+    }
+
+    /// Drops the bytes that fit from the start, and returns them; nil if there are none.
+    fileprivate mutating func drop(while isPart: (UInt8) -> Bool) -> String? {
+        let part = prefix(while: isPart)
+        removeFirst(part.count)
+        return part.isEmpty ? nil : String(decoding: part, as: UTF8.self)
+    }
+
+    fileprivate mutating func drop(hexadecimalDigits count: Int) -> String? {
+        let digits = prefix(count)
+        guard digits.count == count, digits.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) else { return nil }
+        removeFirst(count)
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    fileprivate func ends(with text: String) -> Bool { suffix(text.utf8.count).elementsEqual(text.utf8) }
 }

@@ -12,11 +12,6 @@ struct AuditTrail: Sendable {
     let command: String
     let session: Session
 
-    func checkIsWritable() throws(Failure) {
-        guard isRequired, let log else { return }
-        try log.checkIsWritable()
-    }
-
     /// Runs work on a file between its two records.
     ///
     /// - Parameter body: returns whether the file was changed. It may call the function that it is given, to record the end itself.

@@ -20,12 +20,18 @@ struct BatchRun: Sendable {
 
     /// Works on each file.
     ///
-    /// - Parameter work: what is done to one file. It reports its own result; its failures are reported here.
-    func run(_ items: [Manifest.Item], _ work: @Sendable (Manifest.Item) throws -> Void) throws -> ExitStatus {
+    /// - Parameters:
+    ///   - isDone: whether the file is as the work leaves it, where an earlier run says that it was done.
+    ///   - work: what is done to one file. It reports its own result; its failures are reported here.
+    func run(
+        _ items: [Manifest.Item], unless isDone: @Sendable (Manifest.Item) -> Bool, _ work: @Sendable (Manifest.Item) throws -> Void
+    ) throws -> ExitStatus {
         let board = Board()
-        try each(items, phase: command, of: items.count, board) { item in
-            try work(item)
-            return .finished(.done)
+        try each(Array(items.indices), phase: command, of: items.count, board) { index in
+            process(items[index], unless: isDone) { item in
+                try work(item)
+                return .finished(.done)
+            }
         }
         return try end(board, of: items.count)
     }
@@ -33,57 +39,61 @@ struct BatchRun: Sendable {
     /// Works on each file, once the keys of all have been tried. Files whose keys do not prove right are reported, and not worked on.
     ///
     /// - Parameters:
+    ///   - isDone: whether the file is as the work leaves it, where an earlier run says that it was done.
     ///   - prove: tries the keys of one file and changes nothing. What it returns is kept for the work on that file.
     ///   - work: what is done to one file whose keys are right.
     func run<Proof: Sendable>(
-        _ items: [Manifest.Item], provingFirst prove: @Sendable (Manifest.Item) throws -> Proof,
-        _ work: @Sendable (Manifest.Item, Proof) throws -> Void
+        _ items: [Manifest.Item], unless isDone: @Sendable (Manifest.Item) -> Bool,
+        provingFirst prove: @Sendable (Manifest.Item) throws -> Proof, _ work: @Sendable (Manifest.Item, Proof) throws -> Void
     ) throws -> ExitStatus {
         let board = Board()
-        let proofs = Mutex<[Manifest.Item: Proof]>([:])
-        try each(items, phase: "trying keys", of: items.count, board) { item in
-            let proof = try prove(item)
-            proofs.withLock { $0[item] = proof }
-            return .proved
+        let proofs = Mutex<[Int: Proof]>([:])
+        try each(Array(items.indices), phase: "trying keys", of: items.count, board) { index in
+            process(items[index], unless: isDone) { item in
+                let proof = try prove(item)
+                proofs.withLock { $0[index] = proof }
+                return .proved
+            }
         }
-        let proved = proofs.withLock { proofs in items.filter { proofs[$0] != nil } }
-        try each(proved, phase: command, of: items.count, board) { item in
-            // Taken out, so that derived keys are wiped once they have served.
-            guard let proof = proofs.withLock({ $0.removeValue(forKey: item) }) else { return .proved }
-            try work(item, proof)
-            return .finished(.done)
+        let proved = proofs.withLock { $0.keys.sorted() }
+        try each(proved, phase: command, of: items.count, board) { index in
+            process(items[index], unless: { _ in false }) { item in
+                // Taken out, so that derived keys are wiped once they have served.
+                guard let proof = proofs.withLock({ $0.removeValue(forKey: index) }) else { return .proved }
+                try work(item, proof)
+                return .finished(.done)
+            }
         }
         return try end(board, of: items.count)
     }
 
+    /// Does the same for each of some files, several at a time. Its progress counts the files with which this phase is through; those that
+    /// it has nothing to do with are through before it begins.
     private func each(
-        _ items: [Manifest.Item], phase: String, of total: Int, _ board: Board, _ body: @Sendable (Manifest.Item) throws -> Outcome
+        _ indices: [Int], phase: String, of total: Int, _ board: Board, _ body: @Sendable (Int) -> Outcome
     ) throws {
-        guard !items.isEmpty else { return }
+        guard !indices.isEmpty else { return }
         let next = Mutex(0)
-        let tried = Mutex(0)
+        let through = Mutex(total - indices.count)
         try session.interruption.cooperatively {
-            DispatchQueue.concurrentPerform(iterations: min(jobs, items.count)) { _ in
-                while session.interruption.status == nil, let item = next.withLock({ BatchRun.take(&$0, of: items) }) {
-                    let outcome = process(item, body)
-                    let finished = board.note(outcome)
-                    let count =
-                        if case .proved = outcome {
-                            tried.withLock {
-                                $0 += 1; return $0 + finished
-                            }
-                        } else { finished }
-                    session.reporter.progress(
-                        ProgressState(path: "batch", phase: phase, completed: Int64(count), total: Int64(total), unit: "files"))
+            DispatchQueue.concurrentPerform(iterations: min(jobs, indices.count)) { _ in
+                while session.interruption.status == nil, let index = next.withLock({ BatchRun.take(&$0, of: indices) }) {
+                    board.note(body(index))
+                    // Under the lock, so that numbers are told in their order.
+                    through.withLock { count in
+                        count += 1
+                        session.reporter.progress(
+                            ProgressState(path: "batch", phase: phase, completed: Int64(count), total: Int64(total), unit: "files"))
+                    }
                 }
             }
         }
     }
 
-    private static func take(_ next: inout Int, of items: [Manifest.Item]) -> Manifest.Item? {
-        guard next < items.count else { return nil }
+    private static func take(_ next: inout Int, of indices: [Int]) -> Int? {
+        guard next < indices.count else { return nil }
         defer { next += 1 }
-        return items[next]
+        return indices[next]
     }
 
     private func end(_ board: Board, of total: Int) throws -> ExitStatus {
@@ -98,10 +108,13 @@ struct BatchRun: Sendable {
         return tally.failed > 0 ? .someFailed : .done
     }
 
-    private func process(_ item: Manifest.Item, _ body: (Manifest.Item) throws -> Outcome) -> Outcome {
+    private func process(
+        _ item: Manifest.Item, unless isDone: (Manifest.Item) -> Bool, _ body: (Manifest.Item) throws -> Outcome
+    ) -> Outcome {
         do {
             let id = try BatchState.id(item)
-            if let state, state.isDone(id) {
+            // What the state claims has to prove true: the sources of the keys may have other keys by now.
+            if let state, state.isDone(id), isDone(item) {
                 session.reporter.result(
                     [.init("path", .string(item.path)), .init("changed", false), .init("skipped", true), .init("code", 0)],
                     text: ["\(item.path): done by an earlier run"])
@@ -137,15 +150,13 @@ struct BatchRun: Sendable {
         var tally: StatusTally { state.withLock { $0.tally } }
         var skipped: Int { state.withLock { $0.skipped } }
 
-        /// Returns how many files are dealt with.
-        func note(_ outcome: Outcome) -> Int {
+        func note(_ outcome: Outcome) {
             state.withLock { state in
                 switch outcome {
                 case .finished(let status): state.tally.add(status)
                 case .skipped: state.skipped += 1
                 case .proved, .interrupted: break
                 }
-                return state.skipped + state.tally.succeeded + state.tally.failed
             }
         }
     }

@@ -9,8 +9,11 @@ internal import Synchronization
 
 /// What a batch has done so far, in a file beside its manifest: JSON lines, each on the disk before the work goes on.
 ///
-/// A run that was killed goes on with `--continue`: what is noted as done is not touched again. A line of the manifest that was changed since
-/// counts as new.
+/// A run that was killed goes on with `--continue`: what is noted as done is looked at, and not done again. A line of the manifest that was
+/// changed since counts as new. Nothing that depends on a key is in it, as that would let others guess passphrases: whether the keys are still
+/// the same is found out from the file.
+///
+/// The file is believed only if it is this user's and has no other name. A run that goes on replaces it by a new one, and then adds lines.
 final class BatchState: Sendable {
     let path: String
     private let file: Mutex<Descriptor>
@@ -19,53 +22,107 @@ final class BatchState: Sendable {
     /// - Parameter continues: whether a state of an earlier run is gone on with.
     init(path: String, command: String, continues: Bool) throws(Failure) {
         self.path = path
-        let isThere = NewFile.exists(path)
-        if isThere && !continues {
+        if !continues, NewFile.exists(path) {
             throw Failure(
                 .outputExists, "state_exists",
                 "An earlier run of this batch did not complete; its state is '\(path)'. Give --continue, or remove the state to start anew."
             )
         }
-        let descriptor = try BatchState.open(path)
-        var done: Set<String> = []
+        let old = try BatchState.openLocked(path)
         do throws(SystemError) {
-            guard Retry.onInterrupt({ flock(descriptor.number, LOCK_EX | LOCK_NB) }) == 0 else {
-                throw SystemError(code: EWOULDBLOCK)
-            }
-            let text = String(decoding: try descriptor.read(count: Int(try descriptor.status().st_size)), as: UTF8.self)
-            // A line that was not written to its end is work that may not be done, and is done again.
-            if !text.isEmpty && !text.hasSuffix("\n") { try descriptor.write("\n") }
-            for line in text.split(separator: "\n") {
-                guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
-                    object["command"] as? String == command, let id = object["id"] as? String
-                else { continue }
-                if object["code"] as? Int == 0 { done.insert(id) } else { done.remove(id) }
-            }
+            guard let lines = try BatchState.lines(of: old) else { throw SystemError(code: ENOEXEC) }
+            done = Set(lines.values.filter { $0.isDone && $0.command == command }.map(\.id))
+            // The lines that count, without the rest of one that a crash has left: work that may not be done, and is done again.
+            file = Mutex(try BatchState.replace(path, by: lines.values.sorted { $0.number < $1.number }.map(\.text)))
         } catch {
-            if error.code == EWOULDBLOCK {
-                throw Failure(.busy, "busy", "Another run works on this batch: '\(path)' is locked.")
+            guard error.code != ENOEXEC else {
+                throw Failure(
+                    .outputExists, "state", "'\(path)' is not the state of a batch, and is left as it is. Give --state another name.")
             }
             throw Failure(error, "The state '\(path)' cannot be used")
         }
-        self.done = done
-        file = Mutex(descriptor)
     }
 
-    private static func open(_ path: String) throws(Failure) -> Descriptor {
-        do throws(SystemError) {
-            return try Descriptor(opening: path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o600)
-        } catch {
-            throw Failure(error, "The state '\(path)' cannot be made", missing: .outputExists, denied: .outputExists)
+    // MARK: The file
+
+    private static func openLocked(_ path: String) throws(Failure) -> Descriptor {
+        while true {
+            let file = try OwnFile.open(
+                path, O_RDWR | O_CREAT, name: "The state '\(path)'", action: "cannot be used", reason: "state")
+            guard Retry.onInterrupt({ flock(file.number, LOCK_EX | LOCK_NB) }) == 0 else {
+                throw Failure(.busy, "busy", "Another run works on this batch: '\(path)' is locked.")
+            }
+            // Another run may have replaced it in between: then its lock is on the new file.
+            if let status = try? file.status(), FileIdentity(path: path) == FileIdentity(status) { return file }
         }
     }
 
-    /// Names what is asked for, sources of keys included, whether the manifest or the command line gives them: the same later is the same work.
+    private static let start = #"{"schema":1,"command":"batch "#
+
+    private struct Entry {
+        let number: Int
+        let text: String
+        let command: String
+        let id: String
+        let isDone: Bool
+    }
+
+    /// The last line for each work; nil when the file is something else.
+    private static func lines(of file: borrowing Descriptor) throws(SystemError) -> [String: Entry]? {
+        var entries: [String: Entry] = [:]
+        var reader = LineReader(file.number, limit: Manifest.longestLine)
+        while true {
+            let line: LineReader.Line?
+            do throws(LineReader.Problem) {
+                line = try reader.next()
+            } catch {
+                if case .system(let error) = error { throw error }
+                return nil
+            }
+            guard let line else { return entries }
+            // The rest of one that a crash has left; it is done again.
+            let start = Array(start.utf8)
+            if !line.isTerminated, line.bytes.prefix(start.count).elementsEqual(start.prefix(line.bytes.count)) { return entries }
+            guard let object = try? JSONSerialization.jsonObject(with: Data(line.bytes)) as? [String: Any],
+                let command = object["command"] as? String, let id = object["id"] as? String
+            else { return nil }
+            entries["\(command) \(id)"] = Entry(
+                number: line.number, text: String(decoding: line.bytes, as: UTF8.self), command: command, id: id,
+                isDone: object["code"] as? Int == 0)
+        }
+    }
+
+    /// Puts a new file in the place of the old one, in one step, and locks it before it has the name.
+    private static func replace(_ path: String, by lines: [String]) throws(SystemError) -> Descriptor {
+        // A name that nothing has, so that nothing has to be removed.
+        let number = String(UInt64.random(in: 0 ... .max), radix: 16)
+        let temporary = "\(FileNames.folder(of: path))/.coffer-state-\(number)"
+        let file = try Descriptor(opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, mode: 0o600)
+        do throws(SystemError) {
+            guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else { throw SystemError.last }
+            try file.write(lines.map { $0 + "\n" }.joined())
+            try file.synchronize()
+            guard unsafe rename(temporary, path) == 0 else { throw SystemError.last }
+            try Descriptor.synchronizeFolder(of: path)
+        } catch {
+            unsafe unlink(temporary)
+            throw error
+        }
+        return file
+    }
+
+    // MARK: The work
+
+    /// Names what is asked for, sources of keys included, whether the manifest or the command line gives them. That it is done is no more than a
+    /// claim: the same sources may have other keys by now.
     static func id(_ item: Manifest.Item) throws(Failure) -> String {
         let cipher = item.cipher.map { "\($0.pageSize) \($0.kdfIterations) \($0.kdfAlgorithm)" } ?? ""
         let keys = [item.key, item.newKey].map { $0.map { "\($0.source.identity) \($0.type.rawValue)" } ?? "" }
-        return try String(AuditRecord.digest(([item.location] + keys + [cipher]).joined(separator: "\n")).prefix(32))
+        let text = ([item.location] + keys + [cipher]).joined(separator: "\0")
+        return try String(AuditSeal.plain.hash(Array(text.utf8)[...]).prefix(32))
     }
 
+    /// Whether an earlier run says that it has done it.
     func isDone(_ id: String) -> Bool { done.contains(id) }
 
     func note(_ id: String, path: String, command: String, code: ExitStatus) throws(Failure) {
@@ -84,5 +141,9 @@ final class BatchState: Sendable {
     }
 
     /// Forgets the batch, once all of it is done.
-    func remove() { unsafe unlink(path) }
+    func remove() {
+        // What somebody has put in its place is not ours.
+        guard let status = file.withLock({ try? $0.status() }), FileIdentity(path: path) == FileIdentity(status) else { return }
+        unsafe unlink(path)
+    }
 }

@@ -1,5 +1,9 @@
 internal import ArgumentParser
-internal import Foundation
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
 
 struct AuditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,12 +21,17 @@ struct AuditVerifyCommand: Operation {
         abstract: "Check the chain of an audit log.",
         usage: "coffer audit verify <file> [--last <hash>] [options]",
         discussion: """
-            Each record carries the hash of the one before: a record that was changed, added or taken out breaks the chain (exit code 65). \
-            That records are missing at the end shows only by the hash of the last one: keep it elsewhere, and give it with --last \
-            (exit code 1 unless it is in the log).
+            Each record carries the hash of the one before. A record that was changed, added or taken out breaks the chain, and a file \
+            without a record is no log (exit code 65). That records are missing at the end shows only by the hash of the last one: keep it \
+            elsewhere, and give it with --last (exit code 1 unless it is in the log).
+
+            A chain without a secret needs nothing to be computed anew: it shows accidents and careless changes, and says nothing against \
+            somebody who can write to the log and means to forge it. A log that was written with --audit-key-file, or another of these \
+            options, can be continued and checked only with its secret; with another one, or with none, the answer is 77.
 
             EXAMPLES
               coffer audit verify /var/log/coffer.log
+              coffer audit verify /var/log/coffer.log --audit-key-file audit.key
             """)
 
     static let title = "audit verify"
@@ -33,74 +42,44 @@ struct AuditVerifyCommand: Operation {
     @Option(help: ArgumentHelp("The hash of a record that must be there.", valueName: "hash"))
     var last: String?
 
+    @OptionGroup(title: "The secret of the log")
+    var secret: AuditKeyOptions
+
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings([file]))])
         let descriptor = try Descriptor.reading(file, name: "The audit log '\(file)'")
-        let text: String
-        do throws(SystemError) {
-            let size = try descriptor.status().st_size
-            text = String(decoding: try descriptor.read(count: Int(size)), as: UTF8.self)
-        } catch {
+        var chain = AuditChain(seal: try secret.seal(session))
+        var isThere = last == nil
+        do {
+            // Not while a record is half written.
+            _ = Retry.onInterrupt { flock(descriptor.number, LOCK_SH) }
+            try chain.add(linesOf: descriptor) { hash in if hash == last { isThere = true } }
+        } catch let error as SystemError {
             throw Failure(error, "The audit log '\(file)' cannot be read")
         }
-        let chain = try AuditChain(text)
-        if let broken = chain.brokenLine {
-            throw Failure(.badData, "broken_chain", "The chain of '\(file)' is broken at line \(broken).")
-        }
-        let isThere = last.map { chain.hashes.contains($0) } ?? true
+        if let problem = chain.finding { throw Failure(problem, log: file) }
         session.reporter.result(
-            [
-                .init("path", .string(file)), .init("records", .count(chain.hashes.count)),
-                .init("torn_lines", .count(chain.tornLineCount)),
-                .init("last_hash", .optional(chain.hashes.last)), .init("code", .count(isThere ? 0 : 1)),
+            try [
+                .init("path", .string(file)), .init("records", .count(chain.recordCount)),
+                .init("torn_lines", .count(chain.tornLineCount)), .init("keyed", .bool(secret.isGiven)),
+                .init("last_hash", .string(chain.lastHash)), .init("code", .count(isThere ? 0 : 1)),
             ],
-            text: [
-                "\(file): \(isThere ? "whole" : "the record is not there: the end of the log was removed") "
-                    + "(\(TextLayout.counted(chain.hashes.count, "record", "records")))",
-                "  last hash: \(chain.hashes.last ?? "none")",
-            ], isAnswer: true)
+            text: try lines(chain, isThere), isAnswer: true)
         return isThere ? .done : .answerIsNo
     }
-}
 
-/// What the lines of a log prove.
-struct AuditChain {
-    private(set) var hashes: [String] = []
-
-    /// Lines that were not written to their end, as a crash leaves them. The record after one vouches for it.
-    private(set) var tornLineCount = 0
-
-    /// The first line that does not fit, from 1 on.
-    private(set) var brokenLine: Int?
-
-    init(_ text: String) throws(Failure) {
-        var previous = AuditRecord.firstPrevious
-        var sequence = 0
-        var torn: (digest: String, line: Int)?
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: true).enumerated() {
-            guard let record = try AuditRecord(line: line) else {
-                // Two in a row, or one that the next record does not know, is no accident.
-                guard torn == nil else {
-                    brokenLine = index
-                    return
-                }
-                torn = (try AuditRecord.digest(line), index + 1)
-                continue
-            }
-            let expected = torn?.digest ?? previous
-            guard record.previous == expected, record.sequence == sequence + 1, record.followsTornLine == (torn != nil) else {
-                brokenLine = torn?.line ?? index + 1
-                return
-            }
-            if torn != nil { tornLineCount += 1 }
-            torn = nil
-            previous = record.hash
-            sequence = record.sequence
-            hashes.append(record.hash)
+    private func lines(_ chain: AuditChain, _ isThere: Bool) throws -> [String] {
+        let records = TextLayout.counted(chain.recordCount, "record", "records")
+        var lines = ["\(file): \(isThere ? "whole" : "the record is not there: the end of the log was removed") (\(records))"]
+        lines.append("  last hash: \(chain.lastHash)")
+        if chain.tornLineCount > 0 {
+            lines.append(
+                "  \(TextLayout.counted(chain.tornLineCount, "torn line", "torn lines")), as a crash leaves: a record may be lost there")
         }
-        if torn != nil { tornLineCount += 1 }
+        if try !secret.isGiven { lines.append("  chained without a secret: whoever can write to the log can compute the chain anew") }
+        return lines
     }
 }

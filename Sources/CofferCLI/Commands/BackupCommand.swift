@@ -40,6 +40,8 @@ struct BackupCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    func validate() throws { try FileNames.checkIsNoDash(destination, "the copy") }
+
     var subject: String? { source }
 
     func run(in session: Session) throws -> ExitStatus {
@@ -48,14 +50,18 @@ struct BackupCommand: Operation {
         let old = try key.request()
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil
         try FileNames.checkReadable(source)
+        try FileNames.checkHasBytes(source)
         let opening = try session.keys.key(old, subject: source)
         let copyKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: destination) }
         var options = DatabaseFile.ConversionOptions()
         options.cipher = cipher.settings
         options.lockTimeout = session.lockTimeout
         let file = DatabaseFile(path: source)
+        var verification = DatabaseFile.VerificationOptions()
+        verification.cipher = options.cipher
         let conversion = Conversion(
             source: source, destination: destination, word: "copied", alreadyWord: "is there already",
+            examine: { try file.verify(key: opening.database, options: verification) },
             makePlan: {
                 try file.copyPlan(to: destination, key: opening.database, newKey: copyKey?.database, options: options)
             },

@@ -16,10 +16,13 @@ extension Manifest {
     static let help = """
         The manifest has one path a line, or one JSON object a line with members named as the options: {"path": "a.db", "key-file": \
         "old.key", "new-key-file": "new.key", "key-type": "raw"}. Sources of keys are -file, -command, -env and -credential; where a line has \
-        none, the options of the command line hold. Relative names start at the manifest's directory. Empty lines and lines with # say nothing.
+        none, the options of the command line hold. Relative names start at the manifest's directory. Empty lines and lines with # say nothing. \
+        A file whose name begins with # or {, begins or ends with white space, or has a line break in it, is given as JSON, or with --null, where \
+        the manifest has paths only and each ends with a byte of zero, as 'find -print0' writes them.
 
         A rotation tries the keys of all files before it changes the first one. Each file has its own result. A failed one does not stop the others: exit code 3 then. A rotation notes what is done in \
-        MANIFEST.state, which goes when all is done. After an interruption, or when failures are mended, run it again with --continue: nothing is done twice.
+        MANIFEST.state, which goes when all is done. After an interruption, or when failures are mended, run it again with --continue: \
+        nothing is done twice. What the state says was done is believed when the new key opens the file.
         """
 }
 
@@ -77,6 +80,7 @@ struct BatchRotateCommand: Operation {
         let cipher = cipher.settings
         let rotation: @Sendable (Manifest.Item) throws -> KeyRotation = { item in
             try FileNames.checkReadable(item.location)
+            try FileNames.checkHasBytes(item.location)
             let old = try keys.key(item.key ?? request, subject: subject)
             let new = try keys.key(item.newKey ?? newRequest, subject: subject)
             guard !old.isSame(as: new) else { throw Failure(.usage, "same_key", "The new key is the current one.") }
@@ -85,8 +89,9 @@ struct BatchRotateCommand: Operation {
             options.lockTimeout = session.lockTimeout
             return KeyRotation(path: item.location, name: item.path, old: old, new: new, options: options)
         }
-        guard !dryRun else { return try run.run(items) { item in try rotation(item).plan(in: session) } }
-        let status = try run.run(items) { item -> (rotation: KeyRotation, prepared: PreparedRotation) in
+        let isRotated: @Sendable (Manifest.Item) -> Bool = { item in (try? rotation(item).hasNewKey) ?? false }
+        guard !dryRun else { return try run.run(items, unless: isRotated) { item in try rotation(item).plan(in: session) } }
+        let status = try run.run(items, unless: isRotated) { item -> (rotation: KeyRotation, prepared: PreparedRotation) in
             let rotation = try rotation(item)
             return (rotation, try rotation.prepare(trail))
         } _: { (_: Manifest.Item, proof: (rotation: KeyRotation, prepared: PreparedRotation)) in
@@ -107,7 +112,7 @@ struct BatchVerifyCommand: Operation {
 
             EXAMPLES
               coffer batch verify --manifest fleet.jsonl --jobs 2 --quiet
-              find /srv -name '*.db' | coffer batch verify --manifest - --key-file app.key
+              find /srv -name '*.db' -print0 | coffer batch verify --manifest - --null --key-file app.key
             """)
 
     static let title = "batch verify"
@@ -117,6 +122,9 @@ struct BatchVerifyCommand: Operation {
 
     @Option(help: ArgumentHelp("How the structure is checked: full also compares indices with their tables.", valueName: "depth"))
     var structure = VerifyCommand.Structure.quick
+
+    @Flag(help: "Accept files of no bytes, which are no databases yet. Otherwise they are damaged.")
+    var allowEmpty = false
 
     @OptionGroup(title: "The key")
     var key: KeyOptions
@@ -141,15 +149,17 @@ struct BatchVerifyCommand: Operation {
         let state = try batch.openState(Self.title, isOptional: true)
         let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs)
         let items = manifest.items.map { $0.completed(key: request, newKey: nil, allowingInsecureFiles: key.allowsInsecureFiles) }
-        let (cipher, structure) = (cipher.given, structure)
-        let status = try run.run(items) { item in
+        let (cipher, structure, allowEmpty) = (cipher.given, structure, allowEmpty)
+        let verification: @Sendable (Manifest.Item) throws -> FileVerification = { item in
             try FileNames.checkReadable(item.location)
             var options = DatabaseFile.VerificationOptions()
             options.cipher = item.cipher ?? cipher
             options.structure = .init(rawValue: structure.rawValue) ?? .quick
             let key = try keys.key(item.key ?? request, subject: subject)
-            let work = FileVerification(path: item.location, name: item.path, key: key, options: options)
-            try work.run(in: session, trail)
+            return FileVerification(path: item.location, name: item.path, key: key, options: options, allowsEmpty: allowEmpty)
+        }
+        let status = try run.run(items, unless: { item in (try? verification(item).keyOpensFile) ?? false }) { item in
+            try verification(item).run(in: session, trail)
         }
         if status == .done { state?.remove() }
         return status

@@ -13,6 +13,8 @@ struct Conversion {
     var facts: [JSONValue.Member] = []
     /// What is said when there is nothing to do.
     let alreadyWord: String
+    /// Looks for damage in the source, for a failure that does not tell its reason; nil where there is no way to.
+    var examine: (() throws -> DatabaseFile.Verification)?
     let makePlan: () throws -> DatabaseFile.ConversionPlan
     let work:
         (_ options: DatabaseFile.ConversionOptions, _ progress: @escaping DatabaseFile.ProgressFunction) throws
@@ -52,7 +54,7 @@ struct Conversion {
                 var options = options
                 // Recorded before the work counts as completed, so that a crash in between is not lost to the log.
                 options.audit = { result in try entry.end(isChanged: result.isChanged, Conversion.evidence(result)) }
-                let result = try work(options, progress)
+                let result = try examined { try work(options, progress) }
                 answer = result
                 try entry.end(isChanged: result.isChanged, Conversion.evidence(result))
                 return result.isChanged
@@ -61,6 +63,16 @@ struct Conversion {
             return answer
         }
         tell(result, session.reporter)
+    }
+
+    /// The engine does not say that a page is damaged when it meets one while it copies pages.
+    private func examined<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error where Failure(error).status == .internalError || Failure(error).reason == "damaged" {
+            guard let findings = try? examine?(), !findings.isIntact else { throw error }
+            throw DatabaseFileError(.damaged(pages: findings.damagedPages), path: source)
+        }
     }
 
     private var remarkLines: [String] { remark.map { ["  " + $0] } ?? [] }

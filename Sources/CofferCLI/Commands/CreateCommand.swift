@@ -34,6 +34,8 @@ struct CreateCommand: Operation {
 
     init() {}
 
+    func validate() throws { try FileNames.checkIsNoDash(file, "the new file") }
+
     var subject: String? { file }
 
     func run(in session: Session) throws -> ExitStatus {

@@ -42,6 +42,7 @@ struct DecryptCommand: Operation {
         guard yesPlaintext || dryRun else {
             throw ValidationError("The copy would be readable without a key. If that is meant, add --yes-plaintext.")
         }
+        try FileNames.checkIsNoDash(destination, "the copy")
     }
 
     var subject: String? { source }
@@ -50,13 +51,17 @@ struct DecryptCommand: Operation {
         session.reporter.start([.init("files", .strings([source, destination])), .init("dry_run", .bool(dryRun))])
         let trail = try audit.trail(session, command: Self.title)
         try FileNames.checkReadable(source)
+        try FileNames.checkHasBytes(source)
         let opening = try session.keys.key(key.request(), subject: source)
         var options = DatabaseFile.ConversionOptions()
         options.cipher = cipher.settings
         options.lockTimeout = session.lockTimeout
         let file = DatabaseFile(path: source)
+        var verification = DatabaseFile.VerificationOptions()
+        verification.cipher = options.cipher
         let conversion = Conversion(
             source: source, destination: destination, word: "decrypted", alreadyWord: "is plaintext already",
+            examine: { try file.verify(key: opening.database, options: verification) },
             makePlan: { try file.decryptionPlan(to: destination, key: opening.database, options: options) },
             work: { options, progress in
                 try file.decrypt(

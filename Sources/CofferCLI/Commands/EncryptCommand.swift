@@ -35,6 +35,8 @@ struct EncryptCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    func validate() throws { try FileNames.checkIsNoDash(destination, "the encrypted file") }
+
     var subject: String? { source }
 
     func run(in session: Session) throws -> ExitStatus {
@@ -51,6 +53,7 @@ struct EncryptCommand: Operation {
         let file = DatabaseFile(path: source)
         let conversion = Conversion(
             source: source, destination: destination, word: "encrypted", alreadyWord: "is encrypted already",
+            examine: { try file.verify(key: nil) },
             makePlan: { try file.encryptionPlan(to: destination, key: new.database, options: options) },
             work: { options, progress in try file.encrypt(to: destination, key: new.database, options: options, progress: progress) })
         try conversion.perform(options, isDryRun: dryRun, in: session, trail)

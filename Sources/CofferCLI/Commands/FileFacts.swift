@@ -88,11 +88,17 @@ extension DatabaseFile.Inspection.Kind {
 }
 
 enum Hex {
+    private static let digits = Array("0123456789abcdef".utf8)
+
     /// Digits of bytes that are no secret.
     static func digits(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        // One text, as values of a database may be large.
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * bytes.underestimatedCount)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }

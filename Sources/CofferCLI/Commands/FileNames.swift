@@ -1,3 +1,4 @@
+internal import ArgumentParser
 #if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Musl)
@@ -14,6 +15,33 @@ enum FileNames {
     static func checkReadable(_ path: String) throws(Failure) {
         guard unsafe access(path, F_OK) == 0 else { throw Failure(SystemError.last, "'\(path)' cannot be found", denied: .inputMissing) }
         guard unsafe access(path, R_OK) == 0 else { throw Failure(SystemError.last, "'\(path)' cannot be read", denied: .inputMissing) }
+    }
+
+    /// Fails for a file without bytes, which the engine takes for a database without content under any key, and which is what is left of one
+    /// that was cut to nothing. A journal or a log beside it may bring its content back.
+    static func checkHasBytes(_ path: String) throws(Failure) {
+        // SQLite takes a single byte for none.
+        guard let count = size(path), count <= 1, (size(path + "-journal") ?? 0) == 0, (size(path + "-wal") ?? 0) == 0 else { return }
+        throw emptyFile
+    }
+
+    static let emptyFile = Failure(
+        .badData, "empty_file", "The file is empty: it has no bytes, and no key can be right for it. Restore it from a backup.")
+
+    /// The size of a regular file.
+    private static func size(_ path: String) -> Int64? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int64(status.st_size)
+    }
+
+    /// Fails for "-", which stands for the standard input or output elsewhere, and would become the name of a file here.
+    ///
+    /// - Parameter what: what would get the name.
+    static func checkIsNoDash(_ path: String, _ what: String) throws {
+        guard path != "-" else {
+            throw ValidationError("'-' is no name for \(what): it does not go to the standard output. Give './-' for a file of that name.")
+        }
     }
 
     /// The directory that a path names a file in.

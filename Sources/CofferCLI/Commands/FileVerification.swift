@@ -7,6 +7,11 @@ struct FileVerification {
     let name: String
     let key: Key
     let options: DatabaseFile.VerificationOptions
+    /// Whether a file of no bytes is good.
+    var allowsEmpty = false
+
+    /// Whether the key opens the file.
+    var keyOpensFile: Bool { (try? DatabaseFile(path: path).inspect(key: key.database, cipher: options.cipher)) != nil }
 
     /// - Throws: a failure when the file is damaged, after the findings were told.
     func run(in session: Session, _ trail: AuditTrail) throws {
@@ -19,7 +24,9 @@ struct FileVerification {
 
     private func verify(in session: Session) throws -> DatabaseFile.Verification {
         let began = ContinuousClock.now
-        let result = try session.work(name) { progress in
+        var options = options
+        options.allowsEmptyFile = allowsEmpty
+        let result = try session.work(name) { [options] progress in
             try DatabaseFile(path: path).verify(key: key.database, options: options, progress: progress)
         }
         guard result.isIntact else {
@@ -28,6 +35,7 @@ struct FileVerification {
             let more = result.findings.count > 20 ? ["  and \(result.findings.count - 20) more"] : []
             session.reporter.result(
                 json(result) + [.init("code", 65)], text: ["\(name): DAMAGED"] + words + more, isAnswer: true)
+            guard result.findings != [.empty] else { throw FileNames.emptyFile }
             let place =
                 pages.isEmpty
                 ? "its structure" : TextLayout.counted(pages.count, "page", "pages") + " of \(TextLayout.grouped(result.pageCount))"

@@ -11,6 +11,9 @@ struct KeyRotation {
 
     private var file: DatabaseFile { DatabaseFile(path: path) }
 
+    /// Whether the new key opens the file.
+    var hasNewKey: Bool { (try? file.inspect(key: new.database, cipher: options.cipher)) != nil }
+
     func plan(in session: Session) throws {
         let plan = try file.rotationPlan(from: old.database, to: new.database, options: options)
         let facts: [JSONValue.Member] = [

@@ -42,6 +42,7 @@ struct KeygenCommand: Operation {
         if words != nil && (withSalt || binary) {
             throw ValidationError("Words are a passphrase: --with-salt and --binary are for raw keys.")
         }
+        if let file { try FileNames.checkIsNoDash(file, "the key file") }
         if file == nil && binary { throw ValidationError("--binary needs --out.") }
         // JSON is kept and forwarded by programs: no secret goes there.
         if file == nil && output.json { throw ValidationError("With --json the key must go to a file: give --out.") }

@@ -25,7 +25,7 @@ extension Operation {
             reporter.failure(Interruption.shared.failure(status))
             reporter.summary(status)
         }
-        let session = Session(reporter: reporter, interruption: .shared, lockTimeout: output.lockTimeout)
+        let session = Session(reporter: reporter, interruption: .shared, lockTimeout: output.lockTimeout, keyTimeout: output.keyTimeout)
         var status: ExitStatus
         do {
             try FailPoint.pass()

@@ -8,8 +8,8 @@ struct QueryCommand: Operation {
         abstract: "Run one SQL statement.",
         usage: "coffer query <file> <sql> [options]",
         discussion: """
-            Reads only, unless --write is given. Give '-' in place of the statement to read it from the standard input, where other users \
-            of the machine cannot see it. With --json each row is a result; --format json prints one array.
+            Reads only, unless --write is given. Each call is a transaction of its own: BEGIN, SAVEPOINT and the like are refused. Give '-' in \
+            place of the statement to read it from the standard input, where other users of the machine cannot see it. With --json each row is a result; --format json prints one array.
 
             EXAMPLES
               coffer query app.db "SELECT * FROM note LIMIT 10"
@@ -59,6 +59,7 @@ struct QueryCommand: Operation {
 
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings([file]))])
+        let trail = try audit.trail(session, command: Self.title)
         try FileNames.checkReadable(file)
         let statement = sql == "-" ? try QueryCommand.readStatement() : sql
         guard !SQLSecrets.containsKey(statement) else {
@@ -67,19 +68,28 @@ struct QueryCommand: Operation {
         let key = try session.keys.key(key.request(), subject: file)
         var configuration = session.configuration(key.database, cipher.settings)
         configuration.readonly = !write
-        let queue = try open(configuration)
-        let trail = try audit.trail(session, command: Self.title)
+        // What leaves one open is rolled back, and reported.
+        configuration.allowsUnsafeTransactions = true
         let query = Query(sql: statement, allowsWriting: write, isDryRun: dryRun, printer: printer(session))
-        try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
+        if dryRun {
+            _ = try run(query, configuration, in: session)
+        } else {
+            // What is read is recorded too: a query shows the content.
+            try trail.record(file) { _ in try run(query, configuration, in: session) }
+        }
+        return .done
+    }
+
+    /// Returns whether the database may have been changed.
+    private func run(_ query: Query, _ configuration: Configuration, in session: Session) throws -> Bool {
+        let queue = try open(configuration)
+        let isChanged = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
             session.reporter.detail("running the statement")
-            if write && !dryRun {
-                try trail.record(file) { _ in try queue.writeWithoutTransaction { try query.run($0, session.reporter) } }
-            } else {
-                _ = try queue.unsafeRead { try query.run($0, session.reporter) }
-            }
+            if write && !dryRun { return try queue.writeWithoutTransaction { try query.run($0, session.reporter) } }
+            return try queue.unsafeRead { try query.run($0, session.reporter) }
         }
         try queue.close()
-        return .done
+        return isChanged
     }
 
     private func open(_ configuration: Configuration) throws -> DatabaseQueue {
@@ -129,7 +139,12 @@ struct Query {
 
     /// Returns whether the database may have been changed.
     func run(_ db: Database, _ reporter: Reporter) throws -> Bool {
+        guard !["BEGIN", "SAVEPOINT", "COMMIT", "END", "ROLLBACK", "RELEASE"].contains(StatementText.firstWord(of: sql)) else {
+            throw Query.isTransaction
+        }
         let statement = try prepare(db)
+        // Nothing that it has begun goes on after it, however it was written.
+        defer { if db.isInsideTransaction { try? db.rollback() } }
         guard statement.isReadonly || allowsWriting else {
             throw Failure.usage("The statement changes the database. Give --write if it is to.")
         }
@@ -142,6 +157,7 @@ struct Query {
         guard statement.columnCount > 0 else {
             let before = db.totalChangesCount
             try statement.execute()
+            guard !db.isInsideTransaction else { throw Query.isTransaction }
             let count = db.totalChangesCount - before
             if reporter.style.isJSON {
                 reporter.result(
@@ -160,8 +176,7 @@ struct Query {
     }
 
     private var changesRows: Bool {
-        let word = sql.split(maxSplits: 1, whereSeparator: \.isWhitespace).first.map { $0.uppercased() }
-        return ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(word)
+        ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(StatementText.firstWord(of: sql))
     }
 
     private func prepare(_ db: Database) throws -> Statement {
@@ -173,6 +188,9 @@ struct Query {
         guard second == nil else { throw Query.tooMany }
         return statement
     }
+
+    private static let isTransaction = Failure.usage(
+        "The statement begins or ends a transaction, and each call of coffer query is one of its own: nothing of it was kept.")
 
     private static let tooMany = Failure.usage("There is more than one statement. Give them one by one.")
 }

@@ -47,6 +47,7 @@ struct RotateCommand: Operation {
     init() {}
 
     func validate() throws {
+        if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
         if keepOld != nil && files.count > 1 { throw ValidationError("--keep-old is for one file.") }
         if keepOld != nil && inPlace { throw ValidationError("--in-place leaves no old file to keep.") }
     }
@@ -66,6 +67,7 @@ struct RotateCommand: Operation {
         options.keepOldPath = keepOld
         options.lockTimeout = session.lockTimeout
         return try session.forEach(files) { path in
+            try FileNames.checkHasBytes(path)
             let rotation = KeyRotation(path: path, name: path, old: old, new: new, options: options)
             if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }
         }

@@ -6,11 +6,13 @@ struct Session: Sendable {
     let interruption: Interruption
     /// In seconds.
     let lockTimeout: Double
+    /// For commands that print keys, in seconds.
+    let keyTimeout: Double
 
     /// Whether a key was given as a passphrase that looks like a raw key.
     let keyLooksRaw = Latch()
 
-    var keys: KeyReader { KeyReader(reporter: reporter, looksRaw: keyLooksRaw) }
+    var keys: KeyReader { KeyReader(reporter: reporter, looksRaw: keyLooksRaw, commandTimeout: keyTimeout) }
 
     /// What an error means, in the light of a signal that may have caused it.
     func failure(_ error: any Error) -> Failure {

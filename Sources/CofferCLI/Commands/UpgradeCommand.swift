@@ -34,6 +34,7 @@ struct UpgradeCommand: Operation {
     var output: OutputOptions
 
     func validate() throws {
+        if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
         if keepOld != nil && files.count > 1 { throw ValidationError("--keep-old is for one file.") }
     }
 
@@ -46,6 +47,7 @@ struct UpgradeCommand: Operation {
         options.keepOldPath = keepOld
         options.lockTimeout = session.lockTimeout
         return try session.forEach(files) { path in
+            try FileNames.checkHasBytes(path)
             let file = DatabaseFile(path: path)
             let conversion = Conversion(
                 source: path, destination: nil, word: "upgraded to format 4", alreadyWord: "has format 4 already",

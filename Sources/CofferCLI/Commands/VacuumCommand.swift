@@ -37,19 +37,27 @@ struct VacuumCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    func validate() throws {
+        if let into { try FileNames.checkIsNoDash(into, "the copy") }
+    }
+
     var subject: String? { file }
 
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings([file])), .init("dry_run", .bool(dryRun))])
         let trail = try audit.trail(session, command: Self.title)
         try FileNames.checkReadable(file)
+        try FileNames.checkHasBytes(file)
         let opening = try session.keys.key(key.request(), subject: file)
         var options = DatabaseFile.ConversionOptions()
         options.cipher = cipher.settings
         options.lockTimeout = session.lockTimeout
         let source = DatabaseFile(path: file)
+        var verification = DatabaseFile.VerificationOptions()
+        verification.cipher = options.cipher
         var conversion = Conversion(
             source: file, destination: into, word: into == nil ? "compacted" : "copied without free pages", alreadyWord: "is there already",
+            examine: { try source.verify(key: opening.database, options: verification) },
             makePlan: {
                 if let into { return try source.copyPlan(to: into, key: opening.database, options: options) }
                 return try source.vacuumPlan(key: opening.database, options: options)

@@ -9,6 +9,7 @@ struct VerifyCommand: Operation {
         discussion: """
             Checks the authentication code of each page, as a reader would see it with the write-ahead log, and then the structure. \
             Changes nothing. Exit code 65 means damage, whose pages are named; 77 that the key is wrong. \
+            A file of no bytes has lost its content, unless --allow-empty says that it never had any: SQLite makes such files, coffer does not. \
             What it cannot see: a whole file, or a page of it, that was put back from an older copy.
 
             EXAMPLES
@@ -21,6 +22,9 @@ struct VerifyCommand: Operation {
 
     @Option(help: ArgumentHelp("How the structure is checked: full also compares indices with their tables.", valueName: "depth"))
     var structure = Structure.quick
+
+    @Flag(help: "Accept files of no bytes, which are no databases yet. Otherwise they are damaged.")
+    var allowEmpty = false
 
     @OptionGroup(title: "The key")
     var key: KeyOptions
@@ -49,7 +53,7 @@ struct VerifyCommand: Operation {
         options.cipher = cipher.given
         options.structure = .init(rawValue: structure.rawValue) ?? .quick
         return try session.forEach(files) { path in
-            try FileVerification(path: path, name: path, key: opening, options: options).run(in: session, trail)
+            try FileVerification(path: path, name: path, key: opening, options: options, allowsEmpty: allowEmpty).run(in: session, trail)
         }
     }
 }

@@ -1,10 +1,19 @@
 internal import ArgumentParser
-internal import Foundation
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
 
 /// What both batches share.
 struct BatchOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The list of files, '-' for the standard input.", valueName: "file"), completion: .file())
     var manifest: String
+
+    @Flag(
+        name: [.customLong("null"), .customShort("0")],
+        help: "The manifest has paths only, each with a byte of zero at its end, as 'find -print0' writes them.")
+    var null = false
 
     @Option(help: ArgumentHelp("How many files are worked on at a time.", valueName: "number"))
     var jobs = 1
@@ -19,34 +28,19 @@ struct BatchOptions: ParsableArguments {
 
     func validate() throws {
         guard (1...256).contains(jobs) else { throw ValidationError("--jobs takes a number from 1 to 256.") }
+        if let state { try FileNames.checkIsNoDash(state, "the state") }
         if manifest == "-" && continues && state == nil {
             throw ValidationError("A manifest from the standard input has no state to continue. Give --state.")
         }
     }
 
     func readManifest() throws -> Manifest {
-        if manifest == "-" {
-            let data = try FileHandle.standardInput.readToEnd() ?? Data()
-            return try Manifest(BatchOptions.text(Array(data), name: "on the standard input"), folder: ".")
+        let form = null ? Manifest.Form.zeroSeparatedPaths : .lines
+        guard manifest != "-" else {
+            return try Manifest(STDIN_FILENO, form: form, folder: ".", name: "on the standard input")
         }
         let descriptor = try Descriptor.reading(manifest, name: "The manifest '\(manifest)'")
-        let bytes: [UInt8]
-        do throws(SystemError) {
-            bytes = try descriptor.read(count: 64 << 20)
-        } catch {
-            throw Failure(error, "The manifest '\(manifest)' cannot be read")
-        }
-        return try Manifest(BatchOptions.text(bytes, name: "'\(manifest)'"), folder: FileNames.folder(of: manifest))
-    }
-
-    /// Bytes that are no UTF-8 would become the name of another file.
-    private static func text(_ bytes: [UInt8], name: String) throws(Failure) -> String {
-        if let text = String(validating: bytes, as: UTF8.self) { return text }
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        let line = (lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0) + 1
-        throw Failure(
-            .unsafeConfiguration, "manifest",
-            "Line \(line) of the manifest \(name) is not UTF-8. Give the file a name that is, or a link of such a name.")
+        return try Manifest(descriptor.number, form: form, folder: FileNames.folder(of: manifest), name: "'\(manifest)'")
     }
 
     /// - Parameter isOptional: whether there is a state only where it was asked for: what changes nothing can be done again.

@@ -15,13 +15,20 @@ struct CipherOptions: ParsableArguments {
     init() {}
 
     func validate() throws {
-        guard cipherFormat.map((1...4).contains) ?? true else { throw ValidationError("SQLCipher has the formats 1 to 4.") }
+        let problem = CipherOptions.problem(format: cipherFormat, pageSize: pageSize, kdfIterations: kdfIterations)
+        if let problem { throw ValidationError(problem) }
+    }
+
+    /// What is wrong with settings, whether options or a manifest have them: a sentence.
+    static func problem(format: Int?, pageSize: Int?, kdfIterations: Int?) -> String? {
+        guard format.map((1...4).contains) ?? true else { return "The formats of SQLCipher are 1 to 4." }
         guard pageSize.map({ (1024...65536).contains($0) && $0.nonzeroBitCount == 1 }) ?? true else {
-            throw ValidationError("A page size is a power of two from 1024 to 65536.")
+            return "A page size is a power of two from 1024 to 65536."
         }
         guard kdfIterations.map({ (1...Int(Int32.max)).contains($0) }) ?? true else {
-            throw ValidationError("The number of rounds must be from 1 to \(Int32.max).")
+            return "The number of rounds must be from 1 to \(Int32.max)."
         }
+        return nil
     }
 
     /// The settings that were asked for; nil when none were.

@@ -114,6 +114,7 @@ struct SecretSourceChoice {
     var environment: String?
     var credential: String?
 
+    /// The one that was given, taken out of the reach of programs that are started later; nil if there is none.
     func chosen() throws -> SecretSource? {
         var found: [(option: String, source: SecretSource)] = []
         if let file { found.append(("file", .file(file))) }
@@ -126,7 +127,10 @@ struct SecretSourceChoice {
                 throw ValidationError("--\(prefix)-command: \(error.message)")
             }
         }
-        if let environment { found.append(("env", .environment(environment))) }
+        if let environment {
+            SecretEnvironment.take(environment)
+            found.append(("env", .environment(environment)))
+        }
         if let credential { found.append(("credential", .credential(credential))) }
         guard found.count <= 1 else {
             let options = found.map { "--\(prefix)-\($0.option)" }.joined(separator: " and ")

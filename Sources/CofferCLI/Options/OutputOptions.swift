@@ -17,12 +17,18 @@ struct OutputOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long to wait for locks of others.", valueName: "seconds"))
     var lockTimeout = 5.0
 
+    @Option(help: ArgumentHelp("How long a command may take that prints a key.", valueName: "seconds"))
+    var keyTimeout = 60.0
+
     init() {}
 
     func validate() throws {
         if quiet && verbose { throw ValidationError("Give --quiet or --verbose, not both.") }
         guard lockTimeout.isFinite, (0...86_400).contains(lockTimeout) else {
             throw ValidationError("The lock timeout must be from 0 to 86400 seconds.")
+        }
+        guard keyTimeout.isFinite, (0.1...86_400).contains(keyTimeout) else {
+            throw ValidationError("The timeout of key commands must be from 0.1 to 86400 seconds.")
         }
     }
 }

@@ -20,10 +20,13 @@ struct ProgressState: Sendable, Hashable {
 struct ProgressThrottle {
     let patience: Duration
     let interval: Duration
+    /// Whether one thing of the work stands for all of it: no more than one line in each interval, whatever it is about.
+    let isForLog: Bool
     private var began: ContinuousClock.Instant?
     private var last: (state: ProgressState, time: ContinuousClock.Instant)?
 
-    init(patience: Duration, interval: Duration) {
+    init(patience: Duration, interval: Duration, isForLog: Bool = false) {
+        self.isForLog = isForLog
         self.patience = patience
         self.interval = interval
     }
@@ -33,7 +36,8 @@ struct ProgressThrottle {
         self.began = began
         guard now - began >= patience else { return false }
         if let last, last.state == state { return false }
-        if let last, last.state.phase == state.phase, last.state.path == state.path, now - last.time < interval { return false }
+        let isSame = last.map { isForLog || $0.state.phase == state.phase && $0.state.path == state.path } ?? false
+        if let last, isSame, now - last.time < interval { return false }
         last = (state, now)
         return true
     }

@@ -32,11 +32,12 @@ final class Reporter: Sendable {
             switch style.progress {
             case .bar: .milliseconds(100)
             case .objects: .milliseconds(500)
-            case .lines, .none: .seconds(style.showsProgressAtOnce ? 1 : 10)
+            case .lines, .none: .seconds(style.showsProgressAtOnce ? 1 : 60)
             }
         // A log keeps each line, and cron sends it by mail: there, only long work is worth one.
-        let patience: Duration = style.progress == .lines ? .seconds(5) : .milliseconds(500)
-        let throttle = ProgressThrottle(patience: style.showsProgressAtOnce ? .zero : patience, interval: interval)
+        let patience: Duration = style.progress == .lines ? .seconds(30) : .milliseconds(500)
+        let throttle = ProgressThrottle(
+            patience: style.showsProgressAtOnce ? .zero : patience, interval: interval, isForLog: style.progress == .lines)
         state = Mutex(State(throttle: throttle))
     }
 

@@ -89,6 +89,21 @@ struct Descriptor: ~Copyable {
         return result
     }
 
+    /// Reads what is there, up to a number of bytes; nothing at the end.
+    static func read(from number: CInt, upTo count: Int) throws(SystemError) -> [UInt8] {
+        var part = 0
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            #if canImport(Glibc)
+            part = Retry.onInterrupt { unsafe Glibc.read(number, buffer.baseAddress, count) }
+            #else
+            part = Retry.onInterrupt { unsafe Musl.read(number, buffer.baseAddress, count) }
+            #endif
+            initialized = max(0, part)
+        }
+        guard part >= 0 else { throw SystemError.last }
+        return bytes
+    }
+
     /// Writes all bytes, however many calls it takes.
     static func write(_ bytes: UnsafeRawBufferPointer, to number: CInt) throws(SystemError) {
         var written = 0

@@ -23,6 +23,8 @@ extension Failure {
         }
         var message = error.message ?? "\(error.extendedResultCode)"
         if message.hasSuffix(".") { message.removeLast() }
+        // SQLite quotes what it does not understand, however long that is.
+        if message.utf8.count > 2000 { message = message.prefix(1000) + "… (the rest is left out)" }
         switch error.resultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "busy", "Somebody else uses the database: \(message).")
         case .SQLITE_INTERRUPT: self.init(.runAgain, "interrupted", "Interrupted: \(message).")
@@ -30,10 +32,14 @@ extension Failure {
         case .SQLITE_IOERR: self.init(.inputOutput, "io", "Reading or writing failed: \(message).")
         case .SQLITE_CANTOPEN: self.init(.inputMissing, "cannot_open", "The file cannot be opened: \(message).")
         case .SQLITE_READONLY: self.init(.outputExists, "read_only", "The database cannot be written to: \(message).")
-        case .SQLITE_PERM, .SQLITE_AUTH: self.init(.inputOutput, "permission", "Not permitted: \(message).")
+        case .SQLITE_PERM: self.init(.inputOutput, "permission", "Not permitted: \(message).")
+        case .SQLITE_AUTH: self.init(.usage, "refused", "The statement is refused: \(message).")
         case .SQLITE_CORRUPT, .SQLITE_FORMAT: self.init(.badData, "damaged", "The file is damaged: \(message).")
         case .SQLITE_NOTADB: self.init(.keyRejected, "wrong_key", "The key does not open this file: \(message).")
-        case .SQLITE_NOLFS, .SQLITE_TOOBIG: self.init(.inputOutput, "too_big", "Too big: \(message).")
+        case .SQLITE_NOLFS: self.init(.inputOutput, "too_big", "Too big: \(message).")
+        case .SQLITE_TOOBIG: self.init(.usage, "too_big", "The statement makes a value that is too big: \(message).")
+        case .SQLITE_MISUSE: self.init(.usage, "sql", "The statement cannot be run as it is: \(message).")
+        case .SQLITE_NOMEM: self.init(.usage, "memory", "There is not enough memory for the statement: \(message).")
         case .SQLITE_ERROR, .SQLITE_RANGE: self.init(.usage, "sql", "SQLite refused the statement: \(message).")
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH: self.init(.answerIsNo, "constraint", "The database refused the change: \(message).")
         default: self.init(.internalError, "engine", "SQLite error \(error.extendedResultCode.rawValue): \(message).")

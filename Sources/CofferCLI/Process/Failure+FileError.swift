@@ -52,6 +52,12 @@ extension Failure {
 
     private static func meaning(of code: ResultCode) -> (ExitStatus, String) {
         let failure = Failure(DatabaseError(resultCode: code))
-        return failure.status == .usage ? (.internalError, "engine") : (failure.status, failure.reason)
+        switch failure.status {
+        // No statement of the user's is at fault here.
+        case .usage: return (.internalError, "engine")
+        // The rows of the file contradict its schema.
+        case .answerIsNo: return (.badData, "inconsistent")
+        default: return (failure.status, failure.reason)
+        }
     }
 }

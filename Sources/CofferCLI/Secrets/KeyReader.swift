@@ -12,6 +12,8 @@ struct KeyReader {
     let reporter: Reporter
     /// Set when a passphrase looks like a raw key.
     let looksRaw: Latch
+    /// How long a command may take, in seconds.
+    let commandTimeout: Double
 
     /// Reads a key and makes it one for databases.
     ///
@@ -26,7 +28,38 @@ struct KeyReader {
                         + "see --help.")
             }
         }
+        if request.role == .new, request.type == .passphrase, KeyReader.isWeak(secret) {
+            reporter.warning(
+                "The passphrase from \(request.source.name) is short or repeats itself: whoever gets the file can guess it. "
+                    + "'coffer keygen --words 8' makes one that cannot be guessed.")
+        }
         return try Key(secret, type: request.type, sourceName: request.source.name)
+    }
+
+    /// A secret that is no key of a file.
+    func secret(from source: SecretSource) throws(Failure) -> SecretBytes {
+        try bytes(KeyRequest(role: .current, source: source), subject: "")
+    }
+
+    /// Whether a passphrase is so short, or has so few different bytes, that nothing else need be known of it.
+    private static func isWeak(_ bytes: borrowing SecretBytes) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            var (count, seen) = (0, (UInt64(0), UInt64(0), UInt64(0), UInt64(0)))
+            for index in bytes.indices {
+                let byte = unsafe bytes[index]
+                guard byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") else { continue }
+                count += 1
+                let bit = UInt64(1) << UInt64(byte & 63)
+                switch byte >> 6 {
+                case 0: seen.0 |= bit
+                case 1: seen.1 |= bit
+                case 2: seen.2 |= bit
+                default: seen.3 |= bit
+                }
+            }
+            let different = seen.0.nonzeroBitCount + seen.1.nonzeroBitCount + seen.2.nonzeroBitCount + seen.3.nonzeroBitCount
+            return count < 12 || different < 6
+        }
     }
 
     /// Whether bytes are as many hexadecimal digits as a raw key has, with or without its salt, and perhaps a newline.
@@ -46,10 +79,10 @@ struct KeyReader {
         case .descriptor(let number): return try descriptor(number)
         case .standardInput:
             // Not closed: the number must stay taken.
-            let copy = dup(STDIN_FILENO)
+            let copy = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
             guard copy >= 0 else { throw Failure(SystemError.last, "The standard input cannot be read") }
             return try SecretInput.readAll(Descriptor(owning: copy), name: "The standard input")
-        case .command(let words): return try KeyCommand.read(words)
+        case .command(let words): return try KeyCommand.read(words, timeout: commandTimeout)
         case .environment(let name):
             reporter.warning(
                 "A key in the environment (\(name)) can be seen by programs of the same user; prefer a key file or a credential.")
@@ -68,11 +101,10 @@ struct KeyReader {
     }
 
     private func environment(_ name: String) throws(Failure) -> SecretBytes {
-        guard let value = unsafe getenv(name) else {
+        guard let secret = SecretEnvironment.secret(name) else {
             throw Failure(.inputMissing, "missing", "The environment variable \(name) is not set.")
         }
-        let count = unsafe strlen(value)
-        return unsafe SecretBytes(copying: UnsafeRawBufferPointer(start: value, count: count))
+        return secret.bytes.copy()
     }
 }
 
@@ -86,7 +118,7 @@ struct Key: Sendable {
     init(_ bytes: consuming SecretBytes, type: KeyType, sourceName: String) throws(Failure) {
         switch type {
         case .passphrase:
-            let passphrase = SharedSecret(Key.withoutNewline(bytes))
+            let passphrase = SharedSecret(SecretInput.withoutNewline(bytes))
             guard !passphrase.bytes.isEmpty else {
                 throw Failure(.keyRejected, "invalid_key", "The passphrase from \(sourceName) is empty.")
             }
@@ -109,23 +141,13 @@ struct Key: Sendable {
     /// Whether two keys are the same, in a time that says nothing about them.
     func isSame(as other: Key) -> Bool { type == other.type && secret.bytes == other.secret.bytes }
 
-    /// Exactly one newline, which editors and 'echo' add.
-    private static func withoutNewline(_ bytes: consuming SecretBytes) -> SecretBytes {
-        let end = bytes.withUnsafeBytes { bytes in
-            guard let last = unsafe bytes.last, last == UInt8(ascii: "\n") else { return bytes.count }
-            guard bytes.count > 1, unsafe bytes[bytes.count - 2] == UInt8(ascii: "\r") else { return bytes.count - 1 }
-            return bytes.count - 2
-        }
-        return end == bytes.count ? bytes : SecretInput.prefix(of: bytes, count: end)
-    }
-
     /// The bytes as they are when their number is right, or the bytes that hexadecimal digits stand for.
     private static func rawBytes(
         _ bytes: consuming SecretBytes, size: Int, type: KeyType, sourceName: String
     ) throws(Failure) -> SecretBytes {
         if bytes.count == size { return bytes }
         let count = bytes.count
-        let digits = withoutNewline(bytes)
+        let digits = SecretInput.withoutNewline(bytes)
         var result = SecretBytes(count: size)
         let isRead = digits.withUnsafeBytes { digits in
             digits.count == 2 * size && result.withUnsafeMutableBytes { unsafe SecretHex.read(digits, to: $0) }

@@ -14,17 +14,35 @@ enum SecretInput {
     ///
     /// - Parameter name: what is read, for messages.
     static func readAll(_ descriptor: borrowing Descriptor, name: String) throws(Failure) -> SecretBytes {
-        var buffer = SecretBytes(count: limit + 1)
-        var count = 0
-        while true {
-            let part = try read(descriptor, into: &buffer, at: count, name: name)
-            if part == 0 { break }
-            count += part
-            guard count <= limit else {
-                throw Failure(.keyRejected, "invalid_key", "\(name) has more than \(TextLayout.grouped(limit)) bytes, which no key has.")
-            }
+        var buffer = Buffer(name: name)
+        while try buffer.read(descriptor) {}
+        return buffer.secret
+    }
+
+    /// A secret that comes in parts.
+    struct Buffer: ~Copyable {
+        private let name: String
+        private var bytes = SecretBytes(count: SecretInput.limit + 1)
+        private var count = 0
+
+        /// - Parameter name: what is read, for messages.
+        init(name: String) {
+            self.name = name
         }
-        return prefix(of: buffer, count: count)
+
+        /// Reads what is there, waiting for the first byte; false at the end.
+        mutating func read(_ descriptor: borrowing Descriptor) throws(Failure) -> Bool {
+            let part = try SecretInput.read(descriptor, into: &bytes, at: count, name: name)
+            count += part
+            guard count <= SecretInput.limit else {
+                throw Failure(
+                    .keyRejected, "invalid_key", "\(name) has more than \(TextLayout.grouped(SecretInput.limit)) bytes, which no key has.")
+            }
+            return part > 0
+        }
+
+        /// What was read so far.
+        var secret: SecretBytes { SecretInput.prefix(of: bytes, count: count) }
     }
 
     /// Reads up to the end of a line, without it; nil at the end of the input. One byte at a time, so that the rest is left to the next line.
@@ -45,7 +63,17 @@ enum SecretInput {
         bytes.withUnsafeBytes { unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }
 
-    private static func read(
+    /// Exactly one newline, which editors and 'echo' add.
+    static func withoutNewline(_ bytes: consuming SecretBytes) -> SecretBytes {
+        let end = bytes.withUnsafeBytes { bytes in
+            guard let last = unsafe bytes.last, last == UInt8(ascii: "\n") else { return bytes.count }
+            guard bytes.count > 1, unsafe bytes[bytes.count - 2] == UInt8(ascii: "\r") else { return bytes.count - 1 }
+            return bytes.count - 2
+        }
+        return end == bytes.count ? bytes : prefix(of: bytes, count: end)
+    }
+
+    fileprivate static func read(
         _ descriptor: borrowing Descriptor, into buffer: inout SecretBytes, at offset: Int, name: String
     ) throws(Failure) -> Int {
         do throws(SystemError) {

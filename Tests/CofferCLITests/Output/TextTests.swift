@@ -25,6 +25,17 @@ struct TextTests {
         }
     }
 
+    @Test("a log gets one line in each interval, whatever it is about")
+    func throttleOfLogs() {
+        var throttle = ProgressThrottle(patience: .seconds(30), interval: .seconds(60), isForLog: true)
+        let start = ContinuousClock.now
+        let shown = (0..<300).filter { second in
+            let state = ProgressState(path: "f\(second / 2)", phase: second % 2 == 0 ? "a" : "b", completed: 1, total: 9, unit: "pages")
+            return throttle.shouldShow(state, at: start + .seconds(second))
+        }
+        #expect(shown == [30, 90, 150, 210, 270])
+    }
+
     @Test("progress is shown after a while, not too often, and at each change of the phase")
     func throttle() {
         var throttle = ProgressThrottle(patience: .milliseconds(500), interval: .milliseconds(100))

@@ -128,7 +128,7 @@ enum Schema {
             "batch rotate": rotation + skipped,
             "batch verify": verification + skipped,
             "audit verify": [
-                Shape(required: ["path": .text, "records": .count, "torn_lines": .count, "last_hash": .optionalText, "code": .code])
+                Shape(required: ["path": .text, "records": .count, "torn_lines": .count, "keyed": .bool, "last_hash": .text, "code": .code])
             ],
             "coffer": [Shape(required: ["version": .text, "sqlcipher": .text, "sqlite": .text, "crypto": .text])],
         ]

@@ -86,8 +86,9 @@ extension DatabaseFile {
         public var saltBefore: String?
         public var saltAfter: String?
 
-        /// SHA-256 of the schema, of all rows with their row IDs, and of the version numbers, as hexadecimal digits. It does not depend on pages
-        /// and keys, so that it is the same before and after.
+        /// An authentication code (HMAC-SHA-256) of the schema, of all rows with their row IDs, and of the version numbers, as hexadecimal digits. It
+        /// does not depend on pages. The key of the code is that of the result, or that of the source where the result is plaintext, so that
+        /// nobody can try out contents on it without that key.
         public var contentDigest: String
 
         /// Names for the keys, as in ``RotationProof``; nil for files without encryption.

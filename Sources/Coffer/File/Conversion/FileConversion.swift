@@ -65,7 +65,7 @@ extension FileConversion {
             let proof = DatabaseFile.ConversionProof(
                 pageCount: made.pageCount, pageSize: made.pageSize, tableCount: made.fingerprint.tables.count,
                 rowCount: made.fingerprint.rowCount, saltBefore: salt?.hexadecimal, saltAfter: made.salt?.hexadecimal,
-                contentDigest: try made.fingerprint.hash.hexadecimal,
+                contentDigest: try KeyedDigest.text(of: made.fingerprint.hash.hexadecimal, after: made.material, before: material),
                 oldKeyID: try material.map { try KeyIdentifier.text(of: $0, salt: salt ?? []) }, newKeyID: made.keyID)
             return DatabaseFile.ConversionResult(
                 isChanged: true, isResumed: false, proof: proof, path: destination, keptOldPath: nil, duration: seconds(since: start))

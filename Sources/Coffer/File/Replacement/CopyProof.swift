@@ -25,9 +25,10 @@ struct CopyProof {
         }
         let before = try salt(of: source, job.before)
         let after = try salt(of: copy, job.after)
-        return ReplacementProof(
+        return try ReplacementProof(
             pageCount: pageCount, pageSize: copyFile.pageSize, saltBefore: before?.salt, saltAfter: after?.salt,
-            oldKeyID: before?.keyID, newKeyID: after?.keyID, contentDigest: comparison.digest)
+            oldKeyID: before?.keyID, newKeyID: after?.keyID,
+            contentDigest: KeyedDigest.text(of: comparison.digest, after: after?.material, before: before?.material))
     }
 
     private func fact(_ name: String, of handle: ConnectionHandle) throws(EngineError) -> String {
@@ -43,10 +44,12 @@ struct CopyProof {
                 """)
     }
 
-    private func salt(of handle: ConnectionHandle, _ protection: FileProtection) throws -> (salt: [UInt8], keyID: String)? {
+    private func salt(
+        of handle: ConnectionHandle, _ protection: FileProtection
+    ) throws -> (salt: [UInt8], keyID: String, material: KeyRing.Material)? {
         let header = try FileHeader(handle)
         guard let material = try protection.material(fileSalt: header.salt) else { return nil }
         let salt = material.salt ?? header.salt
-        return try (salt, KeyIdentifier.text(of: material, salt: salt))
+        return try (salt, KeyIdentifier.text(of: material, salt: salt), material)
     }
 }

@@ -1,0 +1,67 @@
+/// Reads an input line by line. It never holds more than one line, whose length has a limit, however large the input is.
+struct LineReader: ~Copyable {
+    struct Line {
+        let bytes: [UInt8]
+        /// From 1 on.
+        let number: Int
+        /// Whether the separator followed, and not the end of the input.
+        let isTerminated: Bool
+    }
+
+    enum Problem: Error {
+        case system(SystemError)
+        case tooLong(line: Int)
+    }
+
+    private let descriptor: CInt
+    private let separator: UInt8
+    private let limit: Int
+    private var buffer: [UInt8] = []
+    private var start = 0
+    private var number = 0
+    private var hasEnded = false
+
+    /// - Parameters:
+    ///   - descriptor: stays open for the life of the reader.
+    ///   - limit: the number of bytes that a line may have.
+    init(_ descriptor: CInt, separator: UInt8 = UInt8(ascii: "\n"), limit: Int) {
+        self.descriptor = descriptor
+        self.separator = separator
+        self.limit = limit
+    }
+
+    /// The next line, without its separator; nil at the end.
+    mutating func next() throws(Problem) -> Line? {
+        // What was searched already is not searched again.
+        var searched = start
+        while true {
+            if let end = buffer[searched...].firstIndex(of: separator) { return try line(to: end, isTerminated: true) }
+            guard buffer.count - start <= limit else { throw .tooLong(line: number + 1) }
+            guard !hasEnded else {
+                return start == buffer.count ? nil : try line(to: buffer.count, isTerminated: false)
+            }
+            searched = buffer.count - start
+            buffer.removeFirst(start)
+            start = 0
+            try fill()
+        }
+    }
+
+    private mutating func line(to end: Int, isTerminated: Bool) throws(Problem) -> Line {
+        guard end - start <= limit else { throw .tooLong(line: number + 1) }
+        number += 1
+        let line = Line(bytes: Array(buffer[start..<end]), number: number, isTerminated: isTerminated)
+        start = isTerminated ? end + 1 : end
+        return line
+    }
+
+    private mutating func fill() throws(Problem) {
+        do throws(SystemError) {
+            let part = try Descriptor.read(from: descriptor, upTo: 65_536)
+            hasEnded = part.isEmpty
+            buffer += part
+        } catch {
+            throw .system(error)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("The state of a batch")
+struct BatchStateTests {
+    private let tool: Tool
+    private let keys = ["--key-file", "old.key", "--key-type", "raw", "--new-key-file", "new.key", "--new-key-type", "raw"]
+
+    init() throws {
+        tool = try Tool()
+        for name in ["1.db", "2.db"] { try tool.makeDatabase(name, key: "old.key", 1) }
+        try tool.writeKey("new.key", 2)
+        try tool.write("1.db\n2.db\n", to: "list")
+    }
+
+    private func rotate(_ more: String...) throws -> Tool.Result {
+        try tool.run(["batch", "rotate", "--manifest", "list", "--json"] + keys + more)
+    }
+
+    private func opens(_ name: String, _ byte: UInt8) -> Bool { (try? tool.shell(name, byte).run("SELECT count(*) FROM t;")) == ["1"] }
+
+    /// A run that fails for one file.
+    private func fail() throws {
+        try FileManager.default.moveItem(atPath: tool.directory.path("2.db"), toPath: tool.directory.path("2.away"))
+        #expect(try rotate().status == 3)
+        try FileManager.default.moveItem(atPath: tool.directory.path("2.away"), toPath: tool.directory.path("2.db"))
+    }
+
+    @Test("what was done with the keys of that time is not done with those of today")
+    func otherKeysInTheSameFiles() throws {
+        try fail()
+        #expect(opens("1.db", 2) && opens("2.db", 1))
+        // The same names of files, one rotation later.
+        try tool.writeKey("old.key", 2)
+        try tool.writeKey("new.key", 3)
+        let result = try rotate("--continue")
+        #expect(try result.objects.allSatisfy { $0["skipped"] == nil }, "\(result)")
+        #expect(opens("1.db", 3))
+        // The second file still has the first key, which nobody gives any more: that is told, and it is as it was.
+        #expect(result.status == 3 && opens("2.db", 1))
+    }
+
+    @Test("what was done with the same keys is not done again")
+    func sameKeys() throws {
+        try fail()
+        let salt = try tool.directory.bytes(of: "1.db").prefix(16)
+        let result = try rotate("--continue")
+        #expect(result.status == 0, "\(result)")
+        #expect(try result.objects.count { $0["skipped"] as? Bool == true } == 1)
+        #expect(try tool.directory.bytes(of: "1.db").prefix(16) == salt)
+        #expect(!tool.directory.fileNames().contains { $0.contains("state") })
+    }
+
+    @Test("a verification that goes on does not skip what another key opens now")
+    func verification() throws {
+        let options = ["batch", "verify", "--manifest", "list", "--json", "--state", "v", "--key-file", "old.key", "--key-type", "raw"]
+        try FileManager.default.moveItem(atPath: tool.directory.path("2.db"), toPath: tool.directory.path("2.away"))
+        #expect(try tool.run(options).status == 3)
+        #expect(try tool.run(options + ["--continue"]).objects.count { $0["skipped"] as? Bool == true } == 1)
+        try tool.writeKey("old.key", 9)
+        let result = try tool.run(options + ["--continue"])
+        #expect(try result.objects.allSatisfy { $0["skipped"] == nil })
+        #expect(try result.objects.last?["failure_codes"] as? [String: Int] == ["66": 1, "77": 1])
+    }
+
+    @Test("a state that is not this user's own file of one name is refused", arguments: ["link", "hard", "pipe", "folder", "owner"])
+    func unsafeFiles(kind: String) throws {
+        try fail()
+        let text = try tool.text(of: "list.state")
+        let path = tool.directory.path("list.state")
+        switch kind {
+        case "link":
+            try FileManager.default.moveItem(atPath: path, toPath: tool.directory.path("other"))
+            #expect(unsafe symlink("other", path) == 0)
+        case "hard": #expect(unsafe link(path, tool.directory.path("other")) == 0)
+        case "pipe":
+            #expect(unsafe unlink(path) == 0 && mkfifo(path, 0o600) == 0)
+        case "folder":
+            #expect(unsafe unlink(path) == 0)
+            _ = try tool.directory.makeFolder("list.state")
+        default:
+            guard geteuid() == 0 else { return }
+            #expect(unsafe chown(path, 65534, 65534) == 0)
+        }
+        let result = try rotate("--continue")
+        #expect(result.status == 73, "\(result)")
+        #expect(opens("2.db", 1))
+        if ["link", "hard"].contains(kind) { #expect(try tool.text(of: "other") == text) }
+    }
+
+    @Test("a file that is no state is left as it is", arguments: ["list", "1.db", "text", "old.key", "json"])
+    func otherFiles(name: String) throws {
+        try tool.write("precious\n", to: "text")
+        try tool.write("{\"schema\":1}\n", to: "json")
+        // A name that a careless program would use for itself.
+        try tool.write("mine\n", to: "\(name).new")
+        let before = try tool.directory.bytes(of: name)
+        let result = try rotate("--state", name, "--continue")
+        #expect(result.status == 73 && result.errors.contains("is not the state of a batch"), "\(result)")
+        #expect(try tool.directory.bytes(of: name) == before)
+        #expect(opens("1.db", 1) && opens("2.db", 1))
+        #expect(try rotate("--state", name).status == 73)
+        #expect(try tool.text(of: "\(name).new") == "mine\n")
+    }
+
+    @Test("the rest of a torn line goes, and what it may have said is done again")
+    func tornLine() throws {
+        try fail()
+        let lines = try tool.text(of: "list.state").split(separator: "\n")
+        try tool.write(lines.joined(separator: "\n") + "\n{\"schema\":1,\"command\":\"batch ro", to: "list.state")
+        try FileManager.default.removeItem(atPath: tool.directory.path("2.db"))
+        let inode = FileIdentity(path: tool.directory.path("list.state"))
+        #expect(try rotate("--continue").status == 3)
+        // Replaced as a whole: no line of another run is written over or cut.
+        #expect(FileIdentity(path: tool.directory.path("list.state")) != inode)
+        let after = try tool.text(of: "list.state")
+        #expect(after.split(separator: "\n").allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
+        #expect(after.contains("\"path\":\"1.db\",\"code\":0"))
+    }
+
+    @Test("nothing in the state depends on a key")
+    func noOracle() throws {
+        try fail()
+        let first = try tool.text(of: "list.state")
+        let other = try BatchStateTests()
+        for name in ["1.db", "2.db"] { try FileManager.default.removeItem(atPath: other.tool.directory.path(name)) }
+        try other.tool.makeDatabase("1.db", key: "old.key", 7)
+        try other.tool.makeDatabase("2.db", key: "old.key", 7)
+        try other.fail()
+        #expect(try other.tool.text(of: "list.state") == first)
+    }
+
+    @Test("the progress of a batch never runs backwards, and ends at all", arguments: [1, 4])
+    func progress(jobs: Int) throws {
+        var names = ["1.db", "2.db"]
+        for index in 3...30 {
+            names.append("\(index).db")
+            if index % 3 != 0 { try tool.directory.write(tool.directory.bytes(of: "1.db"), to: "\(index).db") }
+        }
+        try tool.write(names.joined(separator: "\n"), to: "list")
+        let result = try rotate("--progress", "always", "--jobs", "\(jobs)")
+        #expect(result.status == 3)
+        let states = try result.objects.filter { $0["type"] as? String == "progress" && $0["path"] as? String == "batch" }
+        for phase in ["trying keys", "batch rotate"] {
+            let counts = states.filter { $0["phase"] as? String == phase }.compactMap { $0["completed"] as? Int }
+            #expect(counts == counts.sorted() && !counts.isEmpty, "\(counts)")
+        }
+        #expect(states.allSatisfy { $0["total"] as? Int == 30 })
+    }
+}

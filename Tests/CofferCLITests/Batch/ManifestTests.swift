@@ -1,0 +1,113 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Names in manifests")
+struct ManifestTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    init() throws {
+        tool = try Tool()
+        try tool.makeDatabase()
+    }
+
+    private func verify(_ manifest: String, _ options: [String] = []) throws -> Tool.Result {
+        try tool.run(["batch", "verify", "--manifest", "-", "--json"] + options + key, input: manifest)
+    }
+
+    private func paths(_ result: Tool.Result) throws -> [String] {
+        try result.objects.filter { $0["type"] as? String == "result" }.compactMap { $0["path"] as? String }
+    }
+
+    @Test(
+        "a byte of zero in a line is refused with its number, and --null takes what find writes",
+        .enabled(if: ChildProcess.find("find") != nil))
+    func zeros() throws {
+        try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "b.db")
+        try tool.write("garbage", to: "c.db")
+        let list = "find . -name '*.db' -print0 | sort -z | exec '\(Tool.program)' batch verify --manifest - --json"
+        let options = " --key-file a.key --key-type raw"
+        let refused = try tool.run(["-c", list + options], program: "/bin/sh")
+        #expect(refused.status == 78 && refused.errors.contains("Line 1 ") && refused.errors.contains("--null"), "\(refused)")
+        let taken = try tool.run(["-c", list + " -0" + options], program: "/bin/sh")
+        #expect(taken.status == 3, "\(taken)")
+        #expect(try paths(taken) == ["./a.db", "./b.db"])
+        #expect(try taken.objects.contains { $0["type"] as? String == "error" && $0["path"] as? String == "./c.db" })
+    }
+
+    @Test(
+        "a zero in JSON is refused",
+        arguments: [
+            #"{"path": "a.db\u0000b.db"}"#, #"{"path": "a.db", "key-file": "a.key\u0000x"}"#, #"{"path": "\u0000"}"#,
+            #"{"path": "a.db", "key-command": "cat a.key\u0000"}"#, #"{"path": "a.db", "key-env": "A\u0000B"}"#,
+        ])
+    func zerosInJSON(line: String) throws {
+        let result = try verify("# first\n\(line)\n")
+        #expect(result.status == 78 && result.errors.contains("Line 2 "), "\(result)")
+    }
+
+    @Test("every name can be given with --null, and is taken as it is")
+    func oddNames() throws {
+        let names = [
+            "#a.db", " b.db", "c.db ", "d\n.db", "{e.db", "\t", "f\r", "é.db", "e\u{301}.db", "-g.db", "{\"path\": \"x\"}", "\u{2028}h.db",
+            "\u{1f600}",
+        ]
+        for name in names { try tool.directory.write(tool.directory.bytes(of: "a.db"), to: name) }
+        let result = try verify(names.map { $0 + "\0" }.joined(), ["--null"])
+        #expect(result.status == 0, "\(result)")
+        #expect(try paths(result).map { Array($0.utf8) } == names.map { Array($0.utf8) })
+        // Without the last zero, and as JSON.
+        #expect(try paths(verify(names.joined(separator: "\0"), ["--null"])).count == names.count)
+        let json = names.map { JSONValue.object([.init("path", .string($0))]).text }.joined(separator: "\n")
+        #expect(try paths(verify(json)).map { Array($0.utf8) } == names.map { Array($0.utf8) })
+    }
+
+    @Test(
+        "what would become another name is refused",
+        arguments: [" a.db", "a.db ", "a.db\t", "a.db\r\n", "a.db\r\nb.db\r\n", "\u{a0}a.db", "a.db\n a.db", "{a.db"])
+    func whiteSpace(manifest: String) throws {
+        let result = try verify(manifest)
+        #expect(result.status == 78, "\(result)")
+        #expect(try paths(result).isEmpty)
+    }
+
+    @Test(
+        "a line that can be read in two ways, or has settings that there are not, is refused",
+        arguments: [
+            #"{"path": "a.db", "path": "b.db"}"#, #"{"path": "a.db", "p\u0061th": "b.db"}"#, #"{"path": "a.db", "page-size": 3}"#,
+            #"{"path": "a.db", "cipher-format": 99}"#, #"{"path": "a.db", "kdf-iterations": -5}"#, #"{"path": "a.db", "page-size": 1e99}"#,
+            #"{"path": "\ud800"}"#, #"{"path": "a.db"} {"path": "b.db"}"#, #"[{"path": "a.db"}]"# + "\n{",
+            "{\"path\":" + String(repeating: "[", count: 9999),
+        ])
+    func ambiguous(line: String) throws {
+        let result = try verify(line + "\n")
+        #expect(result.status == 78, "\(result)")
+        #expect(try paths(verify(#"{"path": "a.db", "key-command": "echo \"{:\" , [:]"}"#)).isEmpty)
+    }
+
+    @Test("a comment and an empty line say nothing, in a file of another system as well")
+    func comments() throws {
+        #expect(try paths(verify("# a\r\n\r\n  \n\t# b\n{\"path\": \"a.db\"}\r\n")) == ["a.db"])
+        #expect(try verify("\0a.db\0", ["--null"]).status == 78)
+        #expect(try verify("a.db\0\0", ["--null"]).status == 78)
+        #expect(try verify("a.db\0a.db\0", ["--null"]).status == 78)
+        #expect(try verify("", ["--null"]).status == 78)
+    }
+
+    @Test("a line that is too long is refused before it is read, and the rest of a long list is not lost")
+    func longLines() throws {
+        for options in [[], ["--null"]] {
+            let result = try verify(String(repeating: "x", count: 131_073) + "\n", options)
+            #expect(result.status == 78 && result.errors.contains("131,072"), "\(result.status)")
+        }
+        // The endless line is not waited for.
+        let command = "yes | tr -d '\\n' | exec '\(Tool.program)' batch verify --manifest - --key-file a.key --key-type raw"
+        #expect(try tool.run(["-c", command], program: "/bin/sh").status == 78)
+        // More than is read at once, so that lines are cut anywhere.
+        let filler = (0..<3000).map { "# " + String(repeating: "c", count: $0 % 97) + "\n" }.joined()
+        #expect(try paths(verify(filler + "a.db\n" + filler + "./a.db")) == ["a.db", "./a.db"])
+    }
+}

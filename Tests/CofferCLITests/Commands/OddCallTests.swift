@@ -1,0 +1,62 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("Odd calls")
+struct OddCallTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    init() throws {
+        tool = try Tool()
+        try tool.makeDatabase()
+        try tool.writeKey("b.key", 0x43)
+    }
+
+    @Test(
+        "a dash is no name for a result",
+        arguments: [
+            ["decrypt", "a.db", "-", "--yes-plaintext"], ["backup", "a.db", "-"], ["vacuum", "a.db", "--into", "-"], ["create", "-"],
+            ["encrypt", "a.db", "-"], ["keygen", "--out", "-"], ["rotate", "a.db", "--keep-old", "-"],
+            ["upgrade", "a.db", "--keep-old", "-"],
+            ["verify", "a.db", "--audit", "-"], ["batch", "verify", "--manifest", "-", "--state", "-"],
+        ])
+    func dashes(arguments: [String]) throws {
+        let result = try tool.run(arguments + (arguments[0] == "keygen" ? [] : key))
+        #expect(result.status == 64 && result.errors.contains("'-' is no name"), "\(result)")
+        #expect(!tool.exists("-"))
+    }
+
+    @Test("help for what is no command is wrong usage", arguments: ["rotat", "batch rotat", "rotate now", "help x", "verify verify"])
+    func help(words: String) throws {
+        let result = try tool.run(["help"] + words.split(separator: " ").map(String.init))
+        #expect(result.status == 64 && result.output.isEmpty && result.errors.contains("There is no command"), "\(result)")
+    }
+
+    @Test("help for commands is there", arguments: ["", "rotate", "batch", "batch rotate", "audit verify", "help"])
+    func goodHelp(words: String) throws {
+        let result = try tool.run(["help"] + words.split(separator: " ").map(String.init))
+        #expect(result.status == 0 && result.output.contains("USAGE"), "\(result)")
+    }
+
+    @Test(
+        "without /proc the tool says that this is what is missing",
+        .enabled(if: geteuid() == 0 && ChildProcess.find("unshare") != nil, "needs root"))
+    func noProc() throws {
+        let script = "mount -t tmpfs none /proc && exec '\(Tool.program)' info a.db"
+        let result = try tool.run(["-m", "/bin/sh", "-c", script], program: try #require(ChildProcess.find("unshare")))
+        #expect(result.status == 69 && result.errors.contains("/proc"), "\(result)")
+    }
+
+    @Test("a short batch says nothing of its progress where there is no terminal")
+    func noise() throws {
+        var names: [String] = []
+        for index in 0..<40 {
+            try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "\(index).db")
+            names.append("\(index).db")
+        }
+        try tool.write(names.joined(separator: "\n"), to: "list")
+        let result = try tool.run(["batch", "verify", "--manifest", "list"] + key)
+        #expect(result.status == 0 && result.errors == "40 of 40 files done, 0 failed, 0 done before\n", "\(result)")
+    }
+}
