@@ -27,6 +27,12 @@ struct CopyAndCloseTests {
         }
     }
 
+    private final class WeakRing {
+        weak var ring: KeyRing?
+
+        init(_ ring: KeyRing?) { self.ring = ring }
+    }
+
     @Test("what was derived from a passphrase goes with the close, and with a rotation")
     func derivedKeys() throws {
         try withTestDirectory { directory in
@@ -41,10 +47,10 @@ struct CopyAndCloseTests {
                 #expect(ring.cachedMaterial(keyIndex: index, fileSalt: salt) == nil)
 
                 let pool = try directory.makePool(name, configuration)
-                weak var old = pool.writeWithoutTransaction { $0.currentRing ?? $0.keys.configured }
-                #expect(old != nil)
+                let old = WeakRing(pool.writeWithoutTransaction { $0.currentRing ?? $0.keys.configured })
+                #expect(old.ring != nil)
                 try pool.rotateKey(to: .rawKey([UInt8](repeating: 9, count: 32)))
-                #expect(old == nil)
+                #expect(old.ring == nil)
                 try pool.close()
             }
         }
