@@ -43,7 +43,7 @@ extension Failure {
     private static func status(of failure: EncryptionFailure) -> ExitStatus {
         switch failure {
         case .noKey, .wrongKey, .keyRotated, .invalidKey: .keyRejected
-        case .plaintextFile, .olderFormat, .newerFormat, .notADatabase, .damaged: .badData
+        case .plaintextFile, .olderFormat, .newerFormat, .notADatabase, .damaged, .foreignSideFile: .badData
         case .engineWithoutCipher: .unavailable
         case .invalidCipherSettings: .usage
         }
@@ -60,6 +60,7 @@ extension Failure {
         case .newerFormat: "newer_format"
         case .notADatabase: "not_a_database"
         case .damaged: "damaged"
+        case .foreignSideFile: "foreign_side_file"
         case .engineWithoutCipher: "engine"
         case .invalidCipherSettings: "cipher_settings"
         }
@@ -78,7 +79,7 @@ extension Failure {
         case .invalidKey(.passphraseLooksLikeRawKey):
             "The passphrase has the form x'...', which other tools take for a raw key. Give the digits with --key-type raw, or another passphrase."
         case .invalidKey(let problem): problem.description
-        case .keyRotated, .notADatabase, .damaged, .engineWithoutCipher, .invalidCipherSettings: failure.description
+        case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .engineWithoutCipher, .invalidCipherSettings: failure.description
         }
     }
 }
