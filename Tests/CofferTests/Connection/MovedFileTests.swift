@@ -15,7 +15,7 @@ struct MovedFileTests {
         var testDescription: String { "\(access), \(journal)" }
 
         static let all = [
-            Mode(access: .queue, journal: "delete"), Mode(access: .queue, journal: "persist"), Mode(access: .queue, journal: "memory"),
+            Mode(access: .queue, journal: "delete"), Mode(access: .queue, journal: "memory"),
             Mode(access: .queue, journal: "wal"), Mode(access: .pool, journal: "wal"),
         ]
     }

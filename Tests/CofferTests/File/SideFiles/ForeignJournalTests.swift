@@ -185,7 +185,8 @@ struct ForeignJournalTests {
         let content = try directory.content(key: .passphrase("p"), settings)
         let configuration = Configuration.passphrase("p").with(settings)
         let crash = try directory.crash("a.db", configuration)
-        let pageCount = UInt32(crash.before.count / 1024)
+        let before = try directory.bytes(of: "a.db")
+        let pageCount = UInt32(before.count / 1024)
         let plain = (1...4).map { _ in (page: UInt32(3), content: Array("plain text ".utf8) + [UInt8](repeating: 32, count: 1013)) }
         let forgeries = [
             Forgery.journal(pageSize: 1024, pageCount: 1, records: []),
@@ -196,7 +197,7 @@ struct ForeignJournalTests {
             try directory.write(forgery, to: "a.db-journal")
             let error = #expect(throws: DatabaseError.self) { _ = try directory.makeQueue("a.db", configuration) }
             #expect(error?.encryptionFailure == .foreignSideFile(path: directory.path("a.db-journal"), isFileWhole: true))
-            #expect(try directory.bytes(of: "a.db") == crash.before)
+            #expect(try directory.bytes(of: "a.db") == before)
         }
         try directory.write(crash.file, to: "a.db")
         try directory.write(crash.journal, to: "a.db-journal")
