@@ -62,6 +62,26 @@ extension ConnectionHandle {
         return answer != 0
     }
 
+    /// Whether the name of the main database file leads to another file by now, or to none: what is written would be in a file that nobody finds.
+    package func isFileMoved() -> Bool {
+        var answer: CInt = 0
+        let code = unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
+        return code == SQLITE_OK && answer != 0
+    }
+
+    /// Has what lies beside the main database file judged before the engine uses it, until the connection is closed.
+    ///
+    /// - Parameter owner: connections with one owner trust each other with a log that they have open.
+    package func watchSideFiles(owner: AnyObject, _ judge: @escaping SideFileJudge) {
+        guard let file = unsafe mainFile else { return }
+        unsafe SideFiles.watch(file, self, owner: owner, judge)
+    }
+
+    func unwatchSideFiles() -> () -> Void {
+        guard let file = unsafe mainFile else { return {} }
+        return unsafe SideFiles.unwatch(file)
+    }
+
     private var mainFile: UnsafeMutablePointer<sqlite3_file>? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let code = unsafe withUnsafeMutablePointer(to: &file) { file in

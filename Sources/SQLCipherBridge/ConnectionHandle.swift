@@ -38,9 +38,13 @@ extension ConnectionHandle {
     /// - Throws: the error of `sqlite3_open_v2`, after the half-open handle is closed.
     package static func open(path: String, flags: OpenFlags) throws(EngineError) -> ConnectionHandle {
         try Engine.prove()
+        let registration = SideFiles.registration
+        guard registration == SQLITE_OK else {
+            throw EngineError(code: registration, message: "The file system of connections could not be registered")
+        }
         var pointer: OpaquePointer?
         let allFlags = flags.rawValue | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let code = unsafe sqlite3_open_v2(path, &pointer, allFlags, nil)
+        let code = unsafe sqlite3_open_v2(path, &pointer, allFlags, SideFiles.systemName)
         guard code == SQLITE_OK, let opened = unsafe pointer else {
             // sqlite3_open_v2 hands out a connection even when it fails, to carry the message.
             let message = unsafe pointer.flatMap { unsafe sqlite3_errmsg($0) }.map { unsafe String(cString: $0) }
@@ -51,10 +55,18 @@ extension ConnectionHandle {
     }
 
     /// `sqlite3_close`: fails with `SQLITE_BUSY` while statements or backups live.
-    package func close() -> CInt { unsafe sqlite3_close(pointer) }
+    package func close() -> CInt {
+        let watchAgain = unwatchSideFiles()
+        let code = unsafe sqlite3_close(pointer)
+        if code != SQLITE_OK { watchAgain() }
+        return code
+    }
 
     /// `sqlite3_close_v2`: never fails; the connection ends with its last statement.
-    package func closeEventually() { unsafe sqlite3_close_v2(pointer) }
+    package func closeEventually() {
+        _ = unwatchSideFiles()
+        unsafe sqlite3_close_v2(pointer)
+    }
 
     /// The statements that are still prepared on this connection, for messages about what prevents closing.
     package var pendingStatements: [StatementHandle] {
@@ -80,7 +92,10 @@ extension ConnectionHandle {
 // MARK: - Errors
 
 extension ConnectionHandle {
-    package var lastErrorMessage: String? { unsafe sqlite3_errmsg(pointer).map { unsafe String(cString: $0) } }
+    package var lastErrorMessage: String? {
+        if lastExtendedErrorCode == EngineCode.refusedSideFile { return SideFiles.refusal }
+        return unsafe sqlite3_errmsg(pointer).map { unsafe String(cString: $0) }
+    }
     package var lastExtendedErrorCode: CInt { unsafe sqlite3_extended_errcode(pointer) }
 
     /// The `errno` of the last call of the system that failed.

@@ -67,6 +67,10 @@ package enum EngineCode {
     package static let full: CInt = 13
     package static let cantOpen: CInt = 14
     package static let constraint: CInt = 19
+    /// `SQLITE_CANTOPEN` with an extension of our own: what lies beside the database file was refused.
+    package static let refusedSideFile: CInt = 14 | 0x7f << 8
+    /// `SQLITE_READONLY_DBMOVED`.
+    package static let databaseMoved: CInt = 8 | 4 << 8
     package static let misuse: CInt = 21
     package static let authorization: CInt = 23
     package static let notADatabase: CInt = 26

@@ -1,4 +1,5 @@
 internal import KeyMaterial
+internal import SQLCipherBridge
 internal import Synchronization
 
 /// The keys of the connections of one queue, pool or snapshot: those of its configuration, or the passphrases that its preparation uses.
@@ -14,6 +15,9 @@ final class ConnectionKeys: Sendable {
     private let closeIdleConnections = Mutex<(@Sendable () -> Void)?>(nil)
 
     private let settings: CipherSettings
+
+    /// The file of these connections, since the first one, or the one that writes, has opened it.
+    private let file = Mutex<FileIdentity?>(nil)
 
     /// One ring for each passphrase that was used in a preparation: mostly one.
     private let prepared = Mutex<[KeyRing]>([])
@@ -60,6 +64,19 @@ final class ConnectionKeys: Sendable {
     func keyWillChange() {
         let close = closeIdleConnections.withLock { $0 }
         close?()
+    }
+
+    /// Has all connections have the same file, whatever became of its name.
+    ///
+    /// - Parameter isDecisive: whether later connections must have the file that the path leads to now.
+    /// - Throws: `SQLITE_READONLY_DBMOVED` when the path leads to another file than before: a queue or pool must not read two of them.
+    func checkFile(at path: String, isDecisive: Bool) throws {
+        let found = FileIdentity(path)
+        let isSame = file.withLock { file in
+            if isDecisive || file == nil { file = found }
+            return file == found
+        }
+        if !isSame { throw DatabaseError.fileMoved(path) }
     }
 
     /// Notes that somebody else was faster to give an empty file its content.

@@ -16,6 +16,7 @@ extension Database {
         handle.closeEventually()
         do {
             handle = try open()
+            try keys.checkFile(at: path, isDecisive: true)
         } catch {
             didClose()
             throw error

@@ -31,12 +31,16 @@ extension Database {
             case .file(let path):
                 guard configuration.mayOpenFiles else { throw DatabaseError(encryptionFailure: .noKey) }
                 try prepareFile(at: path, configuration: configuration)
+                let opened: Opened
                 if let ring = keys.configured {
                     let connection = try ring.openKeyed(open: open)
-                    return Opened(
+                    opened = Opened(
                         handle: connection.handle, protection: .encrypted, busyHandler: busyHandler, isFileEmpty: connection.isFileEmpty)
+                } else {
+                    opened = Opened(handle: try open(), protection: .awaitingKey, busyHandler: busyHandler)
                 }
-                return Opened(handle: try open(), protection: .awaitingKey, busyHandler: busyHandler)
+                try closing(opened.handle) { try keys.checkFile(at: path, isDecisive: purpose == .writer) }
+                return opened
 
             case .memory, .temporary:
                 let handle = try open()

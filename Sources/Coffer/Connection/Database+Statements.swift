@@ -192,6 +192,7 @@ extension Database {
             recordedRegion?.formUnion(region)
         }
         if statement.notifiesBroker {
+            try checkFileIsInPlace(before: statement)
             try observationBroker.statementWillExecute(statement)
         }
     }

@@ -89,6 +89,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// Whether the connection takes the place of another one, whose key is known already.
     var isReplacingHandle = false
 
+    /// When the connection has last looked whether its file still has its name; nil for databases without a file of their own.
+    var lastLookAtFile: MonotonicTime?
+
     /// Whether the configuration's preparations have run.
     var isPrepared = false
 
@@ -109,6 +112,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
         self.keys = keys
         self.purpose = purpose
         self.isFileEmpty = opened.isFileEmpty
+        self.lastLookAtFile = location.isFile && !configuration.readonly ? .distantPast : nil
         followRecompilations()
         do {
             try setUp()

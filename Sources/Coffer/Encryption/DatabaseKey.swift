@@ -13,7 +13,7 @@ internal import KeyMaterial
 /// salt. A raw key costs nothing.
 ///
 /// The bytes are kept in memory of their own, which is locked where the system allows it, left out of core dumps, and wiped when the last
-/// copy of the key goes away. A `String` that was given is the caller's, and not under control: prefer bytes for keys that must not stay.
+/// copy of the key goes away. SQLCipher's copies are not: while a database is open, a core dump of the process has its key in it. A `String` that was given is the caller's, and not under control: prefer bytes for keys that must not stay.
 /// A key has no readable description, is not `Codable`, and shows nothing to debuggers and mirrors.
 ///
 /// Making a key never fails. A key that cannot work (empty, of a wrong length) is refused with ``EncryptionFailure/invalidKey(_:)`` when a

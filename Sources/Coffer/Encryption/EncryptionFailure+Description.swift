@@ -22,6 +22,12 @@ extension EncryptionFailure: CustomStringConvertible {
         case .damaged(let pages):
             "The file is damaged, although the key is right (page \(pages.map(String.init).joined(separator: ", "))). "
                 + "Restore it from a backup."
+        case .foreignSideFile(let path, true):
+            "\(path) does not belong to the database file beside it, which is whole, and was not used: it would destroy the file. "
+                + "Move it away, and open again."
+        case .foreignSideFile(let path, false):
+            "\(path) does not belong to the database file beside it with this key, and the file is not whole without it. If the key was "
+                + "being changed, open the file with the former key; if not, put back the file that was there, or restore a backup."
         case .engineWithoutCipher:
             "The SQLite library that answers in this process is not Coffer's SQLCipher. Do not link another libsqlite3 before it."
         case .keyRotated:
@@ -37,6 +43,7 @@ extension EncryptionFailure: CustomStringConvertible {
     var engineCode: CInt {
         switch self {
         case .noKey, .wrongKey, .plaintextFile, .olderFormat, .newerFormat, .notADatabase, .keyRotated, .damaged: EngineCode.notADatabase
+        case .foreignSideFile: EngineCode.cantOpen
         case .engineWithoutCipher: EngineCode.error
         case .invalidKey, .invalidCipherSettings: EngineCode.misuse
         }

@@ -31,6 +31,13 @@ public enum EncryptionFailure: Sendable, Hashable {
     /// The list has the pages that prevented opening, not all damaged pages of the file.
     case damaged(pages: [Int])
 
+    /// The rollback journal or the write-ahead log beside the file, which is at this path, is not the file's own: it was left by another database, or
+    /// by one that had the name before, or somebody has put it there. It was not used, and nothing was changed.
+    ///
+    /// Where the file is whole, move the named file away, and open again. Where it is not, the key of the file was probably being changed in its
+    /// place: the former key opens it.
+    case foreignSideFile(path: String, isFileWhole: Bool)
+
     /// The SQLite library that answers in this process is not the SQLCipher that Coffer was built with.
     case engineWithoutCipher
 

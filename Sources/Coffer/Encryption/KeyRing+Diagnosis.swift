@@ -59,8 +59,10 @@ extension KeyRing {
             return try unlock(handle, with: material, settings: settings)
         } catch {
             // Damaged, but decrypted: the format is right.
-            if case .damaged = error.failure { return true }
-            return false
+            switch error.failure {
+            case .damaged, .foreignSideFile: return true
+            default: return false
+            }
         }
     }
 

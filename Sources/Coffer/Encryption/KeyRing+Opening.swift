@@ -25,6 +25,7 @@ extension KeyRing {
     func openKeyed(open: Open) throws(KeyError) -> KeyedConnection {
         var memo = KeyMemo()
         var triedSalt: [UInt8]?
+        var refusal: KeyError?
         // More rounds would not help: the salt changes once when somebody creates the file or rotates its key.
         for _ in 0..<3 {
             let first = try KeyRing.fresh(open)
@@ -43,9 +44,16 @@ extension KeyRing {
             memo = KeyMemo()
             for (position, keyIndex) in candidates(forSalt: salt).enumerated() {
                 let handle = position == 0 ? first : try KeyRing.fresh(open)
-                if let connection = try tryKey(keyIndex, on: handle, memo: &memo, open: open) { return connection }
+                do throws(KeyError) {
+                    if let connection = try tryKey(keyIndex, on: handle, memo: &memo, open: open) { return connection }
+                } catch {
+                    // A journal may belong to the key that the file had before.
+                    guard case .foreignSideFile = error.failure else { throw error }
+                    refusal = refusal ?? error
+                }
             }
         }
+        if let refusal { throw refusal }
         throw try diagnose(memo: &memo, open: open)
     }
 
@@ -88,10 +96,13 @@ extension KeyRing {
             guard error.code == EngineCode.misuse, let words = error.message else { throw KeyError(error) }
             throw .failure(.invalidCipherSettings(.refused(words)))
         }
+        let watch = SideFileWatch(material, settings)
+        handle.watchSideFiles(owner: self) { watch.mayUse($0, $1, of: $2) }
         do throws(EngineError) {
             try handle.verifyKey()
             return true
         } catch {
+            if error.code == EngineCode.refusedSideFile { return try watch.explainRefusal(handle) }
             switch error.code & 0xff {
             // Which of them comes depends on the page that is not authentic, and on the plaintext header.
             case EngineCode.notADatabase, EngineCode.noMemory, EngineCode.error: return false

@@ -97,7 +97,7 @@ extension Database {
                 do {
                     let old = try before.openForWriting(file)
                     // The engine has rolled its work back, and has not said why.
-                    if case KeyError.encryption(.wrongKey, _) = reason { reason = Database.takenBack(file) }
+                    if Database.isOfFormerKey(reason) { reason = Database.takenBack(file) }
                     failure = failure ?? reason
                     return old
                 } catch {
@@ -111,6 +111,14 @@ extension Database {
             // With an error there is the old key.
             try? note.restoreAndRemove(handle, before)
             throw failure
+        }
+    }
+
+    /// Whether the file, or the journal that makes it whole, has the key that it had before.
+    private static func isOfFormerKey(_ error: any Error) -> Bool {
+        switch error {
+        case KeyError.encryption(.wrongKey, _), KeyError.encryption(.foreignSideFile(path: _, isFileWhole: false), _): true
+        default: false
         }
     }
 

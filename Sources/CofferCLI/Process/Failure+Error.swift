@@ -49,7 +49,7 @@ extension Failure {
     private static func status(of failure: EncryptionFailure) -> ExitStatus {
         switch failure {
         case .noKey, .wrongKey, .keyRotated, .invalidKey: .keyRejected
-        case .plaintextFile, .olderFormat, .newerFormat, .notADatabase, .damaged: .badData
+        case .plaintextFile, .olderFormat, .newerFormat, .notADatabase, .damaged, .foreignSideFile: .badData
         case .engineWithoutCipher: .unavailable
         case .invalidCipherSettings: .usage
         }
@@ -66,6 +66,7 @@ extension Failure {
         case .newerFormat: "newer_format"
         case .notADatabase: "not_a_database"
         case .damaged: "damaged"
+        case .foreignSideFile: "foreign_side_file"
         case .engineWithoutCipher: "engine"
         case .invalidCipherSettings: "cipher_settings"
         }
@@ -84,7 +85,7 @@ extension Failure {
         case .invalidKey(.passphraseLooksLikeRawKey):
             "The passphrase has the form x'...', which other tools take for a raw key. Give the digits with --key-type raw, or another passphrase."
         case .invalidKey(let problem): problem.description
-        case .keyRotated, .notADatabase, .damaged, .engineWithoutCipher, .invalidCipherSettings: failure.description
+        case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .engineWithoutCipher, .invalidCipherSettings: failure.description
         }
     }
 }

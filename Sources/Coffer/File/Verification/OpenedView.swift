@@ -47,6 +47,7 @@ final class OpenedView {
         for isFirst in [true, false] {
             guard case .encrypted(let ring) = protection else { break }
             do {
+                try OpenedView.checkSideFile(view, protection, ring.settings)
                 let seen = view
                 handle = try ring.openKeyed { () throws(EngineError) in try FileView.open(seen) }.handle
                 try handle?.execute("PRAGMA temp_store = MEMORY")
@@ -73,6 +74,13 @@ final class OpenedView {
         self.settings = settings
         self.handle = handle
         self.isSaltDamaged = isSaltDamaged
+    }
+
+    private static func checkSideFile(_ view: StoredView, _ protection: FileProtection, _ settings: CipherSettings) throws {
+        guard let sideFile = view.sideFilePath, let material = try protection.material(fileSalt: view.fileSalt) else { return }
+        if case .foreign(let isFileWhole) = try view.verdictOnSideFile(material, settings) {
+            throw KeyError.failure(.foreignSideFile(path: sideFile, isFileWhole: isFileWhole))
+        }
     }
 
     private static func openPlaintext(_ view: StoredView) throws -> ConnectionHandle? {

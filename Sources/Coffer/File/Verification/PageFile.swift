@@ -140,7 +140,7 @@ enum FreeList {
 
 /// The main database file of a connection.
 // @unchecked: only one thread uses it, the one that uses the connection.
-private final class ConnectionBytes: StoredBytes, @unchecked Sendable {
+final class ConnectionBytes: StoredBytes, @unchecked Sendable {
     let size: Int64
     private let handle: ConnectionHandle
 

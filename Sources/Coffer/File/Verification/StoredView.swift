@@ -13,7 +13,7 @@ final class StoredView: StoredBytes, @unchecked Sendable {
     let size: Int64
     /// Where pages are in the log or the journal.
     private let offsets: [Int: Int64]
-    private let overlay: Descriptor?
+    private let overlay: Overlay?
     private let file: ConnectionHandle
 
     /// How many pages come from the log or the journal.
@@ -22,6 +22,8 @@ final class StoredView: StoredBytes, @unchecked Sendable {
     var pageCount: Int { Int((size + Int64(pageSize) - 1) / Int64(pageSize)) }
     /// The size of the database file itself.
     let fileSize: Int64
+    /// The first bytes of the database file itself.
+    let fileSalt: [UInt8]
 
     /// - Parameters:
     ///   - path: without symbolic links.
@@ -35,22 +37,22 @@ final class StoredView: StoredBytes, @unchecked Sendable {
             let fileSize = header.size ?? 0
             var offsets: [Int: Int64] = [:]
             var pageCount: Int?
-            var overlay: Descriptor?
+            var overlay: Overlay?
             if let journal = try StoredView.hotJournal(path, file: file) {
-                let size = try journal.status().size
                 let content = try HotJournal(
-                    pageSize: pageSize, size: size, read: { try journal.read(at: $0, count: $1) },
+                    pageSize: pageSize, size: journal.size, read: { try journal.file.read(at: $0, count: $1) },
                     exists: { try SystemFile.status($0) != nil })
                 (offsets, pageCount) = (content.offsets, content.pageCount)
-                overlay = consume journal
+                overlay = journal
             } else if let status = try SystemFile.status("\(path)-wal"), status.isRegular, status.size > 32 {
-                let log = try Descriptor.open("\(path)-wal")
-                let content = try CommittedLog(pageSize: pageSize) { try log.read(at: $0, count: $1) }
+                let log = Overlay(.log, try Descriptor.open("\(path)-wal"))
+                let content = try CommittedLog(pageSize: pageSize) { try log.file.read(at: $0, count: $1) }
                 (offsets, pageCount) = (content.offsets, content.pageCount)
-                overlay = consume log
+                overlay = log
             }
             self.pageSize = pageSize
             self.fileSize = fileSize
+            fileSalt = header.salt
             self.offsets = offsets
             self.overlay = overlay
             self.file = file
@@ -79,14 +81,21 @@ final class StoredView: StoredBytes, @unchecked Sendable {
     }
 
     /// A journal of a process that has ended in the middle: not one of a process that is about to write, and not one that is kept for later.
-    private static func hotJournal(_ path: String, file: ConnectionHandle) throws -> Descriptor? {
+    private static func hotJournal(_ path: String, file: ConnectionHandle) throws -> Overlay? {
         guard let status = try SystemFile.status("\(path)-journal"), status.isRegular, status.size > 0 else { return nil }
         guard try !file.isFileReserved() else { return nil }
-        let journal = try Descriptor.open("\(path)-journal")
-        let isHot = try journal.read(at: 0, count: 1) != [0]
-        guard isHot else { return nil }
-        return consume journal
+        let journal = Overlay(.journal, try Descriptor.open("\(path)-journal"))
+        return try journal.file.read(at: 0, count: 1) == [0] ? nil : journal
     }
+
+    /// Whether what lies beside the file belongs to it, for a key: see ``SideFileCheck``.
+    func verdictOnSideFile(_ material: KeyRing.Material, _ settings: CipherSettings) throws -> SideFileCheck.Verdict {
+        guard let overlay else { return .harmless }
+        return try SideFileCheck(material, settings, database: ConnectionBytes(file)).verdict(on: overlay.kind, overlay)
+    }
+
+    /// The path of what lies beside the file and takes the place of its pages, if anything does.
+    var sideFilePath: String? { overlay?.file.path }
 
     /// Reads through page boundaries: each page from where it is.
     func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -98,7 +107,7 @@ final class StoredView: StoredBytes, @unchecked Sendable {
             let pageEnd = min(end, Int64(page) * Int64(pageSize))
             var bytes: [UInt8]
             if let start = offsets[page], let count = Int(exactly: pageEnd - position) {
-                bytes = try overlay?.read(at: start + position % Int64(pageSize), count: count) ?? []
+                bytes = try overlay?.file.read(at: start + position % Int64(pageSize), count: count) ?? []
                 position += Int64(count)
                 guard bytes.count == count else { return Int(position - offset) - count + bytes.count }
             } else {
@@ -120,6 +129,26 @@ final class StoredView: StoredBytes, @unchecked Sendable {
 
     private static func copy(_ bytes: [UInt8], to target: UnsafeMutableRawBufferPointer, at offset: Int) {
         unsafe UnsafeMutableRawBufferPointer(rebasing: target[offset..<offset + bytes.count]).copyBytes(from: bytes)
+    }
+}
+
+/// A log or a journal whose pages take the place of those of the file.
+// @unchecked: the descriptor is only read from, at places that are given with each call.
+private final class Overlay: StoredBytes, @unchecked Sendable {
+    let kind: SideFile
+    let file: Descriptor
+
+    init(_ kind: SideFile, _ file: consuming Descriptor) {
+        self.kind = kind
+        self.file = file
+    }
+
+    var size: Int64 { (try? file.status().size) ?? 0 }
+
+    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
+        let bytes = try file.read(at: offset, count: target.count)
+        unsafe target.copyBytes(from: bytes)
+        return bytes.count
     }
 }
 

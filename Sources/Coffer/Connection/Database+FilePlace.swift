@@ -1,0 +1,34 @@
+internal import SQLCipherBridge
+
+// SQLite asks by itself whether a file still has its name, but only where it makes a rollback journal. In WAL mode it would go on, and say OK, in
+// a file that nobody finds any more.
+extension Database {
+    /// Throws `SQLITE_READONLY_DBMOVED` before a statement that commits, if the file was removed, renamed or replaced.
+    ///
+    /// It is a call of the system, which would make small transactions some percent slower if there were one in each: those that follow one another
+    /// closely share one.
+    func checkFileIsInPlace(before statement: Statement) throws {
+        guard let lastLookAtFile else { return }
+        switch statement.facts.transactionEffect {
+        case .commit, .releaseSavepoint: guard handle.transactionState == .write else { return }
+        case nil: guard !statement.isReadonly, handle.isAutocommit else { return }
+        case .begin, .rollback, .beginSavepoint, .rollbackToSavepoint: return
+        }
+        let now = MonotonicTime.now
+        guard now.since(lastLookAtFile) > Database.longestTrustInFilePlace else { return }
+        guard !handle.isFileMoved() else { throw DatabaseError.fileMoved(path) }
+        self.lastLookAtFile = now
+    }
+
+    /// In nanoseconds: a fifth of a millisecond.
+    private static let longestTrustInFilePlace: Int64 = 200_000
+}
+
+extension DatabaseError {
+    static func fileMoved(_ path: String) -> DatabaseError {
+        DatabaseError(
+            resultCode: ResultCode(rawValue: EngineCode.databaseMoved),
+            message: "The database file was removed, renamed or replaced while it was open: \(path). What is written would be lost. "
+                + "Close the database, see what became of the file, and open it again.")
+    }
+}

@@ -1,0 +1,73 @@
+/// The frames of a write-ahead log that SQLite would find in it: <https://www.sqlite.org/fileformat2.html#walformat>.
+///
+/// As those of a journal, its checksums are there for accidents, and everybody can compute them.
+struct WriteAheadLog {
+    /// As the log says.
+    let pageSize: Int
+    /// Whether the version of the format is the one that SQLite knows: it opens no other.
+    let isOfKnownVersion: Bool
+
+    private let isBigEndian: Bool
+    private let salt: [UInt8]
+    private let headerSum: Checksum
+    private let source: BlockReader
+
+    private typealias Checksum = (UInt32, UInt32)
+
+    /// A frame: a page, and what is known of its transaction.
+    struct Frame {
+        let page: Int
+        /// The size of the database in pages, for the last frame of a transaction; nil for others.
+        let committedPageCount: Int?
+        /// Where the content is, in bytes from the start of the log.
+        let offset: Int64
+        /// Valid for the time of the call.
+        let content: ArraySlice<UInt8>
+    }
+
+    /// - Parameter read: bytes of the log; fewer at its end.
+    /// - Returns: nil when SQLite would find nothing.
+    init?(read: @escaping (_ offset: Int64, _ count: Int) throws -> [UInt8]) throws {
+        source = BlockReader(read)
+        let header = try source.bytes(at: 0, count: 32)
+        guard header.count == 32 else { return nil }
+        let (magic, page) = (header.word(at: 0), header.word(at: 8))
+        guard magic & ~1 == 0x377f_0682, (512...65536).contains(page), page.nonzeroBitCount == 1 else { return nil }
+        isBigEndian = magic & 1 == 1
+        headerSum = WriteAheadLog.checksum(header.prefix(24), isBigEndian, (0, 0))
+        guard headerSum == (header.word(at: 24), header.word(at: 28)) else { return nil }
+        pageSize = Int(page)
+        isOfKnownVersion = header.word(at: 4) == 3_007_000
+        salt = Array(header.dropFirst(16).prefix(8))
+    }
+
+    /// Calls `body` with each frame up to the first one that is not whole, in order. Frames behind the last commit do not count.
+    func forEachFrame(_ body: (Frame) throws -> Void) throws {
+        let frameSize = 24 + pageSize
+        var (sum, offset) = (headerSum, Int64(32))
+        while true {
+            let frame = try source.bytes(at: offset, count: frameSize)
+            guard frame.count == frameSize, frame.dropFirst(8).prefix(8).elementsEqual(salt) else { return }
+            let content = frame.dropFirst(24)
+            sum = WriteAheadLog.checksum(frame.prefix(8), isBigEndian, sum)
+            sum = WriteAheadLog.checksum(content, isBigEndian, sum)
+            let (page, size) = (Int(frame.word(at: 0)), Int(frame.word(at: 4)))
+            guard page > 0, sum == (frame.word(at: 16), frame.word(at: 20)) else { return }
+            try body(Frame(page: page, committedPageCount: size > 0 ? size : nil, offset: offset + 24, content: content))
+            offset += Int64(frameSize)
+        }
+    }
+
+    private static func checksum(_ bytes: ArraySlice<UInt8>, _ isBigEndian: Bool, _ start: Checksum) -> Checksum {
+        var (first, second) = start
+        unsafe bytes.withUnsafeBytes { bytes in
+            for offset in stride(from: 0, to: bytes.count - 7, by: 8) {
+                let left = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+                let right = unsafe bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+                first = first &+ (isBigEndian ? UInt32(bigEndian: left) : UInt32(littleEndian: left)) &+ second
+                second = second &+ (isBigEndian ? UInt32(bigEndian: right) : UInt32(littleEndian: right)) &+ first
+            }
+        }
+        return (first, second)
+    }
+}

@@ -1,0 +1,142 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("A database whose file is taken away under it")
+struct MovedFileTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    struct Mode: Sendable, CustomTestStringConvertible {
+        var access: Access
+        var journal: String
+        var testDescription: String { "\(access), \(journal)" }
+
+        static let all = [
+            Mode(access: .queue, journal: "delete"), Mode(access: .queue, journal: "memory"),
+            Mode(access: .queue, journal: "wal"), Mode(access: .pool, journal: "wal"),
+        ]
+    }
+
+    /// What happens to the file.
+    enum Fate: String, CaseIterable, Sendable {
+        case removed, moved, replacedWithSameKey, replacedWithOtherKey, folderRenamed, nameOfLinkRemoved
+    }
+
+    private func open(_ mode: Mode) throws -> any DatabaseWriter {
+        _ = try directory.makeFolder("folder")
+        let writer = try directory.make(mode.access, "folder/a.db")
+        try writer.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = \(mode.journal)") }
+        try writer.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+        return writer
+    }
+
+    private func bring(_ fate: Fate) throws {
+        let files = FileManager.default
+        let path = directory.path("folder/a.db")
+        switch fate {
+        case .removed: try files.removeItem(atPath: path)
+        case .moved: try files.moveItem(atPath: path, toPath: directory.path("folder/b.db"))
+        case .replacedWithSameKey, .replacedWithOtherKey:
+            let other = try directory.makeQueue("other.db", fate == .replacedWithSameKey ? .rawKeyed : .rawKeyed(0x17))
+            try other.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (10)") }
+            try other.close()
+            try files.removeItem(atPath: path)
+            try files.moveItem(atPath: directory.path("other.db"), toPath: path)
+        case .folderRenamed: try files.moveItem(atPath: directory.path("folder"), toPath: directory.path("elsewhere"))
+        case .nameOfLinkRemoved:
+            try files.linkItem(atPath: path, toPath: directory.path("folder/link.db"))
+            try files.removeItem(atPath: path)
+        }
+        // Statements that follow one another within a fifth of a millisecond share one look at the name.
+        usleep(1000)
+    }
+
+    @Test("the next write says so, however it writes", arguments: Mode.all, Fate.allCases)
+    func nextWrite(mode: Mode, fate: Fate) throws {
+        let writer = try open(mode)
+        try bring(fate)
+        let ways: [(any DatabaseWriter) throws -> Void] = [
+            { try $0.write { try $0.execute(sql: "INSERT INTO t VALUES (2)") } },
+            { try $0.writeWithoutTransaction { try $0.execute(sql: "INSERT INTO t VALUES (2)") } },
+            { try $0.writeWithoutTransaction { try $0.execute(sql: "BEGIN; INSERT INTO t VALUES (2)") } },
+            { try $0.writeWithoutTransaction { try MovedFileTests.deleteInSavepoint($0) } },
+        ]
+        for (number, way) in ways.enumerated() {
+            usleep(1000)
+            let error = #expect(throws: DatabaseError.self, "way \(number)") {
+                if number == 2 {
+                    // In rollback modes SQLite says so at the first change, else the commit does.
+                    try writer.unsafeReentrantWrite { db in
+                        try db.beginTransaction(.deferred)
+                        defer { try? db.rollback() }
+                        try db.execute(sql: "INSERT INTO t VALUES (2)")
+                        try db.commit()
+                    }
+                } else {
+                    try way(writer)
+                }
+            }
+            #expect(error?.extendedResultCode == .SQLITE_READONLY_DBMOVED, "way \(number)")
+        }
+        // The connection still reads what it has.
+        #expect(try writer.unsafeReentrantWrite { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [1])
+        try? writer.close()
+    }
+
+    private static func deleteInSavepoint(_ db: Database) throws {
+        try db.inSavepoint {
+            try db.execute(sql: "DELETE FROM t")
+            return .commit
+        }
+    }
+
+    @Test("moved away and back, it writes again", arguments: Mode.all)
+    func back(mode: Mode) throws {
+        let writer = try open(mode)
+        try bring(.moved)
+        #expect(throws: DatabaseError.self) { try writer.write { try $0.execute(sql: "INSERT INTO t VALUES (2)") } }
+        try FileManager.default.moveItem(atPath: directory.path("folder/b.db"), toPath: directory.path("folder/a.db"))
+        try writer.write { try $0.execute(sql: "INSERT INTO t VALUES (3)") }
+        #expect(try writer.read { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [1, 3])
+    }
+
+    @Test(
+        "replaced, neither a second pool nor a new reader mixes the two files",
+        arguments: [Fate.replacedWithSameKey, .replacedWithOtherKey])
+    func secondPool(fate: Fate) throws {
+        let first = try open(Mode(access: .pool, journal: "wal"))
+        try bring(fate)
+        let configuration = fate == .replacedWithSameKey ? Configuration.rawKeyed : .rawKeyed(0x17)
+        let replacement = try directory.bytes(of: "folder/a.db")
+
+        // The pool has one connection that writes, and no reader yet.
+        let reading = #expect(throws: DatabaseError.self) { try first.read { try Int.fetchAll($0, sql: "SELECT a FROM t") } }
+        #expect([.SQLITE_READONLY_DBMOVED, .SQLITE_CANTOPEN, .SQLITE_NOTADB].contains(reading?.extendedResultCode))
+
+        // Its log is still there, and is not one of the new file.
+        let error = #expect(throws: DatabaseError.self) { _ = try directory.makePool("folder/a.db", configuration) }
+        #expect(error?.encryptionFailure == .foreignSideFile(path: directory.path("folder/a.db-wal"), isFileWhole: true))
+        #expect(try directory.bytes(of: "folder/a.db") == replacement)
+        try first.close()
+        try FileManager.default.moveItem(atPath: directory.path("folder/a.db-wal"), toPath: directory.path("former-wal"))
+        let second = try directory.makePool("folder/a.db", configuration)
+        #expect(try second.read { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [10])
+    }
+
+    @Test("a former pool that is closed late takes nothing from the pool of the new file")
+    func lateEnd() throws {
+        let first = try open(Mode(access: .pool, journal: "wal"))
+        try bring(.replacedWithSameKey)
+        for suffix in ["-wal", "-shm"] { try FileManager.default.removeItem(atPath: directory.path("folder/a.db\(suffix)")) }
+        let second = try directory.makePool("folder/a.db")
+        try second.write { try $0.execute(sql: "INSERT INTO t VALUES (11)") }
+        try first.close()
+        #expect(FileManager.default.fileExists(atPath: directory.path("folder/a.db-wal")))
+        try second.write { try $0.execute(sql: "INSERT INTO t VALUES (12)") }
+        try second.close()
+        #expect(try directory.makeQueue("folder/a.db").read { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [10, 11, 12])
+    }
+}

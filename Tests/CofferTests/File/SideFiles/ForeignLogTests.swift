@@ -1,0 +1,123 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("A write-ahead log beside an encrypted file")
+struct ForeignLogTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    @Test("of the file itself is used after a crash", arguments: Access.allCases)
+    func own(access: Access) throws {
+        _ = try directory.makeFile(rows: 300)
+        let crash = try directory.crashInWAL()
+        let content = try directory.content(key: Keys.old)
+        try directory.write(crash.file, to: "b.db")
+        try directory.write(crash.log, to: "b.db-wal")
+        try directory.make(access, "b.db").close()
+        #expect(try directory.content("b.db", key: Keys.old) == content)
+    }
+
+    enum Attack: String, CaseIterable, Sendable {
+        case plaintext, otherKey, otherSalt, otherPageSize
+        case changedByte, exchangedNumbers, zeros, salt, withoutFirstPage
+        case cut, grown, besideRollbackMode
+    }
+
+    @Test("that would destroy the file is refused, and named, and nothing changes", arguments: Attack.allCases)
+    func foreign(attack: Attack) throws {
+        _ = try directory.makeFile(rows: 300)
+        let own = try directory.crashInWAL()
+        let content = try directory.content(key: Keys.old)
+        if attack == .besideRollbackMode {
+            try directory.makeQueue().inDatabase { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
+        }
+        let log = try forge(attack, own.log)
+        let before = try directory.bytes(of: "a.db")
+        try directory.write(log, to: "a.db-wal")
+        let files = try directory.snapshot()
+
+        let path = directory.path("a.db-wal")
+        let misfits = try directory.openings(of: "a.db", doNotFailWith: .foreignSideFile(path: path, isFileWhole: true))
+        #expect(misfits == [])
+        #expect(try directory.snapshot().filter { !$0.key.hasSuffix("-shm") } == files)
+        #expect(try directory.bytes(of: "a.db") == before)
+
+        try FileManager.default.moveItem(atPath: path, toPath: directory.path("moved"))
+        #expect(try directory.content(key: Keys.old) == content)
+    }
+
+    private func forge(_ attack: Attack, _ own: [UInt8]) throws -> [UInt8] {
+        let pageCount = UInt32(try directory.bytes(of: "a.db").count / 4096)
+        var frames = Forgery.frames(of: own)
+        func other(_ configuration: Configuration) throws -> [UInt8] {
+            _ = try directory.makeFile("other.db", key: configuration.key ?? Keys.old, rows: 300) { $0 = configuration }
+            defer { try? FileManager.default.removeItem(atPath: directory.path("other.db")) }
+            return try directory.crashInWAL("other.db", configuration).log
+        }
+        switch attack {
+        case .plaintext, .besideRollbackMode:
+            let configuration = Configuration().with { $0.allowsPlaintext = true }
+            let queue = try directory.makeQueue("plain.db", configuration)
+            try queue.write { try $0.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b BLOB)") }
+            try queue.close()
+            defer { for name in ["plain.db", "plain.db-shm"] { try? FileManager.default.removeItem(atPath: directory.path(name)) } }
+            return try directory.crashInWAL("plain.db", configuration, sql: "INSERT INTO t (a, b) VALUES ('a', randomblob(9000))").log
+        case .otherKey: return try other(.rawKeyed(0x17))
+        case .otherSalt: return try other(.rawKeyed)
+        case .otherPageSize: return try other(.rawKeyed.with { $0.cipher = .sqlcipher(format: 3) })
+        case .changedByte:
+            frames[1].content[100] ^= 1
+            return Forgery.log(pageCount: pageCount, frames: frames)
+        case .exchangedNumbers:
+            (frames[0].page, frames[1].page) = (frames[1].page, frames[0].page)
+            return Forgery.log(pageCount: pageCount, frames: frames)
+        case .zeros: return Forgery.log(pageCount: pageCount, frames: [(3, [UInt8](repeating: 0, count: 4096))])
+        case .salt:
+            var page = Array(try directory.bytes(of: "a.db")[0..<4096])
+            page[7] ^= 1
+            return Forgery.log(pageCount: pageCount, frames: [(1, page)])
+        case .withoutFirstPage:
+            // The engine would read page 1 from the file, and all would be well until it brings the log into the file.
+            let foreign = Forgery.frames(of: try other(.rawKeyed)).filter { $0.page > 1 }
+            return Forgery.log(pageCount: pageCount, frames: foreign)
+        case .cut: return Forgery.log(pageCount: 1, frames: frames.filter { $0.page == 1 } + [frames[0]])
+        case .grown: return Forgery.log(pageCount: 0x7fff_fff0, frames: frames)
+        }
+    }
+
+    @Test("in which no transaction is complete is none of our business")
+    func idle() throws {
+        _ = try directory.makeFile(rows: 300)
+        let content = try directory.content(key: Keys.old)
+        let page = [UInt8](repeating: 7, count: 4096)
+        var broken = Forgery.log(pageCount: 1, frames: [(1, page)])
+        broken[60] ^= 1
+        var uncommitted = Forgery.log(pageCount: 0, frames: [(1, page), (2, page)])
+        uncommitted[31] ^= 0
+        for log in [[], [1, 2, 3], broken, uncommitted, [UInt8](repeating: 0, count: 5000)] {
+            try directory.write(log, to: "a.db-wal")
+            #expect(try directory.content(key: Keys.old) == content)
+        }
+    }
+
+    @Test("of an earlier file of that name, of the same key, is refused while a pool of this process still has that file")
+    func sharedLog() throws {
+        // With its salt in the key, nothing in the pages tells the files apart.
+        let key = DatabaseKey.rawKey([UInt8](repeating: 0x42, count: 32), salt: [UInt8](repeating: 5, count: 16))
+        let configuration = Configuration().with { $0.key = key }
+        let pool = try directory.makePool("a.db", configuration)
+        try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+        try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        let backup = try directory.bytes(of: "a.db")
+        try pool.write { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
+        try FileManager.default.removeItem(atPath: directory.path("a.db"))
+        try directory.write(backup, to: "a.db")
+        let error = #expect(throws: DatabaseError.self) { _ = try directory.makePool("a.db", configuration) }
+        #expect(error?.encryptionFailure == .foreignSideFile(path: directory.path("a.db-wal"), isFileWhole: true))
+        #expect(try directory.bytes(of: "a.db") == backup)
+        try pool.close()
+    }
+}

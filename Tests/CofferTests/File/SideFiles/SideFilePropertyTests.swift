@@ -1,0 +1,82 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+@Suite("Any journal or log")
+struct SideFilePropertyTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private static func mutate(_ bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
+        var bytes = bytes
+        if Bool.random(using: &random) { bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random))) }
+        for _ in 0..<Int.random(in: 0...4, using: &random) where !bytes.isEmpty {
+            // Headers matter most.
+            let end = Bool.random(using: &random) ? min(64, bytes.count) : bytes.count
+            bytes[Int.random(in: 0..<end, using: &random)] = UInt8.random(in: 0...255, using: &random)
+        }
+        return bytes
+    }
+
+    private static func read(_ bytes: [UInt8]) -> (Int64, Int) -> [UInt8] {
+        { offset, count in
+            guard offset < bytes.count else { return [] }
+            return Array(bytes[Int(offset)..<min(bytes.count, Int(offset) + count)])
+        }
+    }
+
+    @Test("is read to some end, within its bounds, however it was cut and changed")
+    func parsers() throws {
+        var random = SeededRandom("parsers")
+        let pages = (1...6).map { number in
+            (page: UInt32(number), content: (0..<1024).map { _ in UInt8.random(in: 0...255, using: &random) })
+        }
+        let journal = Forgery.journal(pageSize: 1024, pageCount: 6, records: pages)
+        let log = Forgery.log(pageSize: 1024, pageCount: 6, frames: pages)
+        func hotJournal(_ bytes: [UInt8]) throws -> HotJournal {
+            try HotJournal(pageSize: 1024, size: Int64(bytes.count), read: Self.read(bytes), exists: { _ in true })
+        }
+        #expect(try hotJournal(journal).offsets.count == 6)
+        #expect(try CommittedLog(pageSize: 1024, read: Self.read(log)).offsets.count == 6)
+        for _ in 0..<3000 {
+            let changedJournal = Self.mutate(journal, &random)
+            let hot = try hotJournal(changedJournal)
+            #expect(hot.offsets.values.allSatisfy { $0 >= 0 && $0 + 1024 <= Int64(changedJournal.count) })
+            let changedLog = Self.mutate(log, &random)
+            let committed = try CommittedLog(pageSize: 1024, read: Self.read(changedLog))
+            #expect(committed.offsets.values.allSatisfy { $0 >= 32 && $0 + 1024 <= Int64(changedLog.count) })
+            // The checksums are a chain, and the only commit is at its end.
+            #expect(committed.offsets.isEmpty || changedLog == log)
+        }
+    }
+
+    @Test("that comes from another database never changes the content, however it was cut and changed", arguments: [false, true])
+    func neverAccepted(isLog: Bool) throws {
+        var random = SeededRandom("foreign \(isLog)")
+        _ = try directory.makeFile(rows: 40)
+        _ = try directory.makeFile("other.db", rows: 40)
+        let foreign = try isLog ? directory.crashInWAL("other.db").log : directory.crash("other.db").journal
+        let content = try directory.content(key: Keys.old)
+        let intact = try directory.bytes(of: "a.db")
+        let name = isLog ? "a.db-wal" : "a.db-journal"
+        var refusals = 0
+        for round in 0..<60 {
+            try directory.write(Self.mutate(foreign, &random), to: name)
+            do {
+                #expect(try directory.content(key: Keys.old) == content, "round \(round)")
+            } catch let error as DatabaseError {
+                guard case .foreignSideFile = error.encryptionFailure else { throw error }
+                refusals += 1
+                #expect(try directory.bytes(of: "a.db") == intact, "round \(round)")
+            }
+            for file in directory.fileNames() where file.hasPrefix("a.db-") {
+                try FileManager.default.removeItem(atPath: directory.path(file))
+            }
+            try directory.write(intact, to: "a.db")
+        }
+        #expect(refusals > 0)
+    }
+}
