@@ -1,9 +1,5 @@
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 internal import Foundation
+internal import Glibc
 
 /// A file to which lines are only added, by any number of processes.
 struct AuditLog: Sendable {
