@@ -14,7 +14,7 @@ extension ConnectionHandle {
     }
 
     /// The only form of a raw key that SQLCipher knows: x'<64 digits>' or x'<64 digits><32 digits>'.
-    private static func keyText(rawKey: borrowing SecretBytes, salt: [UInt8]) -> SecretBytes {
+    package static func keyText(rawKey: borrowing SecretBytes, salt: [UInt8]) -> SecretBytes {
         var text = SecretBytes(count: 3 + 2 * (32 + salt.count))
         text.withUnsafeMutableBytes { text in
             unsafe text[0] = UInt8(ascii: "x")

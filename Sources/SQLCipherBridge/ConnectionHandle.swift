@@ -28,11 +28,12 @@ extension ConnectionHandle {
         package static let readOnly = OpenFlags(rawValue: SQLITE_OPEN_READONLY)
         package static let readWrite = OpenFlags(rawValue: SQLITE_OPEN_READWRITE)
         package static let create = OpenFlags(rawValue: SQLITE_OPEN_CREATE)
-        package static let memory = OpenFlags(rawValue: SQLITE_OPEN_MEMORY)
-        package static let sharedCache = OpenFlags(rawValue: SQLITE_OPEN_SHAREDCACHE)
+
+        /// The path is a URI, and so are those that the connection attaches: for a name that no user gives.
+        package static let uri = OpenFlags(rawValue: SQLITE_OPEN_URI)
     }
 
-    /// Opens a connection. URI handling is never enabled: `key=` in a file name must not become a key.
+    /// Opens a connection. URI handling is never enabled for the path of a user: `key=` in a file name must not become a key.
     ///
     /// - Throws: the error of `sqlite3_open_v2`, after the half-open handle is closed.
     package static func open(path: String, flags: OpenFlags) throws(EngineError) -> ConnectionHandle {
@@ -64,6 +65,15 @@ extension ConnectionHandle {
             unsafe next = sqlite3_next_stmt(pointer, statement)
         }
         return result
+    }
+}
+
+extension ConnectionHandle {
+    /// Has SQLite forget the schema, and with it the virtual tables that are in no use, whose modules keep statements of their own.
+    package func forgetSchema() throws(EngineError) {
+        let isWritable = try firstText(trusted: "PRAGMA writable_schema") == "1"
+        try execute("PRAGMA writable_schema = RESET")
+        if isWritable { try execute("PRAGMA writable_schema = ON") }
     }
 }
 

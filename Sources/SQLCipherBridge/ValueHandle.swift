@@ -1,4 +1,5 @@
 internal import CSQLCipher
+package import KeyMaterial
 
 /// A borrowed `sqlite3_value *`: an argument of an SQL function, or a column of a row.
 @safe
@@ -14,6 +15,18 @@ package struct ValueHandle {
     package var int64: Int64 { unsafe sqlite3_value_int64(pointer) }
     package var double: Double { unsafe sqlite3_value_double(pointer) }
 
+    /// The length of a blob, or of text in UTF-8.
+    package var byteCount: Int { unsafe Int(sqlite3_value_bytes(pointer)) }
+
+    /// A copy of the bytes of a blob or text.
+    package var secret: SecretBytes {
+        unsafe withBlob { bytes in
+            var secret = SecretBytes(count: bytes.count)
+            secret.withUnsafeMutableBytes { unsafe $0.copyMemory(from: bytes) }
+            return secret
+        }
+    }
+
     package var string: String {
         guard let text = unsafe sqlite3_value_text(pointer) else { return "" }
         let count = unsafe Int(sqlite3_value_bytes(pointer))
@@ -21,7 +34,7 @@ package struct ValueHandle {
     }
 
     /// Calls `body` with the bytes of a blob or text, which are valid during the call only.
-    package func withBlob<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    package func withBlob<Result: ~Copyable>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         guard let bytes = unsafe sqlite3_value_blob(pointer) else {
             return unsafe body(UnsafeRawBufferPointer(start: nil, count: 0))
         }
@@ -54,6 +67,7 @@ package enum EngineCode {
     package static let full: CInt = 13
     package static let cantOpen: CInt = 14
     package static let misuse: CInt = 21
+    package static let authorization: CInt = 23
     package static let notADatabase: CInt = 26
     @usableFromInline package static let row: CInt = 100
     @usableFromInline package static let done: CInt = 101

@@ -71,11 +71,16 @@ final class ConnectionKeys: Sendable {
     /// Forgets, and thereby wipes, what was derived for all connections.
     func removeDerivedKeys() {
         configured?.removeDerivedKeys()
+        forgetPrepared()
+    }
+
+    /// Forgets the passphrases that preparations have used, and what was derived from them. They are derived again when they are used again.
+    func forgetPrepared() {
         let rings = prepared.withLock { rings in
             defer { rings = [] }
             return rings
         }
-        withExtendedLifetime(rings) {}
+        for ring in rings { ring.removeDerivedKeys() }
     }
 }
 

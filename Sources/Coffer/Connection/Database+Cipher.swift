@@ -114,7 +114,7 @@ extension Database {
         public static let stdout = SQLCipherLogTarget(rawValue: "stdout")
         public static let stderr = SQLCipherLogTarget(rawValue: "stderr")
 
-        /// The file at a path, to whose end the log is appended.
+        /// The file at a path, to whose end the log is appended. A new one is readable by its owner only.
         public static func file(_ path: String) -> SQLCipherLogTarget { SQLCipherLogTarget(rawValue: path) }
     }
 
@@ -146,6 +146,9 @@ extension Database {
         checkIsUsedInItsAccess()
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         do {
+            if ![SQLCipherLogTarget.device, .stdout, .stderr].contains(where: { $0.rawValue == target }) {
+                try Database.prepareFile(at: target, configuration: configuration, isWritten: true)
+            }
             // The pragma answers whether it could open the target.
             let answer = try handle.firstText(trusted: "PRAGMA cipher_log = \(target.quotedDatabaseIdentifier)")
             guard answer == nil || answer == "0" else {

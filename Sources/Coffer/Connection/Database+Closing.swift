@@ -48,8 +48,7 @@ extension Database {
         clearStatementCaches()
         let code = sharedState.close { handle.close() }
         guard code == EngineCode.ok else {
-            let pending = handle.pendingStatements.map { "`\(KeyRedaction.redactingKeys(in: $0.sql))`" }.joined(separator: ", ")
-            let hint = pending.isEmpty ? "" : ": unfinalized statements \(pending)"
+            let hint = handle.pendingStatements.isEmpty ? "" : ": unfinalized statements \(namesOfPendingStatements)"
             throw DatabaseError(resultCode: ResultCode(rawValue: code), message: (handle.lastErrorMessage ?? "busy") + hint)
         }
         didClose()
@@ -74,10 +73,30 @@ extension Database {
     /// Ends the statements that the connection itself keeps, or throws `SQLITE_BUSY` if the application has others.
     func endOwnStatements() throws {
         clearStatementCaches()
+        guard !handle.pendingStatements.isEmpty else { return }
+        let wasMuted = traceHook?.isMuted ?? false
+        traceHook?.isMuted = true
+        defer { traceHook?.isMuted = wasMuted }
+        do {
+            try handle.forgetSchema()
+        } catch {
+            throw DatabaseError(error)
+        }
         guard handle.pendingStatements.isEmpty else {
             throw DatabaseError(
-                resultCode: .SQLITE_BUSY, message: "Statements are still alive on the connection: end them and their cursors first.")
+                resultCode: .SQLITE_BUSY,
+                message: "Statements are still alive on the connection: end them and their cursors first: \(namesOfPendingStatements)")
         }
+    }
+
+    /// The first of the statements that are still prepared, for messages.
+    private var namesOfPendingStatements: String {
+        var statements = Array(handle.pendingStatements.reversed())
+        // A statement of a virtual table keeps the table, and with it the statements of its module, which nobody else writes like this.
+        let own = statements.filter { !$0.sql.contains("'.'") }
+        if !own.isEmpty { statements = own }
+        let names = statements.prefix(3).map { "`\(KeyRedaction.redactingKeys(in: $0.sql))`" }.joined(separator: ", ")
+        return statements.count > 3 ? "\(names) and \(statements.count - 3) others" : names
     }
 
     private func clearStatementCaches() {
@@ -90,6 +109,8 @@ extension Database {
         isClosed = true
         traceHook = nil
         busyHandler = nil
+        attachedKeys = nil
+        currentRing = nil
         additions = ConnectionAdditions()
         observationBroker.databaseDidClose()
     }

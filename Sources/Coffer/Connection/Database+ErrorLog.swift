@@ -10,7 +10,8 @@ extension Database {
     /// A function that is told of all errors of SQLite, in the whole process; nil by default.
     ///
     /// The first one must be set before any connection is opened: later, SQLite takes no log function any more. The function is called on
-    /// any thread, in the middle of a call of SQLite, and must not use any database. Keys in messages are replaced.
+    /// any thread, in the middle of a call of SQLite, and must not use any database. Keys in messages are
+    /// replaced, and the words that SQLite says about a statement are left out where they could quote a key.
     public static var logError: LogErrorFunction? {
         get { currentLogError.withLock { $0 } }
         set {
@@ -19,7 +20,10 @@ extension Database {
                 ErrorLog.handler = nil
                 return
             }
-            ErrorLog.handler = { code, message in log(ResultCode(rawValue: code), KeyRedaction.redactingKeys(in: message)) }
+            ErrorLog.handler = { code, message in
+                let words = KeyRedaction.redactingKeys(inLogMessage: message, description: ConnectionHandle.describe(code))
+                log(ResultCode(rawValue: code), words)
+            }
         }
     }
 }

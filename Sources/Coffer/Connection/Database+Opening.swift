@@ -69,8 +69,9 @@ extension Database {
     private static func flags(for location: DatabaseLocation, configuration: Configuration) -> ConnectionHandle.OpenFlags {
         switch location {
         case .file: configuration.readonly ? .readOnly : .readWrite
-        case .memory(nil): [.readWrite, .create, .memory]
-        case .memory: [.readWrite, .create, .memory, .sharedCache]
+        // The flags hold for attached files as well: that the database is in memory is said by its name alone.
+        case .memory(nil): [.readWrite, .create]
+        case .memory: [.readWrite, .create, .uri]
         case .temporary: [.readWrite, .create]
         }
     }
@@ -92,7 +93,9 @@ extension Database {
     }
 
     /// Refuses what is no database file, and creates a missing file with access for its owner only: SQLite would let others read it.
-    private static func prepareFile(at path: String, configuration: Configuration) throws {
+    ///
+    /// - Parameter isWritten: whether the file is written whatever the configuration says of the main file.
+    static func prepareFile(at path: String, configuration: Configuration, isWritten: Bool = false) throws {
         guard !path.utf8.contains(0) else {
             throw DatabaseError(
                 resultCode: .SQLITE_CANTOPEN, message: "unable to open database file: the path has a NUL character: \(path)")
@@ -107,7 +110,7 @@ extension Database {
             }
             return
         }
-        guard !configuration.readonly else { return }
+        guard isWritten || !configuration.readonly else { return }
         let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
             // A umask may take rights from the owner, too. Closing a file that nobody else has opened yet drops no locks.
@@ -120,12 +123,22 @@ extension Database {
     }
 }
 
+extension Database {
+    /// Whether a file has no content, so that the first to write decides what it is.
+    static func isEmptyOrMissing(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) != 0 || status.st_size == 0
+    }
+}
+
 extension DatabaseLocation {
-    /// The name given to `sqlite3_open_v2`, which takes no URI here: the flags say what is memory.
+    /// The name given to `sqlite3_open_v2`. A URI is the only way to share a database in memory; each byte of its name that could mean
+    /// something in a URI is written as a number.
     fileprivate var engineName: String {
         switch self {
         case .file(let path): path
-        case .memory(let name): name ?? ":memory:"
+        case .memory(nil): ":memory:"
+        case .memory(let name?): "file:\(name.percentEncoded)?mode=memory&cache=shared"
         case .temporary: ""
         }
     }
@@ -140,5 +153,17 @@ extension DatabaseError {
     fileprivate init(openingError error: EngineError, path: String) {
         let message = error.message ?? ConnectionHandle.describe(error.code)
         self.init(resultCode: ResultCode(rawValue: error.code), message: "\(message) - while opening \(path)", encryptionFailure: nil)
+    }
+}
+
+extension String {
+    fileprivate var percentEncoded: String {
+        utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                String(UnicodeScalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }.joined()
     }
 }

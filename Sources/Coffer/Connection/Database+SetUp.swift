@@ -26,10 +26,12 @@ extension Database {
     /// Sets everything that does not depend on the file, and what must not be said before the key.
     func setUp() throws {
         authorizer.isKeyed = false
+        authorizer.cipher = configuration.cipher
         try handle.set(.foreignKeys, configuration.foreignKeysEnabled)
         try handle.set(.doubleQuotedStringsInDML, configuration.acceptsDoubleQuotedStringLiterals)
         try handle.set(.doubleQuotedStringsInDDL, configuration.acceptsDoubleQuotedStringLiterals)
         try addStandardFunctionsAndCollations()
+        try addAttachFunctions()
 
         if protection == .awaitingKey {
             try runPreparations()

@@ -16,7 +16,11 @@ extension Database {
     /// The statement comes as its last user left it: give it all of its arguments. Do not use it while a cursor iterates over it.
     /// - Throws: as ``makeStatement(sql:)``.
     public func cachedStatement(sql: String) throws -> Statement {
-        if let statement = statementCaches.application[sql] { return statement }
+        if let known = statementCaches.application[sql] {
+            // A statement of another schema would tell columns that are not its own any more.
+            if known.columnCount > 0 { try readSchema {} }
+            if let statement = statementCaches.application[sql] { return statement }
+        }
         let statement = try makeStatement(sql: sql, persistent: true)
         statementCaches.application.insert(statement, for: sql)
         return statement
@@ -69,21 +73,27 @@ extension Database {
             defer { statement.releaseArguments() }
             return try statement.execute(arguments: arguments)
         }
-        let statements = SQLStatementCursor(database: self, sql: sql, arguments: arguments, isPersistent: mayComeAgain)
-        var (single, count): (Statement?, Int) = (nil, 0)
-        while let statement = try statements.next() {
-            try statement.execute()
-            (single, count) = (statement, count + 1)
-        }
-        if mayComeAgain, count == 1, let single, single.parameterNames.count == arguments.values.count, single.changesRowsOnly,
-            single.tellsItsColumns
-        {
-            single.releaseArguments()
-            statementCaches.executions.insert(single, for: sql)
+        try KeyRedaction.redactingKeys(ofBatch: sql) {
+            let statements = SQLStatementCursor(database: self, sql: sql, arguments: arguments, isPersistent: mayComeAgain)
+            var (single, count): (Statement?, Int) = (nil, 0)
+            while let statement = try statements.next() {
+                try statement.execute()
+                (single, count) = (statement, count + 1)
+            }
+            if mayComeAgain, count == 1, let single, single.parameterNames.count == arguments.values.count, single.changesRowsOnly,
+                single.tellsItsColumns
+            {
+                single.releaseArguments()
+                statementCaches.executions.insert(single, for: sql)
+            }
         }
     }
 
     func makeStatement(sql: String, persistent: Bool) throws -> Statement {
+        try KeyRedaction.redactingKeys(ofBatch: sql) { try makeOnlyStatement(sql: sql, persistent: persistent) }
+    }
+
+    private func makeOnlyStatement(sql: String, persistent: Bool) throws -> Statement {
         let text = Array(sql.utf8CString)
         var offset = 0
         guard let statement = try prepareStatement(in: text, offset: &offset, persistent: persistent) else {
@@ -119,10 +129,21 @@ extension Database {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         try checkProtection()
         let start = offset
-        authorizer.begin()
+        let kind = AttachStatement.kind(of: text, from: offset)
+        let attach = kind == .attach ? AttachStatement(text, from: offset) : nil
+        authorizer.begin(mayAttach: attach != nil || kind == .explain)
         do {
-            let handle = unsafe try text.withUnsafeBufferPointer { text throws(EngineError) in
-                unsafe try self.handle.prepare(text, offset: &offset, persistent: persistent)
+            let handle: StatementHandle?
+            if let attach {
+                var ignored = 0
+                handle = unsafe try attach.text.withUnsafeBufferPointer { text throws(EngineError) in
+                    unsafe try self.handle.prepare(text, offset: &ignored, persistent: persistent)
+                }
+                offset = attach.end
+            } else {
+                handle = unsafe try text.withUnsafeBufferPointer { text throws(EngineError) in
+                    unsafe try self.handle.prepare(text, offset: &offset, persistent: persistent)
+                }
             }
             let facts = authorizer.end()
             return handle.map { Statement(database: self, handle: $0, facts: facts) }
@@ -133,7 +154,7 @@ extension Database {
             if error.code & 0xff == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
             throw DatabaseError(
                 resultCode: ResultCode(rawValue: error.code), message: denial ?? error.message,
-                sql: (sql ?? text.text(from: start)).trimmedSQLStatement, messageIsOurs: denial != nil)
+                sql: (sql ?? text.text(from: start)).trimmedSQLStatement, messageIsOurs: denial != nil, compiles: denial != nil)
         }
     }
 }
@@ -181,10 +202,13 @@ extension Database {
         }
         if statement.facts.invalidatesDatabaseSchemaCache {
             clearSchemaCache()
+            changesSchema = isInsideTransaction
         }
         if statement.facts.transactionEffect != nil {
             cachedTransactionDate = nil
             schemaCache.isVerified = false
+            if changesSchema, statement.facts.transactionEffect?.isRollback == true { statementCaches.removeAll() }
+            if !isInsideTransaction { changesSchema = false }
         }
         try observationBroker.statementDidExecute(statement)
     }
@@ -195,6 +219,8 @@ extension Database {
         schemaCache.isVerified = false
         if isAutocommitAfterFailure {
             cachedTransactionDate = nil
+            if changesSchema { statementCaches.removeAll() }
+            changesSchema = false
         }
         try observationBroker.statementDidFail(statement, error)
         if error.resultCode == .SQLITE_INTERRUPT && isTaskCancelled {

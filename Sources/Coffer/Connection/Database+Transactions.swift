@@ -181,6 +181,14 @@ extension Database {
         return try result.get()
     }
 
+    /// Refuses to write from now on, for as long as the connection lives.
+    func stayReadOnly() throws {
+        checkIsUsedInItsAccess()
+        try setQueryOnly(true)
+        // It never comes to the end of the outermost access that only reads.
+        readOnlyDepth += 1
+    }
+
     private func setQueryOnly(_ isOn: Bool) throws {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         do {

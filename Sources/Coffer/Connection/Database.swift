@@ -15,6 +15,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// The path of the file; empty or `":memory:"` for databases without a file of their own.
     let path: String
 
+    /// Where the database lives.
+    let location: DatabaseLocation
+
     /// How the connection protects what it writes.
     var protection: Protection
 
@@ -36,6 +39,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     /// What the schema looks like, as far as it was asked.
     var schemaCache = DatabaseSchemaCache()
+
+    /// Whether the transaction that is open has changed the schema.
+    var changesSchema = false
 
     /// What stands in for the configuration's schema source for a while.
     var temporarySchemaSource: TemporarySchemaSource?
@@ -71,6 +77,12 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// The ring that has the connection's key.
     var currentRing: KeyRing?
 
+    /// The file of the `ATTACH` statement that runs.
+    var attachedFile = AttachedFile()
+
+    /// The keys of the ring that the connection uses, for files that are attached without a key.
+    var attachedKeys: (owner: KeyRing, ring: KeyRing)?
+
     /// Whether the connection found an empty file, which has no salt yet.
     var isFileEmpty: Bool
 
@@ -87,6 +99,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
         self.configuration = configuration
         self.description = description
         self.path = location.path
+        self.location = location
         self.handle = opened.handle
         self.protection = opened.protection
         self.busyHandler = opened.busyHandler

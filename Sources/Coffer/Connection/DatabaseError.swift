@@ -44,13 +44,14 @@ public struct DatabaseError: Error {
         arguments: StatementArguments? = nil,
         publicStatementArguments: Bool = false,
         messageIsOurs: Bool = false,
+        compiles: Bool = true,
         encryptionFailure: EncryptionFailure? = nil
     ) {
         // SQLite quotes the words it does not understand, and a key can be an argument.
-        let carriesKey = sql.map(KeyRedaction.containsKey) ?? false
+        let carriesKey = sql.map { KeyRedaction.containsKey($0, compiles: compiles) } ?? false
         self.extendedResultCode = resultCode
         self.message = carriesKey && !messageIsOurs ? ConnectionHandle.describe(resultCode.rawValue) : message
-        self.sql = sql.map(KeyRedaction.redactingKeys(in:))
+        self.sql = sql.map { KeyRedaction.redactingKeys(in: $0, compiles: compiles) }
         self.arguments = carriesKey ? nil : arguments
         self.publicStatementArguments = publicStatementArguments
         self.encryptionFailure = encryptionFailure

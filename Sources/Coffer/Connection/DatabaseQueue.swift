@@ -37,6 +37,7 @@ public final class DatabaseQueue {
 extension DatabaseQueue: DatabaseReader {
     public func close() throws {
         try connection.close()
+        factory.keys.removeDerivedKeys()
     }
 
     public func interrupt() {

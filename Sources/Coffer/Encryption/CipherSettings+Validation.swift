@@ -74,3 +74,47 @@ extension CipherSettings {
         ]
     }
 }
+
+// MARK: - Pragmas of users
+
+extension CipherSettings {
+    /// Whether a pragma says what holds already.
+    ///
+    /// - Parameter pragma: the name of one of SQLCipher's settings, in lower case.
+    func holds(_ pragma: String, _ value: String) -> Bool {
+        let value = value.lowercased()
+        return switch pragma {
+        case "cipher_page_size", "page_size": Int(value) == pageSize
+        case "kdf_iter": Int(value) == kdfIterations
+        case "fast_kdf_iter": Int(value) == hmacKeyIterations
+        case "cipher_plaintext_header_size": Int(value) == plaintextHeaderSize
+        case "cipher_use_hmac": CipherSettings.boolean(value) == usesHMAC
+        case "cipher_hmac_algorithm": value == "hmac_\(hmacAlgorithm.pragmaName.lowercased())"
+        case "cipher_kdf_algorithm": value == "pbkdf2_hmac_\(kdfAlgorithm.pragmaName.lowercased())"
+        case "cipher_compatibility": Int(value).map(isFormat) ?? false
+        // What Coffer never sets, so that SQLCipher's own values hold.
+        case "cipher": value == "aes-256-cbc"
+        case "cipher_hmac_pgno": value == "le"
+        case "cipher_store_pass": CipherSettings.boolean(value) == false
+        default: false
+        }
+    }
+
+    /// Whether these are the settings of a format, which says nothing of a plaintext header and of the key for HMAC.
+    private func isFormat(_ format: Int) -> Bool {
+        guard (1...4).contains(format) else { return false }
+        var settings = CipherSettings.sqlcipher(format: format)
+        settings.plaintextHeaderSize = plaintextHeaderSize
+        settings.hmacKeyIterations = hmacKeyIterations
+        return settings == self
+    }
+
+    /// A truth value as SQLite's pragmas take it.
+    private static func boolean(_ value: String) -> Bool? {
+        switch value {
+        case "1", "on", "yes", "true": true
+        case "0", "off", "no", "false": false
+        default: nil
+        }
+    }
+}

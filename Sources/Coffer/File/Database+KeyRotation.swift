@@ -11,6 +11,7 @@ extension Database {
         let start = ContinuousClock.now
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         let file = try pathOfRotatableFile()
+        try checkLosesNothing()
         do {
             keys.keyWillChange()
             let before = try currentProtection()
@@ -29,7 +30,9 @@ extension Database {
             }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
             // Statements of the application.
-            throw DatabaseFileError(.busy([FileUsers.thisProcess]), path: file)
+            var user = FileUsers.thisProcess
+            user.command = error.message.map { "this process: \($0)" } ?? user.command
+            throw DatabaseFileError(.busy([user]), path: file)
         } catch {
             throw DatabaseFileError.publicError(error, path: file)
         }
@@ -43,6 +46,31 @@ extension Database {
         guard !configuration.readonly, readOnlyDepth == 0 else { throw refuse("The connection cannot write.") }
         guard !isInsideTransaction else { throw refuse("The key cannot be rotated inside of a transaction.") }
         return file
+    }
+
+    /// Refuses if the connection has what another one, which takes its place, would not have: temporary tables and attached databases.
+    private func checkLosesNothing() throws {
+        let attached: [String]
+        let temporary: [String]
+        do {
+            // Number 0 is the main database, and number 1 the temporary one.
+            attached = try handle.column(trusted: "SELECT name FROM pragma_database_list WHERE seq > 1")
+            temporary = try handle.column(
+                trusted: "SELECT type || ' ' || name FROM sqlite_temp_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+        } catch {
+            throw DatabaseError(error)
+        }
+        guard attached.isEmpty else {
+            let names = attached.joined(separator: ", ")
+            throw DatabaseFileError(
+                .unsupported("Databases are attached to the connection (\(names)): detach them before the rotation."), path: path)
+        }
+        guard temporary.isEmpty else {
+            let names = temporary.joined(separator: ", ")
+            throw DatabaseFileError(
+                .unsupported("The connection has temporary objects (\(names)), which would be lost: drop them before the rotation."),
+                path: path)
+        }
     }
 
     /// What the file is open with: one key, which is not asked for again.
@@ -106,6 +134,8 @@ extension Database {
             wanted.remember(material, keyIndex: 0, fileSalt: salt)
         }
         keys.replaceConfigured(with: wanted)
+        keys.forgetPrepared()
         currentRing = wanted
+        attachedKeys = nil
     }
 }

@@ -56,9 +56,40 @@ private struct SchemaContent: Equatable {
     init(_ db: Database) throws {
         let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, sql FROM main.sqlite_master")
         objects = Set(
-            rows.map { Object(type: $0[0], name: $0[1], tableName: $0[2], sql: $0[3]) }
+            rows.map { Object(type: $0[0], name: $0[1], tableName: $0[2], sql: ($0[3] as String?).map(SchemaContent.normalized)) }
                 .filter { object in
                     ![object.name, object.tableName].contains { Database.isSQLiteInternalTable($0) || Database.isGRDBInternalTable($0) }
                 })
+    }
+
+    /// SQL without what makes no difference and has been written in two ways: quotes around the name of a collation that needs none, and the
+    /// resolution of conflicts that is SQLite's own. A database must not be erased because of them.
+    fileprivate static func normalized(_ sql: String) -> String {
+        let bytes = Array(sql.utf8)
+        var scanner = SQLScanner(bytes)
+        var tokens: [SQLScanner.Token] = []
+        while let token = scanner.next() { tokens.append(token) }
+        var result: [UInt8] = []
+        var position = 0
+        var index = 0
+        while index < tokens.count {
+            let words = tokens[index...].prefix(3).map { $0.kind == .word ? $0.word : "" }
+            if words == ["on", "conflict", "abort"], index > 0 {
+                result += bytes[position..<max(position, tokens[index - 1].range.upperBound)]
+                position = tokens[index + 2].range.upperBound
+                index += 3
+            } else if words.first == "collate", index + 1 < tokens.count, tokens[index + 1].kind == .quoted {
+                let name = tokens[index + 1].range
+                let content = String(decoding: bytes[name].dropFirst().dropLast(), as: UTF8.self)
+                if content.quotedUnlessWord == content {
+                    result += bytes[position..<name.lowerBound] + Array(content.utf8)
+                    position = name.upperBound
+                }
+                index += 2
+            } else {
+                index += 1
+            }
+        }
+        return String(decoding: result + bytes[min(position, bytes.count)...], as: UTF8.self)
     }
 }

@@ -49,7 +49,7 @@ extension FetchableRecord where Self: TableRecord {
     static func recordNotFound(_ db: Database, key: some DatabaseValueConvertible) -> any Error {
         do {
             let column = try db.primaryKey(databaseTableName).columns[0]
-            let key = encodedKey(key, column: column).databaseValue
+            let key = try encodedKey(key, column: column).databaseValue
             return RecordError.recordNotFound(databaseTableName: databaseTableName, key: [column: key])
         } catch {
             return error

@@ -40,12 +40,14 @@ struct KeyStorage: @unchecked Sendable {
     init(_ type: any Any.Type) { record = type as? any EncodableRecord.Type }
 
     /// The value as it is stored in a column: by the strategies of the record type, which hold for keys too.
-    func stored(_ key: RequestedKey, in column: String) -> DatabaseValue {
+    ///
+    /// - Throws: `EncodingError` for data that cannot be stored as its strategy wants it.
+    func stored(_ key: RequestedKey, in column: String) throws -> DatabaseValue {
         let value: (any DatabaseValueConvertible)? =
             switch key {
             case .value(let value): value
             case .date(let date): record.map { $0.databaseDateEncodingStrategy(for: column).encode(date) } ?? date
-            case .data(let data): record.map { $0.databaseDataEncodingStrategy(for: column).encode(data) } ?? data
+            case .data(let data): try record.map { try $0.databaseDataEncodingStrategy(for: column).encode(data, column: column) } ?? data
             case .uuid(let uuid): record.map { $0.databaseUUIDEncodingStrategy(for: column).encode(uuid) } ?? uuid
             }
         return value?.databaseValue ?? .null
@@ -54,8 +56,8 @@ struct KeyStorage: @unchecked Sendable {
 
 extension TableRecord {
     /// A key as the type stores it.
-    static func encodedKey(_ key: some DatabaseValueConvertible, column: String) -> any DatabaseValueConvertible {
+    static func encodedKey(_ key: some DatabaseValueConvertible, column: String) throws -> any DatabaseValueConvertible {
         guard RequestedKey.mayDependOnRecord(type(of: key)), self is any EncodableRecord.Type else { return key }
-        return KeyStorage(self).stored(RequestedKey(key), in: column)
+        return try KeyStorage(self).stored(RequestedKey(key), in: column)
     }
 }

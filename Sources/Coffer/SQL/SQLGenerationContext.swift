@@ -39,19 +39,9 @@ struct SQLGenerationContext {
         sql.append(quotedIdentifier: name)
     }
 
-    /// Appends the name of a function or a type: bare if it is a word without a meaning in SQL, and quoted otherwise.
+    /// Appends the name of a function, a type or a collation: bare if it is a word without a meaning in SQL, and quoted otherwise.
     mutating func append(functionName name: String) {
-        let isWord =
-            name.utf8.first.map { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } == true
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                    UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
-        if isWord, !Engine.isKeyword(name) { sql.append(name) } else { append(identifier: name) }
+        sql.append(name.quotedUnlessWord)
     }
 
     /// Appends a value as an argument, or the keyword NULL.

@@ -114,12 +114,12 @@ extension SQLInterpolation {
 
     /// Appends the name of a collation.
     public mutating func appendInterpolation(_ collation: Database.CollationName) {
-        append(.identifier(collation.rawValue))
+        append(.sql(collation.rawValue.quotedUnlessWord, []))
     }
 
     /// Appends the name of a collation.
     public mutating func appendInterpolation(_ collation: DatabaseCollation) {
-        append(.identifier(collation.name))
+        append(.sql(collation.name.quotedUnlessWord, []))
     }
 }
 

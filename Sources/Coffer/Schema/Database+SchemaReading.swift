@@ -11,6 +11,8 @@ extension Database {
     public func clearSchemaCache() {
         checkIsUsedInItsAccess()
         schemaCache = DatabaseSchemaCache()
+        // Statements of the old schema tell its columns, until their next execution.
+        statementCaches.removeAll()
     }
 
     /// Runs `body` while the schema cannot change, and with a cache that tells the truth.
@@ -37,6 +39,7 @@ extension Database {
                 return watch
             case .changed:
                 schemaCache.forgetSchema()
+                statementCaches.removeAll()
                 return watch
             case .failed(let code) where ResultCode(rawValue: code).primaryResultCode == .SQLITE_ERROR:
                 // A database was detached through the C functions: the watch cannot be compiled any more.

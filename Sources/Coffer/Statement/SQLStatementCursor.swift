@@ -3,6 +3,7 @@ internal import SQLCipherBridge
 /// The statements of an SQL text, prepared one after the other, so that each can use what the previous ones created.
 public class SQLStatementCursor: Cursor {
     private let database: Database
+    private let sql: String
     private let text: [CChar]
     private var offset = 0
     private var arguments: StatementArguments?
@@ -11,6 +12,7 @@ public class SQLStatementCursor: Cursor {
     /// - Parameter isPersistent: whether the statements may be kept for long.
     init(database: Database, sql: String, arguments: StatementArguments?, isPersistent: Bool = false) {
         self.database = database
+        self.sql = sql
         self.text = Array(sql.utf8CString)
         self.arguments = arguments
         self.isPersistent = isPersistent
@@ -21,7 +23,10 @@ public class SQLStatementCursor: Cursor {
     /// - Throws: a ``DatabaseError`` if the text does not compile or arguments are missing, and `SQLITE_MISUSE` at the end of the
     ///   text if arguments are left.
     public func next() throws -> Statement? {
-        guard let statement = try database.prepareStatement(in: text, offset: &offset, persistent: isPersistent) else {
+        let statement = try KeyRedaction.redactingKeys(ofBatch: sql) {
+            try database.prepareStatement(in: text, offset: &offset, persistent: isPersistent)
+        }
+        guard let statement else {
             if let arguments, !arguments.values.isEmpty {
                 self.arguments = nil
                 throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(arguments.values.count)")

@@ -188,9 +188,11 @@ extension Statement {
     @usableFromInline
     func failExecution(_ code: CInt) throws -> Never {
         // With the text as SQLite has it: the error has to know whether there was a key in it.
+        let refusal = database.authorizer.takeExecutionRefusal()
         let error = DatabaseError(
-            resultCode: ResultCode(rawValue: code), message: database.handle.lastErrorMessage, sql: handle.sql.trimmedSQLStatement,
-            arguments: boundArguments, publicStatementArguments: database.configuration.publicStatementArguments)
+            resultCode: ResultCode(rawValue: code), message: refusal ?? database.handle.lastErrorMessage,
+            sql: handle.sql.trimmedSQLStatement, arguments: boundArguments,
+            publicStatementArguments: database.configuration.publicStatementArguments, messageIsOurs: refusal != nil)
         handle.reset()
         try database.statementDidFail(self, with: error)
     }

@@ -7,8 +7,17 @@ final class StatementAuthorizer {
     /// Whether the connection has its key, and its settings must not be undone any more.
     var isKeyed = false
 
+    /// The cipher settings of the connection.
+    var cipher = CipherSettings()
+
     /// Why the last compilation was refused, in words for the user. SQLite itself says just "not authorized".
     private(set) var denialMessage: String?
+
+    /// Why a part of the execution that runs was refused, in words for the user.
+    private var executionRefusal: String?
+
+    /// Decides about files that a statement attaches while it runs: the reason why not, or nil.
+    var refusalOfNestedAttach: ((_ path: String) -> String?)?
 
     /// Hears what statements do that SQLite compiles by itself: those that it is about to execute and whose schema has changed, and those of
     /// virtual tables. Answers whether somebody wants to hear of each row that changes.
@@ -24,6 +33,9 @@ final class StatementAuthorizer {
     private let connection: ConnectionHandle
     private var hook: AuthorizerHook?
     private var collector: StatementFacts.Collector?
+
+    /// Whether the statement that is compiled is an `ATTACH` in the form of ``AttachStatement``, or does not run.
+    private var mayAttach = false
 
     /// The tables whose rows must be deleted one by one, so that there is an event for each.
     private var tablesWithoutTruncation: Set<String> = []
@@ -41,7 +53,10 @@ final class StatementAuthorizer {
     }
 
     /// Starts to gather the facts of the statement that is compiled next.
-    func begin() {
+    ///
+    /// - Parameter mayAttach: whether the statement is an `ATTACH` in the form of ``AttachStatement``, or does not run.
+    func begin(mayAttach: Bool = false) {
+        self.mayAttach = mayAttach
         collector = StatementFacts.Collector()
         denialMessage = nil
     }
@@ -50,6 +65,17 @@ final class StatementAuthorizer {
     func end() -> StatementFacts {
         defer { collector = nil }
         return collector?.finish() ?? StatementFacts()
+    }
+
+    /// Notes why the execution that runs is about to fail, as SQLite will say no more than a code.
+    func refuse(_ words: String) {
+        executionRefusal = words
+    }
+
+    /// Why the execution that has failed was refused, if it was; to be asked once.
+    func takeExecutionRefusal() -> String? {
+        defer { executionRefusal = nil }
+        return executionRefusal
     }
 
     /// Has SQLite delete the rows of tables one by one in statements that are executed from now on, even without a condition, until
@@ -72,8 +98,14 @@ extension StatementAuthorizer {
     private func authorize(_ request: AuthorizerHook.Request) -> AuthorizerHook.Decision {
         switch request.action {
         case .pragma:
-            denialMessage = request.first.flatMap { refusal(ofPragma: $0.lowercased(), value: request.second, schema: request.schema) }
-            if denialMessage != nil { return .deny }
+            denialMessage = nil
+            switch request.first.map({ verdict(onPragma: $0.lowercased(), value: request.second, schema: request.schema) }) {
+            case .deny(let words):
+                denialMessage = words
+                return .deny
+            case .ignore: return .ignore
+            case .allow, nil: break
+            }
         case .delete:
             if let table = request.first {
                 if collector != nil {
@@ -84,6 +116,11 @@ extension StatementAuthorizer {
                 // An ignored deletion in the middle of DROP TABLE would keep the table, but no change of the schema gets here with one.
                 if tablesWithoutTruncation.contains(table) { return .ignore }
             }
+        case .attach where !allowsAttach(request.first):
+            return .deny
+        case .function where collector != nil && !mayAttach && AttachStatement.isFunction(request.second):
+            denialMessage = "The function is a part of ATTACH."
+            return .deny
         default:
             if collector != nil {
                 collect(request)
@@ -92,6 +129,19 @@ extension StatementAuthorizer {
             }
         }
         return .allow
+    }
+
+    private func allowsAttach(_ path: String?) -> Bool {
+        guard collector == nil else {
+            if !mayAttach {
+                denialMessage = "The statement could not be understood. Write ATTACH 'path' AS name, or ATTACH 'path' AS name KEY 'key'."
+            }
+            return mayAttach
+        }
+        // SQLite compiles a statement again, or a statement that runs has one of its own.
+        guard let path, !path.isEmpty, let refusal = refusalOfNestedAttach?(path) else { return true }
+        refuse(refusal)
+        return false
     }
 
     private func collect(_ request: AuthorizerHook.Request) {
@@ -133,34 +183,62 @@ extension StatementAuthorizer {
         }
     }
 
-    /// Why a pragma is refused, or nil if it is not. SQLCipher obeys its pragmas while they are compiled: later would be too late.
+    /// What becomes of a pragma. SQLCipher obeys its pragmas while they are compiled: later would be too late.
     ///
     /// Once the connection is keyed, a new key breaks it, the engine's own rekeying can lose the file (I6), other settings make pages
-    /// that no connection can read, and temporary files would be plaintext on the disk (I1).
-    private func refusal(ofPragma name: String, value: String?, schema: String?) -> String? {
+    /// that no connection can read, and temporary files would be plaintext on the disk (I1). Settings that hold already are left out, as
+    /// SQLCipher would set them anew on a connection that is in use.
+    private func verdict(onPragma name: String, value: String?, schema: String?) -> PragmaVerdict {
         if value != nil, name.hasPrefix("cipher_default_") || name == "cipher_hmac_salt_mask" {
-            return "PRAGMA \(name) would change the encryption of every connection in this process. Use Configuration.cipher instead."
+            return .deny(
+                "PRAGMA \(name) would change the encryption of every connection in this process. Use Configuration.cipher instead.")
         }
-        guard isKeyed else { return nil }
+        switch name {
+        case "cipher_profile" where value != nil:
+            return .deny(
+                "PRAGMA cipher_profile writes SQL with its values to a file that others may read. Use Database.trace(options:_:) instead.")
+        case "cipher_log" where value.map(StatementAuthorizer.isFileOfLog) == true && collector != nil:
+            return .deny("Use Database.enableCipherLogging(logLevel:target:), which makes a file that only its owner can read.")
+        default: break
+        }
+        guard isKeyed else { return .allow }
         switch name {
         case "key", "hexkey", "textkey":
-            return "The key of a connection cannot be set once it is open. Set it through Configuration.key."
+            return .deny("The key of a connection cannot be set once it is open. Set it through Configuration.key.")
         case "rekey", "hexrekey", "textrekey":
-            return "PRAGMA \(name) can leave a file that no key opens. Use changePassphrase(_:) instead."
+            return .deny("PRAGMA \(name) can leave a file that no key opens. Use changePassphrase(_:) instead.")
         case "cipher_migrate":
-            return "PRAGMA cipher_migrate can lose data. Copy the database into a new file with other settings instead."
+            return .deny("PRAGMA cipher_migrate can lose data. Copy the database into a new file with other settings instead.")
         case "temp_store":
-            guard let value, value.lowercased() != "memory", value != "2" else { return nil }
-            return "Temporary tables of an encrypted database stay in memory: in a file they would be plaintext."
+            guard let value, value.lowercased() != "memory", value != "2" else { return .allow }
+            return .deny("Temporary tables of an encrypted database stay in memory: in a file they would be plaintext.")
         case "temp_store_directory" where value != nil, "data_store_directory" where value != nil:
-            return "Encrypted databases write no temporary files, so that they have no directory."
-        case _ where StatementAuthorizer.cipherSettings.contains(name) && value != nil:
+            return .deny("Encrypted databases write no temporary files, so that they have no directory.")
+        case _ where StatementAuthorizer.cipherSettings.contains(name):
             // Those of an attached database can only be given after its key.
-            guard schema == nil || schema?.lowercased() == "main" else { return nil }
-            return "Cipher settings cannot change once the key is set: the file would not be readable. Set them in Configuration.cipher."
+            guard let value, schema == nil || schema?.lowercased() == "main" else { return .allow }
+            if cipher.holds(name, value) || (name == "cipher_salt" && isSaltOfFile(value)) { return .ignore }
+            return .deny(
+                "Cipher settings cannot change once the key is set: the file would not be readable. Set them in Configuration.cipher.")
         default:
-            return nil
+            return .allow
         }
+    }
+
+    private enum PragmaVerdict {
+        case allow
+        /// The pragma does nothing, and there is no error.
+        case ignore
+        case deny(String)
+    }
+
+    private static func isFileOfLog(_ target: String) -> Bool {
+        !["off", "none", "stdout", "stderr", "device"].contains(target.lowercased())
+    }
+
+    private func isSaltOfFile(_ text: String) -> Bool {
+        guard cipher.plaintextHeaderSize == 0, let salt = try? connection.readFile(at: 0, count: 16), salt.count == 16 else { return false }
+        return text.lowercased() == "x'" + salt.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
     }
 
     private static let cipherSettings: Set<String> = [

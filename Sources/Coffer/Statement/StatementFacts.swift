@@ -26,6 +26,14 @@ struct StatementFacts: Sendable {
         case beginSavepoint(String)
         case releaseSavepoint(String)
         case rollbackToSavepoint(String)
+
+        /// Whether changes are taken back.
+        var isRollback: Bool {
+            switch self {
+            case .rollback, .rollbackToSavepoint: true
+            case .begin, .commit, .beginSavepoint, .releaseSavepoint: false
+            }
+        }
     }
 }
 

@@ -1,3 +1,5 @@
+internal import SQLCipherBridge
+
 extension String {
     /// The string as an SQL identifier: in double quotes, with the quotes that it contains doubled.
     ///
@@ -7,6 +9,21 @@ extension String {
         var result = ""
         result.append(quotedIdentifier: self)
         return result
+    }
+
+    /// The name as it is, if it is a word without a meaning in SQL, and as ``quotedDatabaseIdentifier`` otherwise.
+    var quotedUnlessWord: String {
+        let isWord =
+            utf8.first.map { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } == true
+            && utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+        return isWord && !Engine.isKeyword(self) ? self : quotedDatabaseIdentifier
     }
 
     /// Appends a name as an SQL identifier, as ``quotedDatabaseIdentifier``.

@@ -47,6 +47,8 @@ package final class AuthorizerHook {
         package static let transaction = Action(code: SQLITE_TRANSACTION)
         package static let savepoint = Action(code: SQLITE_SAVEPOINT)
         package static let pragma = Action(code: SQLITE_PRAGMA)
+        package static let attach = Action(code: SQLITE_ATTACH)
+        package static let function = Action(code: SQLITE_FUNCTION)
 
         /// Whether the action drops a table.
         package var dropsTable: Bool {

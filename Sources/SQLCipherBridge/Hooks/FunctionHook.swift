@@ -1,4 +1,5 @@
 internal import CSQLCipher
+package import KeyMaterial
 
 /// The arguments of one call of an SQL function, valid during the call only.
 @safe
@@ -37,6 +38,21 @@ package struct FunctionContext {
         }
     }
 
+    /// One of the arguments, as it is.
+    package func set(_ value: ValueHandle) { unsafe sqlite3_result_value(pointer, value.pointer) }
+
+    /// The bytes of a secret as a blob, which is wiped when SQLite lets go of it.
+    package func set(wiping secret: borrowing SecretBytes) {
+        let count = secret.count
+        // SQLite gives the destructor the address only: the count stands in front of the bytes.
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: wipingHeaderSize + count, alignment: wipingHeaderSize)
+        unsafe memory.storeBytes(of: count, as: Int.self)
+        secret.withUnsafeBytes { bytes in
+            unsafe UnsafeMutableRawBufferPointer(start: memory + wipingHeaderSize, count: count).copyMemory(from: bytes)
+        }
+        unsafe sqlite3_result_blob64(pointer, memory + wipingHeaderSize, sqlite3_uint64(count), wipingDestructor)
+    }
+
     /// An empty buffer is an empty blob, not NULL.
     package func set(blob bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress, unsafe !bytes.isEmpty else { return unsafe sqlite3_result_zeroblob(pointer, 0) }
@@ -51,6 +67,15 @@ package struct FunctionContext {
         // After the message, which this call leaves as it is.
         unsafe sqlite3_result_error_code(pointer, error.code)
     }
+}
+
+private let wipingHeaderSize = 16
+
+private func wipingDestructor(_ bytes: UnsafeMutableRawPointer?) {
+    guard let bytes = unsafe bytes else { return }
+    let memory = unsafe bytes - wipingHeaderSize
+    unsafe OPENSSL_cleanse(bytes, memory.load(as: Int.self))
+    unsafe memory.deallocate()
 }
 
 /// A scalar SQL function. Lives by the rule of ``HookContext``: SQLite keeps it.
@@ -78,6 +103,14 @@ extension ConnectionHandle {
         let code = unsafe sqlite3_create_function_v2(
             pointer, name, argumentCount, flags, HookContext.retaining(FunctionHook(body)), functionTrampoline, nil, nil, functionDestructor
         )
+        try check(code)
+    }
+
+    /// Registers a function with any number of arguments that the statements of triggers and views cannot call.
+    package func createAttachFunction(_ name: String, _ body: @escaping (FunctionContext, FunctionArguments) -> Void) throws(EngineError) {
+        let code = unsafe sqlite3_create_function_v2(
+            pointer, name, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, HookContext.retaining(FunctionHook(body)), functionTrampoline, nil, nil,
+            functionDestructor)
         try check(code)
     }
 

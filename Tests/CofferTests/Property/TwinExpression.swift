@@ -90,8 +90,10 @@ struct TwinExpression {
             return TwinExpression(
                 ("a"..."ab").contains(Column(column.name(of: columns)).sqlExpression), "(\(column.sql)) BETWEEN ? AND ?", values)
         case 13:
+            // Of a condition, the collation would be that of its operands.
             return TwinExpression(
-                a.expression.collating(.nocase) == b.expression, "((\(a.sql)) COLLATE NOCASE) = (\(b.sql))", a.arguments + b.arguments)
+                [a.expression, "".sqlExpression].joined(operator: .concat).collating(.nocase) == b.expression,
+                "((((\(a.sql)) || '')) COLLATE NOCASE) = (\(b.sql))", a.arguments + b.arguments)
         default: return TwinExpression(a.expression, a.sql, a.arguments)
         }
     }

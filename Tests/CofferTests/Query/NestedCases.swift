@@ -147,6 +147,6 @@ func interpolationCases() -> [RequestCase] {
             #"SELECT * FROM player WHERE "id" IN (?,?) ORDER BY "name" DESC"#, [1, 2], same: all + " WHERE id IN (1, 2) ORDER BY name DESC"),
         RequestCase(
             SQLRequest<Row>("SELECT name FROM player ORDER BY name COLLATE \(.nocase), \(Column("id"))"),
-            #"SELECT name FROM player ORDER BY name COLLATE "NOCASE", "id""#, same: "SELECT name FROM player ORDER BY LOWER(name), id"),
+            #"SELECT name FROM player ORDER BY name COLLATE NOCASE, "id""#, same: "SELECT name FROM player ORDER BY LOWER(name), id"),
     ]
 }

@@ -15,7 +15,7 @@ func orderCases() -> [RequestCase] {
         RequestCase(Player.order(\.name.ascNullsLast), sql + #""name" ASC NULLS LAST"#, same: all + "name IS NULL, name"),
         RequestCase(Player.order(\.name.descNullsFirst), sql + #""name" DESC NULLS FIRST"#, same: all + "name IS NOT NULL, name DESC"),
         RequestCase(
-            Player.order { [$0.name.collating(.nocase), $0.id.desc] }, sql + #""name" COLLATE "NOCASE", "id" DESC"#,
+            Player.order { [$0.name.collating(.nocase), $0.id.desc] }, sql + #""name" COLLATE NOCASE, "id" DESC"#,
             same: all + "LOWER(name), id DESC"),
         RequestCase(
             Player.order { [$0.score.desc, $0.name] }.reversed(), sql + #""score" ASC, "name" DESC"#, same: all + "score, name DESC"),
@@ -45,7 +45,7 @@ func orderCases() -> [RequestCase] {
         RequestCase(Note.orderByPrimaryKey(), #"SELECT * FROM "note" ORDER BY "rowid""#, same: "SELECT * FROM note"),
         RequestCase(
             Player.select { [($0.score + $0.id).forKey("total"), $0.id] }.order(Column("total").detached),
-            #"SELECT ("score" + "id") AS "total", "id" FROM "player" ORDER BY "total""#,
+            #"SELECT "score" + "id" AS "total", "id" FROM "player" ORDER BY "total""#,
             same: "SELECT score + id, id FROM player ORDER BY score + id"),
         RequestCase(Player.all().withStableOrder(), sql + #""id""#, same: all + "id"),
         RequestCase(Player.order(\.score).withStableOrder(), sql + #""score", "id""#, same: all + "score, id"),

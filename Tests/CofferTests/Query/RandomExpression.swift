@@ -96,7 +96,10 @@ struct RandomExpression {
         case 29: self.init(cast(l, as: .real), "CAST((\(a.sql)) AS REAL)")
         case 30: self.init(length(l), "LENGTH(\(a.sql))")
         case 31: self.init(max(l, r), "MAX(\(a.sql), \(b.sql))")
-        case 32: self.init(l.collating(.nocase) == "B", "((\(a.sql)) COLLATE NOCASE = 'B')")
+        case 32:
+            // Of a condition, the collation would be that of its operands.
+            let text = [l, "".sqlExpression].joined(operator: .concat)
+            self.init(text.collating(.nocase) == "B", "(((\(a.sql)) || '') COLLATE NOCASE = 'B')")
         default: self.init(l.like("a%"), "((\(a.sql)) LIKE 'a%')")
         }
     }

@@ -48,13 +48,13 @@ func selectionCases() -> [RequestCase] {
             }, #"SELECT IFNULL("name", ?) AS displayName, "score" FROM "player""#, ["O'Brien"],
             same: "SELECT IFNULL(name, 'O''Brien') AS displayName, score FROM player"),
         RequestCase(
-            Player.annotated(with: total), #"SELECT *, ("score" + "bonus") AS "total" FROM "player""#,
+            Player.annotated(with: total), #"SELECT *, "score" + "bonus" AS "total" FROM "player""#,
             same: "SELECT *, score + bonus AS total FROM player"),
         RequestCase(
-            Player.annotated(with: [total]), #"SELECT *, ("score" + "bonus") AS "total" FROM "player""#,
+            Player.annotated(with: [total]), #"SELECT *, "score" + "bonus" AS "total" FROM "player""#,
             same: "SELECT *, score + bonus AS total FROM player"),
         RequestCase(
-            Player.annotated { ($0.score + $0.bonus).forKey("total") }, #"SELECT *, ("score" + "bonus") AS "total" FROM "player""#,
+            Player.annotated { ($0.score + $0.bonus).forKey("total") }, #"SELECT *, "score" + "bonus" AS "total" FROM "player""#,
             same: "SELECT *, score + bonus AS total FROM player"),
         RequestCase(
             Player.annotated { [$0.score + 1, -$0.score] }, #"SELECT *, "score" + ?, -"score" FROM "player""#, [1],

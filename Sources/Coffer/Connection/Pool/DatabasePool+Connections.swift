@@ -19,6 +19,7 @@ extension DatabasePool {
                 try db.closeOrThrow()
                 readers.markClosed()
             }
+            db.keys.removeDerivedKeys()
         }
     }
 

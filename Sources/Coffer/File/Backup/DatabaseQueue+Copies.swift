@@ -25,7 +25,7 @@ extension DatabaseQueue {
         let copy = try DatabaseQueue(location: destination, configuration: copyConfiguration)
         try source.backup(to: copy)
         guard configuration.readonly else { return copy }
-        try copy.inDatabase { try $0.execute(sql: "PRAGMA query_only = 1") }
+        try copy.inDatabase { try $0.stayReadOnly() }
         return copy
     }
 }

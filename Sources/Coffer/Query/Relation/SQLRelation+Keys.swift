@@ -13,7 +13,8 @@ extension SQLRelation {
                     message: "The primary key of \(table.quotedDatabaseIdentifier) has several columns. Give a dictionary of them: "
                         + columns.joined(separator: ", "))
             }
-            let values = keys.map { storage.stored($0, in: columns[0]) }.filter { !$0.isNull }.map { SQLExpression.databaseValue($0) }
+            let values = try keys.map { try storage.stored($0, in: columns[0]) }.filter { !$0.isNull }
+                .map { SQLExpression.databaseValue($0) }
             guard let value = values.first else { return SQLExpression(impl: .boolean(false)) }
             let column = SQLExpression(impl: .column(columns[0]))
             return values.count == 1 ? .binary(.equal, column, value) : SQLExpression(impl: .isIn(column, .list(values), isNegated: false))

@@ -77,7 +77,8 @@ extension SQLRelation: WritableQuery {
         relation.ordering = Ordering()
         var context = SQLGenerationContext(db)
         try relation.write(to: &context)
-        return try db.requestStatement(sql: context.sql).columnCount
+        // What is written about the schema has read it, and has noticed if it has changed.
+        return try db.readSchema { try db.requestStatement(sql: context.sql).columnCount }
     }
 }
 

@@ -108,19 +108,35 @@ extension String {
         return start + first.lowercased() + parts.dropFirst().map(\.capitalized).joined() + end
     }
 
-    /// `teamId` as `team_id`, and `myURLProperty` as `my_url_property`.
+    /// `teamId` as `team_id`, and `myURLProperty` as `my_url_property`: as the strategy of Foundation's `JSONEncoder` does it, to the letter.
+    ///
+    /// Behind its first letter, a capital begins a word. If more capitals follow, they belong to that word, up to the one before a small letter,
+    /// which begins the next word. So `HTMLText` is `h_tml_text`.
     var convertedToSnakeCase: String {
         let letters = Array(self)
-        var result = ""
-        for (index, letter) in letters.enumerated() {
-            if letter.isUppercase, index > 0, letters[index - 1] != "_" {
-                // A word starts behind a small letter, and with the last of several capitals if a small letter follows.
-                let followsSmall = !letters[index - 1].isUppercase
-                let precedesSmall = index + 1 < letters.count && letters[index + 1].isLowercase
-                if followsSmall || precedesSmall { result.append("_") }
+        var words: [ArraySlice<Character>] = []
+        var start = 0
+        var searched = 1
+        while let capital = letters.indices.dropFirst(searched).first(where: { letters[$0].isCapital }) {
+            words.append(letters[start..<capital])
+            start = capital
+            guard let small = letters.indices.dropFirst(capital).first(where: { letters[$0].isSmall }) else {
+                searched = letters.count
+                break
             }
-            result.append(letter.lowercased())
+            if small > capital + 1 {
+                // The last character before the small letter belongs to it, also where it is none of the capitals.
+                words.append(letters[capital..<small - 1])
+                start = small - 1
+            }
+            searched = small
         }
-        return result
+        words.append(letters[start...])
+        return words.map { String($0).lowercased() }.joined(separator: "_")
     }
+}
+
+extension Character {
+    fileprivate var isCapital: Bool { unicodeScalars.first.map(CharacterSet.uppercaseLetters.contains) ?? false }
+    fileprivate var isSmall: Bool { unicodeScalars.first.map(CharacterSet.lowercaseLetters.contains) ?? false }
 }

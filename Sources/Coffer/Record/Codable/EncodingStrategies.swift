@@ -26,17 +26,23 @@ public enum DatabaseDataEncodingStrategy: Sendable {
     /// A blob.
     case deferredToData
 
-    /// Text, of data that is UTF-8. Bytes that are not are replaced.
+    /// Text, of data that is UTF-8. Other data is an `EncodingError`.
     case text
 
     /// A function decides; nil is NULL.
     case custom(@Sendable (Data) -> (any DatabaseValueConvertible)?)
 
-    func encode(_ data: Data) -> (any DatabaseValueConvertible)? {
+    func encode(_ data: Data, column: String? = nil) throws -> (any DatabaseValueConvertible)? {
         switch self {
-        case .deferredToData: data
-        case .text: String(decoding: data, as: UTF8.self)
-        case .custom(let encode): encode(data)
+        case .deferredToData: return data
+        case .text:
+            guard let text = String(validating: data, as: UTF8.self) else {
+                let place = column.map { " of column \($0.quotedDatabaseIdentifier)" } ?? ""
+                throw EncodingError.invalidValue(
+                    data, EncodingError.Context(codingPath: [], debugDescription: "The data\(place) must be UTF-8 to be stored as text."))
+            }
+            return text
+        case .custom(let encode): return encode(data)
         }
     }
 }

@@ -176,7 +176,7 @@ extension RecordEncodingState {
     fileprivate func convert<T: Encodable>(_ value: T, column: String) throws -> (any DatabaseValueConvertible)? {
         switch conversion(of: T.self) {
         case .date: record.databaseDateEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: Date.self))
-        case .data: record.databaseDataEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: Data.self))
+        case .data: try record.databaseDataEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: Data.self), column: column)
         case .uuid: record.databaseUUIDEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: UUID.self))
         case .value(let type): convertible(value, as: type)
         case .optional(let type): try optional(value, as: type, column: column)

@@ -11,10 +11,10 @@ final class SingleValueEncoder: Encoder {
         var dataStrategy = DatabaseDataEncodingStrategy.deferredToData
         var uuidStrategy = DatabaseUUIDEncodingStrategy.deferredToUUID
 
-        fileprivate func databaseValue(_ value: any DatabaseValueConvertible) -> DatabaseValue {
+        fileprivate func databaseValue(_ value: any DatabaseValueConvertible) throws -> DatabaseValue {
             switch value {
             case let date as Date: dateStrategy.encode(date)?.databaseValue ?? .null
-            case let data as Data: dataStrategy.encode(data)?.databaseValue ?? .null
+            case let data as Data: try dataStrategy.encode(data)?.databaseValue ?? .null
             case let uuid as UUID: uuidStrategy.encode(uuid).databaseValue
             default: value.databaseValue
             }
@@ -61,7 +61,7 @@ final class SingleValueEncoder: Encoder {
 
         mutating func encode(_ value: some Encodable) throws {
             if let value = value as? any DatabaseValueConvertible {
-                encoder.result = encoder.context.databaseValue(value)
+                encoder.result = try encoder.context.databaseValue(value)
             } else {
                 try value.encode(to: encoder)
             }

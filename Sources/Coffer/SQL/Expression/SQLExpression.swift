@@ -124,7 +124,13 @@ extension SQLExpression {
             context.append(" AND ")
             try upper.write(to: &context, asOperand: true)
         case .isIn(let operand, let members, let isNegated):
-            try operand.write(to: &context, asOperand: true)
+            if case .collated = operand.impl {
+                context.append("(")
+                try operand.write(to: &context)
+                context.append(")")
+            } else {
+                try operand.write(to: &context, asOperand: true)
+            }
             context.append(isNegated ? " NOT IN " : " IN ")
             try members.write(to: &context)
         case .exists(let subquery, let isNegated):
@@ -133,7 +139,7 @@ extension SQLExpression {
         case .collated(let operand, let collation):
             try operand.write(to: &context, asOperand: true)
             context.append(" COLLATE ")
-            context.append(identifier: collation.rawValue)
+            context.append(functionName: collation.rawValue)
         case .function(let name, let arguments):
             context.append(functionName: name)
             try context.writeList(arguments)

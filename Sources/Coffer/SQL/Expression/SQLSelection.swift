@@ -29,7 +29,7 @@ public struct SQLSelection: SQLSelectable, Sendable {
         case .expression(let expression):
             try expression.write(to: &context)
         case .aliased(let expression, let name):
-            try expression.write(to: &context, asOperand: true)
+            try expression.write(to: &context)
             context.append(" AS ")
             context.append(identifier: name)
         case .literal(let sql):

@@ -1,10 +1,15 @@
 extension SQLSpecificExpressible {
     /// The expression, compared and sorted by a collation.
     ///
-    ///     // "name" COLLATE "NOCASE"
+    ///     // "name" COLLATE NOCASE
     ///     Column("name").collating(.nocase)
+    ///
+    /// A condition is one whose operands are compared by the collation:
+    ///
+    ///     // ("city" = ? COLLATE NOCASE) OR (("name" COLLATE NOCASE) IN (?, ?))
+    ///     (Column("city") == "paris" || ["ann", "bob"].contains(Column("name"))).collating(.nocase)
     public func collating(_ collation: Database.CollationName) -> SQLExpression {
-        SQLExpression(impl: .collated(sqlExpression, collation))
+        sqlExpression.collated(collation)
     }
 
     /// The expression, compared and sorted by a collation, which the connection has to know.
@@ -23,5 +28,42 @@ extension SQLSpecificExpressible {
     public func like(_ pattern: some SQLExpressible, escape: (any SQLExpressible)? = nil) -> SQLExpression {
         SQLExpression(
             impl: .like(sqlExpression, pattern: pattern.sqlExpression, escape: escape?.sqlExpression, isNegated: false))
+    }
+}
+
+extension SQLExpression {
+    /// The expression with a collation where SQLite looks for it: the result of a comparison has none.
+    fileprivate func collated(_ collation: Database.CollationName) -> SQLExpression {
+        switch impl {
+        case .binary(let op, let lhs, let rhs) where op.isComparison:
+            // The collation of the left operand would go before that of the right one.
+            if case .collated = lhs.impl { return self }
+            return SQLExpression(impl: .binary(op, lhs, rhs.collated(collation)))
+        case .associative(let op, let operands) where op == .and || op == .or:
+            return SQLExpression(impl: .associative(op, operands.map { $0.collated(collation) }))
+        case .not(let operand):
+            return SQLExpression(impl: .not(operand.collated(collation)))
+        case .between(let operand, let lower, let upper, let isNegated):
+            return SQLExpression(impl: .between(operand.collated(collation), lower, upper, isNegated: isNegated))
+        case .isIn(let operand, let members, let isNegated):
+            return SQLExpression(impl: .isIn(operand.collated(collation), members, isNegated: isNegated))
+        case .qualified(let operand, let alias):
+            return SQLExpression(impl: .qualified(operand.collated(collation), alias))
+        case .collated:
+            return self
+        case .databaseValue(let value) where value.isNull:
+            return self
+        default:
+            return SQLExpression(impl: .collated(self, collation))
+        }
+    }
+}
+
+extension SQLExpression.BinaryOperator {
+    fileprivate var isComparison: Bool {
+        switch self {
+        case .equal, .notEqual, .isSame, .isNotSame, .less, .lessOrEqual, .greater, .greaterOrEqual: true
+        case .subtract, .divide, .leftShift, .rightShift: false
+        }
     }
 }

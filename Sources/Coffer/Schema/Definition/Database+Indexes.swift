@@ -86,7 +86,7 @@ extension Database {
 
     /// Builds all indexes that use a collation again, as is needed after its definition has changed.
     public func reindex(collation: CollationName) throws {
-        try execute(sql: "REINDEX \(collation.rawValue.quotedDatabaseIdentifier)")
+        try execute(sql: "REINDEX \(collation.rawValue.quotedUnlessWord)")
     }
 
     /// Builds all indexes that use a collation again, as is needed after its definition has changed.

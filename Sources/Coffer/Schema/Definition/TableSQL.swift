@@ -176,7 +176,7 @@ extension TableSQL {
         if let unique = column.uniqueKey { sql += " UNIQUE" + self.sql(onConflict: unique.conflictResolution) }
         for check in column.checks { sql += " CHECK \(try inParentheses(check))" }
         if let value = column.defaultExpression { sql += " DEFAULT \(try value.inlined(db))" }
-        if let collation = column.collation { sql += " COLLATE \(collation.quotedDatabaseIdentifier)" }
+        if let collation = column.collation { sql += " COLLATE \(collation.quotedUnlessWord)" }
         for reference in column.references { sql += " REFERENCES \(try self.sql(of: reference))" }
         if let generation = column.generation {
             sql += " GENERATED ALWAYS AS \(try inParentheses(generation.expression)) "
@@ -191,7 +191,9 @@ extension TableSQL {
     }
 
     private func sql(onConflict conflictResolution: Database.ConflictResolution?) -> String {
-        conflictResolution.map { " ON CONFLICT \($0.rawValue)" } ?? ""
+        // SQLite does the same without the words.
+        guard let conflictResolution, conflictResolution != .abort else { return "" }
+        return " ON CONFLICT \(conflictResolution.rawValue)"
     }
 
     private func inParentheses(_ expression: SQL) throws -> String { "(\(try expression.inlined(db)))" }

@@ -27,11 +27,11 @@ struct TableCreationTests {
             sql == [
                 """
                 CREATE TABLE "t" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "a", \
-                "b" TEXT NOT NULL UNIQUE DEFAULT 'O''Brien' COLLATE "NOCASE", \
+                "b" TEXT NOT NULL UNIQUE DEFAULT 'O''Brien' COLLATE NOCASE, \
                 "c" INTEGER NOT NULL ON CONFLICT IGNORE UNIQUE ON CONFLICT REPLACE DEFAULT -1, \
                 "d" DATETIME DEFAULT CURRENT_TIMESTAMP, "e" TEXT CHECK ((LENGTH("e")) > 3) CHECK (e <> 'x'), \
                 "f" DOUBLE GENERATED ALWAYS AS (c + 1) STORED, "g" ANY GENERATED ALWAYS AS ("c" + 2) VIRTUAL, \
-                "h" TEXT COLLATE "\(DatabaseCollation.unicodeCompare.name)", "i" DECIMAL(10, -5), j TEXT, k TEXT DEFAULT 'a''b')
+                "h" TEXT COLLATE \(DatabaseCollation.unicodeCompare.name), "i" DECIMAL(10, -5), j TEXT, k TEXT DEFAULT 'a''b')
                 """
             ])
     }
@@ -127,7 +127,7 @@ struct TableCreationTests {
                 #"CREATE TABLE "a" ("id" INTEGER PRIMARY KEY)"#,
                 #"CREATE TABLE "b" ("id" INTEGER PRIMARY KEY ON CONFLICT REPLACE AUTOINCREMENT)"#,
                 #"CREATE TABLE "c" ("x" INTEGER, "y", PRIMARY KEY ("x", "y") ON CONFLICT IGNORE)"#,
-                #"CREATE TABLE "d" ("x" TEXT NOT NULL, "y" INTEGER NOT NULL ON CONFLICT ABORT, "z", PRIMARY KEY ("x", "y"))"#,
+                #"CREATE TABLE "d" ("x" TEXT NOT NULL, "y" INTEGER NOT NULL, "z", PRIMARY KEY ("x", "y"))"#,
                 #"CREATE TABLE "e" ("x" BLOB NOT NULL, PRIMARY KEY ("x") ON CONFLICT ROLLBACK)"#,
                 #"CREATE TABLE "f" ("id" INTEGER PRIMARY KEY ON CONFLICT FAIL AUTOINCREMENT)"#,
             ])

@@ -1,0 +1,207 @@
+internal import KeyMaterial
+internal import SQLCipherBridge
+
+// What `ATTACH` and `VACUUM INTO` may do by SQL (I1). Both get to SQLite only with a file that exists, with access for its owner, and with the
+// key that it is to have.
+
+extension Database {
+    /// What is known of the file of the `ATTACH` statement that runs.
+    struct AttachedFile {
+        var path = ""
+    }
+
+    /// Adds the two functions that `ATTACH` is compiled with, and the judge of `VACUUM INTO`. See ``AttachStatement``.
+    func addAttachFunctions() throws {
+        authorizer.refusalOfNestedAttach = { [unowned self] path in refusal(ofNestedAttach: path) }
+        do {
+            try handle.createAttachFunction(AttachStatement.pathFunction) { [weak self] context, arguments in
+                self?.attach(context) { try $0.setPath(arguments, context) }
+            }
+            try handle.createAttachFunction(AttachStatement.keyFunction) { [weak self] context, arguments in
+                self?.attach(context) { try $0.setKey(arguments, context) }
+            }
+        } catch {
+            throw DatabaseError(error)
+        }
+    }
+
+    /// Ends the statement with an error in our words, if `body` throws one.
+    private func attach(_ context: FunctionContext, _ body: (Database) throws -> Void) {
+        do {
+            try body(self)
+        } catch {
+            let failure = DatabaseError.publicError(error)
+            var (code, words): (CInt, String) =
+                if let failure = failure as? DatabaseError {
+                    (failure.extendedResultCode.rawValue, failure.message ?? ConnectionHandle.describe(failure.extendedResultCode.rawValue))
+                } else {
+                    (EngineCode.error, "The key of the file could not be had: \(type(of: failure))")
+                }
+            // The path may be what somebody takes for a URI.
+            if words.lowercased().contains("key=") { words = ConnectionHandle.describe(code) }
+            authorizer.refuse(words)
+            context.set(EngineError(code: code, message: words))
+        }
+    }
+
+    private func setPath(_ arguments: FunctionArguments, _ context: FunctionContext) throws {
+        guard arguments.count == 1 else { return context.setNull() }
+        let value = arguments[0]
+        let path = value.type == EngineType.null ? "" : value.string
+        guard !path.utf8.contains(0) else {
+            throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "unable to open database file: the path has a NUL character")
+        }
+        // Only connections to a named database in memory read URIs, because there is no other way to name it. Those of users are paths.
+        let isTakenForURI = location.isShared && path.hasPrefix("file:")
+        attachedFile = AttachedFile(path: isTakenForURI ? "./\(path)" : path)
+        context.set(attachedFile.path)
+    }
+
+    private func setKey(_ arguments: FunctionArguments, _ context: FunctionContext) throws {
+        let path = attachedFile.path
+        attachedFile = AttachedFile()
+        let value: ValueHandle? = arguments.count == 0 ? nil : arguments[0]
+        let isFile = !path.isEmpty && path != ":memory:"
+        switch value?.type ?? EngineType.null {
+        case EngineType.null:
+            guard isFile else { return context.setNull() }
+            try setInheritedKey(path, context)
+        case EngineType.text, EngineType.blob:
+            guard let value else { return }
+            if isFile {
+                let isPlaintext = value.byteCount == 0
+                if isPlaintext { try checkMayCreatePlaintext(path) }
+                try createAttachedFile(path)
+            }
+            // A copy that is wiped: SQLite's own would not be.
+            value.byteCount == 0 ? context.set(value) : context.set(wiping: value.secret)
+        default:
+            // SQLCipher refuses numbers.
+            if let value { context.set(value) }
+        }
+    }
+
+    /// The key for a file that was attached without one: that of this database, if it has one.
+    private func setInheritedKey(_ path: String, _ context: FunctionContext) throws {
+        guard let ring = currentRing ?? keys.configured else {
+            try checkMayCreatePlaintext(path)
+            try createAttachedFile(path)
+            return context.setNull()
+        }
+        guard ring.settings == CipherSettings() else {
+            throw DatabaseError(
+                resultCode: .SQLITE_AUTH,
+                message: "ATTACH knows SQLCipher's own cipher settings only, so that the file would not be readable with those of this "
+                    + "database. Give it a key with KEY, or use vacuum(into:).")
+        }
+        try createAttachedFile(path)
+        let attachedKeys = try ringOfAttachedFiles(ring)
+        let open: KeyRing.Open = { [configuration] () throws(EngineError) in
+            let probe = try ConnectionHandle.open(path: path, flags: configuration.readonly ? .readOnly : .readWrite)
+            probe.busyTimeout(milliseconds: 1000)
+            return probe
+        }
+        let header = try attachedFileHeader(open)
+        let (material, salt) =
+            if header.salt.isEmpty {
+                try newMaterial(attachedKeys)
+            } else {
+                (try material(forSalt: header.salt, attachedKeys, ring, open), header.salt)
+            }
+        context.set(wiping: ConnectionHandle.keyText(rawKey: material.secret.bytes, salt: salt))
+    }
+
+    private func attachedFileHeader(_ open: KeyRing.Open) throws -> FileHeader {
+        let probe = try KeyRing.fresh(open)
+        defer { probe.closeProbe() }
+        return try KeyRing.header(of: probe)
+    }
+
+    /// The key of this database with a salt of its own: pages of two files with the same key and salt could be exchanged unnoticed.
+    private func newMaterial(_ ring: KeyRing) throws -> (KeyRing.Material, salt: [UInt8]) {
+        let key = try ring.resolve(keyIndex: 0)
+        guard key.salt == nil else {
+            throw DatabaseError(
+                resultCode: .SQLITE_AUTH,
+                message: "The key of this database has a salt with it, which another file must not have as well. "
+                    + "Give the file a key with KEY, or use vacuum(into:key:).")
+        }
+        let salt = try SystemRandomness.bytes(count: 16)
+        return (try ring.material(of: key, fileSalt: salt, settings: ring.settings), salt)
+    }
+
+    private func material(
+        forSalt salt: [UInt8], _ attachedKeys: KeyRing, _ ring: KeyRing, _ open: @escaping KeyRing.Open
+    ) throws -> KeyRing.Material {
+        if let index = ring.usedKeyIndex, ring.keys[index].salt == nil, let known = ring.cachedMaterial(keyIndex: index, fileSalt: salt),
+            known.isBoundToFileSalt
+        {
+            return known
+        }
+        try attachedKeys.openKeyed(open: open).handle.closeProbe()
+        guard let index = attachedKeys.usedKeyIndex, let material = attachedKeys.cachedMaterial(keyIndex: index, fileSalt: salt) else {
+            throw DatabaseError(resultCode: .SQLITE_BUSY, message: "The file got another salt meanwhile. Try again.")
+        }
+        return material
+    }
+
+    /// The keys of this database, for other files: what is derived for them is kept as long as the connection has these keys.
+    private func ringOfAttachedFiles(_ ring: KeyRing) throws -> KeyRing {
+        if let attachedKeys, attachedKeys.owner === ring { return attachedKeys.ring }
+        let first = ring.usedKeyIndex ?? 0
+        let others = ring.keys.indices.filter { $0 != first }.map { ring.keys[$0] }
+        let new = try KeyRing(key: ring.keys[first], previousKeys: others, settings: ring.settings)
+        attachedKeys = (ring, new)
+        return new
+    }
+
+    private func checkMayCreatePlaintext(_ path: String) throws {
+        guard !configuration.allowsPlaintext, Database.isEmptyOrMissing(path) else { return }
+        throw DatabaseError(
+            resultCode: .SQLITE_AUTH,
+            message: "The new file would not be encrypted: \(path). Give it a key with KEY, use vacuum(into:key:), "
+                + "or allow it with Configuration.allowsPlaintext.")
+    }
+
+    private func createAttachedFile(_ path: String) throws {
+        // A database in memory can attach files to write, whatever is said of itself.
+        try Database.prepareFile(at: path, configuration: configuration, isWritten: !location.isFile)
+    }
+}
+
+// MARK: - VACUUM INTO
+
+extension Database {
+    /// Why a file must not be attached that a statement attaches while it runs, or nil. `VACUUM` does so with a temporary file, which has no
+    /// name, and `VACUUM INTO` with the file that it makes.
+    private func refusal(ofNestedAttach path: String) -> String? {
+        let isVacuum = handle.pendingStatements.contains { statement in
+            guard statement.isBusy else { return false }
+            var scanner = SQLScanner(Array(statement.sql.utf8))
+            while let token = scanner.next() {
+                if token.kind != .semicolon { return token.word == "vacuum" }
+            }
+            return false
+        }
+        guard isVacuum else { return nil }
+        guard !isEncrypted else {
+            return "The copy that VACUUM INTO makes of an encrypted database has its salt, and not its cipher settings. "
+                + "Use vacuum(into:) instead."
+        }
+        guard configuration.allowsPlaintext else {
+            return "The copy would not be encrypted. Use vacuum(into:key:), or allow it with Configuration.allowsPlaintext."
+        }
+        guard !(location.isShared && path.hasPrefix("file:")) else {
+            return "A name that begins with 'file:' would be taken for a URI. Write './file:' instead."
+        }
+        do {
+            try Database.prepareFile(at: path, configuration: configuration, isWritten: true)
+            return nil
+        } catch {
+            guard let words = (error as? DatabaseError)?.message, !words.lowercased().contains("key=") else {
+                return "The file cannot be made."
+            }
+            return words
+        }
+    }
+}
