@@ -49,7 +49,9 @@ let package = Package(
             ],
             swiftSettings: rules),
         .target(
-            name: "CofferTestSupport", dependencies: ["Coffer"], path: "Tests/CofferTestSupport", swiftSettings: rules),
+            name: "CofferTestSupport", dependencies: ["Coffer", "KeyMaterial"], path: "Tests/CofferTestSupport", swiftSettings: rules),
+        .testTarget(name: "KeyMaterialTests", dependencies: ["KeyMaterial", "CofferTestSupport"], swiftSettings: rules),
+        .testTarget(name: "SQLCipherBridgeTests", dependencies: ["SQLCipherBridge", "KeyMaterial"], swiftSettings: rules),
         .testTarget(
             name: "CofferTests",
             dependencies: ["Coffer", "CofferTestSupport", "SQLCipherBridge", "KeyMaterial"],

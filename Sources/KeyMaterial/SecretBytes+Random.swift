@@ -1,8 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// The system's source of randomness did not answer; `errno` says why.
 package struct RandomnessFailure: Error, Hashable {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// Bytes that have one owner, cannot be printed, encoded or copied by accident, and are wiped at the end of their life (I5).
 ///

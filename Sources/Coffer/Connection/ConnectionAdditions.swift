@@ -1,9 +1,22 @@
 /// What was added to a connection after it was opened, so that a connection that takes its place gets it too.
 struct ConnectionAdditions {
     /// In the order in which they were added: a later one takes the place of an earlier one with the same name.
-    var functions: [DatabaseFunction] = []
-    var collations: [DatabaseCollation] = []
+    private(set) var functions: [DatabaseFunction] = []
+    private(set) var collations: [DatabaseCollation] = []
     var trace: (options: Database.TracingOptions, function: (Database.TraceEvent) -> Void)?
+
+    mutating func add(_ function: DatabaseFunction) {
+        remove(function)
+        functions.append(function)
+    }
+
+    mutating func add(_ collation: DatabaseCollation) {
+        remove(collation)
+        collations.append(collation)
+    }
+
+    mutating func remove(_ function: DatabaseFunction) { functions.removeAll { $0.id == function.id } }
+    mutating func remove(_ collation: DatabaseCollation) { collations.removeAll { $0.id == collation.id } }
 
     /// Adds everything to a connection that has none of it.
     func install(on db: Database) {

@@ -6,38 +6,32 @@ extension Database {
     /// - Precondition: the name and the number of arguments are possible (255 bytes, 127 arguments), and no statement runs if it replaces
     ///   another function.
     public func add(function: DatabaseFunction) {
-        checkIsUsedInItsAccess()
-        trapping("The function \(function.name) could not be added") { () throws(EngineError) in try function.install(on: handle) }
-        additions.functions.removeAll { $0.id == function.id }
-        additions.functions.append(function)
+        register("The function \(function.name) could not be added") { () throws(EngineError) in try function.install(on: handle) }
+        additions.add(function)
     }
 
     /// Removes an SQL function or aggregate.
     ///
     /// - Precondition: no statement runs.
     public func remove(function: DatabaseFunction) {
-        checkIsUsedInItsAccess()
-        trapping("The function \(function.name) could not be removed") { () throws(EngineError) in try function.uninstall(from: handle) }
-        additions.functions.removeAll { $0.id == function.id }
+        register("The function \(function.name) could not be removed") { () throws(EngineError) in try function.uninstall(from: handle) }
+        additions.remove(function)
     }
 
     /// Adds a collation, in place of one with the same name.
     ///
     /// - Precondition: no statement runs if it replaces another collation.
     public func add(collation: DatabaseCollation) {
-        checkIsUsedInItsAccess()
-        trapping("The collation \(collation.name) could not be added") { () throws(EngineError) in try collation.install(on: handle) }
-        additions.collations.removeAll { $0.id == collation.id }
-        additions.collations.append(collation)
+        register("The collation \(collation.name) could not be added") { () throws(EngineError) in try collation.install(on: handle) }
+        additions.add(collation)
     }
 
     /// Removes a collation.
     ///
     /// - Precondition: no statement runs.
     public func remove(collation: DatabaseCollation) {
-        checkIsUsedInItsAccess()
-        trapping("The collation \(collation.name) could not be removed") { () throws(EngineError) in try collation.uninstall(from: handle) }
-        additions.collations.removeAll { $0.id == collation.id }
+        register("The collation \(collation.name) could not be removed") { () throws(EngineError) in try collation.uninstall(from: handle) }
+        additions.remove(collation)
     }
 
     /// Adds the Unicode functions and collations that every connection knows. Nothing of it touches the file, which may not have its key yet.
@@ -54,7 +48,8 @@ extension Database {
         }
     }
 
-    private func trapping(_ message: String, _ body: () throws(EngineError) -> Void) {
+    private func register(_ message: String, _ body: () throws(EngineError) -> Void) {
+        checkIsUsedInItsAccess()
         precondition(!isClosed, "\(message): the connection is closed.")
         do {
             try body()

@@ -70,7 +70,7 @@ extension Database {
     func fetch(_ record: any TableRecord.Type, key: some DatabaseValueConvertible) throws -> KeyFetch? {
         let tableName = record.databaseTableName
         let selection = record.databaseSelection
-        var known = schemaCache.recordPlans.keyFetch(for: record)
+        var known = schemaCache.recordPlans.fetches.find(record)
         if let fetch = known, fetch.isUsable(tableName, selection) {
             switch try fetch.start(record.encodedKey(key, column: fetch.keyColumn)) {
             case .row: return fetch
@@ -83,7 +83,7 @@ extension Database {
         let fetch = try readSchema {
             let fetch = try makeKeyFetch(tableName, selection, reusing: known)
             // Before the schema is let go.
-            schemaCache.recordPlans.insert(fetch, for: record)
+            schemaCache.recordPlans.fetches.insert(fetch, for: record)
             switch try fetch.start(record.encodedKey(key, column: fetch.keyColumn)) {
             case .row: return KeyFetch?.some(fetch)
             case .noRow: return nil

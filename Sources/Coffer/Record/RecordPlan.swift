@@ -108,7 +108,7 @@ extension RecordPlan {
 
     private func insertionStatement(_ db: Database, _ policy: Database.ConflictResolution) throws -> Statement {
         if let insertion, insertion.policy == policy { return insertion.statement }
-        let statement = try db.recordStatement(sql: insertSQL(policy))
+        let statement = try db.requestStatement(sql: insertSQL(policy))
         insertion = (policy, statement)
         return statement
     }
@@ -117,7 +117,7 @@ extension RecordPlan {
     func update(_ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer) throws {
         if let update, update.policy == policy { return try update.statement.execute(db, container, positions: updatePositions) }
         let count = updatePositions.count - keyColumns.count
-        let statement = try db.recordStatement(sql: updateSQL(policy, setting: updatePositions[..<count]))
+        let statement = try db.requestStatement(sql: updateSQL(policy, setting: updatePositions[..<count]))
         update = (policy, statement)
         try statement.execute(db, container, positions: updatePositions)
     }
@@ -127,12 +127,12 @@ extension RecordPlan {
         _ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer, setting positions: [Int],
         key: [Int]
     ) throws {
-        let statement = try db.recordStatement(sql: updateSQL(policy, setting: positions[...]))
+        let statement = try db.requestStatement(sql: updateSQL(policy, setting: positions[...]))
         try statement.execute(db, container, positions: positions + key)
     }
 
     func delete(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws {
-        let statement = try deletion ?? db.recordStatement(sql: "DELETE FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition)")
+        let statement = try deletion ?? db.requestStatement(sql: "DELETE FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition)")
         deletion = statement
         try statement.execute(db, container, positions: key)
     }
@@ -140,7 +140,7 @@ extension RecordPlan {
     func exists(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws -> Bool {
         let statement =
             try existence
-            ?? db.recordStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition))")
+            ?? db.requestStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition))")
         existence = statement
         statement.setUncheckedArguments(StatementArguments(values: key.map(container.databaseValue(at:))))
         return try Bool.fetchOne(statement) ?? false
@@ -179,40 +179,32 @@ extension RecordPlan {
 
 // MARK: - Finding plans
 
-/// The plans of a connection, by record type.
+/// What a connection has prepared for record types.
 struct RecordPlans {
-    /// The plan that was asked for last: programs write many records of one type.
-    private var last: (record: ObjectIdentifier, plan: RecordPlan)?
-    private var plans: [ObjectIdentifier: RecordPlan] = [:]
-    private var lastFetch: (record: ObjectIdentifier, fetch: KeyFetch)?
-    private var fetches: [ObjectIdentifier: KeyFetch] = [:]
+    var plans = ByRecord<RecordPlan>()
+    var fetches = ByRecord<KeyFetch>()
 
-    mutating func plan(for record: any TableRecord.Type) -> RecordPlan? {
-        let id = ObjectIdentifier(record)
-        if let last, last.record == id { return last.plan }
-        guard let plan = plans[id] else { return nil }
-        last = (id, plan)
-        return plan
-    }
+    /// What was prepared for each record type.
+    struct ByRecord<Prepared> {
+        private var all: [ObjectIdentifier: Prepared] = [:]
 
-    mutating func insert(_ plan: RecordPlan, for record: any TableRecord.Type) {
-        let id = ObjectIdentifier(record)
-        plans[id] = plan
-        last = (id, plan)
-    }
+        /// What was asked for last: programs use many records of one type, one after another.
+        private var last: (record: ObjectIdentifier, prepared: Prepared)?
 
-    mutating func keyFetch(for record: any TableRecord.Type) -> KeyFetch? {
-        let id = ObjectIdentifier(record)
-        if let lastFetch, lastFetch.record == id { return lastFetch.fetch }
-        guard let fetch = fetches[id] else { return nil }
-        lastFetch = (id, fetch)
-        return fetch
-    }
+        /// What was prepared for the type, if it was.
+        mutating func find(_ record: any TableRecord.Type) -> Prepared? {
+            let id = ObjectIdentifier(record)
+            if let last, last.record == id { return last.prepared }
+            guard let prepared = all[id] else { return nil }
+            last = (id, prepared)
+            return prepared
+        }
 
-    mutating func insert(_ fetch: KeyFetch, for record: any TableRecord.Type) {
-        let id = ObjectIdentifier(record)
-        fetches[id] = fetch
-        lastFetch = (id, fetch)
+        mutating func insert(_ prepared: Prepared, for record: any TableRecord.Type) {
+            let id = ObjectIdentifier(record)
+            all[id] = prepared
+            last = (id, prepared)
+        }
     }
 }
 
@@ -222,9 +214,9 @@ extension Database {
     func recordPlan(for record: any TableRecord.Type) throws -> RecordPlan {
         try readSchema {
             let tableName = record.databaseTableName
-            if let plan = schemaCache.recordPlans.plan(for: record), plan.tableName == tableName { return plan }
+            if let plan = schemaCache.recordPlans.plans.find(record), plan.tableName == tableName { return plan }
             let plan = RecordPlan(record: record, tableName: tableName, primaryKey: try primaryKeyIfTable(tableName))
-            schemaCache.recordPlans.insert(plan, for: record)
+            schemaCache.recordPlans.plans.insert(plan, for: record)
             return plan
         }
     }
@@ -237,10 +229,5 @@ extension Database {
             guard try viewExists(tableName) else { throw error }
             return nil
         }
-    }
-
-    /// A statement for records, which is never one that somebody else iterates over.
-    func recordStatement(sql: String) throws -> Statement {
-        try requestStatement(sql: sql)
     }
 }

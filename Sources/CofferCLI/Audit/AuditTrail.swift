@@ -1,9 +1,5 @@
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 internal import Foundation
+internal import Glibc
 
 /// Records what a command does to files: the begin before, and the end with its result after.
 struct AuditTrail: Sendable {

@@ -1,10 +1,6 @@
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 internal import Coffer
 internal import Foundation
+internal import Glibc
 internal import Synchronization
 
 /// What a batch has done so far, in a file beside its manifest: JSON lines, each on the disk before the work goes on.

@@ -1,9 +1,5 @@
 internal import ArgumentParser
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 enum FileNames {
     /// How to name files in a question.

@@ -1,9 +1,5 @@
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 internal import ArgumentParser
+internal import Glibc
 internal import KeyMaterial
 
 struct KeygenCommand: Operation {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 internal import Synchronization
 
 /// The standard output or the standard error, written without a buffer, so that what was said is said when the process is killed.

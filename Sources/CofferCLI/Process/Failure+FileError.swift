@@ -1,10 +1,5 @@
 internal import Coffer
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 extension Failure {
     init(_ error: DatabaseFileError) {

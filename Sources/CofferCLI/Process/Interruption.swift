@@ -1,9 +1,5 @@
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 internal import Dispatch
+internal import Glibc
 internal import Synchronization
 
 /// Signals that ask the tool to end.

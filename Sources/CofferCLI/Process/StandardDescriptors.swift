@@ -1,8 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// The descriptors 0, 1 and 2, with which a process may be started closed.
 enum StandardDescriptors {

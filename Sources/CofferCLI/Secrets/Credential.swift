@@ -1,9 +1,5 @@
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 internal import Foundation
+internal import Glibc
 internal import KeyMaterial
 
 /// A credential that systemd gives to a service: see systemd.exec(5), `LoadCredential=` and `LoadCredentialEncrypted=`.

@@ -1,10 +1,6 @@
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 internal import Coffer
 internal import Foundation
+internal import Glibc
 internal import KeyMaterial
 
 /// Reads keys from their sources, once each.

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 internal import Synchronization
 
 /// The echo of the terminal, which is off while a secret is typed, and comes back however that ends.

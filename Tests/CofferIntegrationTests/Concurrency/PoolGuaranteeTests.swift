@@ -5,7 +5,7 @@ import Testing
 
 @testable import Coffer
 
-/// What the documentation of `DatabasePool` promises. The numbers are used by no other file.
+/// What the documentation of `DatabasePool` promises. The Guarantees article has the numbers.
 @Suite("Guarantees of pools")
 struct PoolGuaranteeTests {
     let directory: TestDirectory

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// What the documentation of `DatabaseReader` promises, in its old and its new form. The numbers are used by no other file.
+/// What the documentation of `DatabaseReader` promises, in its old and its new form. The Guarantees article has the numbers.
 @Suite("Guarantees of readers")
 struct ReaderGuaranteeTests {
     let directory: TestDirectory

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// What the documentation of `DatabaseWriter` promises. The numbers are used by no other file.
+/// What the documentation of `DatabaseWriter` promises. The Guarantees article has the numbers.
 @Suite("Guarantees of writers")
 struct WriterGuaranteeTests {
     let directory: TestDirectory

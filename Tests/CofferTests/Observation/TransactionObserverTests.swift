@@ -263,4 +263,19 @@ import Testing
         }
         #expect(observer.takeLog() == ["insert s 1", "will commit", "commit"])
     }
+
+    @Test("a prepared statement that outlives its closed connection does not call what is gone")
+    func zombie() throws {
+        // The cursor escapes on purpose: it holds the connection of the C library, whose owner is gone.
+        let (queue, observer) = try makeObservedQueue()
+        var statement: Statement?
+        try queue.writeWithoutTransaction { db throws in
+            statement = try db.makeStatement(sql: "INSERT INTO team (id) VALUES (1)")
+        }
+        _ = observer
+        #expect(throws: DatabaseError.self) { try queue.close() }
+        #expect(statement?.sql == "INSERT INTO team (id) VALUES (1)")
+        statement = nil
+        try queue.close()
+    }
 }

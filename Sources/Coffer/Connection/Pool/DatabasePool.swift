@@ -141,7 +141,7 @@ extension DatabasePool: DatabaseWriter {
     }
 
     public func barrierWriteWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
-        let ticket = ThreadTicket()
+        let ticket = PoolTicket()
         return try await withTaskCancellationHandler {
             try await writer.perform { db in
                 try readers.barrier(ticket) { try updates(db) }

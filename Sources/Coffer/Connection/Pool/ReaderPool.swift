@@ -17,7 +17,7 @@ final class ReaderPool: Sendable {
     typealias RequestID = ReaderPoolState<Lease>.RequestID
     typealias Resumption = @Sendable (Grant) -> Void
 
-    struct State {
+    private struct State {
         var pool: ReaderPoolState<Lease>
         var resumptions: [RequestID: Resumption] = [:]
         /// The readers in use, so that they can be interrupted.
@@ -43,8 +43,7 @@ final class ReaderPool: Sendable {
         }
     }
 
-    /// For the extensions of this type only.
-    let state: Mutex<State>
+    private let state: Mutex<State>
     private let openReader: @Sendable (_ number: Int) throws -> SerializedConnection
 
     /// Kept alive until the last reader is closed, whoever still reads.
@@ -95,7 +94,7 @@ extension ReaderPool {
             state.noteLoan(grant)
             return grant
         }
-        return try lease(for: grant ?? ThreadTicket().wait(for: .reader, in: self))
+        return try lease(for: grant ?? PoolTicket().wait(for: .reader, in: self))
     }
 
     /// A reader that is open and idle, if there is one and nobody waits for it.
@@ -112,9 +111,11 @@ extension ReaderPool {
     ///
     /// - Throws: `CancellationError` if the task is cancelled while it waits.
     func acquire() async throws -> Lease {
-        let ticket = ReaderTicket()
+        let ticket = PoolTicket()
         let grant = try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { ticket.begin(in: self, continuation: $0) }
+            try await withCheckedThrowingContinuation { continuation in
+                ticket.begin(.reader, in: self) { continuation.resume(with: $0) }
+            }
         } onCancel: {
             ticket.cancel(in: self)
         }
@@ -214,7 +215,7 @@ extension ReaderPool {
     ///
     /// - Parameter ticket: what another thread can end the wait with.
     /// - Throws: the error of `body`, `SQLITE_MISUSE` if the readers are closed, `CancellationError` if the wait was cancelled.
-    func barrier<T>(_ ticket: ThreadTicket = ThreadTicket(), _ body: () throws -> T) throws -> T {
+    func barrier<T>(_ ticket: PoolTicket = PoolTicket(), _ body: () throws -> T) throws -> T {
         precondition(readerOfCurrentThread == nil, "A barrier inside of a read would wait for itself.")
         _ = try ticket.wait(for: .barrier, in: self)
         state.withLock { $0.barrierThread = currentThreadID() }
@@ -266,4 +267,82 @@ extension ReaderPool {
             return state.take(result.granted)
         }
     }
+}
+
+// MARK: - Closing and interrupting
+
+extension ReaderPool {
+    /// Closes the readers that are idle now, and those in use when they come back.
+    func invalidate() {
+        let readers = state.withLock { $0.pool.invalidate() }
+        for reader in readers { reader.connection.closeUnused() }
+    }
+
+    /// Closes the readers that are idle now.
+    func closeIdleReaders() {
+        let readers = state.withLock { $0.pool.removeIdleReaders() }
+        for reader in readers { reader.connection.closeUnused() }
+    }
+
+    /// Closes the readers that can be closed, and keeps the others.
+    ///
+    /// - Precondition: called inside of a barrier, so that all readers are idle.
+    /// - Throws: `SQLITE_BUSY` if statements of a reader are still alive.
+    func closeReadersInBarrier() throws {
+        let readers = state.withLock { $0.pool.removeIdleReaders() }
+        var failure: (any Error)?
+        for reader in readers {
+            do {
+                try reader.connection.close()
+            } catch {
+                failure = failure ?? error
+                state.withLock { $0.pool.addIdleReader(reader) }
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Makes waiting and later requests throw `SQLITE_MISUSE`.
+    func markClosed() { state.withLock { $0.isClosed = true } }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// Aborts the statements that the readers execute.
+    func interrupt() {
+        let connections = state.withLock { Array($0.busy.values) }
+        connections.forEach { $0.interrupt() }
+    }
+
+    /// The reader that the current thread accesses, if there is one.
+    var readerOfCurrentThread: SerializedConnection? {
+        state.withLock { state in state.busy.values.first { $0.isAccessedByCurrentThread } }
+    }
+
+    /// Calls `body` with each reader that nobody uses now, one after the other.
+    func forEachIdle(_ body: (Database) -> Void) {
+        var leases: [Lease] = []
+        state.withLock { state in
+            while let lease = state.pool.takeIdleReader() {
+                state.busy[lease.id] = lease.connection
+                leases.append(lease)
+            }
+        }
+        for lease in leases {
+            lease.connection.sync(body)
+            release(lease)
+        }
+    }
+
+    /// Calls `body` with each reader.
+    ///
+    /// - Precondition: called inside of a barrier, so that all readers are idle.
+    func forEachReaderInBarrier(_ body: (Database) -> Void) {
+        for lease in state.withLock({ $0.pool.idleReaders }) { lease.connection.sync(body) }
+    }
+
+    /// How many readers are open, for tests.
+    var openReaderCount: Int { state.withLock { $0.busy.count + $0.pool.idleReaders.count } }
+
+    /// How many requests wait, for tests.
+    var waitingRequestCount: Int { state.withLock { $0.pool.waitingRequestCount } }
 }

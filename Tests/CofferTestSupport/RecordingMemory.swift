@@ -1,17 +1,19 @@
-import KeyMaterial
+package import KeyMaterial
 import Synchronization
 
 /// Keeps the memory of secrets mapped after the end of their life, so that a test can read it back.
-final class RecordingMemory: Sendable {
+package final class RecordingMemory: Sendable {
     /// An address as a number: the memory is allocated here and never freed.
     private struct Block {
         let start: UInt
         let count: Int
     }
 
+    package init() {}
+
     private let blocks = Mutex<(live: [UInt: Int], released: [Block])>(([:], []))
 
-    var allocator: SecretAllocator {
+    package var allocator: SecretAllocator {
         unsafe SecretAllocator(
             allocate: { count in
                 let memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16)
@@ -28,15 +30,15 @@ final class RecordingMemory: Sendable {
             })
     }
 
-    var liveCount: Int { blocks.withLock { $0.live.count } }
+    package var liveCount: Int { blocks.withLock { $0.live.count } }
 
     /// What the memory holds that secrets gave back.
-    var released: [[UInt8]] {
+    package var released: [[UInt8]] {
         blocks.withLock { $0.released.map { RecordingMemory.bytes(at: $0.start, count: $0.count) } }
     }
 
     /// What the memory holds of secrets that live.
-    var live: [[UInt8]] {
+    package var live: [[UInt8]] {
         blocks.withLock { $0.live.map { RecordingMemory.bytes(at: $0.key, count: $0.value) } }
     }
 
@@ -44,7 +46,7 @@ final class RecordingMemory: Sendable {
         unsafe Array(UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: start), count: count))
     }
 
-    func recording<Result>(_ body: () throws -> Result) rethrows -> Result {
+    package func recording<Result>(_ body: () throws -> Result) rethrows -> Result {
         try SecretAllocator.$current.withValue(allocator, operation: body)
     }
 }

@@ -1,8 +1,6 @@
 import Foundation
-import Testing
-
-@testable import Coffer
 import SQLCipherBridge
+import Testing
 
 @Suite struct HookTests {
     private func withConnection<T>(_ path: String = ":memory:", _ body: (ConnectionHandle) throws -> T) throws -> T {
@@ -103,20 +101,5 @@ import SQLCipherBridge
             #expect(weakToken == nil)
             statement?.finalize()
         }
-    }
-
-    @Test("a prepared statement that outlives its closed connection does not call what is gone")
-    func zombie() throws {
-        // The cursor escapes on purpose: it holds the connection of the C library, whose owner is gone.
-        let (queue, observer) = try makeObservedQueue()
-        var statement: Statement?
-        try queue.writeWithoutTransaction { db throws in
-            statement = try db.makeStatement(sql: "INSERT INTO team (id) VALUES (1)")
-        }
-        _ = observer
-        #expect(throws: DatabaseError.self) { try queue.close() }
-        #expect(statement?.sql == "INSERT INTO team (id) VALUES (1)")
-        statement = nil
-        try queue.close()
     }
 }
