@@ -1,0 +1,182 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+
+/// What `Tests/power-loss` records, and what it asks about the states that a loss of power may leave.
+///
+/// Arguments: `outage make|run|judge WORK delete|wal`, then the path, but for `judge`.
+enum OutageWork: String {
+    case rotate, rotateInPlace, encrypt, decrypt, upgrade, vacuum, commit
+
+    /// How many transfers a file begins with.
+    static let transferCount = 20
+    /// How many more `commit` makes.
+    private static let commitCount = 24
+
+    static func main(_ arguments: [String]) throws {
+        guard let work = OutageWork(rawValue: arguments[1]), ["delete", "wal"].contains(arguments[2]) else {
+            throw CocoaError(.featureUnsupported)
+        }
+        switch arguments[0] {
+        case "make": try work.make(arguments[3], mode: arguments[2])
+        case "run": try work.run(arguments[3], mode: arguments[2])
+        case "judge": try work.judge(mode: arguments[2])
+        default: throw CocoaError(.featureUnsupported)
+        }
+    }
+
+    private var fileWork: FileWork? { FileWork(rawValue: rawValue) }
+
+    private var before: FileForm { fileWork?.before ?? .encrypted(0x42) }
+
+    private var after: FileForm { fileWork?.after ?? .encrypted(0x42) }
+
+    // MARK: - The work
+
+    private func make(_ path: String, mode: String) throws {
+        try RotationWork.make([path, before.text, "\(OutageWork.transferCount)", mode])
+        guard self == .vacuum else { return }
+        // Free pages, which the vacuum is to take out.
+        let queue = try DatabaseQueue(path: path, configuration: before.configuration)
+        try queue.write { db in
+            try db.execute(sql: "CREATE TABLE ballast (content BLOB); INSERT INTO ballast VALUES (randomblob(40000)); DROP TABLE ballast")
+        }
+        try queue.close()
+    }
+
+    /// Prints `changed` or `unchanged` at the end; `commit` prints the number of each transfer once it is committed.
+    private func run(_ path: String, mode: String) throws {
+        if self == .commit {
+            try commit(path, mode: mode)
+        } else {
+            OutageWork.say(try change(path) ? "changed" : "unchanged")
+        }
+    }
+
+    /// The work on a closed file. Returns whether there was anything to do.
+    private func change(_ path: String) throws -> Bool {
+        if let fileWork { return try fileWork.run(path) }
+        return try DatabaseFile(path: path).vacuum(key: before.key).isChanged
+    }
+
+    /// The queue or the pool of `commit`, with the settings that Coffer gives it.
+    private func writer(_ path: String, mode: String) throws -> any DatabaseWriter {
+        // Transactions that do not fit are written to the file before they are committed.
+        let configuration = before.configuration.with { $0.pageCacheSize = 64 * 1024 }
+        return mode == "wal"
+            ? try DatabasePool(path: path, configuration: configuration) : try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    private func commit(_ path: String, mode: String) throws {
+        let writer = try writer(path, mode: mode)
+        for number in OutageWork.transferCount + 1...OutageWork.transferCount + OutageWork.commitCount {
+            // Most of one page, some of a few, one that does not fit into the cache.
+            let noteSize = number % 16 == 0 ? 100_000 : number % 5 == 0 ? 9000 : 50
+            try writer.write { try Bank.transfer($0, teller: 1, number: number, noteSize: noteSize) }
+            OutageWork.say("\(number)")
+            // Checkpoints that leave the log, and one that cuts it, so that later transactions go over what is in it.
+            if mode == "wal", number % 6 == 0 {
+                try writer.writeWithoutTransaction { _ = try $0.checkpoint(number % 18 == 0 ? .truncate : .passive) }
+            }
+        }
+        try writer.close()
+    }
+
+    private static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+
+    // MARK: - The judgement
+
+    private struct Loss: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+
+    /// A line of standard input for each state: `PATH LEAST MOST DONE`. The path is that of the file, in a folder of its own that is used up; it has to
+    /// have so many transfers; `DONE` is 1 if the work was reported to be done.
+    ///
+    /// Prints `good FORM TRANSFERS` as it was found, or `lost` and why.
+    private func judge(mode: String) throws {
+        while let line = readLine() {
+            let words = line.split(separator: " ").map(String.init)
+            guard words.count == 4, let least = Int(words[1]), let most = Int(words[2]) else { throw CocoaError(.featureUnsupported) }
+            do {
+                let found =
+                    self == .commit
+                    ? try judgeCommit(words[0], mode: mode, least: least, most: most)
+                    : try judgeChange(words[0], mode: mode, isDone: words[3] == "1")
+                OutageWork.say("good \(found)")
+            } catch {
+                OutageWork.say("lost \(error)".replacingOccurrences(of: "\n", with: " "))
+            }
+        }
+    }
+
+    private func judgeCommit(_ path: String, mode: String, least: Int, most: Int) throws -> String {
+        guard before.isIntact(path) else { throw Loss("the file is not intact") }
+        let writer = try writer(path, mode: mode)
+        let last = try writer.read { db in
+            try Bank.audit(db)
+            return try Bank.lastNumber(db, teller: 1)
+        }
+        guard (least...most).contains(last) else { throw Loss("transfer \(last) is the last one, and not one of \(least) to \(most)") }
+        try writer.write { try Bank.transfer($0, teller: 1, number: last + 1, noteSize: 9000) }
+        try Bank.inspect(writer)
+        try writer.close()
+        try checkNothingIsLeft(beside: path)
+        return "\(before.text) \(last)"
+    }
+
+    private func judgeChange(_ path: String, mode: String, isDone: Bool) throws -> String {
+        let forms = Set([before, after]).filter { $0.isIntact(path) }
+        guard let form = forms.first, forms.count == 1 else { throw Loss("the file is intact as \(forms.map(\.text).sorted())") }
+        guard !isDone || form == after else { throw Loss("the work was reported as done, and the file is \(form.text)") }
+        // Somebody may use the file before the work goes on, or may not: one state for each.
+        let folder = (path as NSString).deletingLastPathComponent
+        let copy = folder + "-used"
+        try FileManager.default.copyItem(atPath: folder, toPath: copy)
+        defer { try? FileManager.default.removeItem(atPath: copy) }
+        let copiedPath = copy + "/" + (path as NSString).lastPathComponent
+        let freePages = try checkContent(copiedPath, form)
+        guard self != .vacuum || !isDone || freePages == 0 else { throw Loss("the vacuum was reported as done, and there are free pages") }
+        try checkCompletes(copiedPath, mode: mode, from: form, "after it was used, ")
+        try checkCompletes(path, mode: mode, from: form, "")
+        return "\(form.text) \(OutageWork.transferCount)"
+    }
+
+    /// Returns how many pages are free.
+    private func checkContent(_ path: String, _ form: FileForm) throws -> Int {
+        let queue = try DatabaseQueue(path: path, configuration: form.configuration)
+        let (last, freePages) = try queue.read { db in
+            try Bank.audit(db)
+            return (try Bank.lastNumber(db, teller: 1), try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0)
+        }
+        try queue.close()
+        guard last == OutageWork.transferCount else { throw Loss("transfer \(last) is the last one") }
+        return freePages
+    }
+
+    /// Does the work again, and expects the one file, changed and complete.
+    private func checkCompletes(_ path: String, mode: String, from form: FileForm, _ when: String) throws {
+        do {
+            let isChanged = try change(path)
+            guard self == .vacuum || isChanged == (form != after) else {
+                throw Loss("the file was \(form.text), and the next run said \(isChanged ? "changed" : "unchanged")")
+            }
+        } catch let error as DatabaseFileError {
+            throw Loss("\(when)the next run failed: \(error)")
+        }
+        guard after.isIntact(path) else { throw Loss("\(when)the next run left the file not intact") }
+        let journalMode = try DatabaseFile(path: path).inspect(key: after.key, cipher: after.cipher).journalMode
+        guard journalMode == mode else { throw Loss("\(when)the next run left the file in journal mode \(journalMode) instead of \(mode)") }
+        try checkNothingIsLeft(beside: path)
+        let freePages = try checkContent(path, after)
+        guard self != .vacuum || freePages == 0 else { throw Loss("\(when)the next run left free pages") }
+        try checkNothingIsLeft(beside: path)
+    }
+
+    private func checkNothingIsLeft(beside path: String) throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: (path as NSString).deletingLastPathComponent).sorted()
+        guard names == [(path as NSString).lastPathComponent] else { throw Loss("there are \(names)") }
+    }
+}
