@@ -4,7 +4,8 @@ import Foundation
 
 /// What `Tests/power-loss` records, and what it asks about the states that a loss of power may leave.
 ///
-/// Arguments: `outage make|run|judge WORK delete|wal`, then the path, but for `judge`.
+/// Arguments: `outage make|run|judge WORK delete|wal|extra`, then the path, but for `judge`. `extra` is a mode of `commit`: as `delete`, with
+/// `synchronous = EXTRA`.
 enum OutageWork: String {
     case rotate, rotateInPlace, encrypt, decrypt, upgrade, vacuum, commit
 
@@ -14,7 +15,7 @@ enum OutageWork: String {
     private static let commitCount = 24
 
     static func main(_ arguments: [String]) throws {
-        guard let work = OutageWork(rawValue: arguments[1]), ["delete", "wal"].contains(arguments[2]) else {
+        guard let work = OutageWork(rawValue: arguments[1]), ["delete", "wal", "extra"].contains(arguments[2]) else {
             throw CocoaError(.featureUnsupported)
         }
         switch arguments[0] {
@@ -44,25 +45,39 @@ enum OutageWork: String {
         try queue.close()
     }
 
-    /// Prints `changed` or `unchanged` at the end; `commit` prints the number of each transfer once it is committed.
+    /// Prints `changed` where a record of the work would be made; `commit` prints the number of each transfer once it is committed.
     private func run(_ path: String, mode: String) throws {
         if self == .commit {
             try commit(path, mode: mode)
         } else {
-            OutageWork.say(try change(path) ? "changed" : "unchanged")
+            guard try change(path, audit: { OutageWork.say("changed") }) else { throw Loss("there was nothing to do") }
         }
     }
 
     /// The work on a closed file. Returns whether there was anything to do.
-    private func change(_ path: String) throws -> Bool {
-        if let fileWork { return try fileWork.run(path) }
-        return try DatabaseFile(path: path).vacuum(key: before.key).isChanged
+    private func change(_ path: String, audit: @escaping @Sendable () -> Void = {}) throws -> Bool {
+        let file = DatabaseFile(path: path)
+        var rotation = DatabaseFile.RotationOptions()
+        rotation.method = self == .rotateInPlace ? .inPlace : .copy
+        rotation.audit = { _ in audit() }
+        var options = DatabaseFile.ConversionOptions()
+        options.audit = { _ in audit() }
+        guard let key = before.key ?? after.key else { throw Loss("there is no key") }
+        return switch self {
+        case .rotate, .rotateInPlace: try file.rotate(from: key, to: after.key ?? key, options: rotation).isChanged
+        case .encrypt: try file.encrypt(key: key, options: options).isChanged
+        case .decrypt: try file.decrypt(key: key, confirming: .contentBecomesReadableByAnyone, options: options).isChanged
+        case .upgrade: try file.upgrade(key: key, options: options).isChanged
+        case .vacuum: try file.vacuum(key: key, options: options).isChanged
+        case .commit: throw Loss("this is no work on a closed file")
+        }
     }
 
     /// The queue or the pool of `commit`, with the settings that Coffer gives it.
     private func writer(_ path: String, mode: String) throws -> any DatabaseWriter {
         // Transactions that do not fit are written to the file before they are committed.
-        let configuration = before.configuration.with { $0.pageCacheSize = 64 * 1024 }
+        var configuration = before.configuration.with { $0.pageCacheSize = 64 * 1024 }
+        if mode == "extra" { configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = EXTRA") } }
         return mode == "wal"
             ? try DatabasePool(path: path, configuration: configuration) : try DatabaseQueue(path: path, configuration: configuration)
     }
