@@ -7,11 +7,11 @@ import Foundation
 /// Arguments: `outage make|run|judge WORK delete|wal|extra`, then the path, but for `judge`. `extra` is a mode of `commit`: as `delete`, with
 /// `synchronous = EXTRA`.
 enum OutageWork: String {
-    case rotate, rotateInPlace, encrypt, decrypt, upgrade, vacuum, commit
+    case rotate, rotateInPlace, encrypt, decrypt, upgrade, vacuum, commit, live
 
     /// How many transfers a file begins with.
     static let transferCount = 20
-    /// How many more `commit` makes.
+    /// How many more `commit` and `live` make.
     private static let commitCount = 24
 
     static func main(_ arguments: [String]) throws {
@@ -26,7 +26,10 @@ enum OutageWork: String {
         }
     }
 
-    private var fileWork: FileWork? { FileWork(rawValue: rawValue) }
+    private var fileWork: FileWork? { self == .live ? .rotate : FileWork(rawValue: rawValue) }
+
+    /// Whether the work is that of a queue or pool.
+    private var isInUse: Bool { self == .commit || self == .live }
 
     private var before: FileForm { fileWork?.before ?? .encrypted(0x42) }
 
@@ -45,10 +48,10 @@ enum OutageWork: String {
         try queue.close()
     }
 
-    /// Prints `changed` where a record of the work would be made; `commit` prints the number of each transfer once it is committed.
+    /// Prints `changed` where a record of the work would be made, and `commit` and `live` the number of each transfer once it is committed.
     private func run(_ path: String, mode: String) throws {
-        if self == .commit {
-            try commit(path, mode: mode)
+        if isInUse {
+            try use(path, mode: mode)
         } else {
             guard try change(path, audit: { OutageWork.say("changed") }) else { throw Loss("there was nothing to do") }
         }
@@ -69,26 +72,30 @@ enum OutageWork: String {
         case .decrypt: try file.decrypt(key: key, confirming: .contentBecomesReadableByAnyone, options: options).isChanged
         case .upgrade: try file.upgrade(key: key, options: options).isChanged
         case .vacuum: try file.vacuum(key: key, options: options).isChanged
-        case .commit: throw Loss("this is no work on a closed file")
+        case .commit, .live: throw Loss("this is no work on a closed file")
         }
     }
 
-    /// The queue or the pool of `commit`, with the settings that Coffer gives it.
-    private func writer(_ path: String, mode: String) throws -> any DatabaseWriter {
+    /// The queue or the pool of a work in use, with the settings that Coffer gives it.
+    private func writer(_ path: String, _ form: FileForm, mode: String) throws -> any DatabaseWriter {
         // Transactions that do not fit are written to the file before they are committed.
-        var configuration = before.configuration.with { $0.pageCacheSize = 64 * 1024 }
+        var configuration = form.configuration.with { $0.pageCacheSize = 64 * 1024 }
         if mode == "extra" { configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = EXTRA") } }
         return mode == "wal"
             ? try DatabasePool(path: path, configuration: configuration) : try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    private func commit(_ path: String, mode: String) throws {
-        let writer = try writer(path, mode: mode)
+    private func use(_ path: String, mode: String) throws {
+        let writer = try writer(path, before, mode: mode)
         for number in OutageWork.transferCount + 1...OutageWork.transferCount + OutageWork.commitCount {
             // Most of one page, some of a few, one that does not fit into the cache.
             let noteSize = number % 16 == 0 ? 100_000 : number % 5 == 0 ? 9000 : 50
             try writer.write { try Bank.transfer($0, teller: 1, number: number, noteSize: noteSize) }
             OutageWork.say("\(number)")
+            if self == .live, number == OutageWork.transferCount + 12, let key = after.key {
+                try writer.rotateKey(to: key)
+                OutageWork.say("changed")
+            }
             // Checkpoints that leave the log, and one that cuts it, so that later transactions go over what is in it.
             if mode == "wal", number % 6 == 0 {
                 try writer.writeWithoutTransaction { _ = try $0.checkpoint(number % 18 == 0 ? .truncate : .passive) }
@@ -117,8 +124,8 @@ enum OutageWork: String {
             guard words.count == 4, let least = Int(words[1]), let most = Int(words[2]) else { throw CocoaError(.featureUnsupported) }
             do {
                 let found =
-                    self == .commit
-                    ? try judgeCommit(words[0], mode: mode, least: least, most: most)
+                    isInUse
+                    ? try judgeUse(words[0], mode: mode, transfers: least...most, isDone: words[3] == "1")
                     : try judgeChange(words[0], mode: mode, isDone: words[3] == "1")
                 OutageWork.say("good \(found)")
             } catch {
@@ -127,25 +134,36 @@ enum OutageWork: String {
         }
     }
 
-    private func judgeCommit(_ path: String, mode: String, least: Int, most: Int) throws -> String {
-        guard before.isIntact(path) else { throw Loss("the file is not intact") }
-        let writer = try writer(path, mode: mode)
+    private func judgeUse(_ path: String, mode: String, transfers: ClosedRange<Int>, isDone: Bool) throws -> String {
+        let form = try form(of: path, isDone: isDone)
+        let writer = try writer(path, form, mode: mode)
         let last = try writer.read { db in
             try Bank.audit(db)
             return try Bank.lastNumber(db, teller: 1)
         }
-        guard (least...most).contains(last) else { throw Loss("transfer \(last) is the last one, and not one of \(least) to \(most)") }
+        guard transfers.contains(last) else { throw Loss("transfer \(last) is the last one, and not one of \(transfers)") }
         try writer.write { try Bank.transfer($0, teller: 1, number: last + 1, noteSize: 9000) }
         try Bank.inspect(writer)
         try writer.close()
+        if self == .live, let key = before.key, let newKey = after.key {
+            // The next rotation removes what the one in use has left.
+            let isChanged = try DatabaseFile(path: path).rotate(from: key, to: newKey).isChanged
+            guard isChanged == (form != after), after.isIntact(path) else { throw Loss("the next rotation did not complete") }
+        }
         try checkNothingIsLeft(beside: path)
-        return "\(before.text) \(last)"
+        return "\(form.text) \(last)"
     }
 
-    private func judgeChange(_ path: String, mode: String, isDone: Bool) throws -> String {
+    /// The one form in which the file is intact.
+    private func form(of path: String, isDone: Bool) throws -> FileForm {
         let forms = Set([before, after]).filter { $0.isIntact(path) }
         guard let form = forms.first, forms.count == 1 else { throw Loss("the file is intact as \(forms.map(\.text).sorted())") }
         guard !isDone || form == after else { throw Loss("the work was reported as done, and the file is \(form.text)") }
+        return form
+    }
+
+    private func judgeChange(_ path: String, mode: String, isDone: Bool) throws -> String {
+        let form = try form(of: path, isDone: isDone)
         // Somebody may use the file before the work goes on, or may not: one state for each.
         let folder = (path as NSString).deletingLastPathComponent
         let copy = folder + "-used"

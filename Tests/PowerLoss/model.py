@@ -96,7 +96,7 @@ class Model:
         elif event.kind == "sync": new.files[event.file] = self.files[event.file].synchronised(event.begin, self.last_transfer(event.begin))
         elif event.kind == "said":
             if event.data.strip().isdigit(): new.acknowledged = self.acknowledged + ((number, int(event.data)),)
-            new.is_done = self.is_done or event.data == b"changed\n"
+            if event.data == b"changed\n": new.is_done, new.floor = True, self.last_transfer()
         elif event.kind == "names":
             take(new.names, event.changes)
             for _, file in event.changes:
@@ -157,11 +157,11 @@ class Model:
 
     def promised(self, work, names, last):
         """The last transfer that has to be there: see `Tests/power-loss`."""
-        if work == "commit-wal": return self.floor
-        if work == "commit-extra": return last
+        if work.endswith("-wal"): return self.floor
+        if work.endswith("-extra"): return last
         journal = names.get(DATABASE + "-journal")
         is_journal_back = journal is not None and journal != self.names.get(DATABASE + "-journal")
-        return max(last - 1, FIRST_TRANSFERS) if is_journal_back else last
+        return max(last - 1, self.floor) if is_journal_back else last
 
 
 def moments(recording):
