@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `COFFER_NIGHTLY=1` kills 100 times each way, else a few times.
+/// `COFFER_NIGHTLY=1` kills 300 times each way, else a few times.
 @Suite("A writing process that is killed", .serialized)
 struct KillTests {
     let directory: TestDirectory
@@ -18,7 +18,7 @@ struct KillTests {
             try writer.write { try Bank.open($0) }
         }
         var random = SeededRandom("kill \(access)")
-        let kills = Nightly.pick(100, byDay: 8)
+        let kills = Nightly.pick(300, byDay: 8)
         var last = 0
         var unacknowledged = 0
         var hadHotFiles = 0

@@ -26,6 +26,7 @@ enum CrashWorker {
         case "fill" where rest.count == 3: return try ConversionWork.fill(rest)
         case "fault" where rest.count == 5: return try FaultWork.rotateAndGoOn(rest)
         case "judge" where rest.count == 4: return try FaultWork.judge(rest)
+        case "outage" where rest.count >= 3: return try OutageWork.main(rest)
         default: break
         }
         guard arguments.count == 5, let access = Access(rawValue: arguments[2]), let teller = Int(arguments[3]),

@@ -69,6 +69,10 @@ public struct Configuration: Sendable {
     ///
     /// The commit that finds 1,000 pages or more in a write-ahead log brings them into the file, as SQLite does by default: a later one makes
     /// writes hardly faster, but that commit slower in proportion. `PRAGMA wal_autocheckpoint` in ``prepareDatabase(_:)`` changes it.
+    ///
+    /// What is committed survives the end of the process in each mode. After a loss of power the file is whole in each, but the last transactions may be
+    /// missing: those since the last checkpoint with a write-ahead log that is set here (`synchronous = NORMAL`), and the very last one with a rollback journal
+    /// (`FULL`), unless ``prepareDatabase(_:)`` says `PRAGMA synchronous = EXTRA`.
     public var journalMode = JournalModeConfiguration.default
 
     /// Where ``Database/transactionDate`` takes the time from.

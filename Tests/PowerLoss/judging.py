@@ -1,0 +1,65 @@
+"""Judges states: by a worker of Coffer, and by the stock shell."""
+import re, shutil, subprocess, tempfile
+from pathlib import Path
+
+from recording import DATABASE
+
+FORMS = {"rotate": ("66", "23"), "rotateInPlace": ("66", "23"), "encrypt": ("plain", "66"), "decrypt": ("66", "plain"),
+         "upgrade": ("66@3", "66"), "vacuum": ("66",), "commit": ("66",), "live": ("66", "23")}
+
+
+def store(state, folder):
+    for name, content in state.files.items():
+        (folder / name).write_bytes(content)
+        (folder / name).chmod(0o600)
+
+
+class Judge:
+    """A worker that judges one state after the other."""
+
+    def __init__(self, worker, work, folder):
+        self.command, self.work, self.folder, self.process = [worker, "outage", "judge", *work.split("-")], work, folder, None
+
+    def close(self):
+        if self.process: self.process.communicate()
+
+    def judge(self, state, with_shell):
+        """An answer that begins with `good` or `lost`."""
+        folder = Path(tempfile.mkdtemp(prefix="state-", dir=self.folder))
+        try:
+            store(state, folder)
+            seen = shell(self.work, folder) if with_shell else None
+            answer = self.ask(folder / DATABASE, state)
+            if not answer.startswith("good") or seen is None or seen == [answer.split()[1:]]: return answer
+            return f"lost the stock shell says {seen}, and the judge: {answer}"
+        finally:
+            for path in (folder, f"{folder}-used", f"{folder}-shell"): shutil.rmtree(path, ignore_errors=True)
+
+    def ask(self, path, state):
+        if not self.process:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            self.process.stdin.write(f"{path} {state.least} {state.most} {int(state.is_done)}\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline().strip()
+        except BrokenPipeError: answer = ""
+        if answer: return answer
+        errors, self.process = self.process.stderr.read(), None
+        return f"lost the judge ended: {errors[:2000]}"
+
+
+def shell(work, folder):
+    """The forms in which the stock shell finds a whole file, each with the number of transfers. Each gets a copy: it may play a journal back."""
+    found = []
+    for form in FORMS[work.split("-")[0]]:
+        copy = f"{folder}-shell"
+        shutil.copytree(folder, copy)
+        key, _, format = form.partition("@")
+        sql = "" if form == "plain" else f"""PRAGMA key = "x'{f'{int(key):02x}' * 32}'";"""
+        sql += f"PRAGMA cipher_compatibility = {format};" if format else ""
+        sql += "PRAGMA integrity_check; SELECT COUNT(*) || ' of ' || MAX(number) FROM transfer; SELECT SUM(balance) FROM account;"
+        done = subprocess.run(["sqlcipher", "-batch", "-bail", f"{copy}/{DATABASE}", sql], capture_output=True, text=True)
+        shutil.rmtree(copy)
+        match = re.search(r"^ok\n(\d+) of \1\n20000\n\Z", done.stdout, re.MULTILINE)
+        if done.returncode == 0 and match: found.append([form, match[1]])
+    return found
