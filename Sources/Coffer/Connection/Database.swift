@@ -56,6 +56,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     var busyHandler: BusyHandler?
     var traceHook: TraceHook?
 
+    /// The full-text module of the connection, and the connection that it belongs to.
+    var fullText: (handle: ConnectionHandle, module: FullTextModule)?
+
     /// What was added to the connection and must be added again to one that takes its place.
     var additions = ConnectionAdditions()
 
