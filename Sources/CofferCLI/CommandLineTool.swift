@@ -1,9 +1,5 @@
 internal import ArgumentParser
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 internal import SQLCipherBridge
 
 /// The tool: reads the arguments, runs a command, and says how it ended.

@@ -1,10 +1,6 @@
 internal import SQLCipherBridge
 
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// A database file in the making: it is written under another name in the same directory, and gets its own name once it is complete.
 ///

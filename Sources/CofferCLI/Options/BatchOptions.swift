@@ -1,9 +1,5 @@
 internal import ArgumentParser
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// What both batches share.
 struct BatchOptions: ParsableArguments {

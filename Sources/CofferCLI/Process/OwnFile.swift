@@ -1,8 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// Which file a descriptor or a name leads to.
 struct FileIdentity: Hashable, Sendable {

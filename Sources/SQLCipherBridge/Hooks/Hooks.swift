@@ -1,7 +1,7 @@
 /// The rule of all hooks (I8): SQLite keeps a C function and one pointer. The C function is a trampoline of this folder, one for each
 /// kind of hook, and the pointer is a Swift object that holds the closure. Who keeps the object alive:
 ///
-/// - Functions, aggregates and collations: SQLite does. It owns one reference, and calls a destructor when the registration is replaced,
+/// - Functions, aggregates, collations, and tokenizers with their instances: SQLite does. It owns one reference, and calls a destructor when the registration is replaced,
 ///   removed, or ends with its connection.
 /// - All other hooks: their owner does, until it has removed the hook or closed the connection. SQLite's pointer owns nothing.
 ///

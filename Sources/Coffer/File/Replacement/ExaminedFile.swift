@@ -1,11 +1,7 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// The first stage of a replacement: a file that can be replaced, as far as can be told without opening it.
 ///

@@ -1,10 +1,6 @@
 internal import Foundation
 
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// What is going on with a file, for the next run should this one be interrupted. It has no secrets in it.
 struct ReplacementNote: Codable, Equatable {

@@ -1,11 +1,7 @@
 #if DEBUG
 internal import Foundation
 
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 #endif
 
 /// The named steps at which the crash tests end the process, or make a step fail. Compiled out of release builds.

@@ -1,10 +1,6 @@
 internal import SQLCipherBridge
 
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// What a file has besides its content: owner, permissions, extended attributes, among them access control lists.
 struct FileAttributes: Equatable {

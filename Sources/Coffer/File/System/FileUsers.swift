@@ -1,10 +1,6 @@
 internal import Foundation
 
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// Who has a file open, as far as `/proc` lets this user see.
 enum FileUsers {

@@ -1,10 +1,6 @@
 internal import SQLCipherBridge
 
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// Whether other users may rename files in a directory, and so put a file of theirs in the place of one that is being made.
 ///

@@ -1,11 +1,7 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// What the system says of a file.
 struct FileStatus: Equatable {

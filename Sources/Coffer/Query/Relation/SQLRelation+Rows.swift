@@ -66,6 +66,7 @@ extension SQLExpression {
         switch impl {
         case .column(let name): (name, alias)
         case .qualified(let expression, let alias): expression.column(of: alias)
+        case .json(let expression): expression.column(of: alias)
         default: nil
         }
     }

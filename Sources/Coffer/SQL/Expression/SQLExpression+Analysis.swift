@@ -2,8 +2,10 @@ extension SQLExpression {
     /// The expressions that this one consists of; queries are not looked into.
     private var operands: [SQLExpression] {
         switch impl {
-        case .databaseValue, .boolean, .column, .detachedColumn, .literal, .subquery, .exists, .rowExists: []
-        case .qualified(let operand, _), .unary(_, let operand), .not(let operand), .collated(let operand, _), .cast(let operand, _):
+        case .databaseValue, .boolean, .column, .detachedColumn, .literal, .subquery, .exists, .rowExists, .currentTable, .columnPosition:
+            []
+        case .qualified(let operand, _), .unary(_, let operand), .not(let operand), .collated(let operand, _), .cast(let operand, _),
+            .json(let operand):
             [operand]
         case .binary(_, let lhs, let rhs): [lhs, rhs]
         case .associative(_, let operands), .function(_, let operands): operands

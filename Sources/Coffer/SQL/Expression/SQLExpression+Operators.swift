@@ -16,6 +16,7 @@ extension SQLExpression {
         case equal, notEqual, isSame, isNotSame
         case less, lessOrEqual, greater, greaterOrEqual
         case subtract, divide, leftShift, rightShift
+        case match, jsonRepresentation, jsonValue
 
         var sql: String {
             switch self {
@@ -31,6 +32,9 @@ extension SQLExpression {
             case .divide: "/"
             case .leftShift: "<<"
             case .rightShift: ">>"
+            case .match: "MATCH"
+            case .jsonRepresentation: "->"
+            case .jsonValue: "->>"
             }
         }
 

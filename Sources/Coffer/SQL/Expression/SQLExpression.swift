@@ -29,6 +29,12 @@ public struct SQLExpression: SQLSpecificExpressible, Sendable {
         case cast(SQLExpression, Database.StorageClass)
         /// Whether the table of an alias has a row here, and not only the NULL values of an outer join.
         case rowExists(any TableAliasBase, isNegated: Bool)
+        /// The current table as a full-text search knows it: the hidden column that has its name.
+        case currentTable
+        /// The position of a column among those of the current table, from 0.
+        case columnPosition(String)
+        /// An expression whose text functions of JSON take for JSON.
+        case json(SQLExpression)
     }
 
     /// The right-hand side of `IN`.
@@ -57,15 +63,20 @@ extension SQLExpression.Impl {
     var isComposite: Bool {
         switch self {
         case .databaseValue, .boolean, .column, .detachedColumn, .subquery, .collated, .function, .aggregate, .cast: false
+        case .currentTable, .columnPosition: false
         case .exists(_, let isNegated): isNegated
         case .literal, .unary, .binary, .associative, .not, .like, .between, .isIn, .rowExists: true
-        case .qualified(let expression, _): expression.impl.isComposite
+        case .qualified(let expression, _), .json(let expression): expression.impl.isComposite
         }
     }
 
     /// Whether the expression is the value NULL.
     var isNull: Bool {
-        if case .databaseValue(let value) = self { value.isNull } else { false }
+        switch self {
+        case .databaseValue(let value): value.isNull
+        case .json(let expression): expression.impl.isNull
+        default: false
+        }
     }
 }
 
@@ -153,6 +164,12 @@ extension SQLExpression {
             context.append(")")
         case .rowExists(let alias, let isNegated):
             try context.inScope({ try $0.qualifyColumns(with: alias) }, write: { try $0.appendRowExistence(isNegated: isNegated) })
+        case .currentTable:
+            try context.appendCurrentTable()
+        case .columnPosition(let name):
+            try context.appendPosition(ofColumn: name)
+        case .json(let expression):
+            try expression.writeBare(to: &context)
         }
     }
 }
@@ -191,6 +208,32 @@ extension SQLGenerationContext {
             context.append(isNegated ? " IS NULL" : " IS NOT NULL")
             if columns.count > 1 { context.append(")") }
         }
+    }
+
+    /// Writes the hidden column of a full-text table, which SQLite does not know by the name of an alias.
+    fileprivate mutating func appendCurrentTable() throws {
+        guard let tableName = scope.tableName else {
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE, message: "A full-text search needs a request that selects from a known table.")
+        }
+        if let qualifier = scope.columnQualifier, CaseInsensitiveName(qualifier) != CaseInsensitiveName(tableName) {
+            append(identifier: qualifier)
+            append(".")
+        }
+        append(identifier: tableName)
+    }
+
+    /// Writes where a column of the current table stands.
+    fileprivate mutating func appendPosition(ofColumn name: String) throws {
+        guard let tableName = scope.tableName else {
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE, message: "A full-text search needs a request that selects from a known table.")
+        }
+        let columns = try db.columns(in: tableName).map { CaseInsensitiveName($0.name) }
+        guard let index = columns.firstIndex(of: CaseInsensitiveName(name)) else {
+            throw DatabaseError(message: "no such column: \(name) in the table \(tableName)")
+        }
+        append("\(index)")
     }
 
     /// Writes expressions in parentheses, separated by commas.

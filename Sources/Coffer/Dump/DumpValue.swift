@@ -1,0 +1,37 @@
+internal import Foundation
+internal import SQLCipherBridge
+
+extension DatabaseValue {
+    /// The value as text: what a person reads.
+    ///
+    /// - Parameters:
+    ///   - null: what stands for NULL.
+    ///   - blob: the text of a blob.
+    func dumpText(null: String, blob: (Data) -> String) -> String {
+        switch storage {
+        case .null: null
+        case .int64(let value): "\(value)"
+        case .double(let value): "\(value)"
+        case .string(let value): value
+        case .blob(let value): blob(value)
+        }
+    }
+
+    /// The value as an SQL literal, as SQLite's `QUOTE` function writes it.
+    var dumpLiteral: String {
+        if case .double(let value) = storage, value.isInfinite { return value < 0 ? "-9.0e+999" : "9.0e+999" }
+        return sqlLiteral
+    }
+}
+
+extension Data {
+    /// The bytes as text, repaired where they are not UTF-8.
+    var dumpText: String { String(decoding: self, as: UTF8.self) }
+
+    /// The bytes as text if they are UTF-8, as a UUID if they can be one, or else as an SQL literal.
+    var debugDumpText: String {
+        if let text = String(validating: self, as: UTF8.self) { return text }
+        if count == 16, let uuid = UUID.fromDatabaseValue(databaseValue) { return uuid.uuidString }
+        return databaseValue.sqlLiteral
+    }
+}

@@ -1,0 +1,89 @@
+/// A pattern that ``FTS5`` tables can be searched for.
+///
+/// Make it of what a person types, which never fails for a reason of syntax:
+///
+///     if let pattern = FTS5Pattern(matchingAllPrefixesIn: "Red tul") {  // red* tul*
+///         let notes = try NoteText.matching(pattern).order(Column.rank).fetchAll(db)
+///     }
+///
+/// No connection is needed: patterns are checked in a database of their own, in memory.
+public struct FTS5Pattern: Sendable {
+    /// The pattern, as SQLite's `MATCH` operator takes it: see <https://www.sqlite.org/fts5.html#full_text_query_syntax>.
+    public let rawPattern: String
+
+    /// Creates a pattern from the syntax of SQLite.
+    ///
+    /// ``Database/makeFTS5Pattern(rawPattern:forTable:)`` knows the columns of a table.
+    /// - Parameters:
+    ///   - rawPattern: the pattern.
+    ///   - allowedColumns: the columns that the pattern may name.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if SQLite does not take it, also if it names another column.
+    public init(rawPattern: String, allowedColumns: [String] = []) throws {
+        try FullTextLaboratory.checkFTS5(rawPattern, columns: allowedColumns)
+        self.rawPattern = rawPattern
+    }
+
+    /// Creates a pattern of all texts that have at least one of the words: `red OR oak`.
+    ///
+    /// - Parameter string: any text. Words are taken out of it as the tokenizer `ascii` does. Without one, there is no pattern.
+    public init?(matchingAnyTokenIn string: String) {
+        self.init(string) { $0.joined(separator: " OR ") }
+    }
+
+    /// Creates a pattern of all texts that have all of the words: `red oak`.
+    ///
+    /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
+    public init?(matchingAllTokensIn string: String) {
+        self.init(string) { $0.joined(separator: " ") }
+    }
+
+    /// Creates a pattern of all texts that have words that begin with these, in any order: `red* oak*`.
+    ///
+    /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
+    public init?(matchingAllPrefixesIn string: String) {
+        self.init(string) { $0.map { $0 + "*" }.joined(separator: " ") }
+    }
+
+    /// Creates a pattern of all texts that have the words one after the other: `"red oak"`.
+    ///
+    /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
+    public init?(matchingPhrase string: String) {
+        self.init(string) { "\"\($0.joined(separator: " "))\"" }
+    }
+
+    /// Creates a pattern of all texts that begin with the words: `^"red oak"`.
+    ///
+    /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
+    public init?(matchingPrefixPhrase string: String) {
+        self.init(string) { "^\"\($0.joined(separator: " "))\"" }
+    }
+
+    private init?(_ string: String, _ pattern: ([String]) -> String) {
+        guard let tokens = try? FullTextLaboratory.fts5Tokens(of: string), !tokens.isEmpty else { return nil }
+        try? self.init(rawPattern: pattern(tokens))
+    }
+}
+
+extension FTS5Pattern: DatabaseValueConvertible {
+    /// The text of the pattern.
+    public var databaseValue: DatabaseValue { rawPattern.databaseValue }
+
+    /// Creates a pattern from its text, or returns nil if SQLite does not take it.
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> FTS5Pattern? {
+        String.fromDatabaseValue(dbValue).flatMap { try? FTS5Pattern(rawPattern: $0) }
+    }
+}
+
+extension Database {
+    /// Creates a pattern that may name the columns of a table.
+    ///
+    ///     let pattern = try db.makeFTS5Pattern(rawPattern: "title: tulip OR body: rose", forTable: "noteText")
+    ///
+    /// - Parameters:
+    ///   - rawPattern: the pattern, in the syntax of SQLite.
+    ///   - table: the name of an ``FTS5`` table.
+    /// - Throws: a ``DatabaseError`` if there is no such table, or SQLite does not take the pattern.
+    public func makeFTS5Pattern(rawPattern: String, forTable table: String) throws -> FTS5Pattern {
+        try FTS5Pattern(rawPattern: rawPattern, allowedColumns: columns(in: table).map(\.name))
+    }
+}

@@ -1,0 +1,99 @@
+internal import SQLCipherBridge
+
+/// What a wrapper tokenizer calls for each token that it lets through. It throws if the engine wants no more.
+public typealias FTS5WrapperTokenCallback = (_ token: String, _ flags: FTS5TokenFlags) throws -> Void
+
+/// A tokenizer that changes what another one finds: it leaves tokens out, folds them, or adds synonyms.
+///
+/// ```swift
+/// /// Words without their accents, and without the words that every note has.
+/// final class NoteTokenizer: FTS5WrapperTokenizer {
+///     static let name = "notes"
+///     let wrappedTokenizer: any FTS5Tokenizer
+///     private let stopWords: Set<String>
+///
+///     init(db: Database, arguments: [String]) throws {
+///         wrappedTokenizer = try db.makeTokenizer(.unicode61())
+///         stopWords = Set(arguments)
+///     }
+///
+///     func accept(
+///         token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
+///     ) throws {
+///         if !stopWords.contains(token) { try tokenCallback(token, flags) }
+///     }
+/// }
+/// ```
+///
+/// To have synonyms found, emit the token, and then each synonym with the flag ``FTS5TokenFlags/colocated``, when the tokenization is
+/// ``FTS5Tokenization/document``; and the token alone when it is ``FTS5Tokenization/query``.
+public protocol FTS5WrapperTokenizer: FTS5CustomTokenizer {
+    /// The tokenizer that finds the words.
+    var wrappedTokenizer: any FTS5Tokenizer { get }
+
+    /// Takes a token of the wrapped tokenizer, and emits any number of tokens, which stand where this one stands.
+    ///
+    /// - Parameters:
+    ///   - token: the token. Those that are not UTF-8 are left out.
+    ///   - flags: its flags.
+    ///   - tokenization: what the tokens are for.
+    ///   - tokenCallback: emits a token. An empty one is none.
+    /// - Throws: any error, which ends the tokenization: a ``DatabaseError`` with its extended code, any other with `SQLITE_ERROR`.
+    func accept(
+        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
+    ) throws
+}
+
+extension FTS5WrapperTokenizer {
+    /// Hands each token of the wrapped tokenizer to ``accept(token:flags:for:tokenCallback:)``.
+    public func tokenize(
+        context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?, nText: CInt,
+        tokenCallback: @escaping FTS5TokenCallback
+    ) -> CInt {
+        var filter = unsafe TokenFilter(tokenizer: self, tokenization: tokenization, context: context, callback: tokenCallback)
+        let code = unsafe withUnsafeMutablePointer(to: &filter) { filter in
+            unsafe wrappedTokenizer.tokenize(
+                context: filter, tokenization: tokenization, pText: pText, nText: nText, tokenCallback: filterToken)
+        }
+        return filter.code == EngineCode.ok ? code : filter.code
+    }
+}
+
+/// What stands between a wrapped tokenizer and the one that wraps it, for one text.
+@safe
+private struct TokenFilter {
+    let tokenizer: any FTS5WrapperTokenizer
+    let tokenization: FTS5Tokenization
+    let context: UnsafeMutableRawPointer?
+    let callback: FTS5TokenCallback
+
+    /// What ended the work.
+    var code = EngineCode.ok
+}
+
+private func filterToken(
+    _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ token: UnsafePointer<CChar>?, _ count: CInt, _ start: CInt, _ end: CInt
+) -> CInt {
+    guard let filter = unsafe context?.assumingMemoryBound(to: TokenFilter.self) else { return EngineCode.misuse }
+    guard unsafe filter.pointee.code == EngineCode.ok else { return unsafe filter.pointee.code }
+    guard let text = unsafe String(token: token, count: count) else { return EngineCode.ok }
+    let (outerContext, callback) = unsafe (filter.pointee.context, filter.pointee.callback)
+    do {
+        try unsafe filter.pointee.tokenizer.accept(
+            token: text, flags: FTS5TokenFlags(rawValue: flags), for: filter.pointee.tokenization
+        ) { token, flags in
+            guard !token.isEmpty else { return }
+            var token = token
+            let code = token.withUTF8 { bytes in
+                unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
+                    unsafe callback(outerContext, flags.rawValue, bytes.baseAddress, CInt(clamping: bytes.count), start, end)
+                }
+            }
+            guard code == EngineCode.ok else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+        }
+    } catch {
+        let code = EngineError(tokenizerError: error).code
+        unsafe filter.pointee.code = code == EngineCode.ok ? EngineCode.error : code
+    }
+    return unsafe filter.pointee.code
+}

@@ -1,0 +1,94 @@
+extension Database {
+    /// Creates a virtual table whose module is written as SQL.
+    ///
+    ///     // CREATE VIRTUAL TABLE "place" USING rtree(id, x0, x1)
+    ///     try db.create(virtualTable: "place", using: "rtree(id, x0, x1)")
+    ///
+    /// - Parameters:
+    ///   - name: the name of the table, which may contain anything.
+    ///   - options: whether the table is temporary, or may exist already.
+    ///   - module: what comes after `USING`: the module and its arguments. It is SQL, and written as it is.
+    /// - Throws: a ``DatabaseError``.
+    public func create(virtualTable name: String, options: VirtualTableOptions = [], using module: String) throws {
+        checkIsUsedInItsAccess()
+        try executeDefinitions([VirtualTableSQL.creation(of: name, options: options, using: module)])
+    }
+
+    /// Creates a virtual table, with a definition that a closure fills.
+    ///
+    ///     try db.create(virtualTable: "noteText", using: FTS5()) { t in
+    ///         t.column("title")
+    ///         t.column("body")
+    ///     }
+    ///
+    /// The table, and what the module adds to it, are created together or not at all.
+    ///
+    /// - Parameters:
+    ///   - tableName: the name of the table, which may contain anything.
+    ///   - options: whether the table is temporary, or may exist already.
+    ///   - module: the kind of the table: ``FTS5``, for instance.
+    ///   - body: defines the table.
+    /// - Throws: a ``DatabaseError``; errors of the module and of `body`.
+    public func create<Module>(
+        virtualTable tableName: String, options: VirtualTableOptions = [], using module: Module,
+        _ body: ((Module.TableDefinition) throws -> Void)? = nil
+    ) throws where Module: VirtualTableModule {
+        checkIsUsedInItsAccess()
+        let definition = module.makeTableDefinition(configuration: VirtualTableConfiguration(options: options))
+        try body?(definition)
+        let arguments = try module.moduleArguments(for: definition, in: self)
+        let sql = VirtualTableSQL.creation(
+            of: tableName, options: options, using: VirtualTableSQL.module(module.moduleName, arguments: arguments))
+        try inSavepoint {
+            try executeDefinitions([sql])
+            try module.database(self, didCreate: tableName, using: definition)
+            return .commit
+        }
+    }
+
+    /// Creates a virtual table: the older form of ``create(virtualTable:options:using:)``.
+    @_disfavoredOverload
+    public func create(virtualTable name: String, ifNotExists: Bool = false, using module: String) throws {
+        try create(virtualTable: name, options: ifNotExists ? .ifNotExists : [], using: module)
+    }
+
+    /// Creates a virtual table: the older form of ``create(virtualTable:options:using:_:)``.
+    @_disfavoredOverload
+    public func create<Module>(
+        virtualTable tableName: String, ifNotExists: Bool = false, using module: Module,
+        _ body: ((Module.TableDefinition) throws -> Void)? = nil
+    ) throws where Module: VirtualTableModule {
+        try create(virtualTable: tableName, options: ifNotExists ? .ifNotExists : [], using: module, body)
+    }
+}
+
+/// The SQL of the definition of a virtual table.
+enum VirtualTableSQL {
+    /// - Parameter module: the module and its arguments, as SQL.
+    static func creation(of name: String, options: VirtualTableOptions, using module: String) -> String {
+        var sql = "CREATE VIRTUAL TABLE "
+        if options.contains(.ifNotExists) { sql += "IF NOT EXISTS " }
+        if options.contains(.temporary) { sql += "temp." }
+        return sql + "\(name.quotedDatabaseIdentifier) USING \(module)"
+    }
+
+    static func module(_ name: String, arguments: [String]) -> String {
+        let name = name.bareOrQuotedWord
+        return arguments.isEmpty ? name : "\(name)(\(arguments.joined(separator: ", ")))"
+    }
+}
+
+extension String {
+    /// A name among the arguments of a module: as it is if it is a word, and otherwise in quotes, so that it stays a name.
+    var bareOrQuotedWord: String {
+        let isWord = utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "_"), 0x80...:
+                true
+            default: false
+            }
+        }
+        return isWord && !isEmpty ? self : quotedDatabaseIdentifier
+    }
+}
