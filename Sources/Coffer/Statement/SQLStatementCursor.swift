@@ -6,6 +6,9 @@ public class SQLStatementCursor: Cursor {
     private let text: [CChar]
     private var offset = 0
     private var arguments: StatementArguments?
+
+    /// How many arguments without a name were given for all of the text.
+    private let argumentCount: Int
     private let isPersistent: Bool
 
     /// - Parameter isPersistent: whether the statements may be kept for long.
@@ -13,6 +16,7 @@ public class SQLStatementCursor: Cursor {
         self.database = database
         self.text = Array(sql.utf8CString)
         self.arguments = arguments
+        self.argumentCount = arguments?.values.count ?? 0
         self.isPersistent = isPersistent
     }
 
@@ -24,7 +28,7 @@ public class SQLStatementCursor: Cursor {
         guard let statement = try database.prepareStatement(in: text, offset: &offset, persistent: isPersistent) else {
             if let arguments, !arguments.values.isEmpty {
                 self.arguments = nil
-                throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(arguments.values.count)")
+                throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(argumentCount)")
             }
             return nil
         }
