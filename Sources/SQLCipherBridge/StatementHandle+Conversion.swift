@@ -61,8 +61,8 @@ extension StatementHandle {
         return columnType(at: index) == SQLITE_FLOAT && double(at: index) != 0
     }
 
-    /// The column as text: text itself, repaired where it is not valid UTF-8, a blob that holds valid UTF-8, or a number as SQLite writes
-    /// it. Nil for NULL, for other blobs, and when memory runs out.
+    /// The column as text: text itself or the bytes of a blob, repaired where they are not valid UTF-8, or a number as SQLite writes it.
+    /// Nil for NULL, and when memory runs out.
     @usableFromInline
     package func text(at index: CInt) -> String? {
         let value = unsafe sqlite3_column_value(pointer, index)
@@ -74,8 +74,7 @@ extension StatementHandle {
             return unsafe String(decoding: bytes, as: UTF8.self)
         case SQLITE_BLOB:
             guard let bytes = unsafe blobNoCopy(at: index) else { return nil }
-            let text = unsafe String(decoding: bytes, as: UTF8.self)
-            return unsafe text.utf8.elementsEqual(bytes) ? text : nil
+            return unsafe String(decoding: bytes, as: UTF8.self)
         case SQLITE_INTEGER, SQLITE_FLOAT:
             return numberText(at: index)
         default:

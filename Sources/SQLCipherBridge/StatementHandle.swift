@@ -96,7 +96,9 @@ extension StatementHandle {
     /// Binds a copy of the bytes; an empty buffer is an empty blob, not NULL.
     @usableFromInline
     package func bind(blob bytes: UnsafeRawBufferPointer, at index: CInt) -> CInt {
-        guard let base = bytes.baseAddress, unsafe !bytes.isEmpty else { return unsafe sqlite3_bind_zeroblob(pointer, index, 0) }
+        guard let base = bytes.baseAddress, unsafe !bytes.isEmpty else {
+            return unsafe coffer_bind_blob_transient(pointer, index, "", 0)
+        }
         return unsafe coffer_bind_blob_transient(pointer, index, base, UInt64(bytes.count))
     }
 }

@@ -148,9 +148,12 @@ extension Configuration {
 
 extension Configuration {
     func makeDispatchQueue(label: String, purpose: Database.Purpose) -> DispatchQueue {
-        switch purpose {
-        case .writer: DispatchQueue(label: label, qos: writeQoS, target: writeTargetQueue ?? targetQueue)
-        case .reader: DispatchQueue(label: label, qos: readQoS, target: targetQueue)
-        }
+        let (qos, target) =
+            switch purpose {
+            case .writer: (writeQoS, writeTargetQueue ?? targetQueue)
+            case .reader: (readQoS, targetQueue)
+            }
+        // With a quality of service of its own, a queue would run on the global queue of that quality, and not on the one that was given.
+        return if let target { DispatchQueue(label: label, target: target) } else { DispatchQueue(label: label, qos: qos) }
     }
 }

@@ -8,6 +8,9 @@ final class ConnectionFactory: Sendable {
     let keys: ConnectionKeys
     private let label: String
 
+    /// How many snapshots there were, for their labels.
+    private let snapshotCount = Mutex(0)
+
     /// What was added to, or removed from, the connections after the first one was opened.
     private let additions = Mutex<[Addition: @Sendable (Database) -> Void]>([:])
 
@@ -37,7 +40,11 @@ final class ConnectionFactory: Sendable {
     func makeSnapshotConnection() throws -> SerializedConnection {
         var configuration = readerConfiguration
         configuration.allowsUnsafeTransactions = true
-        return try make(configuration, purpose: .reader, label: "\(label).snapshot")
+        let number = snapshotCount.withLock { count in
+            count += 1
+            return count
+        }
+        return try make(configuration, purpose: .reader, label: "\(label).snapshot.\(number)")
     }
 
     /// A connection that can take the write lock of a file that exists, to keep others from writing for a moment.

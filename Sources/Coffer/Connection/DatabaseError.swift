@@ -73,16 +73,16 @@ public struct DatabaseError: Error {
 extension DatabaseError: CustomStringConvertible {
     /// The primary code, the message, and the SQL, with its arguments only where the configuration made them public.
     public var description: String {
-        describe(code: resultCode, showsArguments: publicStatementArguments)
+        describe(showsArguments: publicStatementArguments)
     }
 
-    /// The extended code, the message, the SQL, and its arguments: for a developer's eyes only.
+    /// The primary code, the message, the SQL, and its arguments: for a developer's eyes only.
     public var expandedDescription: String {
-        describe(code: extendedResultCode, showsArguments: true)
+        describe(showsArguments: true)
     }
 
-    private func describe(code: ResultCode, showsArguments: Bool) -> String {
-        var result = "SQLite error \(code.rawValue)"
+    private func describe(showsArguments: Bool) -> String {
+        var result = "SQLite error \(resultCode.rawValue)"
         if let message {
             result += ": \(message)"
         }

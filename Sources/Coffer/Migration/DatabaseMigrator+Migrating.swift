@@ -46,7 +46,9 @@ extension DatabaseMigrator {
         }
         for migration in registered[...target] {
             let isComplete = applied.contains(migration.identifier) && applied.isDisjoint(with: migration.mergedIdentifiers)
-            if !isComplete { try migration.run(db) }
+            guard !isComplete else { continue }
+            // A schema source knows the final schema, and not those on the way to it.
+            try db.withSchemaSource(nil) { try migration.run(db) }
         }
     }
 }

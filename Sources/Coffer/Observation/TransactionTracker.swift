@@ -81,7 +81,8 @@ struct TransactionTracker {
         case .refusedCommit(let error):
             return .rollback(refusal: error)
         case .rollback:
-            return wasReadOnly ? nil : .rollback(refusal: nil)
+            // A statement that fails outside of a transaction takes back only what it did itself.
+            return !wasOpen || wasReadOnly ? nil : .rollback(refusal: nil)
         case .allowedCommit:
             // A commit that failed and can be tried again leaves the transaction open.
             return isInsideTransaction ? nil : .commit

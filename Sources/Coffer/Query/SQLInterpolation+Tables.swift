@@ -7,6 +7,12 @@ extension SQLInterpolation {
         append(.identifier(table.databaseTableName))
     }
 
+    /// Appends the name of the table of a record type.
+    @_disfavoredOverload
+    public mutating func appendInterpolation(_ table: any TableRecord.Type) {
+        append(.identifier(table.databaseTableName))
+    }
+
     /// Appends the name of the table of a record.
     public mutating func appendInterpolation(tableOf record: some TableRecord) {
         append(.identifier(type(of: record).databaseTableName))

@@ -20,7 +20,8 @@ extension TableRecord {
 extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
     /// Whether there is a row with a primary key.
     public static func exists(_ db: Database, id: Self.ID) throws -> Bool {
-        try !all().filter(id: id).isEmpty(db)
+        guard !RequestedKey(id).isNull else { return false }
+        return try !all().filter(id: id).isEmpty(db)
     }
 }
 
@@ -51,7 +52,8 @@ extension TableRecord {
     /// Deletes the row with a primary key, and returns whether there was one.
     @discardableResult
     public static func deleteOne(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
-        try all().filter(key: key).deleteAny(db)
+        guard !RequestedKey(key).isNull else { return false }
+        return try all().filter(key: key).deleteAny(db)
     }
 
     /// Deletes the row with a primary or unique key, and returns whether there was one.
@@ -72,7 +74,8 @@ extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
     /// Deletes the row with a primary key, and returns whether there was one.
     @discardableResult
     public static func deleteOne(_ db: Database, id: Self.ID) throws -> Bool {
-        try all().filter(id: id).deleteAny(db)
+        guard !RequestedKey(id).isNull else { return false }
+        return try all().filter(id: id).deleteAny(db)
     }
 }
 

@@ -39,21 +39,9 @@ extension FetchableRecord where Self: TableRecord {
     /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if there is none.
     public static func find(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Self {
         guard let record = try fetchOne(db, key: key) else {
-            throw RecordError.recordNotFound(
-                databaseTableName: databaseTableName, key: key.mapValues { $0?.databaseValue ?? .null })
+            throw recordNotFound(key: key)
         }
         return record
-    }
-
-    @usableFromInline
-    static func recordNotFound(_ db: Database, key: some DatabaseValueConvertible) -> any Error {
-        do {
-            let column = try db.primaryKey(databaseTableName).columns[0]
-            let key = try encodedKey(key, column: column).databaseValue
-            return RecordError.recordNotFound(databaseTableName: databaseTableName, key: [column: key])
-        } catch {
-            return error
-        }
     }
 }
 

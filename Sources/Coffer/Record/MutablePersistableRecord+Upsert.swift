@@ -94,7 +94,7 @@ extension MutablePersistableRecord {
         var context = SQLGenerationContext(db)
         try plan.writeUpsert(container, to: &context, onConflict: [], updating: .allColumns, assignments: [])
         // An update does not change the last inserted row ID of the connection.
-        let rowIDName = try db.rowIDName(of: plan.tableName, in: nil)
+        let rowIDName = try db.hiddenRowIDName(of: plan.tableName)
         if let rowIDName {
             context.append(" RETURNING ")
             context.append(identifier: rowIDName)
@@ -122,7 +122,7 @@ extension MutablePersistableRecord {
             context.append(" RETURNING ")
             try context.append(T.databaseSelection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
         }
-        let rowIDName = try db.rowIDName(of: plan.tableName, in: nil)
+        let rowIDName = try db.hiddenRowIDName(of: plan.tableName)
         if let rowIDName {
             context.append(", ")
             context.append(identifier: rowIDName)
@@ -142,6 +142,9 @@ extension MutablePersistableRecord {
     private func success(
         _ db: Database, _ plan: RecordPlan, _ container: PersistenceContainer, _ rowID: Int64?
     ) -> InsertionSuccess {
+        var container = container
+        // The row may be another one than the record asked for: the one that was updated.
+        if let rowID, let column = plan.rowIDColumn { container[column] = rowID }
         let success = InsertionSuccess(
             rowID: rowID ?? db.lastInsertedRowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)
         if plan.isForRecordClass { wasInserted(success) }

@@ -14,7 +14,7 @@ extension MutablePersistableRecord {
             saved = success
             return success
         }
-        guard let saved else { closureWasNotCalled("aroundSave(_:save:)") }
+        guard let saved else { throw closureWasNotCalled("aroundSave(_:save:)") }
         didSave(saved)
     }
 
@@ -28,7 +28,7 @@ extension MutablePersistableRecord {
             inserted = success
             return success
         }
-        guard let inserted else { closureWasNotCalled("aroundInsert(_:insert:)") }
+        guard let inserted else { throw closureWasNotCalled("aroundInsert(_:insert:)") }
         didInsert(inserted)
         return PersistenceSuccess(inserted)
     }
@@ -45,7 +45,7 @@ extension MutablePersistableRecord {
             updated = success
             return success
         }
-        guard let updated else { closureWasNotCalled("aroundUpdate(_:columns:update:)") }
+        guard let updated else { throw closureWasNotCalled("aroundUpdate(_:columns:update:)") }
         didUpdate(updated)
         return updated
     }
@@ -60,7 +60,7 @@ extension MutablePersistableRecord {
             deleted = outcome
             return outcome
         }
-        guard let deleted else { closureWasNotCalled("aroundDelete(_:delete:)") }
+        guard let deleted else { throw closureWasNotCalled("aroundDelete(_:delete:)") }
         didDelete(deleted: deleted)
         return deleted
     }
@@ -75,7 +75,7 @@ extension MutablePersistableRecord {
             saved = success
             return success
         }
-        guard let saved else { closureWasNotCalled("aroundSave(_:save:)") }
+        guard let saved else { throw closureWasNotCalled("aroundSave(_:save:)") }
         didSave(saved)
     }
 
@@ -87,10 +87,12 @@ extension MutablePersistableRecord {
         return result
     }
 
-    /// Ends the program, which could not tell any more what is in the database.
+    /// The error of a callback that has returned, and neither called its closure with success nor thrown an error.
     @usableFromInline
-    func closureWasNotCalled(_ callback: String) -> Never {
-        fatalError("\(type(of: self)).\(callback) must call its closure, or throw an error.")
+    func closureWasNotCalled(_ callback: String) -> any Error {
+        DatabaseError(
+            resultCode: .SQLITE_MISUSE,
+            message: "\(type(of: self)).\(callback) must call its closure, and throw the error that the closure throws.")
     }
 }
 
@@ -105,7 +107,7 @@ extension PersistableRecord {
             inserted = success
             return success
         }
-        guard let inserted else { closureWasNotCalled("aroundInsert(_:insert:)") }
+        guard let inserted else { throw closureWasNotCalled("aroundInsert(_:insert:)") }
         didInsert(inserted)
         return PersistenceSuccess(inserted)
     }

@@ -70,6 +70,11 @@ public struct PersistenceContainer {
         values.append(value)
     }
 
+    @inline(__always)
+    mutating func replaceNull(at index: Int, by rowID: Int64) {
+        if values[index].isNull { values[index] = .int64(rowID) }
+    }
+
     /// The position of a column that was set.
     func index(ofColumn column: String) -> Int? {
         if let index = names[..<values.count].firstIndex(of: column) { return index }
@@ -104,11 +109,11 @@ public struct PersistenceContainer {
 extension PersistenceContainer: Sendable {}
 
 extension PersistenceContainer: RandomAccessCollection {
-    public typealias Element = (String, (any DatabaseValueConvertible)?)
+    public typealias Element = (String, DatabaseValue)
 
     public var startIndex: Int { 0 }
     public var endIndex: Int { values.count }
 
-    /// A column and its value.
-    public subscript(position: Int) -> (String, (any DatabaseValueConvertible)?) { (names[position], values[position].value) }
+    /// A column and its value as it is stored.
+    public subscript(position: Int) -> (String, DatabaseValue) { (names[position], databaseValue(at: position)) }
 }

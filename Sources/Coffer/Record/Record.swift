@@ -10,7 +10,10 @@ open class Record {
     public init() {}
 
     /// Creates a record from a row. Subclasses call it with the row that they were given.
+    ///
+    /// A record from a row that the program has made, and not fetched, is in no table yet: all of its columns are changes.
     public required init(row: Row) throws {
+        guard row.storage.isFetched else { return }
         savedValues = Dictionary(row.map { (CaseInsensitiveName($0.0), $0.1) }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -79,7 +82,7 @@ extension Record {
             var changes: [String: DatabaseValue?] = [:]
             for (column, value) in try PersistenceContainer(self) {
                 let old = savedValues?[CaseInsensitiveName(column)]
-                if old != (value?.databaseValue ?? .null) { changes.updateValue(old, forKey: column) }
+                if old != value { changes.updateValue(old, forKey: column) }
             }
             return changes
         }
@@ -100,7 +103,7 @@ extension Record {
         var values = savedValues ?? [:]
         for (column, value) in container {
             let name = CaseInsensitiveName(column)
-            if written?.contains(name) ?? true { values[name] = value?.databaseValue ?? .null }
+            if written?.contains(name) ?? true { values[name] = value }
         }
         if let rowID { values[CaseInsensitiveName(rowID.column)] = rowID.value.databaseValue }
         savedValues = values

@@ -23,12 +23,14 @@ extension MutablePersistableRecord {
         fetch: (Statement) throws -> Void
     ) throws -> InsertionSuccess {
         let plan = try db.recordPlan(for: Swift.type(of: self))
-        let container = try plan.container(for: self)
+        var container = try plan.container(for: self)
         let policy = policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForInsert
         let statement = try plan.returningStatement(
             db, sql: plan.insertSQL(policy), values: container.indices.map(container.databaseValue(at:)), selection: selection)
         try fetch(statement)
-        let success = InsertionSuccess(rowID: db.lastInsertedRowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)
+        let rowID = db.lastInsertedRowID
+        plan.setNewRowID(rowID, in: &container)
+        let success = InsertionSuccess(rowID: rowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)
         if plan.isForRecordClass { wasInserted(success) }
         return success
     }
@@ -62,7 +64,7 @@ extension MutablePersistableRecord {
         let policy = policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForUpdate
         let positions = plan.positions(of: columns ?? Set(container.columns))
         let statement = try plan.returningStatement(
-            db, sql: plan.updateSQL(policy, setting: positions[...]), values: (positions + key).map(container.databaseValue(at:)),
+            db, sql: try plan.updateSQL(db, policy, setting: positions[...]), values: (positions + key).map(container.databaseValue(at:)),
             selection: selection)
         let changesBefore = db.totalChangesCount
         try fetch(statement)
@@ -96,8 +98,16 @@ extension Database {
     /// - Parameter count: ``totalChangesCount`` before the statement. Rows of views count only there, as those that triggers have changed:
     ///   <https://www.sqlite.org/c3ref/changes.html>.
     func hasChanged(_ table: String, since count: Int) throws -> Bool {
-        if changesCount > 0 { return true }
-        return try totalChangesCount > count && viewExists(table)
+        try changesCount(in: table, since: count) > 0
+    }
+
+    /// How many rows of the table the last statement has changed; of a view, how many rows its triggers have changed.
+    ///
+    /// - Parameter count: ``totalChangesCount`` before the statement.
+    func changesCount(in table: String, since count: Int) throws -> Int {
+        if changesCount > 0 { return changesCount }
+        let total = totalChangesCount - count
+        return try total > 0 && viewExists(table) ? total : 0
     }
 }
 

@@ -22,6 +22,9 @@ final class RecordPlan {
     /// The positions of the columns that an update sets, followed by those of the primary key.
     private var updatePositions: [Int] = []
 
+    /// The columns as the table spells them; nil until an update needs them.
+    private var spelledColumns: [String]?
+
     private let encoder: RecordEncoder?
     private var insertion: (policy: Database.ConflictResolution, statement: Statement)?
     private var update: (policy: Database.ConflictResolution, statement: Statement)?
@@ -57,6 +60,7 @@ final class RecordPlan {
 
     private func expect(_ columns: [String]) {
         self.columns = columns
+        spelledColumns = nil
         insertion = nil
         update = nil
         deletion = nil
@@ -103,7 +107,24 @@ extension RecordPlan {
     ) throws -> InsertionSuccess {
         complete(&container)
         try insertionStatement(db, policy).execute(db, container, positions: nil)
-        return InsertionSuccess(rowID: db.lastInsertedRowID, rowIDColumn: rowIDColumn, persistenceContainer: container)
+        let rowID = db.lastInsertedRowID
+        setNewRowID(rowID, in: &container)
+        return InsertionSuccess(rowID: rowID, rowIDColumn: rowIDColumn, persistenceContainer: container)
+    }
+
+    /// Sets the key that the database has chosen for a record that came without one.
+    @inline(__always)
+    func setNewRowID(_ rowID: Int64, in container: inout PersistenceContainer) {
+        guard rowIDColumn != nil else { return }
+        if let position = keyPositions?.first {
+            container.replaceNull(at: position, by: rowID)
+        } else {
+            setMissingRowID(rowID, in: &container)
+        }
+    }
+
+    private func setMissingRowID(_ rowID: Int64, in container: inout PersistenceContainer) {
+        if let rowIDColumn, container[rowIDColumn] == nil { container[rowIDColumn] = rowID }
     }
 
     private func insertionStatement(_ db: Database, _ policy: Database.ConflictResolution) throws -> Statement {
@@ -117,7 +138,7 @@ extension RecordPlan {
     func update(_ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer) throws {
         if let update, update.policy == policy { return try update.statement.execute(db, container, positions: updatePositions) }
         let count = updatePositions.count - keyColumns.count
-        let statement = try db.requestStatement(sql: updateSQL(policy, setting: updatePositions[..<count]))
+        let statement = try db.requestStatement(sql: updateSQL(db, policy, setting: updatePositions[..<count]))
         update = (policy, statement)
         try statement.execute(db, container, positions: updatePositions)
     }
@@ -127,7 +148,7 @@ extension RecordPlan {
         _ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer, setting positions: [Int],
         key: [Int]
     ) throws {
-        let statement = try db.requestStatement(sql: updateSQL(policy, setting: positions[...]))
+        let statement = try db.requestStatement(sql: updateSQL(db, policy, setting: positions[...]))
         try statement.execute(db, container, positions: positions + key)
     }
 
@@ -156,10 +177,22 @@ extension RecordPlan {
         return "\(verb) INTO \(table) (\(names)) VALUES (\(databaseQuestionMarks(count: columns.count)))"
     }
 
-    func updateSQL(_ policy: Database.ConflictResolution, setting positions: ArraySlice<Int>) -> String {
+    func updateSQL(
+        _ db: Database, _ policy: Database.ConflictResolution, setting positions: ArraySlice<Int>
+    ) throws -> String {
         let verb = policy == .abort ? "UPDATE" : "UPDATE OR \(policy.rawValue)"
-        let assignments = positions.map { "\(columns[$0].quotedDatabaseIdentifier) = ?" }.joined(separator: ", ")
+        let columns = try columnsAsSpelled(db)
+        let assignments = positions.map { "\(columns[$0].quotedDatabaseIdentifier)=?" }.joined(separator: ", ")
         return "\(verb) \(tableName.quotedDatabaseIdentifier) SET \(assignments) WHERE \(keyCondition)"
+    }
+
+    private func columnsAsSpelled(_ db: Database) throws -> [String] {
+        if let spelledColumns { return spelledColumns }
+        let spellings = Dictionary(
+            try db.columns(in: tableName).map { (CaseInsensitiveName($0.name), $0.name) }, uniquingKeysWith: { first, _ in first })
+        let result = columns.map { spellings[CaseInsensitiveName($0)] ?? $0 }
+        spelledColumns = result
+        return result
     }
 
     /// The positions of some columns, without those of the primary key unless they are all.
@@ -173,7 +206,7 @@ extension RecordPlan {
     }
 
     private var keyCondition: String {
-        keyColumns.map { "\($0.quotedDatabaseIdentifier) = ?" }.joined(separator: " AND ")
+        keyColumns.map { "\($0.quotedDatabaseIdentifier)=?" }.joined(separator: " AND ")
     }
 }
 

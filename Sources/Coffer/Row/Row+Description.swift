@@ -16,7 +16,7 @@ extension Row: CustomStringConvertible, CustomDebugStringConvertible {
             lines.append(head)
             let unadapted = self.unadapted
             if self != unadapted || !scopes.names.isEmpty {
-                lines.append("  unadapted:" + unadapted.description)
+                lines.append("  unadapted: " + unadapted.description)
             }
         } else {
             head = description
@@ -27,7 +27,7 @@ extension Row: CustomStringConvertible, CustomDebugStringConvertible {
             let text = scope.describe(level: level + 1).split(separator: "\n", omittingEmptySubsequences: false)
             let indent = level == 0 ? "  " : "  "
             for (offset, line) in text.enumerated() {
-                lines.append(offset == 0 ? "\(indent)- \(name):\(line)" : "\(indent)\(line)")
+                lines.append(offset == 0 ? "\(indent)- \(name): \(line)" : "\(indent)\(line)")
             }
         }
         return lines.joined(separator: "\n")

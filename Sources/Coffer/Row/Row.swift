@@ -96,7 +96,10 @@ extension Row: ExpressibleByDictionaryLiteral {
     }
 
     convenience init(columns: [(String, DatabaseValue)]) {
-        self.init(storage: CopiedRowStorage(layout: StatementColumnLayout(names: columns.map(\.0)), values: columns.map(\.1)))
+        self.init(
+            storage: CopiedRowStorage(
+                layout: StatementColumnLayout(names: columns.map(\.0)), values: columns.map(\.1),
+                isFetched: false))
     }
 }
 

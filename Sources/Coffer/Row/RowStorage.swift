@@ -15,6 +15,9 @@ protocol RowStorage: AnyObject {
     /// The column of a statement's current row that holds the value, if there is one.
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)?
 
+    /// Whether the values come from a statement, also those of a copy.
+    var isFetched: Bool { get }
+
     /// The statement whose current row this is, for messages.
     var statement: Statement? { get }
 
@@ -32,6 +35,7 @@ protocol RowStorage: AnyObject {
 
 extension RowStorage {
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { nil }
+    var isFetched: Bool { false }
     var statement: Statement? { nil }
     func unadapted(_ row: Row) -> Row { row }
     func unscoped(_ row: Row) -> Row { row }
@@ -70,6 +74,7 @@ final class StatementRowStorage: RowStorage {
     /// Leaves the end of the execution to another row.
     func disownExecution() { execution = nil }
 
+    var isFetched: Bool { true }
     var statement: Statement? { source }
     var count: Int { layout.names.count }
     func columnName(at index: Int) -> String { layout.names[index] }
@@ -81,7 +86,7 @@ final class StatementRowStorage: RowStorage {
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { (source.handle, CInt(index)) }
 
     func copy() -> any RowStorage {
-        CopiedRowStorage(layout: layout, values: (0..<count).map(databaseValue(at:)))
+        CopiedRowStorage(layout: layout, values: (0..<count).map(databaseValue(at:)), isFetched: true)
     }
 }
 
@@ -89,10 +94,12 @@ final class StatementRowStorage: RowStorage {
 final class CopiedRowStorage: RowStorage {
     private let layout: StatementColumnLayout
     private let values: [DatabaseValue]
+    let isFetched: Bool
 
-    init(layout: StatementColumnLayout, values: [DatabaseValue]) {
+    init(layout: StatementColumnLayout, values: [DatabaseValue], isFetched: Bool) {
         self.layout = layout
         self.values = values
+        self.isFetched = isFetched
     }
 
     var count: Int { values.count }
@@ -115,6 +122,7 @@ final class AdaptedRowStorage: RowStorage {
         self.mapping = adapter._mapping
     }
 
+    var isFetched: Bool { base.storage.isFetched }
     var statement: Statement? { base.storage.statement }
     var count: Int { mapping._layoutColumns.count }
     func columnName(at index: Int) -> String { mapping._layoutColumns[index].1 }

@@ -9,13 +9,14 @@ extension Database {
         try execute(sql: sql, arguments: arguments)
     }
 
-    /// Prepares a statement and sets its arguments to the values of the literal.
+    /// Prepares a statement and sets its arguments to the values of the literal, if it has any.
     ///
-    /// - Throws: a ``DatabaseError`` if the SQL does not compile, or if the literal brings more or fewer arguments than it needs.
+    /// - Throws: a ``DatabaseError`` if the SQL does not compile, or if the literal brings values, but more or fewer than the SQL needs.
     public func makeStatement(literal sqlLiteral: SQL) throws -> Statement {
         let (sql, arguments) = try sqlLiteral.build(self)
         let statement = try makeStatement(sql: sql)
-        try statement.setArguments(arguments)
+        // A literal without values may have placeholders, whose arguments come later.
+        if !arguments.isEmpty { try statement.setArguments(arguments) }
         return statement
     }
 
@@ -25,13 +26,14 @@ extension Database {
     public func cachedStatement(literal sqlLiteral: SQL) throws -> Statement {
         let (sql, arguments) = try sqlLiteral.build(self)
         let statement = try cachedStatement(sql: sql)
-        try statement.setArguments(arguments)
+        // A literal without values may have placeholders, whose arguments come later.
+        if !arguments.isEmpty { try statement.setArguments(arguments) }
         return statement
     }
 
     /// The statements of a literal, prepared and given their arguments as the cursor advances.
     public func allStatements(literal sqlLiteral: SQL) throws -> SQLStatementCursor {
         let (sql, arguments) = try sqlLiteral.build(self)
-        return try allStatements(sql: sql, arguments: arguments)
+        return try allStatements(sql: sql, arguments: arguments.isEmpty ? nil : arguments)
     }
 }

@@ -107,6 +107,20 @@ extension SQLInterpolation {
         append(.expression(Column(key.stringValue).sqlExpression))
     }
 
+    /// Appends a coding key as the name of a column.
+    @_disfavoredOverload
+    public mutating func appendInterpolation(_ key: any CodingKey) {
+        append(.expression(Column(key.stringValue).sqlExpression))
+    }
+
+    /// Appends a name, quoted: of a table, a column, or anything else.
+    ///
+    ///     // SELECT * FROM "item 2026"
+    ///     "SELECT * FROM \(identifier: "item 2026")"
+    public mutating func appendInterpolation(identifier: String) {
+        append(.identifier(identifier))
+    }
+
     /// Appends a coding key that is an expression by itself.
     public mutating func appendInterpolation(_ key: some SQLExpressible & SQLOrderingTerm & SQLSelectable & CodingKey) {
         append(.expression(key.sqlExpression))
@@ -134,6 +148,12 @@ extension SQLInterpolation {
     /// Appends a selection, or NULL for nil.
     public mutating func appendInterpolation(_ selection: (any SQLSelectable)?) {
         append(selection.map { .selection($0.sqlSelection) } ?? .expression(.databaseValue(.null)))
+    }
+
+    /// Appends an ordering.
+    @_disfavoredOverload
+    public mutating func appendInterpolation(_ orderingTerm: any SQLOrderingTerm) {
+        append(.ordering(orderingTerm.sqlOrdering))
     }
 
     /// Appends an ordering.

@@ -60,7 +60,7 @@ struct SQLCommonTable: Sendable {
     /// Writes the definition, without the keyword `WITH`.
     func write(to context: inout SQLGenerationContext) throws {
         context.append(identifier: name)
-        if let columns {
+        if let columns, !columns.isEmpty {
             context.append("(")
             context.append(columns, separator: ", ") { $1.append(identifier: $0) }
             context.append(")")

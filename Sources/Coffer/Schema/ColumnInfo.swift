@@ -22,15 +22,15 @@ public struct ColumnInfo: Sendable {
 extension ColumnInfo: FetchableRecord {
     /// Creates a description from a row of `PRAGMA table_info` or `PRAGMA table_xinfo`.
     ///
-    /// - Throws: a ``RowDecodingError`` if the row is of another kind.
-    public init(row: Row) throws {
-        name = try row.decode(forColumn: "name")
-        type = try row.decode(forColumn: "type")
-        isNotNull = try row.decode(forColumn: "notnull")
-        defaultValueSQL = try row.decodeIfPresent(forColumn: "dflt_value")
-        primaryKeyIndex = try row.decode(forColumn: "pk")
+    /// - Precondition: the row has the columns of one of these pragmas.
+    public init(row: Row) {
+        name = row["name"]
+        type = row["type"]
+        isNotNull = row["notnull"]
+        defaultValueSQL = row["dflt_value"]
+        primaryKeyIndex = row["pk"]
         // Only one of the pragmas tells of generated columns, and of hidden ones: 2 and 3 are generated.
-        let visibility: Int? = row.hasColumn("hidden") ? try row.decode(forColumn: "hidden") : nil
+        let visibility: Int? = row["hidden"]
         isGenerated = visibility == 2 || visibility == 3
     }
 }

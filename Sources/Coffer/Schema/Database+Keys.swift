@@ -1,7 +1,7 @@
 extension Database {
     /// The columns of a key in the order of the table's key, each as the table spells it and as it was given.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if the columns are neither the primary key nor those of a unique index.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if neither the primary key nor a unique index is among the columns.
     func uniqueKeyColumns(_ names: [String], of table: String) throws -> [(name: String, givenName: String)] {
         guard try self.table(table, hasUniqueKey: names) else {
             throw DatabaseError(
@@ -13,21 +13,12 @@ extension Database {
         // A hidden row ID is not among the columns.
         let knownNames = try primaryKey(table).columns + columns(in: table).map(\.name) + rowIDNames
         var seen: Set<CaseInsensitiveName> = []
-        return knownNames.compactMap { name in
+        let known = knownNames.compactMap { name -> (name: String, givenName: String)? in
             guard let givenName = givenNames[CaseInsensitiveName(name)], seen.insert(CaseInsensitiveName(name)).inserted else { return nil }
             return (name, givenName)
         }
-    }
-
-    /// Whether the table has a unique key whose columns are all among those given.
-    func table(_ table: String, hasUniqueKeyAmong names: [String]) throws -> Bool {
-        let names = Set(names.map(CaseInsensitiveName.init))
-        let isCovered: ([String]) -> Bool = { columns in
-            !columns.isEmpty && columns.allSatisfy { names.contains(CaseInsensitiveName($0)) }
-        }
-        if try isCovered(primaryKey(table).columns) { return true }
-        if try names.contains(where: { try isRowID($0.spelling, of: table) }) { return true }
-        return try indexes(on: table).contains { $0.isUnique && !$0.isPartial && isCovered($0.columns) }
+        // What is no column of the table becomes a condition too: SQLite says that there is no such column.
+        return known + names.filter { !seen.contains(CaseInsensitiveName($0)) }.sorted().map { (name: $0, givenName: $0) }
     }
 
     /// Whether the column is the row ID of the table, by one of its names or as an `INTEGER PRIMARY KEY`.

@@ -76,16 +76,16 @@ extension Database {
 
     private func findTableOrView(_ name: String, in schemaName: String?) throws -> TableStructure {
         if let schemaID = try schemaOfSchemaTable(name, in: schemaName) {
-            return TableStructure(DatabaseObjectID(schemaID: schemaID, name: name), kind: .table)
+            return TableStructure(DatabaseObjectID(name: name, schemaID: schemaID), kind: .table)
         }
         for schemaID in try searchedSchemas(schemaName) {
             let objects = try objects(in: schemaID)
             if let name = objects.canonicalName(name, kind: .table) {
-                let id = DatabaseObjectID(schemaID: schemaID, name: name)
+                let id = DatabaseObjectID(name: name, schemaID: schemaID)
                 return TableStructure(id, kind: objects.isVirtualTable(name) ? .virtualTable : .table)
             }
             if let name = objects.canonicalName(name, kind: .view) {
-                return TableStructure(DatabaseObjectID(schemaID: schemaID, name: name), kind: .view)
+                return TableStructure(DatabaseObjectID(name: name, schemaID: schemaID), kind: .view)
             }
         }
         throw DatabaseError.noSuchTable(name)
@@ -94,7 +94,7 @@ extension Database {
     private func object(_ name: String, kind: SchemaObjectKind, in schemaName: String?) throws -> DatabaseObjectID? {
         for schemaID in try searchedSchemas(schemaName) {
             if let name = try objects(in: schemaID).canonicalName(name, kind: kind) {
-                return DatabaseObjectID(schemaID: schemaID, name: name)
+                return DatabaseObjectID(name: name, schemaID: schemaID)
             }
         }
         return nil

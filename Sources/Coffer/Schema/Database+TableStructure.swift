@@ -53,9 +53,16 @@ extension Database {
 
     private func primaryKey(ofView view: TableStructure) throws -> PrimaryKeyInfo {
         guard let primaryKey = try primaryKeyIfKnown(ofView: view) else {
-            throw DatabaseError(message: "view \(view.id.name) has no primary key")
+            throw DatabaseError(message: "database view \(view.id.name) has no primary key")
         }
         return primaryKey
+    }
+
+    /// The primary key of a table, or that of a view which the schema source knows; nil for other views, and where there is neither.
+    func primaryKeyIfKnown(_ name: String) throws -> PrimaryKeyInfo? {
+        if try tableExists(name) { return try primaryKey(name) }
+        guard try viewExists(name) else { return nil }
+        return try primaryKeyIfKnown(ofView: readSchema { try tableOrView(name, in: nil) })
     }
 
     /// The primary key that the schema source knows. The source runs outside of `readSchema`: it may do what it wants.
@@ -75,24 +82,30 @@ extension Database {
         return primaryKey
     }
 
-    /// Returns whether some columns identify a row: they are the primary key, or a unique index is on exactly these columns.
+    /// Returns whether some columns identify a row: the primary key is among them, or the row ID, or all columns of a unique index.
+    ///
+    ///     // CREATE TABLE owner (id INTEGER PRIMARY KEY, email TEXT UNIQUE, name TEXT)
+    ///     try db.table("owner", hasUniqueKey: ["email", "name"])  // true
+    ///     try db.table("owner", hasUniqueKey: ["name"])           // false
     ///
     /// An index with a `WHERE` clause does not count, as it does not see all rows. Of a view, only the primary key does.
     ///
+    /// - Parameters:
+    ///   - tableName: the name of a table or view.
+    ///   - columns: names of columns, compared without regard to the case of ASCII letters.
     /// - Throws: a ``DatabaseError`` if there is no such table.
     public func table(_ tableName: String, hasUniqueKey columns: some Collection<String>) throws -> Bool {
-        let candidate = Set(columns.map(CaseInsensitiveName.init))
+        let names = Set(columns.map(CaseInsensitiveName.init))
+        let isCovered: ([String]) -> Bool = { key in !key.isEmpty && key.allSatisfy { names.contains(CaseInsensitiveName($0)) } }
         let structure = try readSchema { try tableOrView(tableName, in: nil) }
         if structure.kind == .view {
-            return try candidate == primaryKeyIfKnown(ofView: structure).map { Set($0.columns.map(CaseInsensitiveName.init)) }
+            return try primaryKeyIfKnown(ofView: structure).map { isCovered($0.columns) } ?? false
         }
         return try readSchema {
             let table = try table(tableName, in: nil)
-            if try candidate == Set(primaryKey(of: table).columns.map(CaseInsensitiveName.init)) { return true }
-            if columns.count == 1, let name = columns.first, try isRowIDName(name, in: table) { return true }
-            return try indexes(of: table).contains { index in
-                index.isUnique && !index.isPartial && candidate == Set(index.columns.map(CaseInsensitiveName.init))
-            }
+            if try isCovered(primaryKey(of: table).columns) { return true }
+            if try columns.contains(where: { try isRowIDName($0, in: table) }) { return true }
+            return try indexes(of: table).contains { $0.isUnique && !$0.isPartial && isCovered($0.columns) }
         }
     }
 
@@ -104,6 +117,16 @@ extension Database {
             guard primaryKey.tableHasRowID else { return nil }
             if let alias = primaryKey.rowIDColumn { return alias }
             return try rowIDNames.first { try isRowIDName($0, in: table) }
+        }
+    }
+
+    /// A name of the row ID that every table with row IDs has, unless its columns have taken all of them: then its alias, if there is one.
+    func hiddenRowIDName(of tableName: String) throws -> String? {
+        try readSchema {
+            let table = try table(tableName, in: nil)
+            let primaryKey = try primaryKey(of: table)
+            guard primaryKey.tableHasRowID else { return nil }
+            return try rowIDNames.first { try isRowIDName($0, in: table) } ?? primaryKey.rowIDColumn
         }
     }
 

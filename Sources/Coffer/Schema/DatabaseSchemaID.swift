@@ -11,6 +11,9 @@ public struct DatabaseSchemaID: Hashable, Sendable {
     /// The name of the schema in SQL.
     public var name: String { id.spelling }
 
+    /// The name of the table that holds the schema: see <https://www.sqlite.org/schematab.html>.
+    public var schemaTableName: String { self == .temp ? "sqlite_temp_master" : "sqlite_master" }
+
     /// The database that the connection was opened with.
     public static let main = DatabaseSchemaID("main")
 
@@ -30,6 +33,12 @@ public struct DatabaseObjectID: Hashable, Sendable {
 
     /// The name of the object, as the schema spells it.
     public var name: String
+
+    /// Creates the name of an object in a schema.
+    public init(name: String, schemaID: DatabaseSchemaID) {
+        self.schemaID = schemaID
+        self.name = name
+    }
 }
 
 extension DatabaseObjectID {

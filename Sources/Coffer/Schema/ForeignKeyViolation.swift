@@ -32,6 +32,15 @@ public struct ForeignKeyViolation: Sendable {
         return description
     }
 
+    /// The error that SQLite throws for a violation, of the code `SQLITE_CONSTRAINT_FOREIGNKEY`.
+    ///
+    /// - Returns: an error whose message is ``failureDescription(_:)``, which has the values of the row, which may be confidential; or
+    ///   ``description`` where that cannot be made.
+    public func databaseError(_ db: Database) -> DatabaseError {
+        DatabaseError(
+            resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY, message: (try? failureDescription(db)) ?? description)
+    }
+
     /// Nil when the columns cannot be told, because the foreign key names none and its destination does not exist.
     private func violatedForeignKey(_ db: Database) throws -> ForeignKeyInfo? {
         do {
@@ -43,7 +52,7 @@ public struct ForeignKeyViolation: Sendable {
 
     private func originRow(_ db: Database) throws -> Row? {
         guard let originRowID, let rowIDName = try db.rowIDName(of: originTable, in: schemaID.name) else { return nil }
-        let table = DatabaseObjectID(schemaID: schemaID, name: originTable).quotedDatabaseIdentifier
+        let table = DatabaseObjectID(name: originTable, schemaID: schemaID).quotedDatabaseIdentifier
         return try Row.fetchOne(
             db, sql: "SELECT * FROM \(table) WHERE \(rowIDName.quotedDatabaseIdentifier) = ?", arguments: [originRowID])
     }
@@ -52,13 +61,13 @@ public struct ForeignKeyViolation: Sendable {
 extension ForeignKeyViolation: FetchableRecord {
     /// Creates a violation from a row of `PRAGMA foreign_key_check`, of the main database unless a column `schema` follows.
     ///
-    /// - Throws: a ``RowDecodingError`` if the row is of another kind.
-    public init(row: Row) throws {
-        originTable = try row.decode(atIndex: 0)
-        originRowID = try row.decodeIfPresent(atIndex: 1)
-        destinationTable = try row.decode(atIndex: 2)
-        foreignKeyId = try row.decode(atIndex: 3)
-        schemaID = row.count > 4 ? .attached(try row.decode(atIndex: 4)) : .main
+    /// - Precondition: the row has the columns of this pragma.
+    public init(row: Row) {
+        originTable = row[0]
+        originRowID = row[1]
+        destinationTable = row[2]
+        foreignKeyId = row[3]
+        schemaID = row.count > 4 ? .attached(row[4]) : .main
     }
 }
 

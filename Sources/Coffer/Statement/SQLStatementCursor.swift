@@ -7,6 +7,9 @@ public class SQLStatementCursor: Cursor {
     private let text: [CChar]
     private var offset = 0
     private var arguments: StatementArguments?
+
+    /// How many arguments without a name were given for all of the text.
+    private let argumentCount: Int
     private let isPersistent: Bool
 
     /// - Parameter isPersistent: whether the statements may be kept for long.
@@ -15,6 +18,7 @@ public class SQLStatementCursor: Cursor {
         self.sql = sql
         self.text = Array(sql.utf8CString)
         self.arguments = arguments
+        self.argumentCount = arguments?.values.count ?? 0
         self.isPersistent = isPersistent
     }
 
@@ -29,7 +33,7 @@ public class SQLStatementCursor: Cursor {
         guard let statement else {
             if let arguments, !arguments.values.isEmpty {
                 self.arguments = nil
-                throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(arguments.values.count)")
+                throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(argumentCount)")
             }
             return nil
         }

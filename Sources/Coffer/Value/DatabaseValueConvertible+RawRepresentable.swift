@@ -19,6 +19,16 @@ extension DatabaseValueConvertible where Self: RawRepresentable, RawValue: Datab
     }
 }
 
+extension SQLSelectable where Self: RawRepresentable, RawValue: SQLSelectable {
+    /// The selection of the raw value.
+    public var sqlSelection: SQLSelection { rawValue.sqlSelection }
+}
+
+extension SQLOrderingTerm where Self: RawRepresentable, RawValue: SQLOrderingTerm {
+    /// The ordering of the raw value.
+    public var sqlOrdering: SQLOrdering { rawValue.sqlOrdering }
+}
+
 extension SQLExpressible where Self: RawRepresentable, RawValue: SQLExpressible {
     /// The expression of the raw value.
     public var sqlExpression: SQLExpression { rawValue.sqlExpression }

@@ -60,8 +60,6 @@ extension NSNull: DatabaseValueConvertible {
     /// NULL.
     public var databaseValue: DatabaseValue { .null }
 
-    /// Returns the null object for NULL, and nil for all else.
-    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
-        dbValue.isNull ? NSNull() as? Self : nil
-    }
+    /// Returns nil: NULL is nil in Swift, and no other value is the null object.
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? { nil }
 }

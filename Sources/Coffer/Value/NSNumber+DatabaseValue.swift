@@ -20,7 +20,7 @@ extension NSNumber: DatabaseValueConvertible {
         let number: NSNumber? =
             switch dbValue.storage {
             case .int64(let value) where !isDecimal: NSNumber(value: value)
-            case .double(let value) where !isDecimal: NSNumber(value: value)
+            case .double(let value): isDecimal ? NSDecimalNumber(value: value) : NSNumber(value: value)
             default: Decimal.fromDatabaseValue(dbValue).map { NSDecimalNumber(decimal: $0) }
             }
         return number as? Self

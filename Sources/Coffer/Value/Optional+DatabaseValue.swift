@@ -7,6 +7,22 @@ extension Optional: SQLExpressible where Wrapped: SQLExpressible {
     }
 }
 
+extension Optional: SQLSelectable where Wrapped: SQLSelectable {
+    /// The selection of the wrapped value, or NULL.
+    public var sqlSelection: SQLSelection {
+        self?.sqlSelection ?? SQLExpression.databaseValue(.null).sqlSelection
+    }
+}
+
+extension Optional: SQLOrderingTerm where Wrapped: SQLOrderingTerm {
+    /// The ordering of the wrapped value, or by NULL, which orders nothing.
+    public var sqlOrdering: SQLOrdering {
+        self?.sqlOrdering ?? SQLExpression.databaseValue(.null).sqlOrdering
+    }
+}
+
+extension Optional: SQLSpecificExpressible where Wrapped: SQLSpecificExpressible {}
+
 extension Optional: StatementBinding where Wrapped: StatementBinding {
     /// Binds the wrapped value, or NULL.
     @inlinable

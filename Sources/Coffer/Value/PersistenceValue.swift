@@ -21,6 +21,14 @@ public enum PersistenceValue {
         }
     }
 
+    var isNull: Bool {
+        switch self {
+        case .null: true
+        case .int, .int64, .double, .string: false
+        case .other(let value): value.databaseValue.isNull
+        }
+    }
+
     /// The value as it is stored.
     var databaseValue: DatabaseValue {
         switch self {

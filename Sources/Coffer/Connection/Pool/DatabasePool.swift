@@ -37,7 +37,7 @@ public final class DatabasePool: Sendable {
         }
         let factory = try ConnectionFactory(location: location, configuration: configuration, label: "Coffer.DatabasePool")
         self.factory = factory
-        self.writer = try factory.makeWriter()
+        self.writer = try factory.makeWriter(label: ".writer")
         self.readers = ReaderPool(maximumReaderCount: configuration.maximumReaderCount, writer: writer) { number in
             try factory.makeReader(number: number)
         }

@@ -69,6 +69,16 @@ extension Database {
 /// A reader whose reads all see the same state of the database.
 public protocol DatabaseSnapshotReader: DatabaseReader {}
 
+extension DatabaseSnapshotReader {
+    /// Runs `value` on a connection of the snapshot, also from inside of another access of it.
+    ///
+    /// All accesses of a snapshot see the same state, so that this is as safe as a read.
+    /// - Parameter value: gets the connection, which must not be used after it has returned.
+    /// - Returns: what `value` returns.
+    /// - Throws: what `value` throws, and a ``DatabaseError`` if the snapshot is closed.
+    public func reentrantRead<T>(_ value: (Database) throws -> T) throws -> T { try unsafeReentrantRead(value) }
+}
+
 extension DatabasePool {
     /// A snapshot of the last committed state.
     ///

@@ -33,7 +33,8 @@ extension ValueObservation {
         return result
     }
 
-    /// Prints what happens to a start of the observation, one line for each event. For debugging.
+    /// Prints what happens to a start of the observation: one line for each event on the standard output, or one write without a line break
+    /// for each event into a stream. For debugging.
     ///
     /// - Parameters:
     ///   - prefix: the beginning of each line.
@@ -69,7 +70,7 @@ private final class LinePrinter: Sendable {
             if stream == nil {
                 _ = unsafe puts(line)
             } else {
-                stream?.write(line + "\n")
+                stream?.write(line)
             }
         }
     }

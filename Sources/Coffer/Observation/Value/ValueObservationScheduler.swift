@@ -30,6 +30,9 @@ extension ValueObservationMainActorScheduler {
 public struct AsyncValueObservationScheduler: ValueObservationScheduler {
     let queue: DispatchQueue
 
+    /// Creates a scheduler that delivers on a serial dispatch queue: see ``ValueObservationScheduler/async(onQueue:)``.
+    public init(queue: DispatchQueue) { self.queue = queue }
+
     public func immediateInitialValue() -> Bool { false }
 
     public func schedule(_ action: @escaping @Sendable () -> Void) {
@@ -67,6 +70,9 @@ extension ValueObservationScheduler where Self == DelayedMainActorValueObservati
 
 /// A scheduler that delivers the first value at once: see ``ValueObservationMainActorScheduler/immediate``.
 public struct ImmediateValueObservationScheduler: ValueObservationMainActorScheduler {
+    /// Creates a scheduler that delivers the first value at once.
+    public init() {}
+
     public func immediateInitialValue() -> Bool {
         precondition(MainQueue.isCurrent, "An observation with the scheduler .immediate must be started on the main actor.")
         return true

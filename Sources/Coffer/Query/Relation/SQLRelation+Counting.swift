@@ -33,7 +33,8 @@ extension SQLRelation {
                 relation.selection = .values([count(distinct: expression).sqlSelection])
                 return try relation.write(to: &context)
             }
-            if !isDistinct, !selection.contains(where: \.mayAggregate) {
+            // The filters may use the name that an expression is selected under: see `Column.detached`.
+            if !isDistinct, !selection.contains(where: { $0.mayAggregate || $0.definesName }) {
                 relation.selection = .values([SQL(sql: "COUNT(*)").sqlSelection])
                 return try relation.write(to: &context)
             }
@@ -48,10 +49,19 @@ extension SQLSelection {
     /// The expression that is selected, or nil if it is not one, or may be an aggregate.
     fileprivate var countedExpression: SQLExpression? {
         switch impl {
-        case .expression(let expression), .aliased(let expression, name: _): expression.mayAggregate ? nil : expression
+        case .expression(let expression): expression.mayAggregate ? nil : expression
         case .qualified(let selection, let alias):
             selection.countedExpression.map { SQLExpression(impl: .qualified($0, alias)) }
-        case .allColumns, .allColumnsExcluding, .literal: nil
+        case .allColumns, .allColumnsExcluding, .literal, .aliased: nil
+        }
+    }
+
+    /// Whether the selection gives an expression a name, which conditions can use.
+    fileprivate var definesName: Bool {
+        switch impl {
+        case .aliased: true
+        case .qualified(let selection, _): selection.definesName
+        case .allColumns, .allColumnsExcluding, .expression, .literal: false
         }
     }
 

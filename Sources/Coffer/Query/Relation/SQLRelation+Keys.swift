@@ -21,7 +21,7 @@ extension SQLRelation {
         }
     }
 
-    /// The condition that a row has one of some keys, each of which has all columns of the primary key or of a unique index.
+    /// The condition that a row has one of some keys, each of which has at least all columns of the primary key or of a unique index.
     static func uniqueKeyCondition(
         _ keys: [[String: DatabaseValue]], table: String
     ) -> @Sendable (Database) throws -> SQLExpression {

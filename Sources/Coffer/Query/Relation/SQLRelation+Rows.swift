@@ -26,7 +26,7 @@ extension SQLRelation: RegionNarrowing {
         if !selection.isEmpty, groupFilters.isEmpty, selection.allSatisfy(\.isAggregate) { return true }
         let columns = try SQLExpression.associative(.and, filters.resolve(db)).equatedColumns
         guard !columns.isEmpty, try db.tableExists(source.tableName) else { return false }
-        return try db.table(source.tableName, hasUniqueKeyAmong: columns)
+        return try db.table(source.tableName, hasUniqueKey: columns)
     }
 }
 
@@ -34,8 +34,7 @@ extension SQLSelection {
     /// Whether the selection is an aggregate for sure, which has one row if all selections are.
     fileprivate var isAggregate: Bool {
         switch impl {
-        case .expression(let expression), .aliased(let expression, name: _):
-            if case .aggregate = expression.impl { true } else { false }
+        case .expression(let expression), .aliased(let expression, name: _): expression.aggregates
         case .qualified(let selection, _): selection.isAggregate
         case .allColumns, .allColumnsExcluding, .literal: false
         }
@@ -90,9 +89,13 @@ extension SQLExpression {
         switch impl {
         case .boolean(false):
             return []
+        case .databaseValue(let value):
+            return value == false.databaseValue ? [] : nil
         case .qualified(let expression, let alias):
             return try expression.identifiedRowIDs(alias: alias, isRowID)
         case .binary(.equal, let lhs, let rhs), .binary(.isSame, let lhs, let rhs):
+            // No row has NULL for its ID.
+            if rhs.impl.isNull { return try lhs.column(of: alias).flatMap { try isRowID($0.name, $0.alias) ? [] : nil } }
             guard
                 let (column, rowID) = lhs.column(of: alias).flatMap({ column in rhs.rowIDValue.map { (column, $0) } })
                     ?? rhs.column(of: alias).flatMap({ column in lhs.rowIDValue.map { (column, $0) } })

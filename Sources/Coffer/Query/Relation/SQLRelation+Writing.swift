@@ -65,8 +65,8 @@ extension SQLRelation: WritableQuery {
         if !groups.isEmpty {
             return groups.map(\.sqlOrdering)
         }
-        if !isDistinct, try db.tableExists(source.tableName) {
-            return try db.primaryKey(source.tableName).columns.map { Column($0).sqlOrdering }
+        if !isDistinct, let key = try db.primaryKeyIfKnown(source.tableName) {
+            return key.columns.map { Column($0).sqlOrdering }
         }
         return try (1...max(1, selectedColumnCount(db))).map { SQL(sql: "\($0)").sqlOrdering }
     }

@@ -5,12 +5,13 @@ extension QueryInterfaceRequest {
     ///     try Player.filter { $0.team == "Reds" }.deleteAll(db)
     ///
     /// - Returns: how many rows were deleted, those of triggers and foreign keys not counted. Of a view, whose rows only triggers can delete, it
-    ///   is always 0.
+    ///   is the number of rows that the triggers have changed.
     /// - Throws: a ``DatabaseError``, as when a row that others refer to must stay.
     @discardableResult
     public func deleteAll(_ db: Database) throws -> Int {
+        let changesBefore = db.totalChangesCount
         try relation.makeDeleteStatement(db).execute()
-        return db.changesCount
+        return try db.changesCount(in: databaseTableName, since: changesBefore)
     }
 
     /// Deletes the rows of the request, and returns whether there was one, in a view too.

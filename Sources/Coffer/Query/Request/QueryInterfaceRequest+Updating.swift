@@ -8,15 +8,17 @@ extension QueryInterfaceRequest {
     ///   - db: a connection.
     ///   - conflictResolution: what happens to a row that violates a constraint; nil for what the record type says.
     ///   - assignments: the new values. Without any, nothing happens.
-    /// - Returns: how many rows were updated, those that already had the values counted too.
+    /// - Returns: how many rows were updated, those that already had the values counted too. Of a view, it is the number of rows that its
+    ///   triggers have changed.
     /// - Throws: a ``DatabaseError``, as when a constraint is violated.
     @discardableResult
     public func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment]
     ) throws -> Int {
         guard let statement = try relation.makeUpdateStatement(db, onConflict: policy(conflictResolution), assignments) else { return 0 }
+        let changesBefore = db.totalChangesCount
         try statement.execute()
-        return db.changesCount
+        return try db.changesCount(in: databaseTableName, since: changesBefore)
     }
 
     /// Updates the rows of the request; see ``updateAll(_:onConflict:_:)``.

@@ -58,10 +58,10 @@ public enum DatabaseDateEncodingStrategy: Sendable {
     /// A number of seconds since 1970-01-01, with fractions.
     case timeIntervalSince1970
 
-    /// An integer number of seconds since 1970-01-01; fractions are cut off.
+    /// An integer number of seconds since 1970-01-01, rounded down.
     case secondsSince1970
 
-    /// An integer number of milliseconds since 1970-01-01; fractions are cut off.
+    /// An integer number of milliseconds since 1970-01-01, rounded down.
     case millisecondsSince1970
 
     /// Text like `2026-02-28T12:00:00Z`; fractions are cut off.
@@ -109,9 +109,9 @@ public enum DatabaseUUIDEncodingStrategy: Hashable, Sendable {
 }
 
 extension Int64 {
-    /// The number without its fraction, or the nearest integer; 0 for what is no number.
+    /// The number rounded down, or the nearest integer there is; 0 for what is no number.
     fileprivate init(clamping value: Double) {
-        if let exact = Int64(exactly: value.rounded(.towardZero)) {
+        if let exact = Int64(exactly: value.rounded(.down)) {
             self = exact
         } else {
             self = value.isNaN ? 0 : value < 0 ? .min : .max

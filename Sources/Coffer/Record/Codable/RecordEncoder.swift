@@ -59,7 +59,11 @@ final class RecordEncoder: Encoder {
             guard !(value is any DatabaseValueConvertible) else {
                 return encoder.state.refuse("A record is encoded with keys, which are columns, and not as a single value.")
             }
-            try value.encode(to: encoder)
+            if let record = value as? any EncodableRecord {
+                try encoder.state.setColumns(of: record)
+            } else {
+                try value.encode(to: encoder)
+            }
         }
     }
 }
@@ -121,6 +125,13 @@ final class RecordEncodingState {
         set(value?.persistenceValue ?? .null, key)
     }
 
+    /// Sets the columns that another record sets, which knows better than its coding how it is stored.
+    func setColumns(of other: any EncodableRecord) throws {
+        for (column, value) in try PersistenceContainer(other) {
+            unsafe container.set(value.persistenceValue, column)
+        }
+    }
+
     func nestedTree(_ key: some CodingKey) -> JSONTree {
         let tree = JSONTree(userInfo: record.databaseEncodingUserInfo)
         let name = columnName(key)
@@ -170,17 +181,17 @@ extension RecordEncodingState {
 
     func encode<T: Encodable>(_ value: T, _ key: some CodingKey) throws {
         let column = columnName(key)
-        unsafe container.set(try convert(value, column: column)?.persistenceValue ?? .null, column)
+        unsafe container.set(try convert(value, column: column, key: key)?.persistenceValue ?? .null, column)
     }
 
-    fileprivate func convert<T: Encodable>(_ value: T, column: String) throws -> (any DatabaseValueConvertible)? {
+    fileprivate func convert<T: Encodable>(_ value: T, column: String, key: some CodingKey) throws -> (any DatabaseValueConvertible)? {
         switch conversion(of: T.self) {
         case .date: record.databaseDateEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: Date.self))
         case .data: try record.databaseDataEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: Data.self), column: column)
         case .uuid: record.databaseUUIDEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: UUID.self))
         case .value(let type): convertible(value, as: type)
-        case .optional(let type): try optional(value, as: type, column: column)
-        case .coded: try coded(value, column: column)
+        case .optional(let type): try optional(value, as: type, column: column, key: key)
+        case .coded: try coded(value, column: column, key: key)
         }
     }
 
@@ -191,14 +202,14 @@ extension RecordEncodingState {
 
     /// The value, whose type is `Value`, as what it conforms to.
     private func optional<Value: EncodableOptional>(
-        _ value: some Any, as type: Value.Type, column: String
+        _ value: some Any, as type: Value.Type, column: String, key: some CodingKey
     ) throws -> (any DatabaseValueConvertible)? {
-        try unsafe unsafeBitCast(value, to: type).convert(by: self, column: column)
+        try unsafe unsafeBitCast(value, to: type).convert(by: self, column: column, key: key)
     }
 
-    private func coded(_ value: some Encodable, column: String) throws -> (any DatabaseValueConvertible)? {
+    private func coded(_ value: some Encodable, column: String, key: some CodingKey) throws -> (any DatabaseValueConvertible)? {
         let context = SingleValueEncoder.Context(
-            userInfo: record.databaseEncodingUserInfo, dateStrategy: record.databaseDateEncodingStrategy(for: column),
+            codingPath: [key], userInfo: record.databaseEncodingUserInfo, dateStrategy: record.databaseDateEncodingStrategy(for: column),
             dataStrategy: record.databaseDataEncodingStrategy(for: column), uuidStrategy: record.databaseUUIDEncodingStrategy(for: column))
         if let single = try SingleValueEncoder.encode(value, context: context) { return single }
         return try json(value, column: column)
@@ -214,12 +225,12 @@ extension RecordEncodingState {
 
 /// An optional whose value is encoded as if it were not optional: the strategies of the record type hold for it.
 private protocol EncodableOptional {
-    func convert(by state: RecordEncodingState, column: String) throws -> (any DatabaseValueConvertible)?
+    func convert(by state: RecordEncodingState, column: String, key: some CodingKey) throws -> (any DatabaseValueConvertible)?
 }
 
 extension Optional: EncodableOptional where Wrapped: Encodable {
-    fileprivate func convert(by state: RecordEncodingState, column: String) throws -> (any DatabaseValueConvertible)? {
-        try map { try state.convert($0, column: column) } ?? nil
+    fileprivate func convert(by state: RecordEncodingState, column: String, key: some CodingKey) throws -> (any DatabaseValueConvertible)? {
+        try map { try state.convert($0, column: column, key: key) } ?? nil
     }
 }
 

@@ -170,6 +170,7 @@ struct RowSingleValueContainer: SingleValueDecodingContainer {
     func decodeNil() -> Bool { !source.row.containsNonNullValue }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        if let record = type as? any FetchableRecord.Type, let value = try record.init(row: source.row) as? T { return value }
         guard let convertible = type as? any DatabaseValueConvertible.Type else { return try T(from: RecordDecoder(source)) }
         guard source.storage.count == 1 else {
             throw DecodingError.typeMismatch(

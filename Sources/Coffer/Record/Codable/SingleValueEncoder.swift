@@ -6,6 +6,7 @@ final class SingleValueEncoder: Encoder {
 
     /// What the surroundings of the value decide.
     struct Context {
+        var codingPath: [any CodingKey] = []
         var userInfo: [CodingUserInfoKey: Any] = [:]
         var dateStrategy = DatabaseDateEncodingStrategy.deferredToDate
         var dataStrategy = DatabaseDataEncodingStrategy.deferredToData
@@ -24,7 +25,7 @@ final class SingleValueEncoder: Encoder {
     private var result: DatabaseValue?
     private var isSingle = true
     private let context: Context
-    var codingPath: [any CodingKey] { [] }
+    var codingPath: [any CodingKey] { context.codingPath }
     var userInfo: [CodingUserInfoKey: Any] { context.userInfo }
 
     private init(_ context: Context) { self.context = context }
@@ -55,7 +56,7 @@ final class SingleValueEncoder: Encoder {
 
     private struct SingleContainer: SingleValueEncodingContainer {
         let encoder: SingleValueEncoder
-        var codingPath: [any CodingKey] { [] }
+        var codingPath: [any CodingKey] { encoder.codingPath }
 
         mutating func encodeNil() { encoder.result = .null }
 
@@ -71,7 +72,7 @@ final class SingleValueEncoder: Encoder {
     /// Stops the encoding at the first value: it starts again as JSON.
     private struct RefusingKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
         let encoder: SingleValueEncoder
-        var codingPath: [any CodingKey] { [] }
+        var codingPath: [any CodingKey] { encoder.codingPath }
 
         mutating func encodeNil(forKey key: Key) throws { throw NotSingle() }
         mutating func encode(_ value: some Encodable, forKey key: Key) throws { throw NotSingle() }
@@ -85,7 +86,7 @@ final class SingleValueEncoder: Encoder {
 
     private struct RefusingUnkeyedContainer: UnkeyedEncodingContainer {
         let encoder: SingleValueEncoder
-        var codingPath: [any CodingKey] { [] }
+        var codingPath: [any CodingKey] { encoder.codingPath }
         var count: Int { 0 }
 
         mutating func encodeNil() throws { throw NotSingle() }

@@ -25,6 +25,12 @@ extension SQLExpression {
         }
     }
 
+    /// Whether the expression has an aggregate for sure, so that it is one value for all rows.
+    var aggregates: Bool {
+        if case .aggregate = impl { return true }
+        return operands.contains(where: \.aggregates)
+    }
+
     /// Whether the expression may read tables by itself, in a query or in SQL that may have one.
     var mayQuery: Bool {
         switch impl {

@@ -115,23 +115,25 @@ extension SQLExpression {
 
     /// The `=` operator, or `IS NULL` where one side is the value NULL.
     static func equal(_ lhs: SQLExpression, _ rhs: SQLExpression) -> SQLExpression {
-        nullTest(.isSame, lhs, rhs) ?? binary(.equal, lhs, rhs)
+        comparison(.equal, withNull: .isSame, lhs, rhs)
     }
 
     /// The `<>` operator, or `IS NOT NULL` where one side is the value NULL.
     static func notEqual(_ lhs: SQLExpression, _ rhs: SQLExpression) -> SQLExpression {
-        nullTest(.isNotSame, lhs, rhs) ?? binary(.notEqual, lhs, rhs)
+        comparison(.notEqual, withNull: .isNotSame, lhs, rhs)
     }
 
     /// The `IS` or `IS NOT` operator, with the value NULL on the right-hand side.
     static func identity(_ op: BinaryOperator, _ lhs: SQLExpression, _ rhs: SQLExpression) -> SQLExpression {
-        nullTest(op, lhs, rhs) ?? binary(op, lhs, rhs)
+        comparison(op, withNull: op, lhs, rhs)
     }
 
-    private static func nullTest(_ op: BinaryOperator, _ lhs: SQLExpression, _ rhs: SQLExpression) -> SQLExpression? {
-        if rhs.impl.isNull { return binary(op, lhs, rhs) }
-        if lhs.impl.isNull { return binary(op, rhs, lhs) }
-        return nil
+    private static func comparison(
+        _ op: BinaryOperator, withNull nullOperator: BinaryOperator, _ lhs: SQLExpression, _ rhs: SQLExpression
+    ) -> SQLExpression {
+        if rhs.impl.isNull { return binary(nullOperator, lhs, rhs) }
+        if lhs.impl.isNull { return binary(nullOperator, rhs, lhs) }
+        return binary(op, lhs, rhs)
     }
 
     /// The opposite condition.
@@ -140,6 +142,8 @@ extension SQLExpression {
         case .binary(let op, let lhs, let rhs):
             guard let negatedOperator = op.negated else { break }
             return .binary(negatedOperator, lhs, rhs)
+        case .boolean(let value):
+            return SQLExpression(impl: .boolean(!value))
         case .like(let operand, let pattern, let escape, let isNegated):
             return SQLExpression(impl: .like(operand, pattern: pattern, escape: escape, isNegated: !isNegated))
         case .between(let operand, let lower, let upper, let isNegated):

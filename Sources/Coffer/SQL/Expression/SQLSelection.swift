@@ -47,8 +47,13 @@ extension SQLGenerationContext {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE, message: "allColumns(excluding:) needs a request that selects from a known table.")
         }
-        let names = try db.columns(in: tableName).map(\.name).filter { !excludedNames.contains(CaseInsensitiveName($0)) }
-        append(names, separator: ", ") { $1.append(column: $0) }
+        let names = try db.columns(in: tableName).map(\.name)
+        let selectedNames = names.filter { !excludedNames.contains(CaseInsensitiveName($0)) }
+        if selectedNames.count == names.count {
+            try SQLSelection.allColumns.write(to: &self)
+        } else {
+            append(selectedNames, separator: ", ") { $1.append(column: $0) }
+        }
     }
 }
 

@@ -31,7 +31,7 @@ extension SQLSpecificExpressible {
 
     /// The `=` operator, with 1 for true and 0 for false.
     public static func == (lhs: Bool, rhs: Self) -> SQLExpression {
-        .equal(SQLExpression(impl: .boolean(lhs)), rhs.sqlExpression)
+        .equal(rhs.sqlExpression, SQLExpression(impl: .boolean(lhs)))
     }
 
     /// The `<>` operator, or `IS NOT NULL` for nil.
@@ -56,7 +56,7 @@ extension SQLSpecificExpressible {
 
     /// The `<>` operator, with 1 for true and 0 for false.
     public static func != (lhs: Bool, rhs: Self) -> SQLExpression {
-        .notEqual(SQLExpression(impl: .boolean(lhs)), rhs.sqlExpression)
+        .notEqual(rhs.sqlExpression, SQLExpression(impl: .boolean(lhs)))
     }
 }
 

@@ -1,17 +1,17 @@
 extension Sequence where Element: SQLExpressible {
-    /// The expression `element IN (...)`, with one argument for each value of the sequence.
+    /// The expression `element IN (...)`, with one argument for each value of the sequence; `element = ?` for one value, and false for none.
     ///
     ///     // "id" IN (?, ?, ?)
     ///     [1, 2, 3].contains(Column("id"))
     public func contains(_ element: some SQLSpecificExpressible) -> SQLExpression {
-        SQLExpression(impl: .isIn(element.sqlExpression, .list(map(\.sqlExpression)), isNegated: false))
+        .isMember(element.sqlExpression, of: map(\.sqlExpression))
     }
 }
 
 extension Sequence<any SQLExpressible> {
     /// The expression `element IN (...)`.
     public func contains(_ element: some SQLSpecificExpressible) -> SQLExpression {
-        SQLExpression(impl: .isIn(element.sqlExpression, .list(map(\.sqlExpression)), isNegated: false))
+        .isMember(element.sqlExpression, of: map(\.sqlExpression))
     }
 }
 
@@ -46,6 +46,12 @@ extension Range where Bound: SQLExpressible & Strideable, Bound.Stride: SignedIn
 }
 
 extension SQLExpression {
+    fileprivate static func isMember(_ element: SQLExpression, of members: [SQLExpression]) -> SQLExpression {
+        if members.isEmpty { return SQLExpression(impl: .boolean(false)) }
+        if members.count == 1 { return .binary(.equal, element, members[0]) }
+        return SQLExpression(impl: .isIn(element, .list(members), isNegated: false))
+    }
+
     fileprivate static func between<Bound: SQLExpressible>(
         _ element: some SQLSpecificExpressible, _ range: ClosedRange<Bound>
     ) -> SQLExpression {
