@@ -95,10 +95,15 @@ package enum SideFiles {
     }()
 }
 
-/// Which file it is, whatever its name.
-package struct FileIdentity: Equatable, Sendable {
+/// Which file it is, whatever its names are. Valid as long as the file is open or has a name: then the system uses the number again.
+package struct FileIdentity: Codable, Equatable, Sendable {
     private let device: UInt64
     private let inode: UInt64
+
+    package init(device: UInt64, inode: UInt64) {
+        self.device = device
+        self.inode = inode
+    }
 
     /// - Returns: nil when there is no file at the path.
     package init?(_ path: String) {

@@ -1,6 +1,7 @@
 internal import Foundation
 
 internal import Glibc
+internal import SQLCipherBridge
 
 /// What is going on with a file, for the next run should this one be interrupted. It has no secrets in it.
 struct ReplacementNote: Codable, Equatable {

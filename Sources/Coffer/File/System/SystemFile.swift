@@ -26,12 +26,6 @@ struct FileStatus: Equatable {
     func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 }
 
-/// Which file it is, whatever its names are. Valid as long as the file is open or has a name: then the system uses the number again.
-struct FileIdentity: Codable, Equatable {
-    var device: UInt64
-    var inode: UInt64
-}
-
 /// The words of the system for an error.
 func systemMessage(_ code: Int32) -> String { unsafe String(cString: strerror(code)) }
 

@@ -63,7 +63,7 @@ extension SQLExpression.BinaryOperator {
     fileprivate var isComparison: Bool {
         switch self {
         case .equal, .notEqual, .isSame, .isNotSame, .less, .lessOrEqual, .greater, .greaterOrEqual: true
-        case .subtract, .divide, .leftShift, .rightShift: false
+        case .subtract, .divide, .leftShift, .rightShift, .match, .jsonRepresentation, .jsonValue: false
         }
     }
 }
