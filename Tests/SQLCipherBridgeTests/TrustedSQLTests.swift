@@ -1,13 +1,11 @@
 import SQLCipherBridge
 import Testing
 
-@testable import Coffer
-
 /// SQL of the package itself: an answer that is followed by an error is none.
 @Suite("Trusted SQL")
 struct TrustedSQLTests {
     private func withConnection<T>(_ body: (ConnectionHandle) throws -> T) throws -> T {
-        let connection = try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create, .memory])
+        let connection = try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create])
         defer { connection.closeEventually() }
         return try body(connection)
     }
@@ -17,7 +15,7 @@ struct TrustedSQLTests {
 
     @Test("a query that fails after its first row throws, whatever of it is asked for")
     func failure() throws {
-        try withConnection { connection in
+        try withConnection { (connection) throws in
             #expect(throws: EngineError.self) { try connection.firstText(trusted: TrustedSQLTests.failing) }
             #expect(throws: EngineError.self) { try connection.column(trusted: TrustedSQLTests.failing) }
             var rows = 0
@@ -30,7 +28,7 @@ struct TrustedSQLTests {
 
     @Test("the first row is the answer, NULL and no row are none")
     func answers() throws {
-        try withConnection { connection in
+        try withConnection { (connection) throws in
             #expect(try connection.firstText(trusted: "SELECT 'a' UNION ALL SELECT 'b'") == "a")
             #expect(try connection.firstText(trusted: "SELECT NULL UNION ALL SELECT 'b'") == nil)
             #expect(try connection.firstText(trusted: "SELECT 1 WHERE 0") == nil)
