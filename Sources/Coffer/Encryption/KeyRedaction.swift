@@ -182,6 +182,7 @@ extension KeyRedaction {
         var isInAttach = false
         var tokensAfterAs: Int?
         while let token = scanner.next() {
+            if known.contains(where: { $0.range.contains(token.range.lowerBound) }) { continue }
             if token.kind == .semicolon {
                 (isInAttach, tokensAfterAs) = (false, nil)
             } else if token.kind == .word, token.word == "attach" {
