@@ -191,7 +191,7 @@ extension KeyRedaction {
                 tokensAfterAs = 0
             } else if let count = tokensAfterAs {
                 tokensAfterAs = count + 1
-                if count == 1, !known.contains(where: { $0.range.lowerBound >= token.range.lowerBound }) {
+                if count == 1, !known.contains(where: { $0.range.lowerBound == token.range.upperBound }) {
                     return Finding(range: token.range.lowerBound..<bytes.count, replacement: "'<redacted>'")
                 }
             }
