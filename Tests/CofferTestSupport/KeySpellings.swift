@@ -64,7 +64,7 @@ public enum KeySpellings {
         } + [
             "PRAGMA\u{A0}key = '\(secret)'", "PRAGMA key\u{A0}= '\(secret)'", "\u{FEFF}PRAGMA key ' = '\(secret)'",
             "PRAGMA key ''\(secret)''",
-            "PRAGMA cipher_migrate = '\(secret)', key = '\(secret)'", "PRAGMA cipher_page_size = 512; PRAGMA key = '\(secret)'",
+            "PRAGMA cipher_migrate = 1, key = '\(secret)'", "PRAGMA cipher_page_size = 512; PRAGMA key = '\(secret)'",
             "PRAGMA rekey_cipher = '\(secret)' '", "PRAGMA kdf_iter = 1 key '\(secret)'", "PRAGMA key = '\(secret)' '\(secret)'",
             "SELECT * FROM pragma_key('\(secret)')", "SELECT sqlcipher_key('\(secret)')", "SELECT * FROM main.pragma_rekey(\"\(secret)\")",
         ]
@@ -85,7 +85,7 @@ public enum KeySpellings {
         "CREATE TRIGGER g AFTER INSERT ON k BEGIN ATTACH '/nonexistent/x' AS y KEY '\(secret)'; END",
         "CREATE TEMP TRIGGER g AFTER INSERT ON k BEGIN SELECT 1; PRAGMA key = '\(secret)'; END",
         "CREATE VIEW v AS ATTACH '/nonexistent/x' AS y KEY '\(secret)'",
-        "WITH k AS (ATTACH '/nonexistent/x' AS y KEY '\(secret)') SELECT 1", "BEGIN; PRAGMA rekey = '\(secret)'; COMMIT",
+        "WITH k AS (ATTACH '/nonexistent/x' AS y KEY '\(secret)') SELECT 1", "BEGIN; ROLLBACK; PRAGMA rekey = '\(secret)'; COMMIT",
         "; ; PRAGMA key = '\(secret)",
         String(repeating: " ", count: 300) + "ATTACH '/nonexistent/x.db' AS y KEY \(secret) \(secret)",
         "/* \(String(repeating: "long ", count: 100)) */ PRAGMA key = \(secret) \(secret)",

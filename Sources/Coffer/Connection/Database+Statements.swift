@@ -148,13 +148,14 @@ extension Database {
             let facts = authorizer.end()
             return handle.map { Statement(database: self, handle: $0, facts: facts) }
         } catch {
-            let denial = authorizer.denialMessage
+            // SQLite asks the authorizer before it finds that something else is wrong.
+            let denial = error.code & 0xff == EngineCode.authorization ? authorizer.denialMessage : nil
             _ = authorizer.end()
             // The compilation itself can be interrupted.
             if error.code & 0xff == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
             throw DatabaseError(
                 resultCode: ResultCode(rawValue: error.code), message: denial ?? error.message,
-                sql: (sql ?? text.text(from: start)).trimmedSQLStatement, messageIsOurs: denial != nil, compiles: denial != nil)
+                sql: (sql ?? text.text(from: start)).trimmedSQLStatement, messageIsOurs: denial != nil, compiles: false)
         }
     }
 }

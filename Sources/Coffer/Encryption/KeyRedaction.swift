@@ -182,6 +182,7 @@ extension KeyRedaction {
         var isInAttach = false
         var tokensAfterAs: Int?
         while let token = scanner.next() {
+            if known.contains(where: { $0.range.contains(token.range.lowerBound) }) { continue }
             if token.kind == .semicolon {
                 (isInAttach, tokensAfterAs) = (false, nil)
             } else if token.kind == .word, token.word == "attach" {
@@ -190,7 +191,7 @@ extension KeyRedaction {
                 tokensAfterAs = 0
             } else if let count = tokensAfterAs {
                 tokensAfterAs = count + 1
-                if count == 1, !known.contains(where: { $0.range.lowerBound >= token.range.lowerBound }) {
+                if count == 1, !known.contains(where: { $0.range.lowerBound == token.range.upperBound }) {
                     return Finding(range: token.range.lowerBound..<bytes.count, replacement: "'<redacted>'")
                 }
             }
