@@ -62,7 +62,7 @@ struct QueryCommand: Operation {
         let trail = try audit.trail(session, command: Self.title)
         try FileNames.checkReadable(file)
         let statement = sql == "-" ? try QueryCommand.readStatement() : sql
-        guard !SQLSecrets.containsKey(statement) else {
+        guard !SQLSecrets.containsKey(statement), !StatementText.seemsToCarryKey(statement) else {
             throw Failure.usage("The statement carries a key, where everybody can see it. Use 'coffer rotate' and the key options.")
         }
         let key = try session.keys.key(key.request(), subject: file)

@@ -1,5 +1,15 @@
+internal import Foundation
+
 /// What a text of SQL says at first sight.
 enum StatementText {
+    /// Whether a text has PRAGMA or ATTACH in it, and after it a key with a value in quotes, be it in a comment, in a text, or in SQL that is none:
+    /// what does not compile may still show a key in its error.
+    static func seemsToCarryKey(_ sql: String) -> Bool {
+        let text = sql.lowercased()
+        let value = #/key[\s=(]+['"`\[]/#
+        return ["pragma", "attach"].contains { word in text.range(of: word).map { text[$0.upperBound...].contains(value) } ?? false }
+    }
+
     /// The first word, in capitals, after white space, comments and empty statements.
     static func firstWord(of sql: String) -> String {
         var rest = Substring(sql).unicodeScalars

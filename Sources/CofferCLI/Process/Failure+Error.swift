@@ -23,6 +23,10 @@ extension Failure {
         }
         var message = error.message ?? "\(error.extendedResultCode)"
         if message.hasSuffix(".") { message.removeLast() }
+        // What stands there may be a key that has lost its place: a text in quotes, or the rest of a statement whose quotes do not fit.
+        for start in ["near \"'", "near \"x'", "near \"X'", "unrecognized token: \""] where message.hasPrefix(start) {
+            message = "a text, or a quote that is not closed, is where none may be (it is not shown, as it might be a key)"
+        }
         // SQLite quotes what it does not understand, however long that is.
         if message.utf8.count > 2000 { message = message.prefix(1000) + "… (the rest is left out)" }
         switch error.resultCode {

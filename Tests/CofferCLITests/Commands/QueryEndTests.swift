@@ -60,9 +60,10 @@ struct QueryEndTests {
             "SELECT 9e999, -9e999, 0.0 / 0", "SELECT char(0, 97, 0)", "SELECT CAST(x'fffe' AS TEXT)", "SELECT 1 AS a, 2 AS a, 3 AS ''",
             "EXPLAIN BEGIN", "EXPLAIN QUERY PLAN SELECT 1", "PRAGMA query_only = 0", "PRAGMA locking_mode = exclusive",
             "PRAGMA writable_schema = 1", "PRAGMA hard_heap_limit = 1000", "PRAGMA max_page_count = 1", "PRAGMA integrity_check",
-            "SELECT zeroblob(5000000)", "SELECT printf('%5000000d', 1)", "SELECT 1 WHERE 0", "PRAGMA cache_size = 0", "PRAGMA nothing",
+            "SELECT zeroblob(5000000)", "SELECT printf('%5000000d', 1)", "SELECT 1 WHERE 0", "PRAGMA cache_size = 0",
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT max(i) FROM n", "SELECT randomblob(0)",
-            "SELECT * FROM t AS a, t AS b", "PRAGMA read_uncommitted = 1", "PRAGMA foreign_keys = 0", "PRAGMA recursive_triggers = 1",
+            "SELECT * FROM t AS a, t AS b", "PRAGMA read_uncommitted = 1", "PRAGMA foreign_keys = 0", "PRAGMA foreign_key_list('t')",
+            "PRAGMA table_info(\"key\")", "PRAGMA foreign_key_check", "PRAGMA recursive_triggers = 1",
         ])
     func ordinary(sql: String) throws { try expect(0, sql) }
 
