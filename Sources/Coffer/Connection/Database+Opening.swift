@@ -1,12 +1,5 @@
-internal import SQLCipherBridge
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import SQLCipherBridge
 
 extension Database {
     struct Opened {
