@@ -1,6 +1,5 @@
-internal import SQLCipherBridge
-
 internal import Glibc
+internal import SQLCipherBridge
 
 extension Database {
     struct Opened {

@@ -152,7 +152,7 @@ extension Database {
             let denial = error.code & 0xff == EngineCode.authorization ? authorizer.denialMessage : nil
             _ = authorizer.end()
             // The compilation itself can be interrupted.
-            if error.code & 0xff == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
+            if error.primaryCode == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
             throw DatabaseError(
                 resultCode: ResultCode(rawValue: error.code), message: denial ?? error.message,
                 sql: (sql ?? text.text(from: start)).trimmedSQLStatement, messageIsOurs: denial != nil, compiles: false)
@@ -186,11 +186,10 @@ extension Database {
                 resultCode: .SQLITE_ABORT, message: "Transaction was aborted", sql: statement.sql, arguments: statement.arguments,
                 publicStatementArguments: configuration.publicStatementArguments)
         }
-        if recordedRegion != nil {
+        if recording.isRunning {
             try statement.updateFacts()
             let region = statement.databaseRegion
-            lastRecordedFacts = statement.facts.databaseRegion
-            recordedRegion?.formUnion(region)
+            recording.statementWillExecute(reading: region, of: statement.facts.databaseRegion)
         }
         if statement.notifiesBroker {
             try checkFileIsInPlace(before: statement)

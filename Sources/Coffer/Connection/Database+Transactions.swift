@@ -1,5 +1,5 @@
-internal import SQLCipherBridge
 public import Foundation
+internal import SQLCipherBridge
 internal import Synchronization
 
 // MARK: - State

@@ -34,11 +34,8 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     var statementCaches = StatementCaches()
 
-    /// What was read since a recording began, or nil outside of recordings.
-    var recordedRegion: DatabaseRegion?
-
-    /// What the statement of the recording that began last could read with any arguments.
-    var lastRecordedFacts = DatabaseRegion()
+    /// What statements read while the value of an observation is fetched.
+    var recording = RegionRecording()
 
     /// What the schema looks like, as far as it was asked.
     var schemaCache = DatabaseSchemaCache()

@@ -1,5 +1,5 @@
-internal import SQLCipherBridge
 public import Foundation
+internal import SQLCipherBridge
 
 /// An error of SQLite, of the database, or of its key.
 ///

@@ -63,7 +63,7 @@ final class SerializedConnection: Sendable {
 
     private static func isBusy(_ error: any Error) -> Bool {
         switch error {
-        case let error as EngineError: error.code & 0xff == EngineCode.busy
+        case let error as EngineError: error.primaryCode == EngineCode.busy
         case let error as DatabaseError: error.resultCode == .SQLITE_BUSY
         default: false
         }
@@ -79,7 +79,7 @@ final class SerializedConnection: Sendable {
             do {
                 return try Database(
                     opening: location, configuration: configuration, purpose: purpose, description: label, keys: keys)
-            } catch let error as EngineError where error.code & 0xff == EngineCode.notADatabase && remainingTries > 0 {
+            } catch let error as EngineError where error.primaryCode == EngineCode.notADatabase && remainingTries > 0 {
                 // Another connection gave the empty file its salt first: its key may be ours all the same.
                 remainingTries -= 1
                 keys.didLoseEmptyFile()
