@@ -3,7 +3,7 @@ struct ConnectionAdditions {
     /// In the order in which they were added: a later one takes the place of an earlier one with the same name.
     private(set) var functions: [DatabaseFunction] = []
     private(set) var collations: [DatabaseCollation] = []
-    private(set) var tokenizers: [any FTS5CustomTokenizer.Type] = []
+    private var others: [(name: String, install: (Database) -> Void)] = []
     var trace: (options: Database.TracingOptions, function: (Database.TraceEvent) -> Void)?
 
     mutating func add(_ function: DatabaseFunction) {
@@ -16,9 +16,12 @@ struct ConnectionAdditions {
         collations.append(collation)
     }
 
-    mutating func add(_ tokenizer: any FTS5CustomTokenizer.Type) {
-        tokenizers.removeAll { $0.name == tokenizer.name }
-        tokenizers.append(tokenizer)
+    /// Adds something that another floor of the library knows how to install.
+    ///
+    /// - Parameter name: tells what takes the place of what.
+    mutating func add(named name: String, install: @escaping (Database) -> Void) {
+        others.removeAll { $0.name == name }
+        others.append((name, install))
     }
 
     mutating func remove(_ function: DatabaseFunction) { functions.removeAll { $0.id == function.id } }
@@ -30,7 +33,7 @@ struct ConnectionAdditions {
             db.additions = ConnectionAdditions()
             for function in functions { db.add(function: function) }
             for collation in collations { db.add(collation: collation) }
-            for tokenizer in tokenizers { db.add(tokenizer: tokenizer) }
+            for other in others { other.install(db) }
             if let trace { db.trace(options: trace.options, trace.function) }
         }
     }

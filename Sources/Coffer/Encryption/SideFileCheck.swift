@@ -67,7 +67,7 @@ struct SideFileCheck {
     private func verdict(onJournal bytes: any StoredBytes) throws -> Verdict {
         let journal = try RollbackJournal(
             defaultPageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, count: $1) },
-            exists: { try SystemFile.status($0, followsLinks: true) != nil })
+            exists: { FileIdentity($0) != nil })
         guard let journal else { return .harmless }
         var findings = Findings()
         findings.isSuspicious = journal.pageSize != pageSize || journal.commonName.map { !SideFileCheck.isCommonJournal($0) } ?? false

@@ -81,7 +81,7 @@ extension Database {
         } catch {
             fatalError("The tokenizer \(tokenizer.name) could not be added: \(error.message ?? ConnectionHandle.describe(error.code)).")
         }
-        additions.add(tokenizer)
+        additions.add(named: "tokenizer \(tokenizer.name)") { $0.add(tokenizer: tokenizer) }
     }
 
     /// FTS5 of the current connection of the C library.

@@ -138,7 +138,8 @@ struct RecordBehaviorTests {
         struct Tag: Encodable {
             func encode(to encoder: any Encoder) throws {
                 var container = encoder.singleValueContainer()
-                try container.encode(container.codingPath.map(\.stringValue).joined(separator: "/") + encoder.codingPath.map(\.stringValue).joined())
+                try container.encode(
+                    container.codingPath.map(\.stringValue).joined(separator: "/") + encoder.codingPath.map(\.stringValue).joined())
             }
         }
         struct Tagged: Encodable, EncodableRecord {

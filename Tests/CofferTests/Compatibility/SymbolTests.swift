@@ -111,7 +111,9 @@ struct SymbolTests {
         }
     }
 
-    @Test("names of tables come from names of types", arguments: zip(["iPhone", "aB", "_Safe", "ÉCole", "Safe", "URLItem"], ["iphone", "ab", "_safe", "école", "safe", "urlItem"]))
+    @Test(
+        "names of tables come from names of types",
+        arguments: zip(["iPhone", "aB", "_Safe", "ÉCole", "Safe", "URLItem"], ["iphone", "ab", "_safe", "école", "safe", "urlItem"]))
     func tableNames(type: String, table: String) {
         #expect(defaultTableNames[type] == table)
     }
