@@ -9,12 +9,14 @@ struct NoPlaintextTests {
 
     init() throws { directory = try TestDirectory() }
 
-    private let marker = "pl41nt3xt-m4rk3r"
+    private let marker = "pl41nt3xtm4rk3r"
 
-    @Test("nothing that is written anywhere during sorts, temporary tables, VACUUM, indexes and full-text search is readable")
-    func work() throws {
+    @Test(
+        "nothing that is written anywhere during sorts, temporary tables, VACUUM, indexes and full-text search is readable",
+        arguments: ["spill", "index"])
+    func work(name: String) throws {
         let temporary = try directory.makeFolder("tmp")
-        let log = try spill(temporary: temporary, "encrypted")
+        let log = try run(name, temporary: temporary, "encrypted")
         #expect(FileManager.default.enumerator(atPath: temporary)?.allObjects.isEmpty == true)
         let names = directory.fileNames().filter { $0.hasPrefix("encrypted") }
         #expect(names.count >= 2)
@@ -30,9 +32,11 @@ struct NoPlaintextTests {
         #expect(log.temporaryFiles.isEmpty)
     }
 
-    @Test("the same look finds the plaintext of a database without a key, and its temporary files", .enabled(if: NoPlaintextTests.canTrace))
-    func control() throws {
-        let log = try #require(try spill(temporary: try directory.makeFolder("tmp"), "plaintext"))
+    @Test(
+        "the same look finds the plaintext of a database without a key, and its temporary files", .enabled(if: NoPlaintextTests.canTrace),
+        arguments: ["spill", "index"])
+    func control(name: String) throws {
+        let log = try #require(try run(name, temporary: try directory.makeFolder("tmp"), "plaintext"))
         #expect(log.readableWrites.isEmpty == false)
         #expect(log.temporaryFiles.isEmpty == false)
         #expect(contains(try directory.bytes(of: "plaintext-queue"), marker))
@@ -71,8 +75,8 @@ struct NoPlaintextTests {
     }()
 
     /// Runs the worker, under `strace` where it can run, and returns what it wrote.
-    private func spill(temporary: String, _ protection: String) throws -> Trace? {
-        let worker = [ChildProcess.built("CofferTestWorker"), "spill", directory.path(protection), marker, protection]
+    private func run(_ work: String, temporary: String, _ protection: String) throws -> Trace? {
+        let worker = [ChildProcess.built("CofferTestWorker"), work, directory.path(protection), marker, protection]
         let environment = ["TMPDIR": temporary, "SQLITE_TMPDIR": temporary]
         guard NoPlaintextTests.canTrace else {
             let process = try ChildProcess.run(worker[0], Array(worker.dropFirst()), environment: environment)

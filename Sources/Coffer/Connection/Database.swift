@@ -19,7 +19,10 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     var protection: Protection
 
     /// The connection of the C library. It outlives its closing by `sqlite3_close_v2` only as long as statements live.
-    var handle: ConnectionHandle
+    var handle: ConnectionHandle {
+        // The next connection of the C library may well have the address of the last one.
+        didSet { fullText = nil }
+    }
 
     var isClosed = false
 
@@ -56,8 +59,8 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     var busyHandler: BusyHandler?
     var traceHook: TraceHook?
 
-    /// The full-text module of the connection, and the connection that it belongs to.
-    var fullText: (handle: ConnectionHandle, module: FullTextModule)?
+    /// The full-text module of the connection of the C library, once it was asked for.
+    var fullText: FullTextModule?
 
     /// What was added to the connection and must be added again to one that takes its place.
     var additions = ConnectionAdditions()

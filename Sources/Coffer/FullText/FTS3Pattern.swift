@@ -50,7 +50,9 @@ public struct FTS3Pattern: Sendable {
     }
 
     private init?(_ string: String, _ pattern: ([String]) -> String) {
-        guard let tokens = try? FTS3.tokenize(string), !tokens.isEmpty else { return nil }
+        // The tokenizer takes NUL for a letter, and would make it a part of a pattern, which it ends.
+        let scalars = string.unicodeScalars.map { $0 == "\0" ? " " : $0 }
+        guard let tokens = try? FTS3.tokenize(String(String.UnicodeScalarView(scalars))), !tokens.isEmpty else { return nil }
         try? self.init(rawPattern: pattern(tokens))
     }
 }

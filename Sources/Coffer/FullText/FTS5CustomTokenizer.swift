@@ -89,13 +89,13 @@ extension Database {
     ///
     /// It is asked once: tokenizers are made in the middle of statements, which are not to be disturbed by another one.
     func fullTextModule() throws(EngineError) -> FullTextModule {
-        if let known = fullText, known.handle == handle { return known.module }
+        if let fullText { return fullText }
         guard !isClosed else { throw EngineError(code: EngineCode.misuse, message: "Connection is closed") }
         let wasMuted = traceHook?.isMuted ?? false
         traceHook?.isMuted = true
         defer { traceHook?.isMuted = wasMuted }
         let module = try handle.fullTextModule()
-        fullText = (handle, module)
+        fullText = module
         return module
     }
 }

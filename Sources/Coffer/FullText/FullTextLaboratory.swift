@@ -65,6 +65,8 @@ enum FullTextLaboratory {
     }
 
     private static func check(_ pattern: String, in table: String, _ db: Database) throws {
+        // SQLite would search for what is before it, and ignore the rest.
+        guard !pattern.utf8.contains(0) else { throw DatabaseError(message: "A pattern must not contain a NUL character.") }
         let table = table.quotedDatabaseIdentifier
         do {
             let statement = try db.internalCachedStatement(sql: "SELECT 1 FROM \(table) WHERE \(table) MATCH ?")

@@ -57,6 +57,7 @@ extension Database {
     /// - Parameters:
     ///   - value: JSON.
     ///   - assignments: paths, and the values that go there.
+    @_disfavoredOverload
     public static func jsonbInsert(
         _ value: some SQLExpressible, _ assignments: some Collection<(key: String, value: any SQLExpressible)>
     ) -> SQLExpression {
@@ -66,6 +67,7 @@ extension Database {
     /// JSON with other values at paths where there is something: the `JSONB_REPLACE` function.
     ///
     /// - Parameters: as those of ``jsonbInsert(_:_:)``.
+    @_disfavoredOverload
     public static func jsonbReplace(
         _ value: some SQLExpressible, _ assignments: some Collection<(key: String, value: any SQLExpressible)>
     ) -> SQLExpression {
@@ -75,6 +77,7 @@ extension Database {
     /// JSON with values at paths, whether there was something or not: the `JSONB_SET` function.
     ///
     /// - Parameters: as those of ``jsonbInsert(_:_:)``.
+    @_disfavoredOverload
     public static func jsonbSet(
         _ value: some SQLExpressible, _ assignments: some Collection<(key: String, value: any SQLExpressible)>
     ) -> SQLExpression {
@@ -87,6 +90,7 @@ extension Database {
     ///     Database.jsonbObject(["title": Column("title"), "pinned": 1])
     ///
     /// - Parameter elements: names, and their values. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
+    @_disfavoredOverload
     public static func jsonbObject(
         _ elements: some Collection<(key: String, value: any SQLExpressible)>
     ) -> SQLExpression {

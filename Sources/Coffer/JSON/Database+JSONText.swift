@@ -56,6 +56,7 @@ extension Database {
     /// - Parameters:
     ///   - value: JSON.
     ///   - assignments: paths, and the values that go there.
+    @_disfavoredOverload
     public static func jsonInsert(
         _ value: some SQLExpressible, _ assignments: some Collection<(key: String, value: any SQLExpressible)>
     ) -> SQLExpression {
@@ -65,6 +66,7 @@ extension Database {
     /// JSON with other values at paths where there is something: the `JSON_REPLACE` function.
     ///
     /// - Parameters: as those of ``jsonInsert(_:_:)``.
+    @_disfavoredOverload
     public static func jsonReplace(
         _ value: some SQLExpressible, _ assignments: some Collection<(key: String, value: any SQLExpressible)>
     ) -> SQLExpression {
@@ -74,6 +76,7 @@ extension Database {
     /// JSON with values at paths, whether there was something or not: the `JSON_SET` function.
     ///
     /// - Parameters: as those of ``jsonInsert(_:_:)``.
+    @_disfavoredOverload
     public static func jsonSet(
         _ value: some SQLExpressible, _ assignments: some Collection<(key: String, value: any SQLExpressible)>
     ) -> SQLExpression {
@@ -86,6 +89,7 @@ extension Database {
     ///     Database.jsonObject(["title": Column("title"), "pinned": 1])
     ///
     /// - Parameter elements: names, and their values. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
+    @_disfavoredOverload
     public static func jsonObject(
         _ elements: some Collection<(key: String, value: any SQLExpressible)>
     ) -> SQLExpression {

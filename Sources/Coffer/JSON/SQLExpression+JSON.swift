@@ -22,6 +22,15 @@ extension SQLExpression {
         }
     }
 
+    /// Whether the expression is a part of a JSON value, written with an operator.
+    var isPartOfJSON: Bool {
+        switch impl {
+        case .binary(.jsonRepresentation, _, _), .binary(.jsonValue, _, _): true
+        case .qualified(let expression, _), .json(let expression): expression.isPartOfJSON
+        default: false
+        }
+    }
+
     /// Whether SQLite itself knows that the expression is JSON: <https://www.sqlite.org/json1.html#json_arguments>.
     fileprivate var isJSONForSQLite: Bool {
         switch impl {

@@ -29,7 +29,8 @@ public struct SQLSelection: SQLSelectable, Sendable {
         case .expression(let expression):
             try expression.write(to: &context)
         case .aliased(let expression, let name):
-            try expression.write(to: &context, asOperand: true)
+            // The operators of JSON bind more closely than any other.
+            try expression.write(to: &context, asOperand: !expression.isPartOfJSON)
             context.append(" AS ")
             context.append(identifier: name)
         case .literal(let sql):

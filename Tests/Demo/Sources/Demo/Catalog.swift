@@ -16,8 +16,13 @@ struct Catalog {
                         id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version TEXT NOT NULL, section TEXT NOT NULL,
                         installedKibibytes INTEGER, summary TEXT NOT NULL, description TEXT NOT NULL);
                     CREATE TABLE path (package TEXT NOT NULL, path TEXT NOT NULL);
-                    CREATE VIRTUAL TABLE packageText USING fts5(name, description, content='package', content_rowid='id');
                     """)
+            try db.create(virtualTable: "packageText", using: FTS5()) { t in
+                t.synchronize(withTable: "package")
+                t.tokenizer = .unicode61(diacritics: .remove)
+                t.column("name")
+                t.column("description")
+            }
             let insertPackage = try db.makeStatement(
                 sql: """
                     INSERT INTO package (name, version, section, installedKibibytes, summary, description) VALUES (?, ?, ?, ?, ?, ?)
@@ -31,7 +36,6 @@ struct Catalog {
             for path in paths {
                 try insertPath.execute(arguments: [path.package, path.path])
             }
-            try db.execute(sql: "INSERT INTO packageText (packageText) VALUES ('rebuild')")
         }
     }
 
@@ -53,16 +57,23 @@ struct Catalog {
         }
     }
 
-    /// The names of the packages that match, best first.
-    func search(_ pattern: String) throws -> [String] {
-        try queue.read { db in
-            try String.fetchAll(
-                db,
-                sql: """
-                    SELECT package.name FROM packageText JOIN package ON package.id = packageText.rowid
-                    WHERE packageText MATCH ? ORDER BY rank, package.name
-                    """,
-                arguments: [pattern])
+    /// What a search has found.
+    struct Match {
+        var name: String
+
+        /// A piece of the description, with the words that were searched for in brackets.
+        var snippet: String
+    }
+
+    /// The packages that have all words that begin as those that are typed, best first: a word in the name counts more.
+    func search(_ words: String) throws -> [Match] {
+        let snippet = FTS5.snippet(Column("description"), from: "[", to: "]", ellipsis: "...", tokenCount: 10)
+        let request = Table("packageText")
+            .matching(FTS5Pattern(matchingAllPrefixesIn: words))
+            .select(Column("name"), snippet.forKey("snippet"))
+            .order(FTS5.bm25(weights: [5, 1]), Column("name"))
+        return try queue.read { db in
+            try Row.fetchAll(db, request).map { Match(name: $0["name"], snippet: $0["snippet"]) }
         }
     }
 }

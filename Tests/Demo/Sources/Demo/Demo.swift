@@ -55,11 +55,17 @@ struct Demo {
             guard try catalog.paths() == paths else { throw Failure("the paths read are not those that were written") }
             return ((), "all equal")
         }
-        try step("search the text for 'compress*'") {
-            let found = try catalog.search("compress*")
-            let expected = packages.filter { "\($0.name) \($0.description)".lowercased().contains("compress") }.map(\.name)
-            guard !found.isEmpty, Set(found).isSubset(of: expected) else { throw Failure("the search found \(found)") }
-            return ((), "\(found.count) packages: " + found.prefix(4).joined(separator: ", ") + ", ...")
+        try step("search for what is typed: 'compres") {
+            let found = try catalog.search("'compres")
+            let expected = packages.filter { "\($0.name) \($0.description)".lowercased().contains("compres") }.map(\.name)
+            guard !found.isEmpty, Set(found.map(\.name)).isSubset(of: expected),
+                let match = found.first(where: { $0.snippet.contains("[") })
+            else { throw Failure("the search found \(found)") }
+            let snippet = match.snippet.split(whereSeparator: \.isNewline).joined(separator: " ")
+            return (
+                (),
+                "\(found.count) packages: " + found.prefix(4).map(\.name).joined(separator: ", ") + ", ...\n      \(match.name): \(snippet)"
+            )
         }
         try catalog.queue.close()
     }
