@@ -73,7 +73,7 @@ struct FullTextFileTests {
             try Int64.fetchAll(db, sql: "SELECT rowid FROM \(table) WHERE \(table) MATCH ? ORDER BY rowid", arguments: [pattern])
         } + [
             Int64.fetchAll(db, sql: "SELECT id FROM place WHERE x0 > 20 AND x1 < 30 ORDER BY id"),
-            Int64.fetchAll(db, sql: "SELECT cnt FROM vocabulary ORDER BY term"),
+            Int64.fetchAll(db, sql: "SELECT doc FROM vocabulary ORDER BY term"),
         ]
     }
 
@@ -157,7 +157,10 @@ struct FullTextFileTests {
         _ = try makeFile(.encrypted(0x42))
         let shell = SQLCipherShell(path: directory.path("a.db"))
         #expect(try shell.run("SELECT count(*) FROM fifthOfNote WHERE fifthOfNote MATCH 'gre*';") == ["107"])
-        #expect(try shell.run("INSERT INTO note VALUES (2000, 'shell', 'purple'); SELECT count(*) FROM fourthOfNote('purple');") == ["1"])
+        #expect(
+            try shell.run(
+                "INSERT INTO note VALUES (2000, 'shell', 'purple'); SELECT count(*) FROM fourthOfNote WHERE fourthOfNote MATCH 'purple';")
+                == ["1"])
         let queue = try DatabaseQueue(path: directory.path("a.db"), configuration: configuration(.encrypted(0x42)))
         let pattern = try FTS5Pattern(rawPattern: "purple")
         #expect(try queue.read { try Table("fifthOfNote").matching(pattern).fetchCount($0) } == 1)
