@@ -1,7 +1,7 @@
-import Coffer
+public import Coffer
 import CofferTestSupport
 import Dispatch
-import Foundation
+public import Foundation
 import Testing
 
 /// Declarations that programs written for GRDB 7 use: that they compile is half of the test.
@@ -152,11 +152,11 @@ private struct ÉCole: TableRecord {}
 private struct Safe: TableRecord {}
 private struct URLItem: TableRecord {}
 
-extension NSTimeZone: @retroactive DatabaseValueConvertible {
+extension NSTimeZone: DatabaseValueConvertible {
     public var databaseValue: DatabaseValue { name.databaseValue }
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         String.fromDatabaseValue(dbValue).flatMap { NSTimeZone(name: $0) as? Self }
     }
 }
 
-extension TimeZone: @retroactive DatabaseValueConvertible {}
+extension TimeZone: DatabaseValueConvertible {}

@@ -183,7 +183,7 @@ struct KeyRingTests {
 
     @Test("a memory database with a random key takes a copy of nothing but encrypted databases")
     func memory() throws {
-        let handle = try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create, .memory])
+        let handle = try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create])
         defer { handle.closeEventually() }
         try KeyRing.keyMemoryConnection(handle, settings: CipherSettings())
         try handle.execute("CREATE TABLE t(x)")
@@ -191,7 +191,7 @@ struct KeyRingTests {
         #expect(try handle.fileSize() == nil)
         let ring = try KeyRing(key: .passphrase("pw"))
         let connection = try ring.openKeyed { () throws(EngineError) in
-            try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create, .memory])
+            try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create])
         }
         #expect(!connection.isFileEmpty)
         connection.handle.closeEventually()
