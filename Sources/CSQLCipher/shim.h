@@ -97,8 +97,19 @@ static inline ssize_t coffer_get_attribute(const char *path, const char *name, v
     return lgetxattr(path, name, value, size);
 }
 
-static inline int coffer_set_attribute(const char *path, const char *name, const void *value, size_t size) {
-    return lsetxattr(path, name, value, size, 0);
+static inline int coffer_set_attribute(int descriptor, const char *name, const void *value, size_t size) {
+    return fsetxattr(descriptor, name, value, size, 0);
+}
+
+static inline int coffer_remove_attribute(int descriptor, const char *name) { return fremovexattr(descriptor, name); }
+
+/// `O_PATH`: a descriptor that holds a file without opening it. Unlike others, it takes no locks of the process along when it is closed.
+static inline int coffer_open_path_only(const char *path) {
+#if defined(O_PATH)
+    return open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+#else
+    return open(path, 010000000 | O_NOFOLLOW | O_CLOEXEC);
+#endif
 }
 
 /// `renameat2(RENAME_NOREPLACE)`: fails with EEXIST where there is something of the new name.

@@ -2,13 +2,6 @@ internal import CSQLCipher
 
 // What copies need to know of, and to say to, a connection.
 extension ConnectionHandle {
-    /// Prepares the first statement of a text, and ignores what follows it; nil where there is no statement.
-    package func prepare(trusted sql: String) throws(EngineError) -> StatementHandle? {
-        var statement: OpaquePointer?
-        try check(unsafe sqlite3_prepare_v2(pointer, sql, -1, &statement, nil))
-        return unsafe statement.map { unsafe StatementHandle($0) }
-    }
-
     /// The bytes at the end of each page that SQLite leaves to the codec: what the file has, or what the codec has asked for where that
     /// is more. Right only once the file was read.
     package var reservedBytesPerPage: Int {

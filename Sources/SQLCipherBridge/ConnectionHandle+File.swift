@@ -37,6 +37,14 @@ extension ConnectionHandle {
         return Int(max(0, size - offset))
     }
 
+    /// Writes over the main database file as it is stored, without a look at what is there: only to make a file unusable that has lost its
+    /// name. The connection is of no use afterwards.
+    package func overwriteFile(at offset: Int64, with bytes: [UInt8]) throws(EngineError) {
+        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
+        let code = unsafe methods.pointee.xWrite(file, bytes, CInt(bytes.count), offset)
+        guard code == SQLITE_OK else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }
+    }
+
     /// Takes SQLite's shared lock on the main database file, without a look into it: nobody writes to a file in rollback mode as long as the
     /// connection lives. The connection is of no use for anything else afterwards.
     package func lockFileForReading() throws(EngineError) {

@@ -92,20 +92,4 @@ extension ConnectionHandle {
         _ = unsafe coffer_db_config_flag(pointer, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil)
         closeEventually()
     }
-
-    /// The first column of all rows of a query written in this package, as text.
-    package func column(trusted sql: String) throws(EngineError) -> [String] {
-        var statement: OpaquePointer?
-        try check(unsafe sqlite3_prepare_v2(pointer, sql, -1, &statement, nil))
-        guard let statement = unsafe statement.map({ unsafe StatementHandle($0) }) else { return [] }
-        defer { statement.finalize() }
-        var result: [String] = []
-        while true {
-            switch statement.step() {
-            case SQLITE_ROW: result.append(statement.string(at: 0))
-            case SQLITE_DONE: return result
-            case let code: throw EngineError(code: code, message: lastErrorMessage)
-            }
-        }
-    }
 }

@@ -111,31 +111,6 @@ extension ConnectionHandle {
         unsafe offset = tail.map { unsafe base.distance(to: $0) } ?? sql.count
         return unsafe statement.map { unsafe StatementHandle($0) }
     }
-
-    /// Runs SQL that is written in this package, without arguments and without results.
-    package func execute(_ sql: StaticString) throws(EngineError) {
-        let code = unsafe sqlite3_exec(pointer, sql.description, nil, nil, nil)
-        try check(code)
-    }
-
-    /// Runs SQL that is assembled by this package from checked parts, never from a user's text.
-    package func execute(trusted sql: String) throws(EngineError) {
-        let code = unsafe sqlite3_exec(pointer, sql, nil, nil, nil)
-        try check(code)
-    }
-
-    /// The first column of the first row of a query written in this package, as text.
-    package func firstText(trusted sql: String) throws(EngineError) -> String? {
-        var statement: OpaquePointer?
-        try check(unsafe sqlite3_prepare_v2(pointer, sql, -1, &statement, nil))
-        guard let statement = unsafe statement.map({ unsafe StatementHandle($0) }) else { return nil }
-        defer { statement.finalize() }
-        switch statement.step() {
-        case SQLITE_ROW: return statement.isNull(at: 0) ? nil : statement.string(at: 0)
-        case SQLITE_DONE: return nil
-        case let code: throw EngineError(code: code, message: lastErrorMessage)
-        }
-    }
 }
 
 // MARK: - State of the connection

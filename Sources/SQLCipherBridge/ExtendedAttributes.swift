@@ -39,9 +39,17 @@ package enum ExtendedAttributes {
         }
     }
 
-    package static func set(_ name: String, to value: [UInt8], at path: String) throws(Failure) {
-        guard unsafe coffer_set_attribute(path, name, value, value.count) == 0 else {
-            throw Failure(call: "lsetxattr", errno: errno, name: name)
+    /// Gives an attribute to the file of an open descriptor: a name could lead to another file by now.
+    package static func set(_ name: String, to value: [UInt8], descriptor: CInt) throws(Failure) {
+        guard unsafe coffer_set_attribute(descriptor, name, value, value.count) == 0 else {
+            throw Failure(call: "fsetxattr", errno: errno, name: name)
+        }
+    }
+
+    /// Takes an attribute from the file of an open descriptor, if it has it.
+    package static func remove(_ name: String, descriptor: CInt) throws(Failure) {
+        guard unsafe coffer_remove_attribute(descriptor, name) == 0 || [ENODATA, ENOTSUP].contains(errno) else {
+            throw Failure(call: "fremovexattr", errno: errno, name: name)
         }
     }
 }

@@ -11,12 +11,33 @@ package protocol StoredBytes: AnyObject, Sendable {
     func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int
 }
 
-/// A file system of the engine that has nothing but such bytes: no locks, no journals, no way to write.
+/// Stored bytes that the engine may write to.
+package protocol WritableBytes: StoredBytes {
+    /// Writes bytes at an offset, all of them. Returns 0, or an `errno`.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> CInt
+
+    /// Cuts the bytes, or fills them up with zeros. Returns 0, or an `errno`.
+    func truncate(to size: Int64) -> CInt
+}
+
+/// A file system of the engine that has nothing but such bytes: no locks, no journals, no names.
 ///
-/// The engine treats what it reads there as a file that never changes, so that looking into a database leaves no trace.
+/// The engine treats what it reads there as a file that never changes, so that looking into a database leaves no trace. What it writes goes to
+/// the bytes that it was given and nowhere else: there is no name that could lead to another file by now.
 package enum FileView {
-    /// Opens a connection to bytes, which are kept until it is closed.
+    /// Opens a connection that can only read, to bytes that are kept until it is closed.
     package static func open(_ bytes: any StoredBytes) throws(EngineError) -> ConnectionHandle {
+        try open(bytes, flags: SQLITE_OPEN_READONLY)
+    }
+
+    /// Opens a connection that can write, to bytes that are kept until it is closed.
+    ///
+    /// It has no journal: set `journal_mode = OFF` before anything is written. A failed transaction leaves bytes of no use.
+    package static func open(writing bytes: any WritableBytes) throws(EngineError) -> ConnectionHandle {
+        try open(bytes, flags: SQLITE_OPEN_READWRITE)
+    }
+
+    private static func open(_ bytes: any StoredBytes, flags: CInt) throws(EngineError) -> ConnectionHandle {
         try Engine.prove()
         let code = registration
         guard code == SQLITE_OK else { throw EngineError(code: code, message: "The view of files could not be registered") }
@@ -27,8 +48,8 @@ package enum FileView {
             return name
         }
         var pointer: OpaquePointer?
-        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let result = unsafe sqlite3_open_v2(name, &pointer, flags, systemName)
+        let allFlags = flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let result = unsafe sqlite3_open_v2(name, &pointer, allFlags, systemName)
         // The open file has its own hold on the bytes.
         state.withLock { $0.views[name] = nil }
         guard result == SQLITE_OK, let opened = unsafe pointer else {
@@ -56,7 +77,8 @@ package enum FileView {
         // Randomness, sleep and time are those of the standard file system.
         unsafe system.initialize(to: standard.pointee)
         unsafe system.pointee.pNext = nil
-        unsafe system.pointee.szOsFile = CInt(MemoryLayout<ViewedFile>.size)
+        // Temporary files are those of the standard file system.
+        unsafe system.pointee.szOsFile = max(CInt(MemoryLayout<ViewedFile>.size), standard.pointee.szOsFile)
         unsafe system.pointee.zName = UnsafePointer(strdup(systemName))
         unsafe system.pointee.xOpen = openTrampoline
         unsafe system.pointee.xDelete = { _, _, _ in SQLITE_OK }
@@ -87,6 +109,13 @@ private struct ViewedFile {
 private enum IOError {
     static let read = SQLITE_IOERR | 1 << 8
     static let shortRead = SQLITE_IOERR | 2 << 8
+    static let write = SQLITE_IOERR | 3 << 8
+    static let truncate = SQLITE_IOERR | 6 << 8
+
+    /// The code of the engine for an `errno`.
+    static func code(_ error: CInt, _ code: CInt) -> CInt {
+        error == 0 ? SQLITE_OK : [ENOSPC, EDQUOT, EFBIG].contains(error) ? SQLITE_FULL : code
+    }
 }
 
 private final class ViewedBytes {
@@ -103,13 +132,19 @@ private func openTrampoline(
 ) -> CInt {
     guard let file = unsafe file else { return SQLITE_CANTOPEN }
     unsafe file.pointee.pMethods = nil
-    guard flags & SQLITE_OPEN_MAIN_DB != 0, let name = unsafe name, let bytes = FileView.bytes(named: unsafe String(cString: name))
+    guard let name = unsafe name else {
+        // A sort or an index that does not fit into memory, of a connection whose content is not secret.
+        guard let standard = unsafe sqlite3_vfs_find(nil), let open = unsafe standard.pointee.xOpen else { return SQLITE_CANTOPEN }
+        return unsafe open(standard, nil, file, flags, resultFlags)
+    }
+    guard flags & SQLITE_OPEN_MAIN_DB != 0, let bytes = FileView.bytes(named: unsafe String(cString: name))
     else { return SQLITE_CANTOPEN }
+    let isWritable = flags & SQLITE_OPEN_READWRITE != 0
     unsafe file.withMemoryRebound(to: ViewedFile.self, capacity: 1) { file in
         unsafe file.pointee.bytes = Unmanaged.passRetained(ViewedBytes(bytes)).toOpaque()
-        unsafe file.pointee.base.pMethods = UnsafePointer(methods)
+        unsafe file.pointee.base.pMethods = UnsafePointer(isWritable ? writableMethods : methods)
     }
-    unsafe resultFlags?.pointee = SQLITE_OPEN_READONLY
+    unsafe resultFlags?.pointee = isWritable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     return SQLITE_OK
 }
 
@@ -153,4 +188,23 @@ private nonisolated(unsafe) let methods: UnsafeMutablePointer<sqlite3_io_methods
     unsafe methods.pointee.xSectorSize = { _ in 4096 }
     unsafe methods.pointee.xDeviceCharacteristics = { _ in SQLITE_IOCAP_IMMUTABLE }
     return unsafe methods
+}()
+
+// Written once, before the engine sees it, and only read afterwards.
+private nonisolated(unsafe) let writableMethods: UnsafeMutablePointer<sqlite3_io_methods> = {
+    let writable = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
+    unsafe writable.initialize(to: methods.pointee)
+    unsafe writable.pointee.xWrite = { file, source, count, offset in
+        guard let source = unsafe source, let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes as? any WritableBytes else {
+            return IOError.write
+        }
+        return IOError.code(unsafe bytes.write(UnsafeRawBufferPointer(start: source, count: Int(count)), at: offset), IOError.write)
+    }
+    unsafe writable.pointee.xTruncate = { file, size in
+        guard let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes as? any WritableBytes else { return IOError.truncate }
+        return IOError.code(bytes.truncate(to: size), IOError.truncate)
+    }
+    // Not `SQLITE_IOCAP_IMMUTABLE`, with which the engine would only read.
+    unsafe writable.pointee.xDeviceCharacteristics = { _ in 0 }
+    return unsafe writable
 }()

@@ -53,6 +53,7 @@ package enum EngineCode {
     package static let corrupt: CInt = 11
     package static let full: CInt = 13
     package static let cantOpen: CInt = 14
+    package static let constraint: CInt = 19
     package static let misuse: CInt = 21
     package static let notADatabase: CInt = 26
     @usableFromInline package static let row: CInt = 100

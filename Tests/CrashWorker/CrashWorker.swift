@@ -15,6 +15,8 @@ enum CrashWorker {
         case "rotate" where rest.count >= 3: return try RotationWork.rotate(rest)
         case "make" where rest.count == 4: return try RotationWork.make(rest)
         case "check" where rest.count == 3: return try RotationWork.check(rest)
+        case "mode" where rest.count == 2: return try RotationWork.mode(rest)
+        case "pool" where rest.count == 2: return try RotationWork.pool(rest)
         case "live" where rest.count == 4: return try RotationWork.live(rest)
         case "measure" where rest.count == 3: return try RotationWork.measure(rest)
         case "work" where rest.count >= 2: return try ConversionWork.work(rest)

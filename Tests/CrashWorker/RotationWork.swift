@@ -5,11 +5,12 @@ import Foundation
 /// What the tests of crashes and faults do with keys in a process that may be killed, or whose calls of the system fail. Keys are raw keys of
 /// 32 equal bytes.
 enum RotationWork {
-    /// `rotate PATH FROM TO [copy|inPlace]`: prints `changed` or `unchanged`.
+    /// `rotate PATH FROM TO [copy|inPlace [KEPT]]`: prints `changed` or `unchanged`.
     static func rotate(_ arguments: [String]) throws {
         var options = DatabaseFile.RotationOptions()
         options.lockTimeout = 5
         if arguments.count > 3, let method = DatabaseFile.RotationOptions.Method(rawValue: arguments[3]) { options.method = method }
+        if arguments.count > 4 { options.keepOldPath = arguments[4] }
         do {
             let result = try DatabaseFile(path: arguments[0]).rotate(from: key(arguments[1]), to: key(arguments[2]), options: options)
             print(result.isChanged ? "changed" : "unchanged")
@@ -40,6 +41,21 @@ enum RotationWork {
         let verification = try opening.first.map { try file.verify(key: key($0)) }
         let leftovers = try file.inspect().leftovers.map { ($0 as NSString).lastPathComponent }
         print(opening.joined(separator: " "), verification?.isIntact == true ? "intact" : "damaged", leftovers.joined(separator: " "))
+    }
+
+    /// `mode PATH KEY`: prints the journal mode that the file is in.
+    static func mode(_ arguments: [String]) throws {
+        print(try DatabaseFile(path: arguments[0]).inspect(key: key(arguments[1])).journalMode)
+    }
+
+    /// `pool PATH KEY`: opens the file with a pool, and prints the journal mode that its connection then works in, or `failed`.
+    static func pool(_ arguments: [String]) throws {
+        do {
+            let pool = try DatabasePool(path: arguments[0], configuration: configuration(arguments[1]))
+            print(try pool.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode") ?? "none" })
+        } catch {
+            print("failed: \(error)")
+        }
     }
 
     /// `live PATH queue|pool KEY KEY`: one thread transfers money and acknowledges each number, another one rotates the key back and forth.

@@ -88,9 +88,13 @@ extension Database {
 
     private func setUpJournalMode() throws {
         guard purpose == .writer, configuration.journalMode == .wal, !configuration.readonly, protection != .memory else { return }
-        let mode = try handle.firstText(trusted: "PRAGMA journal_mode = WAL")
-        guard mode == "wal" else {
+        // Without the WAL mode, what follows would not be safe against a loss of power.
+        do {
+            try handle.changeJournalMode(to: .wal, protection == .encrypted ? currentProtection() : .plaintext)
+        } catch let error as EngineError where error.code == EngineCode.busy && handle.lastExtendedErrorCode == EngineCode.ok {
             throw DatabaseError(message: "could not activate WAL mode at path: \(path)")
+        } catch {
+            throw DatabaseError.publicError(error)
         }
         try handle.execute("PRAGMA synchronous = NORMAL")
     }

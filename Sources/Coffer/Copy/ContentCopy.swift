@@ -80,7 +80,7 @@ extension ContentCopy {
     private func createTables() throws -> [String] {
         var names: [String] = []
         let sql = "SELECT name, sql FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 ORDER BY rowid"
-        try source.forEachRow(sql) { row in
+        try source.forEachRow(trusted: sql) { row in
             let name = row.string(at: 0)
             names.append(name)
             // SQLite makes it with the first table that needs it, and keeps it when that one is dropped.
@@ -88,17 +88,25 @@ extension ContentCopy {
             try create(row.string(at: 1), named: name)
         }
         if names.contains("sqlite_sequence"), try destination.firstText(trusted: ContentCopy.hasSequences) == nil {
-            try destination.execute(
-                "CREATE TABLE \"coffer sequence\" (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \"coffer sequence\"")
+            let name = freeName(besides: names).quotedDatabaseIdentifier
+            try destination.execute(trusted: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \(name)")
         }
         return names
+    }
+
+    /// A name that no table has.
+    private func freeName(besides names: [String]) -> String {
+        let taken = Set(names.map(CaseInsensitiveName.init))
+        var name = "coffer sequence"
+        while taken.contains(CaseInsensitiveName(name)) { name += "_" }
+        return name
     }
 
     private static let hasSequences = "SELECT 1 FROM main.sqlite_master WHERE name = 'sqlite_sequence'"
 
     private func createIndexes() throws {
         // Those without SQL belong to constraints, and were made with their tables.
-        try source.forEachRow("SELECT name, sql FROM main.sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid") { row in
+        try source.forEachRow(trusted: "SELECT name, sql FROM main.sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid") { row in
             try checkpoint()
             try create(row.string(at: 1), named: row.string(at: 0))
         }
@@ -109,7 +117,7 @@ extension ContentCopy {
         guard sql.uppercased().hasPrefix("CREATE ") else {
             throw EngineError(code: EngineCode.corrupt, message: "malformed database schema (\(name))")
         }
-        try copying(name) { try destination.executeFirst(sql) }
+        try copying(name) { try destination.forEachRow(trusted: sql) { _ in } }
     }
 
     /// Views, triggers and virtual tables are rows of the schema, and nothing else.
@@ -121,7 +129,7 @@ extension ContentCopy {
         let insertion = "INSERT INTO main.sqlite_master (type, name, tbl_name, sql, rootpage) VALUES (?1, ?2, ?3, ?4, 0)"
         guard let insert = try destination.prepare(trusted: insertion) else { return }
         defer { insert.finalize() }
-        try source.forEachRow(selection) { row in
+        try source.forEachRow(trusted: selection) { row in
             for column in 0..<CInt(4) {
                 try destination.check(insert.bind(column: column, of: row, encoding: encoding, at: column + 1))
             }
@@ -147,7 +155,7 @@ extension ContentCopy {
             let hash = try ContentHash()
             guard let insert = try destination.prepare(trusted: table.insertion) else { return digest }
             defer { insert.finalize() }
-            try source.forEachRow(table.selection) { row in
+            try source.forEachRow(trusted: table.selection) { row in
                 for column in table.fields.indices {
                     try hash.add(column: CInt(column), of: row, encoding: encoding)
                     try destination.check(insert.bind(column: CInt(column), of: row, encoding: encoding, at: CInt(column + 1)))

@@ -29,35 +29,30 @@ struct ContentFile {
     /// - Parameter source: a connection that can read. Its functions and collations are those that `prepare` adds.
     @discardableResult
     func make(from source: ConnectionHandle, at path: String) throws -> Made {
-        let file = try NewDatabaseFile(path: path)
-        do {
-            // One state from the first page to the last comparison.
-            let made = try source.withReadTransaction {
-                let pageCount = try Int(source.integer(pragma: "page_count"))
-                let fingerprint = try write(file, from: source, pageCount: pageCount)
-                try FailPoint.copied.pass(path)
-                let made = try verify(file, against: fingerprint, pageCount: pageCount)
-                try FailPoint.verified.pass(path)
-                return made
-            }
-            try progress(.publishing, 0, 1)
-            try file.publish()
+        let file = try NewDatabaseFile.begin(path: path, isPlaintext: protection.ring == nil)
+        // One state from the first page to the last comparison.
+        let made = try source.withReadTransaction {
+            let pageCount = try Int(source.integer(pragma: "page_count"))
+            let fingerprint = try write(file.file, from: source, pageCount: pageCount, path: path)
+            try FailPoint.copied.pass(path)
+            let made = try verify(file.file, against: fingerprint, pageCount: pageCount, path: path)
+            try FailPoint.verified.pass(path)
             return made
-        } catch {
-            file.discard()
-            throw error
         }
+        try progress(.publishing, 0, 1)
+        try file.published()
+        return made
     }
 
     // MARK: - Writing
 
-    private func write(_ file: NewDatabaseFile, from source: ConnectionHandle, pageCount: Int) throws -> ContentFingerprint {
-        let handle = try protection.open(file.temporaryPath)
+    private func write(
+        _ file: HeldFile, from source: ConnectionHandle, pageCount: Int, path: String
+    ) throws -> ContentFingerprint {
+        // Whatever goes wrong, the file is removed: it needs neither a journal nor order on the disk before it is published.
+        let handle = try protection.open(writing: file)
         defer { handle.closeEventually() }
         do {
-            // Whatever goes wrong, the file is removed: it needs neither a journal nor order on the disk before it is published.
-            _ = try handle.firstText(trusted: "PRAGMA journal_mode = OFF")
-            try handle.execute("PRAGMA synchronous = OFF")
             if copiesPages {
                 try copyPages(from: source, to: handle)
                 return try ContentFingerprint(of: source) { try progress(.verifying, 0, pageCount) }
@@ -66,7 +61,7 @@ struct ContentFile {
                 from: source, to: handle, pageSize: protection.ring == nil ? plaintextPageSize : nil, prepare: prepare,
                 progress: { _, done, total in try reportCopying(done, total) })
         } catch {
-            throw ContentFile.isFull(error, systemError: handle.lastSystemError) ? DatabaseFileError(.diskFull, path: file.path) : error
+            throw ContentFile.isFull(error, systemError: handle.lastSystemError) ? DatabaseFileError(.diskFull, path: path) : error
         }
     }
 
@@ -118,16 +113,16 @@ struct ContentFile {
     // MARK: - Proof
 
     /// Opens the file as anybody will, with a key that is derived anew, and reads everything.
-    private func verify(_ file: NewDatabaseFile, against fingerprint: ContentFingerprint, pageCount: Int) throws -> Made {
-        let handle = try protection.withoutDerivedKeys().open(file.temporaryPath, flags: .readOnly)
+    private func verify(_ file: HeldFile, against fingerprint: ContentFingerprint, pageCount: Int, path: String) throws -> Made {
+        let handle = try protection.withoutDerivedKeys().open(viewing: file)
         defer { handle.closeEventually() }
         let header = try FileHeader(handle, count: 32)
         if let settings = protection.ring?.settings {
             guard !header.isPlaintext(plaintextHeaderSize: settings.plaintextHeaderSize) else {
-                throw DatabaseFileError(.copyRejected("it is not encrypted"), path: file.path)
+                throw DatabaseFileError(.copyRejected("it is not encrypted"), path: path)
             }
             if settings.usesHMAC, let finding = try handle.firstText(trusted: "PRAGMA cipher_integrity_check") {
-                throw DatabaseFileError(.copyRejected(finding), path: file.path)
+                throw DatabaseFileError(.copyRejected(finding), path: path)
             }
         }
         try prepare(handle)
@@ -138,7 +133,7 @@ struct ContentFile {
             try progress(.verifying, min(pageCount, pageCount * rows / max(1, fingerprint.rowCount)), pageCount)
         }
         if let difference = fingerprint.difference(from: copy) {
-            throw DatabaseFileError(.copyRejected("it differs in \(difference)"), path: file.path)
+            throw DatabaseFileError(.copyRejected("it differs in \(difference)"), path: path)
         }
         try progress(.verifying, pageCount, pageCount)
         try LenientStructureCheck(handle).run()

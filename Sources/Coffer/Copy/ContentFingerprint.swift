@@ -31,7 +31,7 @@ struct ContentFingerprint: Equatable, Sendable {
         applicationID = try connection.integer(pragma: "application_id")
         let hash = try ContentHash()
         let sql = "SELECT type, name, tbl_name, sql FROM main.sqlite_master ORDER BY type, name, tbl_name"
-        try connection.forEachRow(sql) { row in
+        try connection.forEachRow(trusted: sql) { row in
             for column in 0..<CInt(4) { try hash.add(column: column, of: row, encoding: encoding) }
         }
         schema = try hash.finish()
@@ -46,7 +46,7 @@ struct ContentFingerprint: Equatable, Sendable {
             let table = try StoredTable(name: name, in: connection)
             var digest = Table()
             let hash = try ContentHash()
-            try connection.forEachRow(table.selection) { row in
+            try connection.forEachRow(trusted: table.selection) { row in
                 for column in table.fields.indices { try hash.add(column: CInt(column), of: row, encoding: encoding) }
                 digest.rowCount += 1
                 if digest.rowCount.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) { try checkpoint() }

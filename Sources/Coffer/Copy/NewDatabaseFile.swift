@@ -8,22 +8,24 @@ internal import Musl
 
 /// A database file in the making: it is written under another name in the same directory, and gets its own name once it is complete.
 ///
-/// Nobody ever finds a part of it under its name, and nothing that is there is overwritten. A crash leaves the temporary file and a lock, which
-/// hold nothing that the final form would not, and go when the same file is made the next time.
-struct NewDatabaseFile {
+/// Nobody ever finds a part of it under its name, and nothing that is there is overwritten. What was written goes at the end of its life, where
+/// the file was not published. A crash leaves the temporary file and a note that names it, which hold nothing that the final form would not,
+/// and go when the same file is made the next time.
+struct NewDatabaseFile: ~Copyable {
     let path: String
 
-    /// Where the file is until it is published. It exists, is empty, and is readable by its owner only.
-    let temporaryPath: String
+    /// The file until it is published: empty, and readable by its owner only.
+    let file: HeldFile
 
-    private let lock: ReplacementNoteFile
+    private let note: NoteFile
+    private var isPublished = false
 
-    /// - Throws: `exists` if there is something at the path already, `busy` if somebody else is making the same file.
-    init(path: String) throws(DatabaseFileError) {
+    /// - Parameter isPlaintext: whether everybody can read what the file is to hold. Then it is not made where others may rename files.
+    /// - Throws: `exists` if there is something at the path already, `busy` if another process is making the same file.
+    static func begin(path: String, isPlaintext: Bool) throws -> NewDatabaseFile {
         guard !path.isEmpty, !path.utf8.contains(0), path != ":memory:" else {
             throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
         }
-        self.path = path
         let directory = SystemFile.directory(of: path)
         let names = NewFileNames(path: path)
         guard try SystemFile.status(path) == nil else {
@@ -33,61 +35,84 @@ struct NewDatabaseFile {
         if let errno = SystemFile.isWritable(directory: directory) {
             throw DatabaseFileError(.unsafeFile(.directory(errno: errno)), path: path)
         }
-        lock = try NewDatabaseFile.lock(names, path)
-        temporaryPath = names.temporary(run: UInt64.random(in: 0...(.max)))
-        do throws(DatabaseFileError) {
-            for leftover in try names.leftoverCopies() { try SystemFile.remove(leftover) }
-            // The run that had the lock before may have come to its end.
-            guard try SystemFile.status(path) == nil else { throw DatabaseFileError(.exists, path: path) }
-            _ = try Descriptor.create(temporaryPath, mode: 0o600)
+        if isPlaintext { try FolderSafety(owner: nil).check(directoryOf: path) }
+        let note = try NewDatabaseFile.take(names, path)
+        do {
+            let file = NewDatabaseFile(path: path, file: try note.makeCopy(names, for: path), note: note)
             try FailPoint.copyCreated.pass(path)
+            return file
         } catch {
-            discard()
+            try? note.remove()
             throw error
         }
     }
 
-    private static func lock(_ names: NewFileNames, _ path: String) throws(DatabaseFileError) -> ReplacementNoteFile {
+    private init(path: String, file: HeldFile, note: NoteFile) {
+        self.path = path
+        self.file = file
+        self.note = note
+    }
+
+    deinit {
+        guard !isPublished else { return }
+        file.removeName(file.path)
+        try? note.remove()
+    }
+
+    private static func take(_ names: NewFileNames, _ path: String) throws(DatabaseFileError) -> NoteFile {
         do throws(DatabaseFileError) {
-            return try ReplacementNoteFile.take(names.lock)
+            return try NoteFile.take(names.lock, next: names.nextLock)
         } catch {
-            throw DatabaseFileError(error.reason, path: path)
+            throw DatabaseFileError(error.reason, path: error.reason == .unsafeFile(.foreignNote) ? error.path : path)
         }
     }
 
     /// What is beside a file that is complete, of a run that was interrupted at its very end.
     private static func removeLeftovers(_ names: NewFileNames) {
-        guard (try? SystemFile.status(names.lock)) != nil, let lock = try? ReplacementNoteFile.take(names.lock) else { return }
-        for leftover in (try? names.leftoverCopies()) ?? [] { try? SystemFile.remove(leftover) }
-        try? lock.remove()
+        guard (try? SystemFile.status(names.lock)) != nil, let note = try? NoteFile.take(names.lock, next: names.nextLock) else { return }
+        try? note.removeCopy(names)
+        try? note.remove()
     }
 
     /// Brings the file to the disk and gives it its name.
     ///
-    /// - Precondition: all connections to it are closed.
     /// - Throws: `exists` if there is something at the path by now.
-    func publish() throws(DatabaseFileError) {
-        for name in ReplacementNames.companions(of: temporaryPath) { try SystemFile.remove(name) }
-        try Descriptor.open(temporaryPath).synchronize()
+    consuming func published() throws {
+        try file.synchronize()
         try FailPoint.copySynchronized.pass(path)
-        try SystemFile.renameExclusively(temporaryPath, to: path)
-        do throws(DatabaseFileError) {
+        try file.checkName(file.path, attributes: file.ownAttributes)
+        try SystemFile.renameExclusively(file.path, to: path)
+        do {
+            guard try file.hasName(path) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
             try FailPoint.renamed.pass(path)
             try SystemFile.synchronize(directory: SystemFile.directory(of: path))
             try FailPoint.directorySynchronized.pass(path)
         } catch {
-            // Nobody was told of it.
-            try? SystemFile.remove(path)
+            // The caller was not told of it.
+            file.removeName(path)
             throw error
         }
-        // A lock that stays is nobody's, and goes the next time.
-        try? lock.remove()
+        isPublished = true
+        // A note that stays is nobody's, and goes the next time.
+        try? note.remove()
+    }
+}
+
+extension NoteFile {
+    /// Removes what an interrupted run has left, and makes the file of this one.
+    fileprivate func makeCopy(_ names: NewFileNames, for path: String) throws -> HeldFile {
+        try removeCopy(names)
+        // The run that had the note before may have come to its end.
+        guard try SystemFile.status(path) == nil else { throw DatabaseFileError(.exists, path: path) }
+        // The number is on the disk before there is a file of that number.
+        let run = RunIdentifier.random()
+        try write(ReplacementNote(nil, id: run, step: "copy"))
+        return try HeldFile(creating: names.temporary(run))
     }
 
-    /// Removes what was written, where the file was not published.
-    func discard() {
-        for name in [temporaryPath] + ReplacementNames.companions(of: temporaryPath) { try? SystemFile.remove(name) }
-        try? lock.remove()
+    /// Removes the file that this note names.
+    fileprivate func removeCopy(_ names: NewFileNames) throws(DatabaseFileError) {
+        if let id = previous.flatMap({ RunIdentifier($0.id) }) { try SystemFile.remove(names.temporary(id)) }
     }
 }
 

@@ -17,11 +17,11 @@ struct StoredTable {
         self.name = name
         let table = name.quotedDatabaseIdentifier
         var columns: [(name: String, isPrimaryKey: Bool, isStored: Bool)] = []
-        try connection.forEachRow("PRAGMA main.table_xinfo(\(table))") { row in
+        try connection.forEachRow(trusted: "PRAGMA main.table_xinfo(\(table))") { row in
             columns.append((row.string(at: 1), row.int64(at: 5) > 0, row.int64(at: 6) < 2))
         }
         var primaryKeyIndex: String?
-        try connection.forEachRow("PRAGMA main.index_list(\(table))") { row in
+        try connection.forEachRow(trusted: "PRAGMA main.index_list(\(table))") { row in
             if row.string(at: 3) == "pk" { primaryKeyIndex = row.string(at: 1) }
         }
         let stored = columns.filter(\.isStored).map(\.name.quotedDatabaseIdentifier)
@@ -51,7 +51,7 @@ struct StoredTable {
     private static func clusteredOrder(index: String, in connection: ConnectionHandle) throws -> String? {
         var terms: [String] = []
         var endsWithRowID = false
-        try connection.forEachRow("PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") { row in
+        try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") { row in
             if row.int64(at: 1) < 0 { endsWithRowID = true }
             guard row.int64(at: 5) == 1 else { return }
             let column = row.string(at: 2).quotedDatabaseIdentifier
@@ -74,24 +74,6 @@ struct StoredTable {
 }
 
 extension ConnectionHandle {
-    /// Calls `body` with each row of a query that is written in this package from checked parts.
-    func forEachRow(_ sql: String, _ body: (StatementHandle) throws -> Void) throws {
-        guard let statement = try prepare(trusted: sql) else { return }
-        defer { statement.finalize() }
-        while true {
-            switch statement.step() {
-            case EngineCode.row: try body(statement)
-            case EngineCode.done: return
-            case let code: throw EngineError(code: code, message: lastErrorMessage)
-            }
-        }
-    }
-
-    /// Executes the first statement of a text, and nothing that follows it.
-    func executeFirst(_ sql: String) throws {
-        try forEachRow(sql) { _ in }
-    }
-
     /// The integer that a pragma answers.
     func integer(pragma: String) throws -> Int64 {
         try firstText(trusted: "PRAGMA main.\(pragma)").flatMap(Int64.init) ?? 0
@@ -107,7 +89,7 @@ extension ConnectionHandle {
     /// The tables that have a b-tree, with SQLite's own (`sqlite_sequence`, `sqlite_stat1`) and the shadow tables of virtual tables.
     func storedTableNames() throws -> [String] {
         var names: [String] = []
-        try forEachRow("SELECT name FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 ORDER BY rowid") {
+        try forEachRow(trusted: "SELECT name FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 ORDER BY rowid") {
             names.append($0.string(at: 0))
         }
         return names

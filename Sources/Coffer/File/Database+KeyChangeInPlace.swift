@@ -23,11 +23,11 @@ extension Database {
         let note = try InPlaceNote(file, journalMode: journalMode() ?? "delete", salt: header.salt)
         let digest: (pageCount: Int, pageSize: Int, digest: String)
         do {
-            try leaveWAL(file)
+            try leaveWAL(file, before)
             digest = try PageDigest.compute(handle, before, path: file, progress: progress)
             try progress(.publishing, 0, of: 1)
         } catch {
-            try? note.restoreAndRemove(handle)
+            try? note.restoreAndRemove(handle, before)
             throw error
         }
         var hasNewKey = false
@@ -41,7 +41,7 @@ extension Database {
             oldKeyID: KeyIdentifier.text(of: oldMaterial, salt: header.salt), newKeyID: KeyIdentifier.text(of: material, salt: header.salt),
             contentDigest: digest.digest)
         do {
-            try note.restoreJournalMode(handle)
+            try note.restoreJournalMode(handle, after)
             try FailPoint.reopened.pass(file)
             try audit(proof)
             try note.remove()
@@ -83,7 +83,7 @@ extension Database {
                     let new = try openAndVerify(file, after, digest: digest)
                     adopt(wanted, openedBy: after, new)
                     // Before the observers are there, who would hear of a commit.
-                    try? note.restoreJournalMode(new)
+                    try? note.restoreJournalMode(new, after)
                     isOpenWithNewKey = true
                     failure = nil
                     return new
@@ -108,7 +108,8 @@ extension Database {
                 }
             })
         if let failure {
-            try? note.restoreAndRemove(handle)
+            // With an error there is the old key.
+            try? note.restoreAndRemove(handle, before)
             throw failure
         }
     }
@@ -130,11 +131,9 @@ extension Database {
     }
 
     /// Puts everything into the database file, and proves that nobody else has the WAL or a lock.
-    private func leaveWAL(_ file: String) throws {
+    private func leaveWAL(_ file: String, _ before: FileProtection) throws {
         do {
-            guard try handle.firstText(trusted: "PRAGMA main.journal_mode = DELETE") == "delete" else {
-                throw EngineError(code: EngineCode.busy, message: "Another connection has the database open: close it first.")
-            }
+            try handle.changeJournalMode(to: .delete, before)
             try FailPoint.journalLeft.pass(file)
             try handle.execute("BEGIN EXCLUSIVE")
             try handle.execute("COMMIT")

@@ -46,7 +46,7 @@ extension Database {
     }
 
     /// What the file is open with: one key, which is not asked for again.
-    private func currentProtection() throws -> FileProtection {
+    func currentProtection() throws -> FileProtection {
         guard let ring = currentRing ?? keys.configured else { throw DatabaseError(encryptionFailure: .noKey) }
         let salt = try KeyRing.header(of: handle).salt
         let index = ring.usedKeyIndex ?? 0
@@ -91,12 +91,10 @@ extension Database {
                 let new = try after.openForWriting(file)
                 adopt(wanted, openedBy: after, new)
                 // Before the observers are there, who would hear of a commit.
-                if journalMode == "wal" { _ = try? new.firstText(trusted: "PRAGMA main.journal_mode = WAL") }
+                if journalMode == "wal" { try? new.changeJournalMode(to: .wal, after) }
                 return new
             })
-        if journalMode == "wal", try handle.firstText(trusted: "PRAGMA main.journal_mode = WAL") != "wal" {
-            throw EngineError(code: EngineCode.busy, message: "The WAL mode could not be set again")
-        }
+        if journalMode == "wal" { try handle.changeJournalMode(to: .wal, after) }
         try FailPoint.reopened.pass(file)
     }
 

@@ -15,6 +15,12 @@ extension DatabaseFile {
             case full
         }
 
+        /// Whether a file without bytes is intact.
+        ///
+        /// SQLite takes such a file for a database without content, under any key. A file that had content and was cut to nothing looks the same, so
+        /// that it is a finding unless this says that the file may be one that was never written to.
+        public var allowsEmptyFile = false
+
         /// How long to wait for somebody who writes to a file in rollback mode, in seconds.
         public var lockTimeout = 0.0
 
@@ -33,6 +39,8 @@ extension DatabaseFile {
             case missing(page: Int)
             /// Bytes after the last page of the database.
             case foreignBytes(count: Int64)
+            /// The file has no bytes: see ``DatabaseFile/VerificationOptions/allowsEmptyFile``.
+            case empty
             /// The structure is broken: the engine's words.
             case structure(String)
         }
@@ -48,7 +56,7 @@ extension DatabaseFile {
                 findings.compactMap { finding in
                     switch finding {
                     case .notAuthentic(let page), .zeroed(let page), .missing(let page): page
-                    case .foreignBytes, .structure: nil
+                    case .foreignBytes, .empty, .structure: nil
                     }
                 }
             ).sorted()

@@ -23,6 +23,9 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
             "The file is damaged (page \(pages.prefix(20).map(String.init).joined(separator: ", "))"
                 + "\(pages.count > 20 ? " and \(pages.count - 20) others" : "")). Restore it from a backup."
         case .copyRejected(let finding): "The copy did not pass its check and was thrown away: \(finding)."
+        case .emptyFile: "The file is empty: it has no bytes, and no key can be right for it. Restore it from a backup."
+        case .inconsistent(let words):
+            "The rows contradict the schema of the database (\(words)). Correct them with a program that opens the file, and try again."
         case .diskFull: "There is not enough room, or a limit on the size of files is in the way. Make room, and try again."
         case .inputOutput(let call, let errno): "\(call) failed: \(systemMessage(errno))."
         case .engine(let code, let message): "\(message) (SQLite error \(code.rawValue))."
@@ -42,7 +45,13 @@ extension DatabaseFileError.UnsafeFile {
         case .owner(let user, let group):
             "The file belongs to user \(user) and group \(group), and a copy could not. Run the command as its owner."
         case .directory(let errno): "No file can be made in its directory: \(systemMessage(errno))."
-        case .replaced: "Somebody has put another file in its place meanwhile. Nothing was changed."
+        case .replaced: "Another process has put another file in its place meanwhile. Nothing was changed."
+        case .sharedDirectory:
+            "Other users may rename files in its directory, and could put one of theirs in the place of the result. "
+                + "Take the right to write from them (chmod go-w), or make the directory sticky (chmod +t) and your own, and try again."
+        case .foreignNote:
+            "It says that an interrupted run has left something, but it is not a file of your own with one name. "
+                + "Look at it, and remove it if nobody needs it."
         }
     }
 }

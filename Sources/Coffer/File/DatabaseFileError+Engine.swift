@@ -9,6 +9,7 @@ extension DatabaseFileError {
             case EngineCode.busy, EngineCode.locked: .busy([])
             case EngineCode.full: .diskFull
             case EngineCode.corrupt: .damaged(pages: [])
+            case EngineCode.constraint: .inconsistent(message)
             default: .engine(ResultCode(rawValue: error.code), message)
             }
         self.init(reason, path: path)

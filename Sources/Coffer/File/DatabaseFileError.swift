@@ -32,6 +32,11 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
         case damaged(pages: [Int])
         /// The copy was made, and is not what it must be. It was thrown away.
         case copyRejected(String)
+        /// The file has no bytes: a database that was cut to nothing, or one that was never begun. See
+        /// ``DatabaseFile/VerificationOptions/allowsEmptyFile`` for verifications.
+        case emptyFile
+        /// The rows contradict the schema, such as two equal values in a unique column: the engine's words. No copy can be made of them.
+        case inconsistent(String)
         /// There is no room, neither now nor with what can be foreseen.
         case diskFull
         /// A call of the system failed, named with its `errno`.
@@ -55,8 +60,12 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
         case owner(userID: UInt32, groupID: UInt32)
         /// No file can be made in the directory.
         case directory(errno: Int32)
-        /// The file was replaced by another one while the work went on.
+        /// The file, or the copy that was to take its place, was replaced by another one while the work went on.
         case replaced
+        /// Other users may rename files in the directory, and could put one of theirs in the place of the result.
+        case sharedDirectory
+        /// The note of an interrupted run is there, and is not this user's own: another owner, other names, or not a file. It is not believed.
+        case foreignNote
     }
 
     /// Somebody who has the file open.
@@ -87,7 +96,8 @@ extension DatabaseFileError {
             case .missing, .exists, .unsafeFile, .pathTooLong: .SQLITE_CANTOPEN
             case .busy: .SQLITE_BUSY
             case .key(let failure): ResultCode(rawValue: failure.engineCode)
-            case .damaged, .copyRejected: .SQLITE_CORRUPT
+            case .damaged, .copyRejected, .emptyFile: .SQLITE_CORRUPT
+            case .inconsistent: .SQLITE_CONSTRAINT
             case .diskFull: .SQLITE_FULL
             case .inputOutput, .auditFailed: .SQLITE_IOERR
             case .engine(let code, _): code

@@ -24,11 +24,14 @@ enum FileProtection: Sendable {
     func open(
         _ path: String, flags: ConnectionHandle.OpenFlags = .readWrite, timeout: TimeInterval = 0
     ) throws -> ConnectionHandle {
-        let open: KeyRing.Open = { () throws(EngineError) in
+        try open { () throws(EngineError) in
             let handle = try ConnectionHandle.open(path: path, flags: flags)
             handle.busyTimeout(milliseconds: CInt(clamping: Int((max(0, timeout) * 1000).rounded(.up))))
             return handle
         }
+    }
+
+    private func open(_ open: KeyRing.Open) throws -> ConnectionHandle {
         switch self {
         case .plaintext:
             let handle = try open()
@@ -52,6 +55,24 @@ enum FileProtection: Sendable {
         }
     }
 
+    /// Opens a connection that can only read to the bytes of a file that has no name to trust, and proves that the key opens it.
+    func open(viewing bytes: any StoredBytes) throws -> ConnectionHandle { try open { () throws(EngineError) in try FileView.open(bytes) } }
+
+    /// Opens a connection to the bytes of a new file, which it writes without a journal.
+    func open(writing bytes: any WritableBytes) throws -> ConnectionHandle {
+        let handle = try open { () throws(EngineError) in try FileView.open(writing: bytes) }
+        do {
+            guard try handle.firstText(trusted: "PRAGMA main.journal_mode = OFF") == "off" else {
+                throw EngineError(code: EngineCode.error, message: "The copy cannot be written without a journal")
+            }
+            try handle.execute("PRAGMA synchronous = OFF")
+            return handle
+        } catch {
+            handle.closeProbe()
+            throw error
+        }
+    }
+
     /// Opens a connection that can write, as ``open(_:flags:timeout:)`` does.
     ///
     /// SQLite answers with one that can only read when the system refuses to open the file for writing, be it only once.
@@ -65,8 +86,12 @@ enum FileProtection: Sendable {
     }
 
     /// Whether a fresh connection can read the file. Unlike ``open(_:flags:timeout:)`` it does not look for the reason when it cannot.
-    func opens(_ path: String) throws -> Bool {
-        let handle = try ConnectionHandle.open(path: path, flags: .readOnly)
+    func opens(_ path: String) throws -> Bool { try opens(ConnectionHandle.open(path: path, flags: .readOnly)) }
+
+    /// Whether a fresh connection can read the bytes of a file that has no name to trust.
+    func opens(viewing bytes: any StoredBytes) throws -> Bool { try opens(FileView.open(bytes)) }
+
+    private func opens(_ handle: ConnectionHandle) throws -> Bool {
         defer { handle.closeProbe() }
         switch self {
         case .plaintext:

@@ -48,13 +48,13 @@ struct FileRotation {
             guard options.keepOldPath == nil else {
                 throw DatabaseFileError(.unsupported("A rotation in place has no old file to keep."), path: path)
             }
-            try ReplacementPreflight.checkInPlace(FileRotation.job(path: path, before, after, options))
+            try checkInPlace()
             do {
                 try before.open(path, timeout: options.lockTimeout).closeEventually()
             } catch KeyError.encryption(let failure, let code) {
                 guard let new = try? after.open(path, timeout: options.lockTimeout) else { throw KeyError.encryption(failure, code: code) }
                 defer { new.closeEventually() }
-                let isResumed = try InPlaceNote.completeInterruptedRun(path, new)
+                let isResumed = try InPlaceNote.completeInterruptedRun(path, new, after)
                 return FileRotation.result(nil, isResumed: isResumed, options, since: start)
             }
             var configuration = Configuration()
@@ -72,26 +72,40 @@ struct FileRotation {
         }
     }
 
+    /// What a rotation in the file itself needs to know before.
+    @discardableResult
+    private func checkInPlace() throws(DatabaseFileError) -> FileStatus {
+        let status = try ExaminedFile.regularFile(path)
+        try ExaminedFile.checkIsNotEmpty(path, status)
+        guard path.utf8.count + "-journal".utf8.count < 512 else { throw DatabaseFileError(.pathTooLong, path: path) }
+        try FileUsers.waitForNone(of: status, path, timeout: options.lockTimeout)
+        return status
+    }
+
     func plan() throws -> DatabaseFile.RotationPlan {
         do {
-            let job = FileRotation.job(path: path, protections.before, protections.after, options)
-            let space: (required: Int64, available: Int64, size: Int64)
+            let size: Int64
+            let room: (required: Int64, available: Int64)
+            var examined: ExaminedFile?
             switch options.method {
             case .copy:
-                let preflight = try ReplacementPreflight(job)
-                space = (preflight.requiredSpace, preflight.availableSpace, preflight.status.size)
+                let file = try ExaminedFile(
+                    FileRotation.job(path: path, protections.before, protections.after, options), progress: ProgressReport(nil))
+                examined = file
+                (size, room) = (file.room.size, (file.room.required, file.room.available))
             case .inPlace:
-                let status = try ReplacementPreflight.checkInPlace(job)
+                size = try checkInPlace().size
                 // The journal has each page once.
-                space = (status.size, try SystemFile.availableSpace(SystemFile.directory(of: path)), status.size)
+                room = (size, try SystemFile.availableSpace(SystemFile.directory(of: path)))
             }
             let (opened, isAlreadyRotated) = try SteadyLook.look(into: path) { try open() }
+            if !isAlreadyRotated { try examined?.checkKeptPath() }
             guard let handle = opened.handle else { throw DatabaseFileError(.damaged(pages: [1]), path: path) }
             let header = try PageFile(opened.view, opened.protection).content(1)
             return try DatabaseFile.RotationPlan(
-                isAlreadyRotated: isAlreadyRotated, method: options.method, size: space.size,
-                pageCount: Int(handle.firstText(trusted: "PRAGMA main.page_count") ?? "") ?? 0, requiredSpace: space.required,
-                availableSpace: space.available, journalMode: header.count > 19 && header[19] == 2 ? "wal" : "delete",
+                isAlreadyRotated: isAlreadyRotated, method: options.method, size: size,
+                pageCount: Int(handle.firstText(trusted: "PRAGMA main.page_count") ?? "") ?? 0, requiredSpace: room.required,
+                availableSpace: room.available, journalMode: header.count > 19 && header[19] == 2 ? "wal" : "delete",
                 leftovers: ReplacementNames.leftovers(of: path), steps: steps(isAlreadyRotated: isAlreadyRotated))
         } catch {
             throw DatabaseFileError.publicError(error, path: path)

@@ -62,6 +62,7 @@ extension DatabaseFile.Verification.Finding {
         case .zeroed(let page): "page \(page): overwritten with zeros"
         case .missing(let page): "page \(page): missing at the end of the file"
         case .foreignBytes(let count): "\(TextLayout.grouped(count)) bytes after the last page"
+        case .empty: "the file has no bytes"
         case .structure(let words): "structure: \(words)"
         }
     }

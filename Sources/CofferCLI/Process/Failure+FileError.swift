@@ -27,6 +27,8 @@ extension Failure {
         case .sameKey: (.usage, "same_key")
         case .damaged: (.badData, "damaged")
         case .copyRejected: (.badData, "copy_rejected")
+        case .emptyFile: (.badData, "empty_file")
+        case .inconsistent: (.badData, "inconsistent")
         case .diskFull: (.inputOutput, "disk_full")
         case .inputOutput(_, let code): code == ENOSPC || code == EDQUOT ? (.inputOutput, "disk_full") : (.inputOutput, "io")
         case .engine(let code, _): meaning(of: code)
@@ -43,6 +45,8 @@ extension Failure {
         case .owner: (.outputExists, "owner")
         case .directory: (.outputExists, "directory")
         case .replaced: (.busy, "replaced")
+        case .sharedDirectory: (.outputExists, "shared_directory")
+        case .foreignNote: (.outputExists, "foreign_note")
         }
     }
 

@@ -87,11 +87,11 @@ struct EraseTests {
         let tool = try Tool()
         try tool.makeDatabase()
         try tool.makeDatabase("other.db")
-        for name in ["a.db-journal", "a.db.rotate-0123abcd"] { try tool.write("left", to: name) }
+        for name in ["a.db-journal", "a.db.rotate.json"] { try tool.write("left", to: name) }
         #expect(try tool.run("erase", "a.db").status == 64)
         #expect(try tool.run("erase", "a.db", "--yes-erase", "other.db").status == 65)
         let plan = try tool.run("erase", "a.db", "--dry-run")
-        #expect(plan.output.contains("a.db.rotate-0123abcd"))
+        #expect(plan.output.contains("a.db.rotate.json"))
         #expect(tool.exists("a.db"))
         let queue = try tool.directory.makeQueue()
         #expect(try tool.run("erase", "a.db", "--yes-erase", "a.db").status == 75)

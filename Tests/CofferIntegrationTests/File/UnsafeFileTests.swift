@@ -59,13 +59,13 @@ struct UnsafeFileTests {
 
     @Test("a name that leaves no room for the names beside it is refused with a typed error")
     func longNames() throws {
-        let name = String(repeating: "n", count: 235)
+        let name = String(repeating: "n", count: 245)
         try makeFile(name)
         let before = try snapshot()
         #expect(rotate(name)?.reason == .pathTooLong)
         #expect(try snapshot() == before)
-        try makeFile(String(repeating: "n", count: 220))
-        #expect(rotate(String(repeating: "n", count: 220)) == nil)
+        try makeFile(String(repeating: "n", count: 240))
+        #expect(rotate(String(repeating: "n", count: 240)) == nil)
         let deep = String(repeating: "d", count: 200)
         _ = try directory.makeFolder("\(deep)/\(deep)")
         try makeFile("\(deep)/\(deep)/a.db")

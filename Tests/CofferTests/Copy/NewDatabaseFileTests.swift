@@ -45,18 +45,25 @@ struct NewDatabaseFileTests {
         let file = try directory.makeFile()
         let names = NewFileNames(path: directory.path("copy.db"))
         let others = NewFileNames(path: directory.path("other.db"))
-        let left = [names.lock, names.temporary(run: 1), names.temporary(run: 2) + "-journal", names.temporary(run: .max)]
+        let run = RunIdentifier(number: 1)
+        let left = [names.lock, names.temporary(run)]
         let kept = [
-            others.lock, others.temporary(run: 1), names.temporary(run: 1) + "x", directory.path(".coffer-notes"), names.lock + ".tmp",
+            others.temporary(run), names.temporary(RunIdentifier(number: 2)), names.temporary(run) + "x", directory.path(".coffer-notes"),
+            names.lock + ".tmp",
         ]
-        for path in left + kept { try Data([1]).write(to: URL(fileURLWithPath: path)) }
+        func leave() throws {
+            try Data(ReplacementNote(nil, id: run, step: "copy").encoded()).write(to: URL(fileURLWithPath: names.lock))
+            try Data([1]).write(to: URL(fileURLWithPath: names.temporary(run)))
+        }
+        for path in kept { try Data([1]).write(to: URL(fileURLWithPath: path)) }
+        try leave()
         #expect(try DatabaseFile(path: directory.path("a.db")).inspect().leftovers == [])
         try file.vacuum(into: directory.path("copy.db"), key: Keys.old)
         for path in left { #expect(!FileManager.default.fileExists(atPath: path), "\(path)") }
         for path in kept { #expect(FileManager.default.fileExists(atPath: path), "\(path)") }
 
         // The run was interrupted when the file had its name.
-        for path in left { try Data([1]).write(to: URL(fileURLWithPath: path)) }
+        try leave()
         #expect(try Set(DatabaseFile(path: directory.path("copy.db")).inspect().leftovers) == Set(left))
         #expect(reason { try file.vacuum(into: directory.path("copy.db"), key: Keys.old) } == .exists)
         for path in left { #expect(!FileManager.default.fileExists(atPath: path), "\(path)") }

@@ -28,10 +28,11 @@ struct PageProofTests {
         let (before, after) = try protections(key, settings)
         let source = try before.open(directory.path("a.db"), flags: .readOnly)
         defer { source.closeProbe() }
-        try Data().write(to: URL(fileURLWithPath: directory.path("copy.db")))
+        try SystemFile.remove(directory.path("copy.db"))
+        let file = try HeldFile(creating: directory.path("copy.db"))
         try PageCopy.run(
             ReplacementJob.CopyWork(
-                source: source, before: before, copyPath: directory.path("copy.db"), after: after, progress: progress))
+                source: source, before: before, target: file, after: after, path: directory.path("a.db"), progress: progress))
     }
 
     private func prove(
@@ -40,11 +41,13 @@ struct PageProofTests {
         let (before, after) = try protections(key, settings)
         let source = try before.open(directory.path("a.db"), flags: .readOnly)
         defer { source.closeProbe() }
-        let copy = try after.open(directory.path("copy.db"), flags: .readOnly)
+        let file = try FileBytes(directory.bytes(of: "copy.db"))
+        let copy = try after.open(viewing: file)
         defer { copy.closeProbe() }
         return try PageProof.run(
             ReplacementJob.ComparisonWork(
-                source: source, before: before, copy: copy, after: after, path: directory.path("a.db"), progress: PageProofTests.silent))
+                source: source, before: before, copy: copy, file: file, after: after, path: directory.path("a.db"),
+                progress: PageProofTests.silent))
     }
 
     private func protections(_ key: DatabaseKey, _ settings: CipherSettings) throws -> (before: FileProtection, after: FileProtection) {
@@ -199,5 +202,21 @@ struct PageProofTests {
         let file = DatabaseFile(path: directory.path("a.db"))
         #expect(reason { try file.rotate(from: Keys.old, to: Keys.new, options: PageProofTests.patient) } == .damaged(pages: [last]))
         #expect(directory.fileNames().sorted() == ["a.db", "copy.db"])
+    }
+}
+
+/// The bytes of a file, as they were when it was read.
+private final class FileBytes: StoredBytes {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var size: Int64 { Int64(bytes.count) }
+
+    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
+        let start = min(Int(offset), bytes.count)
+        let part = bytes[start..<min(bytes.count, start + target.count)]
+        unsafe target.copyBytes(from: part)
+        return part.count
     }
 }

@@ -28,8 +28,7 @@ extension DatabaseFile {
         let users = FileUsers.others(of: status)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
         // The database first: what is left after an interruption is of no use without it.
-        let paths = try [path] + ReplacementNames.companions(of: path) + ReplacementNames.leftovers(of: path)
-        let present = try paths.filter { try SystemFile.status($0)?.isRegular == true }
+        let present = try erasedPaths()
         var overwritten = 0
         for path in present { overwritten += try DatabaseFile.overwriteBeginning(of: path) }
         for path in present { try SystemFile.remove(path) }
@@ -40,8 +39,16 @@ extension DatabaseFile {
     /// The files that ``erase(confirming:)`` would remove. Nothing is changed.
     public func erasurePlan() throws -> [String] {
         _ = try checkCanErase(confirming: SystemFile.name(of: path))
-        let paths = try [path] + ReplacementNames.companions(of: path) + ReplacementNames.leftovers(of: path)
-        return try paths.filter { try SystemFile.status($0)?.isRegular == true }
+        return try erasedPaths()
+    }
+
+    /// The file, what SQLite keeps beside it, and what notes of our own name. A file with another name is not only this database's: it stays.
+    private func erasedPaths() throws(DatabaseFileError) -> [String] {
+        var result: [String] = []
+        for path in try [path] + ReplacementNames.companions(of: path) + ReplacementNames.leftovers(of: path) {
+            if let status = try SystemFile.status(path), status.isRegular, status.linkCount == 1 { result.append(path) }
+        }
+        return result
     }
 
     private func checkCanErase(confirming name: String) throws(DatabaseFileError) -> FileStatus {

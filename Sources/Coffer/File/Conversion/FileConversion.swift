@@ -53,11 +53,12 @@ extension FileConversion {
         try progress(.copying, 0, of: 0)
         try FileConversion.checkIsFile(path)
         return try FileConversion.reading(path, before, timeout: options.lockTimeout) { source in
+            guard try source.fileSize() != 0 else { throw DatabaseFileError(.emptyFile, path: path) }
             try prepare(source)
             let file = ContentFile(
                 protection: after, plaintextPageSize: try source.integer(pragma: "page_size"), copiesPages: copiesPages,
                 prepare: prepare, progress: { phase, done, total in try progress(phase, done, of: total) })
-            let made = try file.make(from: source, at: destination)
+            let made = try tellingDamage { try file.make(from: source, at: destination) }
             let header = try FileHeader(source)
             let material = try before.material(fileSalt: header.salt)
             let salt = material.map { $0.salt ?? header.salt }
@@ -71,11 +72,27 @@ extension FileConversion {
         }
     }
 
+    /// Finds out whether it is damage that keeps the source from being read, and where: the engine's own words say little.
+    private func tellingDamage<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as EngineError
+            where [EngineCode.error, EngineCode.corrupt, EngineCode.notADatabase, EngineCode.ioError].contains(error.code & 0xff)
+        {
+            var verification = DatabaseFile.VerificationOptions()
+            verification.lockTimeout = options.lockTimeout
+            let verifier = FileVerifier(path: path, options: verification, progress: ProgressReport(nil))
+            guard let found = try? verifier.damagedPages(before), found.isDamaged else { throw error }
+            throw DatabaseFileError(.damaged(pages: found.pages), path: path)
+        }
+    }
+
     static func checkIsFile(_ path: String) throws(DatabaseFileError) {
         guard !path.isEmpty, !path.utf8.contains(0), let status = try SystemFile.status(path, followsLinks: true) else {
             throw DatabaseFileError(.missing, path: path)
         }
         guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
+        try ExaminedFile.checkIsNotEmpty(path, status)
     }
 
     private static func hasLog(_ path: String) throws(DatabaseFileError) -> Bool { try SystemFile.status("\(path)-wal") != nil }
@@ -149,7 +166,7 @@ extension FileConversion {
             let fingerprint = try ContentFile.copyContent(
                 from: work.source, to: copy, pageSize: pageSize, prepare: prepare,
                 progress: { phase, done, total in
-                    try FailPoint.copying.pass(work.copyPath)
+                    try FailPoint.copying.pass(work.path)
                     try work.progress(phase, done, of: total)
                 })
             let code = copy.close()
@@ -158,7 +175,7 @@ extension FileConversion {
         } catch {
             let isFull = ContentFile.isFull(error, systemError: copy.lastSystemError)
             copy.closeProbe()
-            throw isFull ? DatabaseFileError(.diskFull, path: work.copyPath) : error
+            throw isFull ? DatabaseFileError(.diskFull, path: work.path) : error
         }
     }
 
@@ -222,15 +239,33 @@ extension FileConversion {
                 guard destination == nil, try after.opens(path) else { throw KeyError.encryption(failure, code: code) }
                 isAlreadyDone = true
             }
-            var job = job(SourceFingerprint())
-            job.destination = destination
-            let preflight = try ReplacementPreflight(job)
+            let room: CopyRoom
+            if let destination {
+                room = try checkDestination(destination)
+            } else {
+                let examined = try ExaminedFile(job(SourceFingerprint()), progress: ProgressReport(nil))
+                if !isAlreadyDone { try examined.checkKeptPath() }
+                room = examined.room
+            }
             return DatabaseFile.ConversionPlan(
-                isAlreadyDone: isAlreadyDone, format: nil, size: preflight.requiredSpace - 1 << 16,
-                requiredSpace: preflight.requiredSpace, availableSpace: preflight.availableSpace,
+                isAlreadyDone: isAlreadyDone, format: nil, size: room.size,
+                requiredSpace: room.required, availableSpace: room.available,
                 leftovers: destination == nil ? try ReplacementNames.leftovers(of: path) : [],
                 steps: isAlreadyDone ? [] : steps)
         }
+    }
+
+    /// Whether a new file can be made.
+    private func checkDestination(_ destination: String) throws(DatabaseFileError) -> CopyRoom {
+        guard try SystemFile.status(destination) == nil else { throw DatabaseFileError(.exists, path: destination) }
+        let directory = SystemFile.directory(of: destination)
+        if let errno = SystemFile.isWritable(directory: directory) {
+            throw DatabaseFileError(.unsafeFile(.directory(errno: errno)), path: destination)
+        }
+        if after.ring == nil { try FolderSafety(owner: nil).check(directoryOf: destination) }
+        let room = try CopyRoom(of: path, in: directory)
+        try room.check(destination)
+        return room
     }
 
     private var steps: [String] {

@@ -5,32 +5,29 @@ internal import SQLCipherBridge
 /// rotation of either kind finds in it the journal mode that the file is to have.
 struct InPlaceNote {
     /// Whether an interrupted run had left a note.
-    let wasLeft: Bool
+    var wasLeft: Bool { note?.wasLeft == true }
     private let journalMode: String
-    /// Nil where the path of the file leaves no room for the name of a note.
-    private let note: ReplacementNoteFile?
+    /// Nil where the path of the file leaves no room for the name of a note, and there is nothing to come back to.
+    private let note: NoteFile?
     private let path: String
 
     /// Makes the note, and removes what an interrupted rotation has left.
     ///
     /// - Parameter journalMode: the one that the file is in now.
-    /// - Throws: `busy` when somebody else is rotating the key.
+    /// - Throws: `busy` when another process is rotating the key.
     init(_ path: String, journalMode: String, salt: [UInt8]) throws {
         self.path = path
         let names = ReplacementNames(path: path, operation: .rotate)
-        note = try InPlaceNote.take(names.note, isOptional: journalMode != "wal")
-        wasLeft = note?.wasLeft == true
+        note = try InPlaceNote.take(names, isOptional: journalMode != "wal")
         // An interrupted run has left the WAL mode, and did not come to set it again.
         self.journalMode = note?.previous?.journalMode == "wal" ? "wal" : journalMode
         guard let note else { return }
         do {
-            try note.removeLeftovers(names, of: SystemFile.status(path))
+            guard let status = try SystemFile.status(path) else { throw DatabaseFileError(.missing, path: path) }
+            try note.removeLeftovers(names, of: status, at: path)
             try note.write(
                 ReplacementNote(
-                    operation: .rotate, id: "in-place", step: "rekey", processID: ProcessInfo.processInfo.processIdentifier,
-                    startedAt: Date(),
-                    saltBefore: salt.hexadecimal, journalMode: self.journalMode))
-            try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+                    .rotate, id: .random(), step: "rekey", journalMode: self.journalMode, saltBefore: salt.hexadecimal))
             try FailPoint.noteMade.pass(path)
         } catch {
             if !wasLeft { try? note.remove() }
@@ -38,10 +35,10 @@ struct InPlaceNote {
         }
     }
 
-    /// - Parameter isOptional: whether the work can do without a note, as there is nothing to come back to.
-    private static func take(_ path: String, isOptional: Bool) throws(DatabaseFileError) -> ReplacementNoteFile? {
+    /// - Parameter isOptional: whether the work can do without a note.
+    private static func take(_ names: ReplacementNames, isOptional: Bool) throws(DatabaseFileError) -> NoteFile? {
         do throws(DatabaseFileError) {
-            return try ReplacementNoteFile.take(path)
+            return try NoteFile.take(names.note, next: names.nextNote)
         } catch {
             guard isOptional, error.reason == .pathTooLong else { throw error }
             return nil
@@ -50,31 +47,28 @@ struct InPlaceNote {
 
     /// Completes a run that ended after the file had its new key, if there was one.
     ///
-    /// - Parameter connection: one with the new key.
+    /// - Parameter connection: one with the new key, which is that of `protection`.
     /// - Returns: whether there was one.
-    static func completeInterruptedRun(_ path: String, _ connection: ConnectionHandle) throws -> Bool {
+    static func completeInterruptedRun(_ path: String, _ connection: ConnectionHandle, _ protection: FileProtection) throws -> Bool {
         guard try !ReplacementNames.leftovers(of: path, operation: .rotate).isEmpty else { return false }
         let mode = try connection.firstText(trusted: "PRAGMA main.journal_mode") ?? "delete"
         let note = try InPlaceNote(path, journalMode: mode, salt: FileHeader(connection).salt)
-        try note.restoreJournalMode(connection)
+        try note.restoreJournalMode(connection, protection)
         try note.remove()
         return true
     }
 
-    func restoreJournalMode(_ connection: ConnectionHandle) throws(EngineError) {
-        guard journalMode == "wal" else { return }
-        guard try connection.firstText(trusted: "PRAGMA main.journal_mode = WAL") == "wal" else {
-            throw EngineError(code: EngineCode.busy, message: "The WAL mode could not be set again")
-        }
+    func restoreJournalMode(_ connection: ConnectionHandle, _ protection: FileProtection) throws {
+        if journalMode == "wal" { try connection.changeJournalMode(to: .wal, protection) }
     }
 
     /// Brings the file back to its mode. The note stays for the next run where this fails.
-    func restoreAndRemove(_ connection: ConnectionHandle) throws {
-        try restoreJournalMode(connection)
+    func restoreAndRemove(_ connection: ConnectionHandle, _ protection: FileProtection) throws {
+        try restoreJournalMode(connection, protection)
         try remove()
     }
 
-    func remove() throws(DatabaseFileError) {
+    func remove() throws {
         guard let note else { return }
         try note.remove()
         try SystemFile.synchronize(directory: SystemFile.directory(of: path))

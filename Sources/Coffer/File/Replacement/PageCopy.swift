@@ -10,11 +10,7 @@ enum PageCopy {
     static func run(_ work: ReplacementJob.CopyWork) throws {
         let source = try PageFile(work.source, work.before)
         let salt = try work.after.saltForNewFile()
-        let target = try Descriptor.open(work.copyPath, forWriting: true)
-        // Both threads have ended when it is closed, and no connection to the copy is open yet.
-        try withExtendedLifetime(target) {
-            try run(work, source, PageCopyPlan(source: source, target: target.writer, protection: work.after, salt: salt))
-        }
+        try run(work, source, PageCopyPlan(source: source, target: work.target, protection: work.after, salt: salt))
     }
 
     private static func run(_ work: ReplacementJob.CopyWork, _ source: PageFile, _ plan: PageCopyPlan) throws {
@@ -24,7 +20,7 @@ enum PageCopy {
             var next: Range<Int>? = first
             while let pages = next {
                 try copier.copy(pages)
-                try FailPoint.copying.pass(work.copyPath)
+                try FailPoint.copying.pass(work.path)
                 try work.progress(.copying, plan.doneCount, of: source.pageCount)
                 next = plan.claim()
             }
@@ -62,7 +58,7 @@ enum PageCopy {
 
 /// What the threads of a copy have in common: where it goes, and which pages nobody has begun.
 private final class PageCopyPlan: Sendable {
-    let target: Descriptor.Writer
+    let target: HeldFile
     let protection: FileProtection
     let salt: [UInt8]
     let pageCount: Int
@@ -70,7 +66,7 @@ private final class PageCopyPlan: Sendable {
     private let next = Atomic<Int>(1)
     private let done = Atomic<Int>(0)
 
-    init(source: PageFile, target: Descriptor.Writer, protection: FileProtection, salt: [UInt8]) {
+    init(source: PageFile, target: HeldFile, protection: FileProtection, salt: [UInt8]) {
         self.target = target
         self.protection = protection
         self.salt = salt
@@ -149,8 +145,8 @@ private final class PageCopier {
             }
         }
         let offset = Int64(pages.lowerBound - 1) * Int64(pageSize)
-        try plan.target.write(sealed, at: offset)
-        plan.target.beginSynchronizing(sealed.count, at: offset)
+        try plan.target.writer.write(sealed, at: offset)
+        plan.target.writer.beginSynchronizing(sealed.count, at: offset)
         plan.didCopy(pages.count)
     }
 

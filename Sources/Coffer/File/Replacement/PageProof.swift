@@ -12,15 +12,12 @@ enum PageProof {
 
     /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``; ``DatabaseFileError/Reason/damaged(pages:)`` for the source.
     static func run(_ work: ReplacementJob.ComparisonWork) throws -> ReplacementJob.Comparison {
-        guard let path = work.copy.filename(schema: "main") else {
-            throw DatabaseFileError(.copyRejected("it has no file"), path: work.path)
-        }
-        let (before, after) = (work.before, work.after)
+        let (before, after, file) = (work.before, work.after, work.file)
         let (digest, aside) = try SideWork<Aside>.run(
             side: { signal in
-                let structure = try PageProof.structure(of: path, after, signal)
+                let structure = try PageProof.structure(of: file, after, signal)
                 try signal.check()
-                return Aside(structure: structure, isOldKeyAccepted: try before.opens(path))
+                return Aside(structure: structure, isOldKeyAccepted: try before.opens(viewing: file))
             },
             main: { side in
                 let result = try PageComparison(
@@ -45,8 +42,8 @@ enum PageProof {
         }
     }
 
-    private static func structure(of path: String, _ protection: FileProtection, _ signal: StopSignal) throws -> [String] {
-        let handle = try FileView.open(DecryptedView(path, protection))
+    private static func structure(of file: any StoredBytes, _ protection: FileProtection, _ signal: StopSignal) throws -> [String] {
+        let handle = try FileView.open(DecryptedView(file, protection))
         defer { handle.closeProbe() }
         // What a check may have to sort is not for the disk. The codes of the pages are checked at the same time, not before.
         try handle.execute(

@@ -5,12 +5,9 @@ internal import SQLCipherBridge
 struct ReplacementJob {
     var operation: ReplacementOperation
 
-    /// The source.
+    /// The source, whose place the result takes: see ``ContentFile`` for copies into other files.
     var path: String
     var before: FileProtection
-
-    /// The new file that a plan is about. What runs takes the place of the source: see ``ContentFile`` for copies into other files.
-    var destination: String?
     var after: FileProtection
 
     /// Whether the result has the key of the source, so that there is no old one which must not open it.
@@ -22,7 +19,7 @@ struct ReplacementJob {
     /// Where the file with the old content is kept; only when its place is taken.
     var keepOldPath: String?
 
-    /// Writes the whole content of the source into the file of the copy, which is there and empty, and closes it.
+    /// Writes the whole content of the source into the file of the copy, which is empty.
     var makeCopy: (CopyWork) throws -> Void
 
     /// Proves that the copy has the content of the source.
@@ -44,22 +41,15 @@ struct ReplacementJob {
         /// A connection in a read transaction, which sees everything. It has no functions and collations of an application.
         var source: ConnectionHandle
         var before: FileProtection
-        var copyPath: String
+        /// The file of the copy. There is no other way to write to it.
+        var target: HeldFile
         var after: FileProtection
+        /// Of the source, for errors.
+        var path: String
         var progress: ProgressReport
 
         /// A connection to the empty file of the copy, which is made permanent as a whole later on, so that it needs no journal.
-        func openCopy() throws -> ConnectionHandle {
-            let handle = try after.open(copyPath)
-            do {
-                _ = try handle.firstText(trusted: "PRAGMA journal_mode = OFF")
-                try handle.execute("PRAGMA synchronous = OFF")
-                return handle
-            } catch {
-                handle.closeProbe()
-                throw error
-            }
-        }
+        func openCopy() throws -> ConnectionHandle { try after.open(writing: target) }
     }
 
     struct Comparison {
@@ -74,8 +64,10 @@ struct ReplacementJob {
     struct ComparisonWork {
         var source: ConnectionHandle
         var before: FileProtection
-        /// A fresh connection, that cannot write.
+        /// A fresh connection to the copy, that cannot write.
         var copy: ConnectionHandle
+        /// The file of the copy, for other readers.
+        var file: any StoredBytes
         var after: FileProtection
         var path: String
         var progress: ProgressReport

@@ -1,4 +1,7 @@
 /// The names of what a replacement keeps beside the file.
+///
+/// Only the note has the name of the file in it, for people to see. The others begin with `.coffer-`, which nobody gives to files of their own,
+/// and are removed only if a note of ours names them.
 struct ReplacementNames {
     let path: String
     let operation: ReplacementOperation
@@ -6,24 +9,16 @@ struct ReplacementNames {
     /// The note of what is going on.
     var note: String { "\(path).\(operation.rawValue).json" }
 
-    /// The copy, named by the identifier of one run: 8 hexadecimal digits.
-    func copy(id: String) -> String { "\(path).\(operation.rawValue)-\(id)" }
+    /// Where a note is written before it takes the place of the one before. There only for moments.
+    var nextNote: String { beside.path("-\(operation.rawValue).note") }
+
+    /// The copy, named by the identifier of one run.
+    func copy(_ id: RunIdentifier) -> String { beside.path("-\(id.text).\(operation.rawValue)") }
+
+    private var beside: NamesBeside { NamesBeside(path: path) }
 
     /// What SQLite may keep beside a database file.
     static func companions(of path: String) -> [String] { ["-journal", "-wal", "-shm"].map { path + $0 } }
-
-    /// Whatever runs of this operation, that did not come to their end, have left beside the file; without the note.
-    func leftoverCopies() throws(DatabaseFileError) -> [String] {
-        let directory = SystemFile.directory(of: path)
-        let prefix = SystemFile.name(of: path) + ".\(operation.rawValue)-"
-        let names = try SystemFile.names(in: directory).filter { name in
-            guard name.hasPrefix(prefix) else { return false }
-            let rest = name.dropFirst(prefix.count)
-            let isNumbered = rest.prefix(8).utf8.count == 8 && rest.prefix(8).utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
-            return isNumbered && ["", "-journal", "-wal", "-shm"].contains(String(rest.dropFirst(8)))
-        }
-        return names.sorted().map { directory == "/" ? "/\($0)" : path.contains("/") ? "\(directory)/\($0)" : $0 }
-    }
 
     /// What interrupted runs of any operation have left beside a file, and of the making of the file as a copy.
     static func leftovers(of path: String) throws(DatabaseFileError) -> [String] {
@@ -32,10 +27,46 @@ struct ReplacementNames {
         return try result + NewFileNames.leftovers(of: path)
     }
 
-    /// What interrupted runs of one operation have left beside a file.
+    /// What interrupted runs of one operation have left beside a file: their note, and what it names.
     static func leftovers(of path: String, operation: ReplacementOperation) throws(DatabaseFileError) -> [String] {
         let names = ReplacementNames(path: path, operation: operation)
-        return try (SystemFile.status(names.note) == nil ? [] : [names.note]) + names.leftoverCopies()
+        return try NoteFile.leftovers(note: names.note, next: names.nextNote, copy: names.copy)
+    }
+}
+
+/// Hidden names beside a file, which do not contain its name: that may already be as long as names can be.
+struct NamesBeside {
+    private let directory: String
+    private let stem: String
+
+    init(path: String) {
+        directory = SystemFile.directory(of: path)
+        // FNV-1a. Should two names have one number, those who work on the files wait for one another.
+        let number = SystemFile.name(of: path).utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        stem = ".coffer-\(RunIdentifier(number: number).text)"
+    }
+
+    func path(_ ending: String) -> String {
+        let name = "\(stem)\(ending)"
+        return directory == "/" ? "/\(name)" : "\(directory)/\(name)"
+    }
+}
+
+/// What tells one run from all others: 16 hexadecimal digits.
+struct RunIdentifier: Equatable, Sendable {
+    let text: String
+
+    static func random() -> RunIdentifier { RunIdentifier(number: UInt64.random(in: 0...(.max))) }
+
+    init(number: UInt64) {
+        let digits = String(number, radix: 16)
+        text = String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+
+    /// Nil for a text that is no identifier: what a note says becomes part of a name, and must not lead elsewhere.
+    init?(_ text: String) {
+        guard text.utf8.count == 16, text.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }) else { return nil }
+        self.text = text
     }
 }
 

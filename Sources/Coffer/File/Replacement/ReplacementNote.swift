@@ -1,9 +1,16 @@
 internal import Foundation
 
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
 /// What is going on with a file, for the next run should this one be interrupted. It has no secrets in it.
 struct ReplacementNote: Codable, Equatable {
-    var version = 1
-    var operation: ReplacementOperation
+    var version = 2
+    /// Nil for the making of a new file.
+    var operation: ReplacementOperation?
     /// The identifier of the run, which names its copy.
     var id: String
     var step: String
@@ -12,21 +19,58 @@ struct ReplacementNote: Codable, Equatable {
     /// Of the file as it was, as hexadecimal digits; nil for plaintext.
     var saltBefore: String?
     var oldKeyID: String?
-    /// The mode that the file is in at the end again.
+    /// The journal mode to restore.
     var journalMode: String?
+    /// Where the old file is to be kept. Absolute: the next run may be in another directory.
     var keepOldPath: String?
     var pageSize: Int?
+    /// The file as it was, which the name given by `keepOldPath` leads to afterwards.
+    var original: FileIdentity?
+    /// The copy, which the name of the file leads to afterwards.
+    var copy: FileIdentity?
+
+    init(
+        _ operation: ReplacementOperation?, id: RunIdentifier, step: String, journalMode: String? = nil, saltBefore: String? = nil
+    ) {
+        self.operation = operation
+        self.id = id.text
+        self.step = step
+        self.journalMode = journalMode
+        self.saltBefore = saltBefore
+        processID = ProcessInfo.processInfo.processIdentifier
+        startedAt = Date()
+    }
+
+    static func decode(_ bytes: [UInt8]) -> ReplacementNote? {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        return try? decoder.decode(ReplacementNote.self, from: Data(bytes))
+    }
+
+    func encoded() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        return try Array(encoder.encode(self)) + [UInt8(ascii: "\n")]
+    }
 }
 
-/// The file of a note, locked as long as its run lives: the lock tells a note of a running work from one that was left.
-final class ReplacementNoteFile {
-    /// What a run that was interrupted has noted, as far as it can be read.
+/// The file of a note, locked as long as its run lives: the lock tells the note of a running process from one that was left.
+///
+/// A note that was left is believed only if nobody else can have written it: a regular file with one name, that belongs to this user or the
+/// superuser, and that nobody else may write to. It is never changed, but replaced by a new file as a whole, which has the lock already.
+final class NoteFile {
+    /// What an interrupted run has noted; nil when there was no note, and for one that was cut off before its first words.
     let previous: ReplacementNote?
     /// Whether there was a note.
     let wasLeft: Bool
-    private let file: Descriptor
+    private let path: String
+    private let next: String
+    private var file: Descriptor
 
-    private init(file: consuming Descriptor, wasLeft: Bool, previous: ReplacementNote?) {
+    private init(_ path: String, next: String, file: consuming Descriptor, wasLeft: Bool, previous: ReplacementNote?) {
+        self.path = path
+        self.next = next
         self.file = file
         self.wasLeft = wasLeft
         self.previous = previous
@@ -34,65 +78,86 @@ final class ReplacementNoteFile {
 
     /// Makes the note, or takes over one that was left.
     ///
-    /// - Throws: `busy` when the run that made it lives.
-    static func take(_ path: String) throws(DatabaseFileError) -> ReplacementNoteFile {
+    /// - Parameter next: where new content is written before it takes the place of the note.
+    /// - Throws: `busy` when the run that made it lives, `unsafeFile(.foreignNote)` for one that is not ours.
+    static func take(_ path: String, next: String) throws(DatabaseFileError) -> NoteFile {
         for _ in 0..<100 {
             do throws(DatabaseFileError) {
                 let file = try Descriptor.create(path, mode: 0o600)
                 guard file.lock() else { throw DatabaseFileError(.busy([]), path: path) }
-                return ReplacementNoteFile(file: file, wasLeft: false, previous: nil)
+                return NoteFile(path, next: next, file: file, wasLeft: false, previous: nil)
             } catch {
                 guard error.reason == .exists else { throw error }
             }
             guard let status = try SystemFile.status(path) else { continue }
-            guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
+            guard isOwn(status) else { throw DatabaseFileError(.unsafeFile(.foreignNote), path: path) }
             let file: Descriptor
             do throws(DatabaseFileError) {
-                file = try Descriptor.open(path, forWriting: true)
+                file = try Descriptor.openNote(path, forWriting: true)
             } catch {
                 // Its run has just come to its end.
                 if case .inputOutput(_, ENOENT) = error.reason { continue }
                 throw error
             }
             guard file.lock() else { throw DatabaseFileError(.busy([]), path: path) }
-            guard let now = try SystemFile.status(path), now.isSameFile(as: try file.status()) else { continue }
-            let content = try file.read(at: 0, count: 65536)
-            return ReplacementNoteFile(file: file, wasLeft: true, previous: try? decoder.decode(ReplacementNote.self, from: Data(content)))
+            // What was opened is what has the name, also now that it is locked: its run may have replaced it.
+            let opened = try file.status()
+            guard try SystemFile.status(path)?.identity == opened.identity else { continue }
+            guard isOwn(opened) else { throw DatabaseFileError(.unsafeFile(.foreignNote), path: path) }
+            let previous = ReplacementNote.decode(try file.read(at: 0, count: 65536))
+            return NoteFile(path, next: next, file: file, wasLeft: true, previous: previous)
         }
         throw DatabaseFileError(.busy([]), path: path)
     }
 
-    /// Removes what the run that has left this note, or one before, has left beside the file, without the note.
-    ///
-    /// - Parameter status: of the file.
-    func removeLeftovers(_ names: ReplacementNames, of status: FileStatus?) throws(DatabaseFileError) {
-        for leftover in try names.leftoverCopies() { try SystemFile.remove(leftover) }
-        if let kept = previous?.keepOldPath, let status, try SystemFile.status(kept)?.isSameFile(as: status) == true {
-            // The run was to put its copy in place next.
-            try SystemFile.remove(kept)
-        }
+    private static func isOwn(_ status: FileStatus) -> Bool {
+        status.isRegular && status.linkCount == 1 && [0, geteuid()].contains(status.userID) && status.permissions & 0o022 == 0
     }
 
+    /// Puts a new note in the place of the one before, in one step that a crash leaves done or not done.
     func write(_ note: ReplacementNote) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        encoder.dateEncodingStrategy = .iso8601
-        try file.replaceContent(with: Array(encoder.encode(note)) + [UInt8(ascii: "\n")])
+        let bytes = try note.encoded()
+        // Of a run that was interrupted right here. Who has the lock is the only one to use this name.
+        try SystemFile.remove(next)
+        let new = try Descriptor.create(next, mode: 0o600)
+        do {
+            guard new.lock() else { throw DatabaseFileError(.busy([]), path: path) }
+            try new.writeAll(bytes)
+            try SystemFile.rename(next, to: path)
+        } catch {
+            try? SystemFile.remove(next)
+            throw error
+        }
+        file = new
+        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
     }
 
+    /// Removes the note, if its name still leads to it.
     func remove() throws(DatabaseFileError) {
-        try SystemFile.remove(file.path)
+        try SystemFile.remove(next)
+        guard try SystemFile.status(path)?.identity == file.status().identity else { return }
+        try SystemFile.remove(path)
     }
 
-    /// The note at a path, if there is one and it can be read; whether its run lives does not matter.
+    // MARK: - Looking at notes
+
+    /// The note at a path, if it is one of ours and can be read; whether its run lives does not matter.
     static func read(_ path: String) -> ReplacementNote? {
-        guard let bytes = try? Descriptor.open(path).read(at: 0, count: 65536) else { return nil }
-        return try? decoder.decode(ReplacementNote.self, from: Data(bytes))
+        guard let file = try? Descriptor.openNote(path, forWriting: false), let status = try? file.status(), isOwn(status),
+            let bytes = try? file.read(at: 0, count: 65536)
+        else { return nil }
+        return ReplacementNote.decode(bytes)
     }
 
-    private static var decoder: JSONDecoder {
-        let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .iso8601
-        return decoder
+    /// A note that was left, and those files that exist of what it names.
+    static func leftovers(
+        note: String, next: String, copy: (RunIdentifier) -> String
+    ) throws(DatabaseFileError) -> [String] {
+        var result: [String] = []
+        for path in [note, next] where try SystemFile.status(path) != nil { result.append(path) }
+        if let id = read(note).flatMap({ RunIdentifier($0.id) }), let status = try SystemFile.status(copy(id)), status.isRegular {
+            result.append(copy(id))
+        }
+        return result
     }
 }

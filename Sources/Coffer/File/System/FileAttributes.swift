@@ -13,6 +13,13 @@ struct FileAttributes: Equatable {
     var permissions: UInt32
     var extended: [String: [UInt8]]
 
+    init(userID: UInt32, groupID: UInt32, permissions: UInt32) {
+        self.userID = userID
+        self.groupID = groupID
+        self.permissions = permissions
+        extended = [:]
+    }
+
     init(of path: String, status: FileStatus) throws(DatabaseFileError) {
         userID = status.userID
         groupID = status.groupID
@@ -37,11 +44,16 @@ struct FileAttributes: Equatable {
         let own = try file.status()
         if own.userID != userID || own.groupID != groupID { try file.setOwner(userID: userID, groupID: groupID) }
         try file.setPermissions(permissions)
-        do throws(ExtendedAttributes.Failure) {
-            for (name, value) in extended { try ExtendedAttributes.set(name, to: value, at: file.path) }
-        } catch {
-            throw SystemFile.failure(error.call, file.path, errno: error.errno)
-        }
+        for (name, value) in extended { try file.setAttribute(name, to: value) }
+    }
+
+    /// Those of a file of the same owner that nobody else can read: for content that was encrypted and no longer is.
+    var forOwnerOnly: FileAttributes {
+        var attributes = self
+        attributes.permissions &= 0o700
+        // Access control lists open a file to others whatever the permissions say.
+        attributes.extended = extended.filter { !$0.key.hasPrefix("system.posix_acl_") }
+        return attributes
     }
 
     /// Whether a file that this process makes can have this owner.

@@ -25,6 +25,53 @@ enum FileUsers {
         DatabaseFileError.FileUser(processID: getpid(), command: "this process")
     }
 
+    /// Waits until nobody has a file open, in this process or another one.
+    ///
+    /// The kernel is asked: SQLite's locks cannot tell of a connection that is idle.
+    ///
+    /// - Precondition: this process holds no descriptor of the file. The check for that comes first of all: with one, the next lines would drop its
+    ///   locks.
+    /// - Throws: `busy` after the time is over.
+    static func waitForNone(of file: FileStatus, _ path: String, timeout: TimeInterval) throws(DatabaseFileError) {
+        let start = Date()
+        while true {
+            guard ownDescriptorCount(of: file) == 0 else { throw DatabaseFileError(.busy([thisProcess]), path: path) }
+            let lease: Descriptor.Lease
+            do throws(DatabaseFileError) {
+                lease = try Descriptor.open(path).probeLease()
+            } catch {
+                // Whether it can be opened will be SQLite's to say.
+                return
+            }
+            guard lease == .inUse else { return }
+            let users = others(of: file)
+            // A child of this process has our descriptors for a moment, until it becomes another program.
+            guard Date() < start + max(timeout, users.isEmpty ? 0.5 : 0) else { throw DatabaseFileError(.busy(users), path: path) }
+            Thread.sleep(forTimeInterval: 0.02)
+        }
+    }
+
+    /// Waits until nobody has a file open but one connection of this process, and the hold of a replacement on it.
+    ///
+    /// SQLite's locks do not tell of connections that are idle; descriptors do, as far as this user sees those of others.
+    ///
+    /// - Parameter countsOwn: whether those of this process count. Without any lock of this process, SQLite has closed all descriptors but those of
+    ///   its open connections; with one, it keeps others open.
+    /// - Throws: `busy` after the time is over.
+    static func waitForNoneElse(
+        of file: FileStatus, _ path: String, timeout: TimeInterval, countsOwn: Bool = true
+    ) throws(DatabaseFileError) {
+        let end = Date(timeIntervalSinceNow: max(0.5, timeout))
+        while true {
+            let others = others(of: file)
+            let isAlone = !countsOwn || ownDescriptorCount(of: file) <= 2
+            if isAlone && others.isEmpty { return }
+            // A child of this process has its descriptors for a moment, until it becomes another program.
+            guard Date() < end else { throw DatabaseFileError(.busy(isAlone ? others : [thisProcess] + others), path: path) }
+            Thread.sleep(forTimeInterval: 0.02)
+        }
+    }
+
     private static func descriptorCount(of file: FileStatus, process: String) -> Int {
         let folder = "/proc/\(process)/fd"
         guard let names = try? SystemFile.names(in: folder) else { return 0 }

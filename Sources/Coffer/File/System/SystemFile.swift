@@ -22,10 +22,18 @@ struct FileStatus: Equatable {
 
     var isRegular: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
     var isSymbolicLink: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFLNK) }
+    var isDirectory: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFDIR) }
     var permissions: UInt32 { mode & 0o7777 }
+    var identity: FileIdentity { FileIdentity(device: device, inode: inode) }
 
     /// Whether both are the same file, whatever became of it.
     func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+}
+
+/// Which file it is, whatever its names are. Valid as long as the file is open or has a name: then the system uses the number again.
+struct FileIdentity: Codable, Equatable {
+    var device: UInt64
+    var inode: UInt64
 }
 
 /// The words of the system for an error.
@@ -72,6 +80,13 @@ enum SystemFile {
 
     static func name(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+    }
+
+    /// Where a file of this path is, or would be, whatever the current directory of a process is: the directory without symbolic links, and the
+    /// name.
+    static func absolute(_ path: String) throws(DatabaseFileError) -> String {
+        let directory = try resolved(directory(of: path))
+        return directory == "/" ? "/\(name(of: path))" : "\(directory)/\(name(of: path))"
     }
 
     /// The names in a directory.
@@ -137,7 +152,7 @@ extension FileStatus {
 /// An open file, closed at the end of its life.
 struct Descriptor: ~Copyable {
     let path: String
-    private let number: Int32
+    fileprivate let number: Int32
 
     /// - Parameters:
     ///   - flags: of `open`; the descriptor is never inherited by other programs, and never that of a symbolic link.
@@ -170,11 +185,51 @@ struct Descriptor: ~Copyable {
         try Descriptor(path, flags: forWriting ? O_RDWR : O_RDONLY)
     }
 
+    /// Opens a note, or whatever another user may have put in its place: a pipe would keep us waiting for its other end.
+    static func openNote(_ path: String, forWriting: Bool) throws(DatabaseFileError) -> Descriptor {
+        try Descriptor(path, flags: (forWriting ? O_RDWR : O_RDONLY) | O_NONBLOCK)
+    }
+
     func status() throws(DatabaseFileError) -> FileStatus {
         var status = stat()
         guard unsafe fstat(number, &status) == 0 else { throw SystemFile.failure("fstat", path, errno: errno) }
         return FileStatus(status)
     }
+
+    /// Gives the file an extended attribute.
+    func setAttribute(_ name: String, to value: [UInt8]) throws(DatabaseFileError) {
+        do throws(ExtendedAttributes.Failure) {
+            try ExtendedAttributes.set(name, to: value, descriptor: number)
+        } catch {
+            throw SystemFile.failure(error.call, path, errno: error.errno)
+        }
+    }
+
+    /// Takes the access control list from the file that a new file gets from its directory: its owner did not give it.
+    func removeAccessControlList() throws(DatabaseFileError) {
+        do throws(ExtendedAttributes.Failure) {
+            try ExtendedAttributes.remove("system.posix_acl_access", descriptor: number)
+        } catch {
+            throw SystemFile.failure(error.call, path, errno: error.errno)
+        }
+    }
+
+    /// Fills the target with bytes from an offset on, and returns how many there were: fewer at the end of the file.
+    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws(DatabaseFileError) -> Int {
+        guard let start = target.baseAddress else { return 0 }
+        var done = 0
+        while done < target.count {
+            let result = unsafe pread(number, start + done, target.count - done, off_t(offset) + off_t(done))
+            if result < 0 && errno == EINTR { continue }
+            guard result >= 0 else { throw SystemFile.failure("pread", path, errno: errno) }
+            if result == 0 { break }
+            done += result
+        }
+        return done
+    }
+
+    /// Cuts the file, or fills it up with zeros. Returns 0, or an `errno`.
+    func truncate(to size: Int64) -> Int32 { ftruncate(number, off_t(size)) == 0 ? 0 : errno }
 
     /// Makes the content permanent.
     func synchronize() throws(DatabaseFileError) {
@@ -188,22 +243,19 @@ struct Descriptor: ~Copyable {
     func read(at offset: Int64, count: Int) throws(DatabaseFileError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var done = 0
-        while done < count {
-            let result = unsafe bytes.withUnsafeMutableBytes {
-                unsafe pread(number, $0.baseAddress! + done, count - done, off_t(offset) + off_t(done))
-            }
-            if result < 0 && errno == EINTR { continue }
-            guard result >= 0 else { throw SystemFile.failure("pread", path, errno: errno) }
-            if result == 0 { break }
-            done += result
+        do {
+            done = try unsafe bytes.withUnsafeMutableBytes { unsafe try read(at: offset, into: $0) }
+        } catch let error as DatabaseFileError {
+            throw error
+        } catch {
+            throw SystemFile.failure("pread", path, errno: EIO)
         }
         return done == count ? bytes : Array(bytes.prefix(done))
     }
 
-    /// Gives the file this content and no other, and makes it permanent.
-    func replaceContent(with bytes: [UInt8]) throws(DatabaseFileError) {
+    /// Writes the content of a new file, and makes it permanent.
+    func writeAll(_ bytes: [UInt8]) throws(DatabaseFileError) {
         try write(bytes)
-        guard ftruncate(number, off_t(bytes.count)) == 0 else { throw SystemFile.failure("ftruncate", path, errno: errno) }
         try synchronize()
     }
 
@@ -223,15 +275,21 @@ struct Descriptor: ~Copyable {
         fileprivate let number: Int32
 
         func write(_ bytes: [UInt8], at offset: Int64) throws(DatabaseFileError) {
+            let code = unsafe bytes.withUnsafeBytes { unsafe write($0, at: offset) }
+            guard code == 0 else { throw SystemFile.failure("pwrite", path, errno: code) }
+        }
+
+        /// Returns 0, or an `errno`.
+        func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+            guard let start = bytes.baseAddress else { return 0 }
             var done = 0
             while done < bytes.count {
-                let result = unsafe bytes.withUnsafeBytes {
-                    unsafe pwrite(number, $0.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
-                }
+                let result = unsafe pwrite(number, start + done, bytes.count - done, off_t(offset) + off_t(done))
                 if result < 0 && errno == EINTR { continue }
-                guard result > 0 else { throw SystemFile.failure("pwrite", path, errno: result == 0 ? EIO : errno) }
+                guard result > 0 else { return result == 0 ? EIO : errno }
                 done += result
             }
+            return 0
         }
 
         /// Has the system begin to bring bytes to the disk, so that less is left for `synchronize()`. It is only a hint.
@@ -240,6 +298,13 @@ struct Descriptor: ~Copyable {
 
     func setOwner(userID: UInt32, groupID: UInt32) throws(DatabaseFileError) {
         guard fchown(number, userID, groupID) == 0 else { throw SystemFile.failure("fchown", path, errno: errno) }
+    }
+
+    /// Holds what has a name now, without opening it. It can only be asked for its status.
+    init(holding path: String) throws(DatabaseFileError) {
+        self.path = path
+        guard let number = PathDescriptor.open(path) else { throw SystemFile.failure("open", path, errno: errno) }
+        self.number = number
     }
 
     func setPermissions(_ mode: UInt32) throws(DatabaseFileError) {

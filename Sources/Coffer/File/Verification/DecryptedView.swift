@@ -7,7 +7,6 @@ internal import SQLCipherBridge
 final class DecryptedView: StoredBytes, @unchecked Sendable {
     let size: Int64
     private let file: PageFile
-    private let handle: ConnectionHandle
     /// Stored pages that are likely to be asked for next, the number of the first one, and how many there are.
     private var ahead: [UInt8]
     private var firstAhead = 0
@@ -17,22 +16,13 @@ final class DecryptedView: StoredBytes, @unchecked Sendable {
 
     private static let magic = Array("SQLite format 3\0".utf8)
 
-    /// - Parameter path: without symbolic links.
-    init(_ path: String, _ protection: FileProtection) throws {
-        let handle = try ConnectionHandle.open(path: path, flags: .readOnly)
-        do {
-            file = try PageFile(handle, protection)
-        } catch {
-            handle.closeProbe()
-            throw error
-        }
-        self.handle = handle
+    /// - Parameter stored: the pages as they are stored.
+    init(_ stored: any StoredBytes, _ protection: FileProtection) throws {
+        file = try PageFile(stored, protection)
         size = Int64(file.pageCount) * Int64(file.pageSize)
         page = [UInt8](repeating: 0, count: file.pageSize)
         ahead = [UInt8](repeating: 0, count: max(1, 65536 / file.pageSize) * file.pageSize)
     }
-
-    deinit { handle.closeProbe() }
 
     func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
         let pageSize = Int64(file.pageSize)

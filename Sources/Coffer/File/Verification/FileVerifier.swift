@@ -16,12 +16,23 @@ struct FileVerifier {
         }
     }
 
+    /// The pages that are damaged, as a reader sees the file; none when it is whole, or only its structure is not.
+    func damagedPages(_ protection: FileProtection) throws -> (isDamaged: Bool, pages: [Int]) {
+        let result = try SteadyLook.look(into: path, isSound: \.isIntact) {
+            try verify(OpenedView(path, protection, timeout: options.lockTimeout))
+        }
+        return (!result.isIntact, result.damagedPages)
+    }
+
     private func verify(_ opened: OpenedView) throws -> DatabaseFile.Verification {
         let isAuthenticated = opened.protection.ring != nil && opened.settings.usesHMAC
         var result = DatabaseFile.Verification(
             findings: [], cipher: opened.settings, pageCount: opened.view.pageCount,
             pageCountFromLog: opened.view.overlaidPageCount, isAuthenticated: isAuthenticated)
-        guard opened.view.size > 0 else { return result }
+        guard opened.view.size > 0 else {
+            if !options.allowsEmptyFile { result.findings = [.empty] }
+            return result
+        }
         if opened.isSaltDamaged {
             result.findings = [.notAuthentic(page: 1)]
             return result
@@ -85,7 +96,7 @@ extension DatabaseFile.Verification.Finding {
     fileprivate var order: Int {
         switch self {
         case .notAuthentic(let page), .zeroed(let page), .missing(let page): page
-        case .foreignBytes, .structure: .max
+        case .foreignBytes, .empty, .structure: .max
         }
     }
 }

@@ -1,0 +1,167 @@
+internal import Foundation
+internal import SQLCipherBridge
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// The first stage of a replacement: a file that can be replaced, as far as can be told without opening it.
+///
+/// The stages are types, each of which is made by the one before and consumes it: ``ExaminedFile``, ``OpenedFile``, ``NotedFile``,
+/// ``QuiescedFile``, ``StagedCopy``, ``ProvedCopy``, ``PublishedFile``. What a stage has begun ends with its life: when a step throws, the copy is
+/// removed, the file is let go of in its journal mode, and the note is removed, in this order. Only a ``ProvedCopy`` can be published.
+struct ExaminedFile {
+    let job: ReplacementJob
+    let progress: ProgressReport
+    let names: ReplacementNames
+    let status: FileStatus
+    /// What the copy is to have.
+    let attributes: FileAttributes
+    /// Where the old file is to be kept: absolute.
+    let keptPath: String?
+    let room: CopyRoom
+    /// Keeps the number of the file its own, and tells how many names it has when it has lost the one that we know.
+    private let hold: HeldName
+
+    var path: String { job.path }
+
+    init(_ job: ReplacementJob, progress: ProgressReport) throws {
+        try progress(.copying, 0, of: 0)
+        self.job = job
+        self.progress = progress
+        let path = job.path
+        let status = try ExaminedFile.regularFile(path)
+        try ExaminedFile.checkIsNotEmpty(path, status)
+        names = ReplacementNames(path: path, operation: job.operation)
+        try ExaminedFile.checkLength(names)
+        let directory = SystemFile.directory(of: path)
+        if let errno = SystemFile.isWritable(directory: directory) {
+            throw DatabaseFileError(.unsafeFile(.directory(errno: errno)), path: path)
+        }
+        self.status = status
+        keptPath = try job.keepOldPath.map { kept in
+            guard try SystemFile.status(SystemFile.directory(of: kept), followsLinks: true) != nil else {
+                throw DatabaseFileError(.missing, path: SystemFile.directory(of: kept))
+            }
+            return try SystemFile.absolute(kept)
+        }
+        try ExaminedFile.checkNames(names, status)
+        let attributes = try FileAttributes(of: path, status: status)
+        guard attributes.canBeKeptByThisProcess else {
+            throw DatabaseFileError(.unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
+        }
+        // Whoever could read the file could not read its content.
+        self.attributes = job.before.ring != nil && job.after.ring == nil ? attributes.forOwnerOnly : attributes
+        try FolderSafety(owner: status.userID).check(directoryOf: path)
+        room = try CopyRoom(of: path, in: directory)
+        try room.check(path)
+        if job.lentConnection == nil { try FileUsers.waitForNone(of: status, path, timeout: job.lockTimeout) }
+        hold = try HeldName(path, status)
+    }
+
+    /// The status of a file that is named directly.
+    static func regularFile(_ path: String) throws(DatabaseFileError) -> FileStatus {
+        guard !path.utf8.contains(0), !path.isEmpty, let status = try SystemFile.status(path) else {
+            throw DatabaseFileError(.missing, path: path)
+        }
+        guard !status.isSymbolicLink else { throw DatabaseFileError(.unsafeFile(.symbolicLink), path: path) }
+        guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
+        return status
+    }
+
+    /// - Throws: `emptyFile` for a file without bytes, unless a journal may bring them back.
+    static func checkIsNotEmpty(_ path: String, _ status: FileStatus) throws(DatabaseFileError) {
+        guard status.size == 0 else { return }
+        for name in ["\(path)-journal", "\(path)-wal"] {
+            if let beside = try SystemFile.status(name), beside.size > 0 { return }
+        }
+        throw DatabaseFileError(.emptyFile, path: path)
+    }
+
+    /// Room for the longest name that is made beside the file, and for SQLite's limit on a path.
+    private static func checkLength(_ names: ReplacementNames) throws(DatabaseFileError) {
+        for name in [names.note, names.nextNote, names.copy(RunIdentifier(number: 0)), "\(names.path)-journal"] {
+            guard SystemFile.name(of: name).utf8.count <= 255, name.utf8.count < 512 else {
+                throw DatabaseFileError(.pathTooLong, path: names.path)
+            }
+        }
+    }
+
+    /// The file has one name, besides the one that an interrupted run has given it to keep it, and has noted.
+    private static func checkNames(_ names: ReplacementNames, _ status: FileStatus) throws(DatabaseFileError) {
+        var count = status.linkCount
+        if count == 2, let kept = NoteFile.read(names.note)?.keepOldPath,
+            try KeptName.isAnotherName(kept, of: status, than: names.path)
+        {
+            count -= 1
+        }
+        guard count == 1 else { throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: names.path) }
+    }
+
+    /// Whether the old file can be kept where it is to be. Not asked where an earlier run has replaced the file: the old one is there then.
+    func checkKeptPath() throws(DatabaseFileError) {
+        guard let keptPath else { return }
+        if try SystemFile.status(keptPath) != nil {
+            // An interrupted run has given the file this name, and it is taken back. It is not the name of the file itself.
+            guard NoteFile.read(names.note)?.keepOldPath == keptPath,
+                try KeptName.isAnotherName(keptPath, of: status, than: path)
+            else { throw DatabaseFileError(.exists, path: keptPath) }
+        }
+        let directory = SystemFile.directory(of: keptPath)
+        guard let folder = try SystemFile.status(directory, followsLinks: true) else { throw DatabaseFileError(.missing, path: directory) }
+        guard folder.device == status.device else {
+            throw DatabaseFileError(.unsupported("The old file can be kept on the same file system only."), path: keptPath)
+        }
+        if let errno = SystemFile.isWritable(directory: directory) {
+            throw DatabaseFileError(.unsafeFile(.directory(errno: errno)), path: keptPath)
+        }
+    }
+
+    /// What is locked must be what has the name.
+    func checkIsSameFile() throws(DatabaseFileError) {
+        guard let now = try SystemFile.status(path), now.isSameFile(as: status), now.linkCount == 1 else {
+            throw DatabaseFileError(.unsafeFile(.replaced), path: path)
+        }
+    }
+
+    /// How many names the file has that was replaced: none, unless it was kept or another process has given it one.
+    func nameCount() throws(DatabaseFileError) -> Int { try hold.nameCount() }
+
+    /// What was left by a run that was interrupted.
+    func leftovers() throws(DatabaseFileError) -> [String] {
+        try ReplacementNames.leftovers(of: path, operation: job.operation)
+    }
+}
+
+/// How much room a copy of a file needs, and how much there is.
+struct CopyRoom {
+    /// Of the file with its log, in bytes.
+    let size: Int64
+    let required: Int64
+    let available: Int64
+
+    init(of path: String, in directory: String) throws(DatabaseFileError) {
+        size = try (SystemFile.status(path, followsLinks: true)?.size ?? 0) + (SystemFile.status("\(path)-wal")?.size ?? 0)
+        // The note, and what the file system keeps of a new file.
+        required = size + (1 << 16)
+        available = try SystemFile.availableSpace(directory)
+    }
+
+    func check(_ path: String) throws(DatabaseFileError) {
+        guard available >= required else { throw DatabaseFileError(.diskFull, path: path) }
+    }
+}
+
+/// A file that is held without being open: closing this drops no locks that SQLite has on it for this process.
+private final class HeldName: Sendable {
+    private let file: Descriptor
+
+    init(_ path: String, _ status: FileStatus) throws(DatabaseFileError) {
+        file = try Descriptor(holding: path)
+        guard try file.status().isSameFile(as: status) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
+    }
+
+    func nameCount() throws(DatabaseFileError) -> Int { try file.status().linkCount }
+}

@@ -1,0 +1,29 @@
+internal import SQLCipherBridge
+
+/// The journal modes that a database file is brought into.
+enum JournalMode: String {
+    case delete, wal
+
+    /// What both version numbers in the header of a file in this mode are: <https://www.sqlite.org/fileformat2.html#file_format_version_numbers>.
+    fileprivate var version: UInt8 { self == .wal ? 2 : 1 }
+}
+
+extension ConnectionHandle {
+    /// Brings the main database file into a journal mode, and proves it by the header of the file: the engine answers before it has done it.
+    ///
+    /// - Parameter protection: what the connection has opened the file with.
+    /// - Throws: `SQLITE_BUSY` when the file is in another mode afterwards.
+    func changeJournalMode(to mode: JournalMode, _ protection: FileProtection) throws {
+        guard try firstText(trusted: "PRAGMA main.journal_mode = \(mode.rawValue)") == mode.rawValue else {
+            throw EngineError(
+                code: EngineCode.busy,
+                message: mode == .wal ? "The WAL mode could not be set" : "Another connection has the database open in WAL mode")
+        }
+        // A file without content has no mode.
+        guard try fileSize() ?? 0 > 0 else { return }
+        let header = try PageFile(self, protection).content(1)
+        guard header[18] == mode.version, header[19] == mode.version else {
+            throw EngineError(code: EngineCode.ioError, message: "The journal mode could not be changed: the file says otherwise")
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// The second name that the old file gets where it is to be kept. Ends with its life, unless the copy has its place by then.
+struct KeptName: ~Copyable {
+    private let path: String
+    private let original: FileStatus
+    private let database: String
+    private var stays = false
+
+    /// Gives the file the name.
+    ///
+    /// - Parameters:
+    ///   - path: absolute; nothing may be there.
+    ///   - database: the path of the file, whose status is given.
+    static func give(_ path: String, to original: FileStatus, at database: String) throws(DatabaseFileError) -> KeptName {
+        try SystemFile.link(database, to: path)
+        let kept = KeptName(path: path, original: original, database: database)
+        // The name could lead elsewhere by the time that it was used.
+        guard try SystemFile.status(path)?.isSameFile(as: original) == true else {
+            throw DatabaseFileError(.unsafeFile(.replaced), path: path)
+        }
+        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+        return kept
+    }
+
+    private init(path: String, original: FileStatus, database: String) {
+        self.path = path
+        self.original = original
+        self.database = database
+    }
+
+    deinit {
+        if !stays { _ = try? KeptName.remove(path, of: original, at: database) }
+    }
+
+    mutating func keep() { stays = true }
+
+    /// Removes a name that an interrupted run has given to a file, if it is provably not the one that the database has.
+    ///
+    /// - Returns: whether it was there.
+    @discardableResult
+    static func remove(_ kept: String, of status: FileStatus, at database: String) throws(DatabaseFileError) -> Bool {
+        guard try isAnotherName(kept, of: status, than: database) else { return false }
+        try SystemFile.remove(kept)
+        return true
+    }
+
+    /// Whether a path leads to the same file as the path of a database, in another place or under another name.
+    ///
+    /// A relative path is none of ours: it led to something in the directory of a process that is gone.
+    static func isAnotherName(_ kept: String, of status: FileStatus, than database: String) throws(DatabaseFileError) -> Bool {
+        guard kept.hasPrefix("/"), try SystemFile.status(kept)?.isSameFile(as: status) == true,
+            let now = try SystemFile.status(database), now.isSameFile(as: status), now.linkCount >= 2,
+            let there = try SystemFile.status(SystemFile.directory(of: kept), followsLinks: true),
+            let here = try SystemFile.status(SystemFile.directory(of: database), followsLinks: true)
+        else { return false }
+        return !there.isSameFile(as: here) || SystemFile.name(of: kept) != SystemFile.name(of: database)
+    }
+}

@@ -1,0 +1,121 @@
+internal import Foundation
+internal import SQLCipherBridge
+
+/// The file of a copy, beside the one whose place it is to take. Removed at the end of its life, unless it has that place.
+struct CopyFile: ~Copyable {
+    let file: HeldFile
+    private var hasItsPlace = false
+
+    init(_ examined: ExaminedFile, id: RunIdentifier) throws(DatabaseFileError) {
+        file = try HeldFile(creating: examined.names.copy(id))
+    }
+
+    deinit {
+        if !hasItsPlace { file.removeName(file.path) }
+    }
+
+    /// Writes the content of the source into the file.
+    func write(from source: ConnectionHandle, _ examined: ExaminedFile) throws {
+        let job = examined.job
+        do {
+            try job.makeCopy(
+                ReplacementJob.CopyWork(
+                    source: source, before: job.before, target: file, after: job.after, path: job.path, progress: examined.progress))
+        } catch let error as EngineError {
+            // Was it the source that could not be read?
+            let damaged = try PageScan.damagedPages(source, job.before)
+            guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: job.path) }
+            throw error
+        }
+    }
+
+    /// Opens the copy anew, and proves that it has the content of the source, and that only the new key opens it.
+    func prove(against source: ConnectionHandle, _ examined: ExaminedFile) throws -> ReplacementProof {
+        let job = examined.job
+        let copy: ConnectionHandle
+        do {
+            copy = try job.after.open(viewing: file)
+        } catch KeyError.encryption(let failure, _) {
+            throw DatabaseFileError(.copyRejected("the new key does not open it (\(failure))"), path: job.path)
+        }
+        defer { copy.closeProbe() }
+        let comparison = try job.compare(
+            ReplacementJob.ComparisonWork(
+                source: source, before: job.before, copy: copy, file: file, after: job.after, path: job.path, progress: examined.progress))
+        let proof = try CopyProof(source: source, copy: copy, path: job.path).prove(job, comparison, progress: examined.progress)
+        let hasOldKey = !job.keepsKey && (job.before.ring != nil || job.after.ring != nil)
+        guard try !hasOldKey || !(comparison.isOldKeyAccepted ?? job.before.opens(viewing: file)) else {
+            throw DatabaseFileError(.copyRejected("the old key opens it as well"), path: job.path)
+        }
+        try FailPoint.verified.pass(job.path)
+        return proof
+    }
+
+    /// Puts the copy in the place of the file. When this throws, it is not there.
+    mutating func takePlace(of examined: ExaminedFile) throws(DatabaseFileError) {
+        try file.checkName(file.path, attributes: examined.attributes)
+        do throws(DatabaseFileError) {
+            try SystemFile.rename(file.path, to: examined.path)
+        } catch {
+            // Over a network the answer may get lost.
+            guard try file.hasName(examined.path) else { throw error }
+        }
+        hasItsPlace = true
+    }
+}
+
+/// The stage with a copy that has all content, and of which nothing is proved.
+struct StagedCopy: ~Copyable {
+    let copy: CopyFile
+    let quiesced: QuiescedFile
+
+    /// Proves the copy. There is no other way to a ``ProvedCopy``.
+    consuming func proved() throws -> ProvedCopy {
+        let proof = try copy.prove(against: quiesced.source.reader, quiesced.noted.opened.examined)
+        return ProvedCopy(proof, staged: self)
+    }
+}
+
+/// The stage with a copy that was proved: the only one that can be published.
+struct ProvedCopy: ~Copyable {
+    private let proof: ReplacementProof
+    private var copy: CopyFile
+    private var quiesced: QuiescedFile
+
+    fileprivate init(_ proof: ReplacementProof, staged: consuming StagedCopy) {
+        self.proof = proof
+        copy = staged.copy
+        quiesced = staged.quiesced
+    }
+
+    /// Makes the copy permanent, and puts it in the place of the file in one step. When this throws, everything is taken back.
+    consuming func published() throws -> PublishedFile {
+        let examined = quiesced.noted.opened.examined
+        try examined.progress(.publishing, 0, of: 1)
+        try copy.file.apply(examined.attributes)
+        try copy.file.synchronize()
+        try quiesced.noted.note.write(step: "publish")
+        try FailPoint.copySynchronized.pass(examined.path)
+        // Who has opened the file since it was quiesced would write into one that has no name.
+        try FileUsers.waitForNoneElse(of: examined.status, examined.path, timeout: examined.job.lockTimeout, countsOwn: false)
+        for name in ["\(examined.path)-wal", "\(examined.path)-journal"] where try SystemFile.status(name) != nil {
+            throw DatabaseFileError(.busy([]), path: examined.path)
+        }
+        let identity = try copy.file.status().identity
+        try examined.checkIsSameFile()
+        if let path = examined.keptPath {
+            var kept = try KeptName.give(path, to: examined.status, at: examined.path)
+            try FailPoint.oldKept.pass(examined.path)
+            try copy.takePlace(of: examined)
+            kept.keep()
+        } else {
+            try copy.takePlace(of: examined)
+        }
+        // Nothing throws from here on.
+        quiesced.source.didReplace()
+        quiesced.noted.note.keep()
+        return PublishedFile(
+            proof, examined, identity: identity, note: quiesced.noted.note, source: quiesced.source,
+            connection: quiesced.noted.opened.connection)
+    }
+}

@@ -1,0 +1,87 @@
+internal import SQLCipherBridge
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Whether other users may rename files in a directory, and so put a file of theirs in the place of one that is being made.
+///
+/// Those who may are the owner of the directory, and where it is not sticky everybody who can write to it. Trusted are the superuser, this
+/// process, and the owner of the file that is worked on; a group only if it is the private one of one of them, as systems make for each user.
+/// The directories above are not looked at.
+struct FolderSafety {
+    private let trusted: Set<UInt32>
+
+    /// - Parameter owner: of the file that is to be replaced; nil for a new one.
+    init(owner: UInt32?) {
+        trusted = Set([0, geteuid()] + (owner.map { [$0] } ?? []))
+    }
+
+    /// - Parameter path: a file in the directory.
+    /// - Throws: `unsafeFile(.sharedDirectory)`.
+    func check(directoryOf path: String) throws(DatabaseFileError) {
+        let directory = SystemFile.directory(of: path)
+        guard let status = try SystemFile.status(directory, followsLinks: true) else { throw DatabaseFileError(.missing, path: directory) }
+        guard trusted.contains(status.userID), try !isWritableByOthers(directory, status) else {
+            throw DatabaseFileError(.unsafeFile(.sharedDirectory), path: path)
+        }
+    }
+
+    private func isWritableByOthers(_ directory: String, _ status: FileStatus) throws(DatabaseFileError) -> Bool {
+        if status.permissions & 0o1000 != 0 { return false }
+        if status.permissions & 0o002 != 0 { return true }
+        guard status.permissions & 0o020 != 0 else { return false }
+        // With an access control list, these are the bits of its mask: named users and groups may write.
+        return try hasAccessControlList(directory) || !isPrivate(groupID: status.groupID)
+    }
+
+    private func hasAccessControlList(_ directory: String) throws(DatabaseFileError) -> Bool {
+        // The attributes of a symbolic link are those of the link.
+        let directory = try SystemFile.resolved(directory)
+        do throws(ExtendedAttributes.Failure) {
+            return try ExtendedAttributes.names(of: directory).contains("system.posix_acl_access")
+        } catch {
+            throw SystemFile.failure(error.call, directory, errno: error.errno)
+        }
+    }
+
+    /// Whether a group has the name of a trusted user whose own group it is, and no other member.
+    private func isPrivate(groupID: UInt32) -> Bool {
+        guard let group = Account.group(groupID) else { return false }
+        return trusted.contains { user in
+            guard let account = Account.user(user), account.groupID == groupID, account.name == group.name else { return false }
+            return group.members.allSatisfy { $0 == account.name }
+        }
+    }
+}
+
+/// What the system knows of users and groups.
+private enum Account {
+    static func user(_ id: UInt32) -> (name: String, groupID: UInt32)? {
+        var entry = unsafe passwd()
+        var result: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 1 << 16)
+        guard unsafe getpwuid_r(id, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil, let name = unsafe entry.pw_name
+        else { return nil }
+        return unsafe (String(cString: name), entry.pw_gid)
+    }
+
+    static func group(_ id: UInt32) -> (name: String, members: [String])? {
+        var entry = unsafe GroupEntry()
+        var result: UnsafeMutablePointer<GroupEntry>?
+        var buffer = [CChar](repeating: 0, count: 1 << 16)
+        guard unsafe getgrgid_r(id, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil, let name = unsafe entry.gr_name
+        else { return nil }
+        var members: [String] = []
+        var next = unsafe entry.gr_mem
+        while let member = unsafe next?.pointee {
+            unsafe members.append(String(cString: member))
+            unsafe next = next?.advanced(by: 1)
+        }
+        return unsafe (String(cString: name), members)
+    }
+
+    private typealias GroupEntry = Glibc.group
+}

@@ -1,0 +1,73 @@
+internal import SQLCipherBridge
+
+/// A file that this process makes: held by one descriptor from its first byte until it has its place.
+///
+/// Everything is written to it, read from it and compared through this descriptor, by us and by the engine (``FileView``). Its name is for the
+/// one step that puts it in its place. So another user who can rename files in the directory gets nothing to see, and nothing of theirs gets
+/// published: ``checkName(_:)`` comes right before that step.
+final class HeldFile: WritableBytes {
+    let path: String
+    private let file: Descriptor
+    private let identity: FileIdentity
+    /// What the file has as long as nothing else is applied to it.
+    let ownAttributes: FileAttributes
+
+    /// Makes the file, empty and for its owner only, whatever the directory says.
+    ///
+    /// - Throws: `exists` when there is something at the path.
+    init(creating path: String) throws(DatabaseFileError) {
+        self.path = path
+        let file = try Descriptor.create(path, mode: 0o600)
+        let status: FileStatus
+        do throws(DatabaseFileError) {
+            try file.removeAccessControlList()
+            status = try file.status()
+        } catch {
+            try? SystemFile.remove(path)
+            throw error
+        }
+        identity = status.identity
+        ownAttributes = FileAttributes(userID: status.userID, groupID: status.groupID, permissions: status.permissions)
+        self.file = file
+    }
+
+    // MARK: - Content
+
+    /// Zero where the system does not tell, which no content equals.
+    var size: Int64 { (try? file.status().size) ?? 0 }
+
+    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int { unsafe try file.read(at: offset, into: target) }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> CInt { unsafe file.writer.write(bytes, at: offset) }
+
+    func truncate(to size: Int64) -> CInt { file.truncate(to: size) }
+
+    /// Valid as long as this object.
+    var writer: Descriptor.Writer { file.writer }
+
+    // MARK: - The file as a whole
+
+    func status() throws(DatabaseFileError) -> FileStatus { try file.status() }
+
+    func apply(_ attributes: FileAttributes) throws(DatabaseFileError) { try attributes.apply(to: file) }
+
+    func synchronize() throws(DatabaseFileError) { try file.synchronize() }
+
+    /// Proves that a path leads to this file, and that it is as it was made: one name, no other owner, no more permissions.
+    ///
+    /// - Throws: `unsafeFile(.replaced)`.
+    func checkName(_ name: String, attributes: FileAttributes) throws(DatabaseFileError) {
+        let own = try file.status()
+        guard own.isRegular, own.linkCount == 1, own.userID == attributes.userID, own.groupID == attributes.groupID,
+            own.permissions & ~attributes.permissions == 0, try hasName(name)
+        else { throw DatabaseFileError(.unsafeFile(.replaced), path: name) }
+    }
+
+    /// Whether a path leads to this file.
+    func hasName(_ name: String) throws(DatabaseFileError) -> Bool { try SystemFile.status(name)?.identity == identity }
+
+    /// Takes a name away, if it leads to this file. What another user has put there stays.
+    func removeName(_ name: String) {
+        if (try? hasName(name)) == true { try? SystemFile.remove(name) }
+    }
+}

@@ -1,0 +1,41 @@
+import SQLCipherBridge
+import Testing
+
+@testable import Coffer
+
+/// SQL of the package itself: an answer that is followed by an error is none.
+@Suite("Trusted SQL")
+struct TrustedSQLTests {
+    private func withConnection<T>(_ body: (ConnectionHandle) throws -> T) throws -> T {
+        let connection = try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create, .memory])
+        defer { connection.closeEventually() }
+        return try body(connection)
+    }
+
+    /// Gives its first row, and fails at the second one.
+    private static let failing = "SELECT 1 UNION ALL SELECT abs(-9223372036854775807 - 1)"
+
+    @Test("a query that fails after its first row throws, whatever of it is asked for")
+    func failure() throws {
+        try withConnection { connection in
+            #expect(throws: EngineError.self) { try connection.firstText(trusted: TrustedSQLTests.failing) }
+            #expect(throws: EngineError.self) { try connection.column(trusted: TrustedSQLTests.failing) }
+            var rows = 0
+            #expect(throws: EngineError.self) { try connection.forEachRow(trusted: TrustedSQLTests.failing) { _ in rows += 1 } }
+            #expect(rows == 1)
+            #expect(throws: EngineError.self) { try connection.execute(trusted: TrustedSQLTests.failing) }
+            #expect(connection.pendingStatements.isEmpty)
+        }
+    }
+
+    @Test("the first row is the answer, NULL and no row are none")
+    func answers() throws {
+        try withConnection { connection in
+            #expect(try connection.firstText(trusted: "SELECT 'a' UNION ALL SELECT 'b'") == "a")
+            #expect(try connection.firstText(trusted: "SELECT NULL UNION ALL SELECT 'b'") == nil)
+            #expect(try connection.firstText(trusted: "SELECT 1 WHERE 0") == nil)
+            #expect(try connection.firstText(trusted: "") == nil)
+            #expect(try connection.column(trusted: "SELECT 'a' UNION ALL SELECT 'b'") == ["a", "b"])
+        }
+    }
+}
