@@ -9,7 +9,9 @@ struct KeptFileCrashTests {
 
     init() throws { directory = try TestDirectory() }
 
-    static let before = ["note-made", "journal-left", "locked", "copy-created", "copying", "copied", "verified", "copy-synchronized", "old-kept"]
+    static let before = [
+        "note-made", "journal-left", "locked", "copy-created", "copying", "copied", "verified", "copy-synchronized", "old-kept",
+    ]
     static let after = ["renamed", "directory-synchronized", "reopened", "audited", "note-removed"]
 
     @Test("is completed by the same command", arguments: ["delete", "wal"])
@@ -31,7 +33,9 @@ struct KeptFileCrashTests {
         }
     }
 
-    @Test("in one directory does not have the database removed by the next run in another one", arguments: KeptFileCrashTests.before + KeptFileCrashTests.after)
+    @Test(
+        "in one directory does not have the database removed by the next run in another one",
+        arguments: KeptFileCrashTests.before + KeptFileCrashTests.after)
     func otherDirectory(step: String) throws {
         _ = try directory.makeFolder("app")
         let path = directory.path("app/data.db")

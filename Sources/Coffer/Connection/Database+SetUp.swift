@@ -90,7 +90,7 @@ extension Database {
         guard purpose == .writer, configuration.journalMode == .wal, !configuration.readonly, protection != .memory else { return }
         // Without the WAL mode, what follows would not be safe against a loss of power.
         do {
-            try handle.changeJournalMode(to: .wal, protection == .encrypted ? currentProtection() : .plaintext)
+            try handle.changeJournalMode(to: .wal, knownProtection())
         } catch let error as EngineError where error.code == EngineCode.busy && handle.lastExtendedErrorCode == EngineCode.ok {
             throw DatabaseError(message: "could not activate WAL mode at path: \(path)")
         } catch {

@@ -106,7 +106,8 @@ extension ContentCopy {
 
     private func createIndexes() throws {
         // Those without SQL belong to constraints, and were made with their tables.
-        try source.forEachRow(trusted: "SELECT name, sql FROM main.sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid") { row in
+        let sql = "SELECT name, sql FROM main.sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid"
+        try source.forEachRow(trusted: sql) { row in
             try checkpoint()
             try create(row.string(at: 1), named: row.string(at: 0))
         }

@@ -45,8 +45,17 @@ extension Database {
         return file
     }
 
+    /// What the file is open with, where nothing has to be derived or asked for; nil for a key that the application gave by SQL.
+    func knownProtection() throws -> FileProtection? {
+        guard isEncrypted else { return .plaintext }
+        guard let ring = currentRing ?? keys.configured else { return nil }
+        let salt = try KeyRing.header(of: handle).salt
+        guard ring.cachedMaterial(keyIndex: ring.usedKeyIndex ?? 0, fileSalt: salt) != nil else { return nil }
+        return try currentProtection()
+    }
+
     /// What the file is open with: one key, which is not asked for again.
-    func currentProtection() throws -> FileProtection {
+    private func currentProtection() throws -> FileProtection {
         guard let ring = currentRing ?? keys.configured else { throw DatabaseError(encryptionFailure: .noKey) }
         let salt = try KeyRing.header(of: handle).salt
         let index = ring.usedKeyIndex ?? 0

@@ -116,7 +116,9 @@ extension DatabaseFile {
     ///
     /// When the file has the new key already, there is nothing to do, and ``RotationResult/isChanged`` is false.
     /// - Parameter progress: hears of pages; throws to end the rotation.
-    /// - Throws: a ``DatabaseFileError``: `busy` when somebody else has the file open, `key` when the old key does not open it.
+    /// - Returns: what was done and proved.
+    /// - Throws: a ``DatabaseFileError``: `busy` when another process has the file open, or opens it before the copy has its place; `key` when the old key does not
+    ///   open it; `emptyFile` for a file without bytes; `unsafeFile(.sharedDirectory)` where other users may rename files in the directory.
     @discardableResult
     public func rotate(
         from oldKey: DatabaseKey, to newKey: DatabaseKey, options: RotationOptions = RotationOptions(), progress: ProgressFunction? = nil

@@ -45,7 +45,8 @@ extension DatabaseFileError.UnsafeFile {
         case .owner(let user, let group):
             "The file belongs to user \(user) and group \(group), and a copy could not. Run the command as its owner."
         case .directory(let errno): "No file can be made in its directory: \(systemMessage(errno))."
-        case .replaced: "Another process has put another file in its place meanwhile. Nothing was changed."
+        case .replaced:
+            "Another process has put a file in its place, or in that of the copy, meanwhile. Look at who else may write to the directory."
         case .sharedDirectory:
             "Other users may rename files in its directory, and could put one of theirs in the place of the result. "
                 + "Take the right to write from them (chmod go-w), or make the directory sticky (chmod +t) and your own, and try again."

@@ -23,8 +23,8 @@ struct ManualPage {
         if command.superCommands?.isEmpty ?? true {
             page.section("FILES")
             page.text(
-                "Beside a database DB, while it is worked on: DB.rotate.json says what is being done (never a key), and a copy that is "
-                    + "not yet proved. Both go at the end, or with the next run.")
+                "Beside a database DB, while it is worked on: DB.rotate.json says what is being done (never a key), and a file "
+                    + "whose name begins with .coffer- is a copy that is not yet proved. Both go at the end, or with the next run.")
         } else {
             page.section("EXIT STATUS")
             page.text("See coffer(1).")

@@ -177,7 +177,9 @@ struct HeldFileTests {
         #expect(directory.fileNames() == ["folder/a.db", "moved/a.db"])
     }
 
-    @Test("names that end in a line break, or begin like those of copies, are names", arguments: ["a.db\n", ".coffer-a.db", "a.db.rotate.json"])
+    @Test(
+        "names that end in a line break, or begin like those of copies, are names",
+        arguments: ["a.db\n", ".coffer-a.db", "a.db.rotate.json"])
     func oddNames(name: String) throws {
         let file = try directory.makeFile(name)
         #expect(try file.rotate(from: Keys.old, to: Keys.new).isChanged)
@@ -198,7 +200,9 @@ struct HeldFileTests {
 
     // MARK: - Who has the old file
 
-    @Test("who has opened the old file in the last moment finds nothing there to write to, unless the file is kept", arguments: [false, true])
+    @Test(
+        "who has opened the old file in the last moment finds nothing there to write to, unless the file is kept",
+        arguments: [false, true])
     func oldFile(isKept: Bool) throws {
         let file = try directory.makeFile()
         let before = try directory.bytes(of: "a.db")

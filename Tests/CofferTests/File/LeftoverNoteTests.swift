@@ -53,7 +53,9 @@ struct LeftoverNoteTests {
 
     // MARK: - What a note can have removed
 
-    @Test("a note that names the database itself as the old file does not have it removed, however the name is written", arguments: Work.allCases)
+    @Test(
+        "a note that names the database itself as the old file does not have it removed, however the name is written",
+        arguments: Work.allCases)
     func namesTheDatabase(work: Work) throws {
         _ = try directory.makeFolder("sub")
         try FileManager.default.createSymbolicLink(atPath: directory.path("sub/here"), withDestinationPath: directory.path)
@@ -90,7 +92,8 @@ struct LeftoverNoteTests {
     func userFiles(work: Work) throws {
         let file = try makeFile(work)
         let names = ReplacementNames(path: file.path, operation: work.operation)
-        let mine = ["rotate", "vacuum", "encrypt", "upgrade", "decrypt"].map { "a.db.\($0)-20261122" }
+        let mine =
+            ["rotate", "vacuum", "encrypt", "upgrade", "decrypt"].map { "a.db.\($0)-20261122" }
             + [SystemFile.name(of: names.copy(RunIdentifier(number: 2))), ".coffer-notes"]
         for name in mine { try directory.write([1], to: name) }
         _ = try writeNote(work)

@@ -36,11 +36,20 @@ extension DatabaseFile {
 
     /// Decrypts a database: the result is a SQLite file that anybody can read.
     ///
-    /// It is made and proved as ``encrypt(to:key:options:progress:)`` says.
+    /// It is made and proved as ``encrypt(to:key:options:progress:)`` says. Only its owner can read the result, also where others could read the
+    /// encrypted file: give them the right to read it afterwards, if that is meant.
+    ///
+    /// ```swift
+    /// try DatabaseFile(path: "/srv/vault/vault.db").decrypt(
+    ///     to: "/srv/vault/export.db", key: .passphrase("old"), confirming: .contentBecomesReadableByAnyone)
+    /// ```
     /// - Parameters:
     ///   - destination: a path where nothing is; nil to take the place of the file.
     ///   - key: the key of the file.
     ///   - confirmation: that this is meant.
+    ///   - progress: hears of pages; throws to end the work, which leaves everything as it was.
+    /// - Returns: what was done and proved.
+    /// - Throws: a ``DatabaseFileError``: `unsafeFile(.sharedDirectory)` where other users may rename files in the directory of the result.
     @discardableResult
     public func decrypt(
         to destination: String? = nil, key: DatabaseKey, confirming confirmation: PlaintextConfirmation,

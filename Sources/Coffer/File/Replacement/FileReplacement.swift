@@ -37,7 +37,8 @@ struct FileReplacement {
     }
 
     private static func describe(_ failure: any Error, of status: FileStatus, isPublished: Bool, path: String) -> any Error {
-        guard var error = DatabaseFileError.publicError(failure, path: path) as? DatabaseFileError else { return failure }
+        let failure = DatabaseFileError.publicError(failure, path: path)
+        guard var error = failure as? DatabaseFileError else { return failure }
         if case .busy(let users) = error.reason, users.isEmpty {
             error = DatabaseFileError(.busy(FileUsers.others(of: status)), path: error.path)
         }

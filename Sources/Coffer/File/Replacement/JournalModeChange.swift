@@ -11,19 +11,24 @@ enum JournalMode: String {
 extension ConnectionHandle {
     /// Brings the main database file into a journal mode, and proves it by the header of the file: the engine answers before it has done it.
     ///
-    /// - Parameter protection: what the connection has opened the file with.
+    /// - Parameter protection: what the connection has opened the file with; nil where that is not known, and the engine has to be believed.
     /// - Throws: `SQLITE_BUSY` when the file is in another mode afterwards.
-    func changeJournalMode(to mode: JournalMode, _ protection: FileProtection) throws {
+    func changeJournalMode(to mode: JournalMode, _ protection: FileProtection?) throws {
         guard try firstText(trusted: "PRAGMA main.journal_mode = \(mode.rawValue)") == mode.rawValue else {
             throw EngineError(
                 code: EngineCode.busy,
                 message: mode == .wal ? "The WAL mode could not be set" : "Another connection has the database open in WAL mode")
         }
         // A file without content has no mode.
-        guard try fileSize() ?? 0 > 0 else { return }
-        let header = try PageFile(self, protection).content(1)
-        guard header[18] == mode.version, header[19] == mode.version else {
+        guard let protection else { return }
+        guard try fileSize() ?? 0 == 0 || isFile(in: mode, protection) else {
             throw EngineError(code: EngineCode.ioError, message: "The journal mode could not be changed: the file says otherwise")
         }
+    }
+
+    /// Whether the header of the main database file says that it is in a journal mode.
+    func isFile(in mode: JournalMode, _ protection: FileProtection) throws -> Bool {
+        let header = try PageFile(self, protection).content(1)
+        return header[18] == mode.version && header[19] == mode.version
     }
 }

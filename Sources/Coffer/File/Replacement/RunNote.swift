@@ -14,6 +14,7 @@ struct RunNote: ~Copyable {
     private var content: ReplacementNote
     private let path: String
     private let writer: ConnectionHandle
+    private let protection: FileProtection
     private var isNeeded = false
 
     /// Makes the note, or takes over that of an interrupted run, and removes what that has left.
@@ -36,6 +37,7 @@ struct RunNote: ~Copyable {
         path = file.path
         id = RunIdentifier.random()
         let job = file.job
+        protection = job.before
         content = ReplacementNote(job.operation, id: id, step: "note", journalMode: note.previous?.journalMode ?? "delete")
         content.keepOldPath = file.keptPath
         content.pageSize = job.before.ring?.settings.pageSize
@@ -44,7 +46,7 @@ struct RunNote: ~Copyable {
 
     deinit {
         guard !isNeeded else { return }
-        let isRestored = journalMode != "wal" || (try? writer.firstText(trusted: "PRAGMA main.journal_mode")) == "wal"
+        let isRestored = journalMode != "wal" || (try? writer.isFile(in: .wal, protection)) == true
         if isRestored { try? file.remove() }
     }
 
