@@ -162,7 +162,8 @@ struct LeftoverNoteTests {
         let before = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         try file.write(ReplacementNote(.rotate, id: .random(), step: "copy", journalMode: "wal"))
         // Whoever is in the middle of reading, as a crash would be in the middle of writing, has the whole of one of them.
-        #expect(try ReplacementNote.decode(Array(before.readToEnd() ?? Data()))?.step == "quiesce")
+        let bytes = try Array(before.readToEnd() ?? Data())
+        #expect(ReplacementNote.decode(bytes)?.step == "quiesce")
         #expect(NoteFile.read(path)?.step == "copy")
         #expect(reason { try NoteFile.take(path, next: next) } == .busy([]))
         #expect(directory.fileNames() == ["note"])
@@ -179,7 +180,8 @@ struct LeftoverNoteTests {
         try file.rotate(from: Keys.old, to: Keys.new, options: options) { _ in
             noted = NoteFile.read(directory.path("a.db.rotate.json"))?.keepOldPath ?? noted
         }
-        #expect(noted == (try SystemFile.resolved(directory.path)) + "/old.db")
+        let expected = try SystemFile.resolved(directory.path) + "/old.db"
+        #expect(noted == expected)
         #expect(directory.fileNames() == ["a.db", "old.db"])
     }
 
