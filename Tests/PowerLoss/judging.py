@@ -1,5 +1,5 @@
 """Judges states: by a worker of Coffer, and by the stock shell."""
-import re, shutil, subprocess, tempfile
+import os, re, shutil, subprocess, tempfile
 from pathlib import Path
 
 from recording import DATABASE
@@ -9,9 +9,14 @@ FORMS = {"rotate": ("66", "23"), "rotateInPlace": ("66", "23"), "encrypt": ("pla
 
 
 def store(state, folder):
-    for name, content in state.files.items():
-        (folder / name).write_bytes(content)
-        (folder / name).chmod(0o600)
+    made = {}
+    for name, number in state.names.items():
+        path = folder / name
+        if number in made: os.link(made[number], path)
+        else:
+            path.write_bytes(state.contents[number])
+            path.chmod(0o600)
+            made[number] = path
 
 
 class Judge:

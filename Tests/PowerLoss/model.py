@@ -66,7 +66,8 @@ class File:
 @dataclass
 class State:
     """What is in the folder after the loss of power, and what has to hold."""
-    files: dict
+    names: dict  # to the numbers of files; two names of one file are hard links
+    contents: dict  # of the files, by their numbers
     lost: list  # in words
     least: int
     most: int
@@ -74,8 +75,8 @@ class State:
 
     def digest(self):
         digest = hashlib.sha256(f"{self.least} {self.most} {self.is_done}".encode())
-        for name, content in sorted(self.files.items()):
-            if not name.endswith("-shm"): digest.update(f"{name} {len(content)} ".encode() + content)
+        for name, number in sorted(self.names.items()):
+            if not name.endswith("-shm"): digest.update(f"{name} {number} {len(self.contents[number])} ".encode() + self.contents[number])
         return digest.digest()
 
 
@@ -140,20 +141,22 @@ class Model:
     def state(self, work, how, data, source):
         """A state. `data` is kept, lost or random; for `how` see `surviving_names`."""
         names, lost = self.surviving_names(how, source)
-        files = {}
+        contents = {}
         for name, number in sorted(names.items()):
+            if number in contents: continue
             file = self.files[number]
             way = source.choice(("kept", "lost", "torn", "torn")) if data == "random" else data
             if name.endswith("-shm"):
-                if source.random() < 0.5: files[name] = source.randbytes(32768)
+                if source.random() < 0.5: del names[name]
+                contents[number] = source.randbytes(32768)
                 continue
             words = f"only the {len(file.durable)} bytes that were synchronised"
-            if way == "kept" or not file.pending: files[name] = file.now
-            elif way == "lost": files[name] = file.durable
-            else: files[name], words = file.torn(source)
-            if files[name] != file.now: lost.append(f"{name}: {words}")
+            if way == "kept" or not file.pending: contents[number] = file.now
+            elif way == "lost": contents[number] = file.durable
+            else: contents[number], words = file.torn(source)
+            if contents[number] != file.now: lost.append(f"{name}: {words}")
         last = self.last_transfer()
-        return State(files, lost, self.promised(work, names, last), last + 1, self.is_done)
+        return State(names, contents, lost, self.promised(work, names, last), last + 1, self.is_done)
 
     def promised(self, work, names, last):
         """The last transfer that has to be there: see `Tests/power-loss`."""

@@ -85,13 +85,13 @@ struct ExaminedFile {
         }
     }
 
-    /// The file has one name, besides the one that an interrupted run has given it to keep it, and has noted.
+    /// The file has one name, besides one that an interrupted run has given it to keep it, or that it had as a copy, and has noted.
     private static func checkNames(_ names: ReplacementNames, _ status: FileStatus) throws(DatabaseFileError) {
         var count = status.linkCount
-        if count == 2, let kept = NoteFile.read(names.note)?.keepOldPath,
-            try KeptName.isAnotherName(kept, of: status, than: names.path)
-        {
-            count -= 1
+        if count == 2, let note = NoteFile.read(names.note) {
+            if let kept = note.keepOldPath, try KeptName.isAnotherName(kept, of: status, than: names.path) { count = 1 }
+            // A loss of power may leave the renaming of the copy done by half.
+            if let id = RunIdentifier(note.id), try SystemFile.status(names.copy(id))?.isSameFile(as: status) == true { count = 1 }
         }
         guard count == 1 else { throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: names.path) }
     }

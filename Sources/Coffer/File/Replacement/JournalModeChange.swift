@@ -11,9 +11,13 @@ enum JournalMode: String {
 extension ConnectionHandle {
     /// Brings the main database file into a journal mode, and proves it by the header of the file: the engine answers before it has done it.
     ///
+    /// Where the file is in the mode already, its header is not asked: in WAL mode the valid first page may be in the log, and that of the file be torn by a
+    /// checkpoint that lost its power, or that another process is making now.
+    ///
     /// - Parameter protection: what the connection has opened the file with; nil where that is not known, and the engine has to be believed.
     /// - Throws: `SQLITE_BUSY` when the file is in another mode afterwards.
     func changeJournalMode(to mode: JournalMode, _ protection: FileProtection?) throws {
+        guard try firstText(trusted: "PRAGMA main.journal_mode") != mode.rawValue else { return }
         guard try firstText(trusted: "PRAGMA main.journal_mode = \(mode.rawValue)") == mode.rawValue else {
             throw EngineError(
                 code: EngineCode.busy,

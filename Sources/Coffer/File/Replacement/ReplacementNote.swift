@@ -87,6 +87,11 @@ final class NoteFile {
                 guard error.reason == .exists else { throw error }
             }
             guard let status = try SystemFile.status(path) else { continue }
+            if status.linkCount == 2, try SystemFile.status(next)?.identity == status.identity {
+                // A loss of power has left the renaming of a new note done by half.
+                try SystemFile.remove(next)
+                continue
+            }
             guard isOwn(status) else { throw DatabaseFileError(.unsafeFile(.foreignNote), path: path) }
             let file: Descriptor
             do throws(DatabaseFileError) {
@@ -130,9 +135,13 @@ final class NoteFile {
     }
 
     /// Removes the note, if its name still leads to it.
+    ///
+    /// What the run has done is permanent by then, so that a loss of power does not bring back what nobody would complete without the note: such as
+    /// the journal by which the engine would leave the WAL mode again.
     func remove() throws(DatabaseFileError) {
         try SystemFile.remove(next)
         guard try SystemFile.status(path)?.identity == file.status().identity else { return }
+        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
         try SystemFile.remove(path)
     }
 

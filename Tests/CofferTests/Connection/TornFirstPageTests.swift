@@ -1,0 +1,40 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("A first page that a checkpoint has left torn")
+struct TornFirstPageTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    @Test("is that of the log", arguments: Access.allCases)
+    func tornByPowerLoss(access: Access) throws {
+        var configuration = Configuration.rawKeyed
+        configuration.journalMode = .wal
+        let pool = try DatabasePool(path: directory.path("a.db"), configuration: configuration)
+        try pool.write { db in
+            try db.execute(sql: "CREATE TABLE vault (name TEXT); INSERT INTO vault VALUES ('home')")
+        }
+        // What a loss of power leaves: the log is synchronized before a checkpoint writes any page into the file.
+        for ending in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: directory.path("a.db\(ending)"), toPath: directory.path("b.db\(ending)"))
+        }
+        try pool.close()
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: directory.path("b.db")))
+        // The second sector: the salt is never written again.
+        try file.seek(toOffset: 512)
+        try file.write(contentsOf: Data((0..<512).map { _ in UInt8.random(in: 0...255) }))
+        try file.close()
+
+        let writer: any DatabaseWriter =
+            access == .pool
+            ? try DatabasePool(path: directory.path("b.db"), configuration: configuration)
+            : try DatabaseQueue(path: directory.path("b.db"), configuration: configuration)
+        #expect(try writer.read { try String.fetchAll($0, sql: "SELECT name FROM vault") } == ["home"])
+        try writer.write { try $0.execute(sql: "INSERT INTO vault VALUES ('office')") }
+        try Bank.inspect(writer)
+        try writer.close()
+    }
+}
