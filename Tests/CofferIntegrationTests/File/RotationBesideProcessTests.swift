@@ -56,6 +56,33 @@ struct RotationBesideProcessTests {
         #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == (state == "writing" ? 2 : 1))
     }
 
+    @Test("a process that opens the file while it is copied is noticed before the copy has its place", arguments: [true, false])
+    func openedMeanwhile(isWriter: Bool) throws {
+        let path = directory.path("players.db")
+        let queue = try directory.makeQueue("players.db")
+        try queue.write { try $0.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY)") }
+        try queue.close()
+        let before = try directory.bytes(of: "players.db")
+        var other: OtherProcess?
+        let error = #expect(throws: DatabaseFileError.self) {
+            try DatabaseFile(path: path).rotate(from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new) { progress in
+                guard progress.phase == .verifying, other == nil else { return }
+                other = try OtherProcess(path: path, .queue)
+                let count = try isWriter ? "0" : other?.tell("count")
+                #expect(count == "0")
+            }
+        }
+        guard case .busy(let users)? = error?.reason else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(users.count == 1 && error?.isPublished == false)
+        #expect(try directory.bytes(of: "players.db") == before)
+        let answer = try other?.tell("insert")
+        #expect(answer == "done")
+        #expect(directory.fileNames() == ["players.db"])
+    }
+
     private func reasonOfPlan(_ path: String) -> DatabaseFileError.Reason? {
         do {
             _ = try DatabaseFile(path: path).rotationPlan(from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new)

@@ -1,0 +1,105 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+@Suite("Content that a copy has trouble with")
+struct UnwillingContentTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private func make(_ sql: String, key: DatabaseKey? = nil) throws -> DatabaseFile {
+        var configuration = Configuration()
+        (configuration.key, configuration.allowsPlaintext) = (key, key == nil)
+        let queue = try DatabaseQueue(path: directory.path("a.db"), configuration: configuration)
+        try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try queue.close()
+        return DatabaseFile(path: directory.path("a.db"))
+    }
+
+    @Test("a table with a name that the copy would use itself is copied", arguments: ["coffer sequence", "COFFER Sequence"])
+    func names(name: String) throws {
+        let file = try make(
+            """
+            CREATE TABLE "\(name)" (a); INSERT INTO "\(name)" VALUES ('mine');
+            CREATE TABLE "coffer sequence_" (b);
+            CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE gone
+            """)
+        try file.encrypt(key: Keys.old)
+        var configuration = Configuration()
+        configuration.key = Keys.old
+        let queue = try DatabaseQueue(path: file.path, configuration: configuration)
+        #expect(try queue.read { try String.fetchOne($0, sql: "SELECT a FROM \"\(name)\"") } == "mine")
+        #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_sequence'") } == 1)
+    }
+
+    @Test(
+        "rows that contradict their schema are told as that, and nothing is changed",
+        arguments: ["CREATE TABLE t (a NOT NULL, b)", "CREATE TABLE t (a, b PRIMARY KEY)"])
+    func contradictions(schema: String) throws {
+        let file = try make(
+            """
+            CREATE TABLE t (a, b); INSERT INTO t VALUES (NULL, 1), (NULL, 1);
+            PRAGMA writable_schema = 1;
+            UPDATE sqlite_master SET sql = '\(schema.replacing(" PRIMARY KEY", with: ""))' WHERE name = 't';
+            PRAGMA writable_schema = 0;
+            \(schema.contains("PRIMARY") ? "PRAGMA user_version = 1" : "")
+            """)
+        if schema.contains("PRIMARY") {
+            // Two rows that a unique index does not know of.
+            let queue = try DatabaseQueue(path: file.path, configuration: Configuration().with { $0.allowsPlaintext = true })
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "DELETE FROM t; CREATE UNIQUE INDEX i ON t (b); INSERT INTO t VALUES (1, 1)")
+                try db.execute(sql: "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = 'CREATE INDEX i ON t (b)' WHERE name = 'i'")
+                try db.execute(sql: "PRAGMA writable_schema = 0")
+            }
+            try queue.close()
+            let second = try DatabaseQueue(path: file.path, configuration: Configuration().with { $0.allowsPlaintext = true })
+            try second.writeWithoutTransaction { db in
+                try db.execute(sql: "INSERT INTO t VALUES (2, 1); PRAGMA writable_schema = 1")
+                try db.execute(sql: "UPDATE sqlite_master SET sql = 'CREATE UNIQUE INDEX i ON t (b)' WHERE name = 'i'")
+                try db.execute(sql: "PRAGMA writable_schema = 0")
+            }
+            try second.close()
+        }
+        let before = try directory.snapshot()
+        for work in ["encrypt", "encrypt into", "vacuum"] {
+            let problem = reason {
+                switch work {
+                case "encrypt": try file.encrypt(key: Keys.old)
+                case "encrypt into": try file.encrypt(to: directory.path("b.db"), key: Keys.old)
+                default: try file.vacuum(key: nil)
+                }
+            }
+            guard case .inconsistent(let words)? = problem else {
+                Issue.record("\(work): \(String(describing: problem))")
+                continue
+            }
+            #expect(words.contains("constraint failed"), "\(words)")
+            #expect(try directory.snapshot() == before)
+        }
+        #expect(DatabaseFileError(.inconsistent("x"), path: "a.db").databaseError.resultCode == .SQLITE_CONSTRAINT)
+    }
+
+    @Test("a backup of a damaged database says so, and which pages", arguments: [false, true])
+    func damage(wal: Bool) throws {
+        let file = try directory.makeFile(wal: wal)
+        var bytes = try directory.bytes(of: "a.db")
+        let damaged = [2, bytes.count / 4096 - 1]
+        for page in damaged { bytes[(page - 1) * 4096 + 1000] ^= 1 }
+        try directory.write(bytes, to: "a.db")
+        for work in ["backup", "vacuum into", "decrypt into"] {
+            let problem = reason {
+                switch work {
+                case "backup": try file.backup(to: directory.path("b.db"), key: Keys.old)
+                case "vacuum into": try file.vacuum(into: directory.path("b.db"), key: Keys.old)
+                default: try file.decrypt(to: directory.path("b.db"), key: Keys.old, confirming: .contentBecomesReadableByAnyone)
+                }
+            }
+            #expect(problem == .damaged(pages: damaged), "\(work)")
+            #expect(directory.fileNames() == ["a.db"])
+        }
+    }
+}

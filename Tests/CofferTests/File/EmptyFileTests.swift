@@ -1,0 +1,69 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+@Suite("Files without bytes")
+struct EmptyFileTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    @Test("an empty file is not intact, unless it is said that it may be empty", arguments: [nil, Keys.old] as [DatabaseKey?])
+    func verification(key: DatabaseKey?) throws {
+        try directory.write([], to: "a.db")
+        let file = DatabaseFile(path: directory.path("a.db"))
+        let found = try file.verify(key: key)
+        #expect(!found.isIntact && found.findings == [.empty] && found.damagedPages.isEmpty)
+        var options = DatabaseFile.VerificationOptions()
+        options.allowsEmptyFile = true
+        #expect(try file.verify(key: key, options: options).isIntact)
+        #expect(directory.fileNames() == ["a.db"])
+    }
+
+    @Test("nothing is made of an empty file, and each work and each plan says the same")
+    func works() throws {
+        let path = directory.path("a.db")
+        try directory.write([], to: "a.db")
+        let file = DatabaseFile(path: path)
+        let copy = directory.path("copy.db")
+        var inPlace = DatabaseFile.RotationOptions()
+        inPlace.method = .inPlace
+        let meant = DatabaseFile.PlaintextConfirmation.contentBecomesReadableByAnyone
+        let works: [(String, () throws -> Void)] = [
+            ("rotate", { try file.rotate(from: Keys.old, to: Keys.new) }),
+            ("rotate, plan", { _ = try file.rotationPlan(from: Keys.old, to: Keys.new) }),
+            ("in place", { try file.rotate(from: Keys.old, to: Keys.new, options: inPlace) }),
+            ("in place, plan", { _ = try file.rotationPlan(from: Keys.old, to: Keys.new, options: inPlace) }),
+            ("vacuum", { try file.vacuum(key: Keys.old) }), ("vacuum, plan", { _ = try file.vacuumPlan(key: Keys.old) }),
+            ("vacuum, plaintext", { try file.vacuum(key: nil) }),
+            ("upgrade", { try file.upgrade(key: Keys.old) }), ("upgrade, plan", { _ = try file.upgradePlan(key: Keys.old) }),
+            ("encrypt", { try file.encrypt(key: Keys.old) }), ("encrypt, plan", { _ = try file.encryptionPlan(key: Keys.old) }),
+            ("encrypt into", { try file.encrypt(to: copy, key: Keys.old) }),
+            ("decrypt", { try file.decrypt(key: Keys.old, confirming: meant) }),
+            ("decrypt, plan", { _ = try file.decryptionPlan(key: Keys.old) }),
+            ("decrypt into", { try file.decrypt(to: copy, key: Keys.old, confirming: meant) }),
+            ("backup", { try file.backup(to: copy, key: Keys.old) }),
+            ("backup, plan", { _ = try file.copyPlan(to: copy, key: Keys.old) }),
+            ("backup, plaintext", { try file.backup(to: copy, key: nil) }),
+            ("vacuum into", { try file.vacuum(into: copy, key: Keys.old) }),
+        ]
+        for (name, work) in works {
+            let problem = reason { try work() }
+            #expect(problem == .emptyFile, "\(name)")
+            #expect(directory.fileNames() == ["a.db"], "\(name)")
+            #expect(try directory.bytes(of: "a.db").isEmpty, "\(name)")
+        }
+        #expect(DatabaseFileError(.emptyFile, path: path).databaseError.resultCode == .SQLITE_CORRUPT)
+    }
+
+    @Test("a new database can still be made of an empty file")
+    func opening() throws {
+        try directory.write([], to: "a.db")
+        let queue = try directory.makeQueue()
+        try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
+        try queue.close()
+        #expect(try DatabaseFile(path: directory.path("a.db")).verify(key: Keys.old).isIntact)
+    }
+}

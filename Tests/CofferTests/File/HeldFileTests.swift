@@ -1,0 +1,234 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// What another user could do who may rename files in the directory: done here by the progress function, in the middle of the work.
+@Suite("Files that are held while they are made")
+struct HeldFileTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    enum Work: String, CaseIterable {
+        case rotate, vacuum, decrypt, backup, vacuumInto, decryptInto
+
+        var makesNewFile: Bool { [.backup, .vacuumInto, .decryptInto].contains(self) }
+    }
+
+    private func run(_ work: Work, _ file: DatabaseFile, _ progress: DatabaseFile.ProgressFunction? = nil) throws {
+        let copy = directory.path("copy.db")
+        switch work {
+        case .rotate: try file.rotate(from: Keys.old, to: Keys.new, progress: progress)
+        case .vacuum: try file.vacuum(key: Keys.old, progress: progress)
+        case .decrypt: try file.decrypt(key: Keys.old, confirming: .contentBecomesReadableByAnyone, progress: progress)
+        case .backup: try file.backup(to: copy, key: Keys.old, progress: progress)
+        case .vacuumInto: try file.vacuum(into: copy, key: Keys.old, progress: progress)
+        case .decryptInto: try file.decrypt(to: copy, key: Keys.old, confirming: .contentBecomesReadableByAnyone, progress: progress)
+        }
+    }
+
+    private func unfinishedCopies() -> [String] {
+        directory.fileNames().filter { $0.hasPrefix(".coffer-") && !$0.hasSuffix(".lock") && !$0.hasSuffix(".note") }
+    }
+
+    @Test(
+        "a file that is put in the place of the copy gets no byte of the content, and is not published", arguments: Work.allCases,
+        [DatabaseFile.Progress.Phase.copying, .verifying, .publishing])
+    func exchange(work: Work, phase: DatabaseFile.Progress.Phase) throws {
+        let file = try directory.makeFile(rows: 2000)
+        let before = try directory.bytes(of: "a.db")
+        var copy: String?
+        let problem = reason {
+            try run(work, file) { progress in
+                guard progress.phase == phase, copy == nil, let name = unfinishedCopies().first else { return }
+                copy = name
+                try FileManager.default.moveItem(atPath: directory.path(name), toPath: directory.path("stolen"))
+                try directory.write([], to: name)
+            }
+        }
+        let name = try #require(copy)
+        #expect(problem == .unsafeFile(.replaced))
+        #expect(try directory.bytes(of: "a.db") == before)
+        // Theirs is what they have put there.
+        #expect(try directory.bytes(of: name) == [])
+        #expect(directory.fileNames() == [name, "a.db", "stolen"].sorted())
+    }
+
+    @Test("the copy is for its owner only until it has its place", arguments: Work.allCases)
+    func permissions(work: Work) throws {
+        let file = try directory.makeFile(rows: 2000)
+        try #require(unsafe chmod(file.path, 0o666) == 0)
+        var modes: Set<UInt32> = []
+        try run(work, file) { _ in
+            for name in unfinishedCopies() { modes.insert(try SystemFile.status(directory.path(name))?.permissions ?? 0) }
+        }
+        #expect(modes == [0o600])
+        // What was readable by all was ciphertext.
+        let result = try SystemFile.status(work.makesNewFile ? directory.path("copy.db") : file.path)?.permissions
+        #expect(result == (work.makesNewFile || work == .decrypt ? 0o600 : 0o666))
+    }
+
+    // MARK: - Directories
+
+    private func check(_ work: Work, isRefused: Bool, _ words: String) throws {
+        let folder = directory.path("folder")
+        let file = DatabaseFile(path: "\(folder)/a.db")
+        let copy = "\(folder)/copy.db"
+        let before = try Data(contentsOf: URL(fileURLWithPath: file.path))
+        let problem = reason {
+            switch work {
+            case .rotate: try file.rotationPlan(from: Keys.old, to: Keys.new).isAlreadyRotated
+            case .vacuum: try file.vacuumPlan(key: Keys.old).isAlreadyDone
+            case .decrypt: try file.decryptionPlan(key: Keys.old).isAlreadyDone
+            case .backup, .vacuumInto: try file.copyPlan(to: copy, key: Keys.old).isAlreadyDone
+            case .decryptInto: try file.decryptionPlan(to: copy, key: Keys.old).isAlreadyDone
+            }
+        }
+        let outcome = reason {
+            switch work {
+            case .rotate: try file.rotate(from: Keys.old, to: Keys.new).isChanged
+            case .vacuum: try file.vacuum(key: Keys.old).isChanged
+            case .decrypt: try file.decrypt(key: Keys.old, confirming: .contentBecomesReadableByAnyone).isChanged
+            case .backup: try file.backup(to: copy, key: Keys.old).isChanged
+            case .vacuumInto: try file.vacuum(into: copy, key: Keys.old).isChanged
+            case .decryptInto: try file.decrypt(to: copy, key: Keys.old, confirming: .contentBecomesReadableByAnyone).isChanged
+            }
+        }
+        // Encrypted content in a new file is held while it is made, and belongs to nobody else.
+        let expected: DatabaseFileError.Reason? =
+            isRefused && ![.backup, .vacuumInto].contains(work) ? .unsafeFile(.sharedDirectory) : nil
+        #expect(problem == expected, "\(words)")
+        #expect(outcome == expected, "\(words)")
+        if expected != nil {
+            #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == before)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.db"])
+        }
+    }
+
+    @Test("where others may rename files, nothing is replaced, and nothing is written in the clear", arguments: Work.allCases)
+    func sharedFolders(work: Work) throws {
+        // A group of its own has no file of this process.
+        let strangers: UInt32 = getuid() == 0 ? 54321 : getegid()
+        let cases: [(mode: UInt32, group: UInt32?, owner: UInt32?, isRefused: Bool)] = [
+            (0o700, nil, nil, false), (0o755, nil, nil, false), (0o777, nil, nil, true), (0o1777, nil, nil, false),
+            (0o702, nil, nil, true), (0o770, strangers, nil, true), (0o1770, strangers, nil, false), (0o750, strangers, nil, false),
+            (0o755, nil, 54321, true), (0o1777, nil, 54321, true),
+        ]
+        for (mode, group, owner, isRefused) in cases {
+            if (group != nil || owner != nil) && getuid() != 0 { continue }
+            let folder = try directory.makeFolder("folder")
+            try directory.makeFile("folder/a.db")
+            if group != nil || owner != nil { try #require(unsafe chown(folder, owner ?? getuid(), group ?? getgid()) == 0) }
+            try #require(unsafe chmod(folder, mode) == 0)
+            try check(work, isRefused: isRefused, "\(String(mode, radix: 8)) \(String(describing: group)) \(String(describing: owner))")
+            try FileManager.default.removeItem(atPath: folder)
+        }
+    }
+
+    @Test("the owner of the file may own the directory, also for the superuser", .enabled(if: getuid() == 0))
+    func ownFolder() throws {
+        let folder = try directory.makeFolder("folder")
+        try directory.makeFile("folder/a.db")
+        for path in [folder, "\(folder)/a.db"] { try #require(unsafe chown(path, 54321, 54321) == 0) }
+        try check(.rotate, isRefused: false, "their own")
+    }
+
+    @Test("an access control list by which others may write to the directory counts, and one that a new file gets is taken from it")
+    func accessLists() throws {
+        let folder = try directory.makeFolder("folder")
+        try directory.makeFile("folder/a.db")
+        func set(_ name: String, _ list: String) throws -> Bool {
+            let script = "import os, sys; os.setxattr(sys.argv[1], sys.argv[2], bytes.fromhex(sys.argv[3]))"
+            return try ChildProcess.run("python3", ["-c", script, folder, name, list]).status == 0
+        }
+        // User 4711 may read and write what is made here.
+        let list = "02000000" + "01000700ffffffff" + "0200070067120000" + "04000000ffffffff" + "10000700ffffffff" + "20000000ffffffff"
+        guard try set("system.posix_acl_default", list) else { return print("access control lists of directories: not here") }
+        try #require(unsafe chmod("\(folder)/a.db", 0o660) == 0)
+        try check(.rotate, isRefused: false, "a default list")
+        #expect(try SystemFile.status("\(folder)/a.db")?.permissions == 0o660)
+        let status = try #require(try SystemFile.status("\(folder)/a.db"))
+        #expect(try FileAttributes(of: "\(folder)/a.db", status: status).extended.isEmpty)
+        let isSet = try set("system.posix_acl_access", list)
+        #expect(isSet)
+        try check(.decrypt, isRefused: true, "a list for the directory")
+    }
+
+    @Test("a directory that is moved away meanwhile is not lost, and what is in its place stays as it is")
+    func movedFolder() throws {
+        _ = try directory.makeFolder("folder")
+        let file = try directory.makeFile("folder/a.db", rows: 2000)
+        var isMoved = false
+        #expect(throws: (any Error).self) {
+            try file.rotate(from: Keys.old, to: Keys.new) { progress in
+                guard progress.phase == .verifying, !isMoved else { return }
+                isMoved = true
+                try FileManager.default.moveItem(atPath: directory.path("folder"), toPath: directory.path("moved"))
+                _ = try directory.makeFolder("folder")
+                try directory.makeFile("folder/a.db", key: Keys.other)
+            }
+        }
+        #expect(isMoved)
+        #expect(directory.opens("folder/a.db", key: Keys.other))
+        #expect(directory.opens("moved/a.db", key: Keys.old))
+        let moved = DatabaseFile(path: directory.path("moved/a.db"))
+        #expect(try moved.rotate(from: Keys.old, to: Keys.new).isResumed)
+        #expect(directory.fileNames() == ["folder/a.db", "moved/a.db"])
+    }
+
+    @Test(
+        "names that end in a line break, or begin like those of copies, are names",
+        arguments: ["a.db\n", ".coffer-a.db", "a.db.rotate.json"])
+    func oddNames(name: String) throws {
+        let file = try directory.makeFile(name)
+        #expect(try file.rotate(from: Keys.old, to: Keys.new).isChanged)
+        try file.backup(to: directory.path("copy.db\n"), key: Keys.new)
+        #expect(directory.fileNames() == [name, "copy.db\n"].sorted())
+    }
+
+    @Test("a file that is replaced between the plan and the work is seen as what it is")
+    func replacedAfterPlan() throws {
+        let file = try directory.makeFile()
+        let prepared = try file.prepareRotation(from: Keys.old, to: Keys.new)
+        try FileManager.default.removeItem(atPath: file.path)
+        try directory.makeFile(key: Keys.other)
+        #expect(reason { try prepared.run() } == .key(.wrongKey))
+        #expect(directory.opens(key: Keys.other))
+        #expect(directory.fileNames() == ["a.db"])
+    }
+
+    // MARK: - Who has the old file
+
+    @Test(
+        "who has opened the old file in the last moment finds nothing there to write to, unless the file is kept",
+        arguments: [false, true])
+    func oldFile(isKept: Bool) throws {
+        let file = try directory.makeFile()
+        let before = try directory.bytes(of: "a.db")
+        var options = DatabaseFile.RotationOptions()
+        if isKept { options.keepOldPath = directory.path("old.db") }
+        var held: FileHandle?
+        try file.rotate(from: Keys.old, to: Keys.new, options: options) { progress in
+            if progress.phase == .publishing { held = try FileHandle(forReadingFrom: URL(fileURLWithPath: file.path)) }
+        }
+        let after = try Array(held?.readToEnd() ?? Data())
+        #expect((after == before) == isKept)
+        #expect(after.dropFirst(512) == before.dropFirst(512))
+        #expect(directory.opens(key: Keys.new))
+    }
+
+    @Test("a file with a name that another process gave it in the last moment is not made unusable")
+    func linkedMeanwhile() throws {
+        let file = try directory.makeFile()
+        let problem = reason {
+            try file.rotate(from: Keys.old, to: Keys.new) { progress in
+                guard progress.phase == .publishing else { return }
+                try FileManager.default.linkItem(atPath: file.path, toPath: directory.path("snapshot.db"))
+            }
+        }
+        #expect(problem == .unsafeFile(.replaced))
+        #expect(directory.opens("snapshot.db", key: Keys.old))
+    }
+}

@@ -1,0 +1,202 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+@Suite("Notes of interrupted runs")
+struct LeftoverNoteTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    /// The works that look for a note beside the file.
+    enum Work: String, CaseIterable {
+        case rotate, rotateInPlace, vacuum, encrypt
+
+        var operation: ReplacementOperation {
+            switch self {
+            case .rotate, .rotateInPlace: .rotate
+            case .vacuum: .vacuum
+            case .encrypt: .encrypt
+            }
+        }
+    }
+
+    private func makeFile(_ work: Work) throws -> DatabaseFile {
+        try directory.makeFile {
+            if work == .encrypt { ($0.key, $0.allowsPlaintext) = (nil, true) }
+        }
+    }
+
+    private func run(_ work: Work, _ file: DatabaseFile) throws {
+        switch work {
+        case .rotate, .rotateInPlace:
+            var options = DatabaseFile.RotationOptions()
+            options.method = work == .rotate ? .copy : .inPlace
+            try file.rotate(from: Keys.old, to: Keys.new, options: options)
+        case .vacuum: try file.vacuum(key: Keys.old)
+        case .encrypt: try file.encrypt(key: Keys.new)
+        }
+    }
+
+    private func content(_ work: Work) throws -> [String] { try directory.content(key: work == .vacuum ? Keys.old : Keys.new) }
+
+    private func writeNote(_ work: Work, id: String = "0123456789abcdef", kept: String? = nil) throws -> String {
+        var note = ReplacementNote(work.operation, id: RunIdentifier(number: 1), step: "publish")
+        note.id = id
+        note.keepOldPath = kept
+        let name = "a.db.\(work.operation.rawValue).json"
+        try directory.write(note.encoded(), to: name)
+        return name
+    }
+
+    // MARK: - What a note can have removed
+
+    @Test(
+        "a note that names the database itself as the old file does not have it removed, however the name is written",
+        arguments: Work.allCases)
+    func namesTheDatabase(work: Work) throws {
+        _ = try directory.makeFolder("sub")
+        try FileManager.default.createSymbolicLink(atPath: directory.path("sub/here"), withDestinationPath: directory.path)
+        let spellings = [
+            directory.path("a.db"), "a.db", "./a.db", directory.path("sub/../a.db"), directory.path("sub/here/a.db"),
+            "\(directory.path)//a.db", "/proc/self/cwd/a.db",
+        ]
+        for kept in spellings {
+            let file = try makeFile(work)
+            // The current directory of the process that reads the note is not that of the one that wrote it.
+            let note = try writeNote(work, kept: kept)
+            try run(work, file)
+            #expect(try content(work).count > 200, "\(kept)")
+            #expect(!directory.fileNames().contains(note))
+            try FileManager.default.removeItem(atPath: file.path)
+        }
+    }
+
+    @Test("a note with the path of the database, and a second link to it, has no more than that link removed")
+    func secondLink() throws {
+        let file = try directory.makeFile()
+        try FileManager.default.linkItem(atPath: file.path, toPath: directory.path("kept.db"))
+        // Not named by the note: the file has two names.
+        _ = try writeNote(.rotate, kept: file.path)
+        #expect(reason { try file.rotate(from: Keys.old, to: Keys.new) } == .unsafeFile(.hardLinks(count: 2)))
+        #expect(directory.opens(key: Keys.old) && directory.opens("kept.db", key: Keys.old))
+        // Named by it: the run was to put its copy in place next.
+        _ = try writeNote(.rotate, kept: directory.path("kept.db"))
+        #expect(try file.rotate(from: Keys.old, to: Keys.new).isResumed)
+        #expect(directory.fileNames() == ["a.db"] && directory.opens(key: Keys.new))
+    }
+
+    @Test("files that are named like copies are not removed, unless a note names them", arguments: Work.allCases)
+    func userFiles(work: Work) throws {
+        let file = try makeFile(work)
+        let names = ReplacementNames(path: file.path, operation: work.operation)
+        let mine =
+            ["rotate", "vacuum", "encrypt", "upgrade", "decrypt"].map { "a.db.\($0)-20261122" }
+            + [SystemFile.name(of: names.copy(RunIdentifier(number: 2))), ".coffer-notes"]
+        for name in mine { try directory.write([1], to: name) }
+        _ = try writeNote(work)
+        let left = SystemFile.name(of: names.copy(RunIdentifier("0123456789abcdef") ?? .random()))
+        try directory.write([2], to: left)
+        try run(work, file)
+        #expect(directory.fileNames() == (mine + ["a.db"]).sorted())
+    }
+
+    @Test("an identifier in a note leads nowhere else", arguments: ["../other.db", "../../x", "0123456789abcde", "0123456789ABCDEF", ""])
+    func identifier(id: String) throws {
+        let file = try directory.makeFile()
+        try directory.write([1], to: "other.db")
+        _ = try writeNote(.rotate, id: id)
+        #expect(try file.rotate(from: Keys.old, to: Keys.new).isResumed)
+        #expect(directory.fileNames() == ["a.db", "other.db"])
+    }
+
+    // MARK: - Whose note it is
+
+    @Test(
+        "a note that others could have written is not believed, and nothing is changed",
+        arguments: ["link", "second name", "pipe", "folder", "writable", "owner"], Work.allCases)
+    func foreign(kind: String, work: Work) throws {
+        if kind == "owner" && getuid() != 0 { return }
+        let file = try makeFile(work)
+        try directory.write([1, 2, 3], to: "victim")
+        let note = directory.path("a.db.\(work.operation.rawValue).json")
+        switch kind {
+        case "link": try FileManager.default.createSymbolicLink(atPath: note, withDestinationPath: directory.path("victim"))
+        case "second name": try FileManager.default.linkItem(atPath: directory.path("victim"), toPath: note)
+        case "pipe": try #require(unsafe mkfifo(note, 0o600) == 0)
+        case "folder": try FileManager.default.createDirectory(atPath: note, withIntermediateDirectories: true)
+        default:
+            _ = try writeNote(work, kept: file.path)
+            try #require(unsafe kind == "writable" ? chmod(note, 0o666) == 0 : chown(note, 65534, 65534) == 0)
+        }
+        let bytes = try directory.bytes(of: "a.db")
+        #expect(reason { try run(work, file) } == .unsafeFile(.foreignNote))
+        #expect(try directory.bytes(of: "a.db") == bytes)
+        #expect(try directory.bytes(of: "victim") == [1, 2, 3])
+        #expect(FileManager.default.fileExists(atPath: note))
+    }
+
+    @Test("erasing does not overwrite a file that only has a second name beside the database")
+    func erasing() throws {
+        let file = try directory.makeFile()
+        try directory.write([1, 2, 3], to: "victim")
+        for name in ["a.db-wal", "a.db.rotate.json"] {
+            try FileManager.default.linkItem(atPath: directory.path("victim"), toPath: directory.path(name))
+        }
+        try file.erase(confirming: "a.db")
+        #expect(try directory.bytes(of: "victim") == [1, 2, 3])
+        #expect(!directory.fileNames().contains("a.db"))
+    }
+
+    // MARK: - How it is written
+
+    @Test("a note is replaced as a whole, and stays locked")
+    func replacedWhole() throws {
+        let (path, next) = (directory.path("note"), directory.path("next"))
+        let file = try NoteFile.take(path, next: next)
+        var long = ReplacementNote(.rotate, id: .random(), step: "quiesce", journalMode: "wal")
+        long.keepOldPath = String(repeating: "/long", count: 100)
+        try file.write(long)
+        let before = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        try file.write(ReplacementNote(.rotate, id: .random(), step: "copy", journalMode: "wal"))
+        // Whoever is in the middle of reading, as a crash would be in the middle of writing, has the whole of one of them.
+        let bytes = try Array(before.readToEnd() ?? Data())
+        #expect(ReplacementNote.decode(bytes)?.step == "quiesce")
+        #expect(NoteFile.read(path)?.step == "copy")
+        #expect(reason { try NoteFile.take(path, next: next) } == .busy([]))
+        #expect(directory.fileNames() == ["note"])
+        try file.remove()
+        #expect(directory.fileNames() == [])
+    }
+
+    @Test("a relative path of an old file to keep is noted as an absolute one")
+    func absolute() throws {
+        let file = try directory.makeFile()
+        var options = DatabaseFile.RotationOptions()
+        options.keepOldPath = directory.path("./old.db")
+        var noted: String?
+        try file.rotate(from: Keys.old, to: Keys.new, options: options) { _ in
+            noted = NoteFile.read(directory.path("a.db.rotate.json"))?.keepOldPath ?? noted
+        }
+        let expected = try SystemFile.resolved(directory.path) + "/old.db"
+        #expect(noted == expected)
+        #expect(directory.fileNames() == ["a.db", "old.db"])
+    }
+
+    @Test("the database is not kept as itself", arguments: ["a.db", "./a.db", "sub/here/a.db"])
+    func keptAsItself(name: String) throws {
+        let file = try directory.makeFile()
+        _ = try directory.makeFolder("sub")
+        try FileManager.default.createSymbolicLink(atPath: directory.path("sub/here"), withDestinationPath: directory.path)
+        var options = DatabaseFile.RotationOptions()
+        options.keepOldPath = directory.path(name)
+        for hasNote in [false, true] {
+            if hasNote { _ = try writeNote(.rotate, kept: file.path) }
+            #expect(reason { try file.rotationPlan(from: Keys.old, to: Keys.new, options: options) } == .exists)
+            #expect(reason { try file.rotate(from: Keys.old, to: Keys.new, options: options) } == .exists)
+        }
+        #expect(directory.opens(key: Keys.old))
+    }
+}
