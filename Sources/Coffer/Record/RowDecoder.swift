@@ -13,8 +13,8 @@ final class RowDecoder: Decoder {
 
     init(_ source: RowDecodingSource) { self.source = source }
 
-    convenience init(_ row: Row, record: any FetchableRecord.Type, codingPath: [any CodingKey] = []) {
-        self.init(RowDecodingSource(row, record: record, codingPath: codingPath))
+    convenience init(_ row: Row, record: any FetchableRecord.Type) {
+        self.init(RowDecodingSource(row, record: record, keys: record.databaseColumnDecodingStrategy, codingPath: []))
     }
 
     var codingPath: [any CodingKey] { source.codingPath }
@@ -51,8 +51,11 @@ final class RowDecodingSource {
     let record: any FetchableRecord.Type
     let storage: any RowStorage
 
-    /// The statement whose current row this is, if the row is that and nothing else.
+    /// The statement whose current row this is, if the row is that, or a part of it, and nothing else.
     let handle: StatementHandle?
+
+    /// Where the row begins in that of the statement.
+    let offset: Int
     let codingPath: [any CodingKey]
 
     /// How the value of each column becomes the type that was asked for last.
@@ -61,19 +64,45 @@ final class RowDecodingSource {
     private var jsonDecoders: [Int: JSONDecoder] = [:]
     private var indexesOfConvertedColumns: [String: Int]?
     private let key: ((String) -> String)?
+    private let prefetchedTree: PrefetchedRowsTree?
+    private var knownScopes: [String: Row] = [:]
 
-    init(_ row: Row, record: any FetchableRecord.Type, codingPath: [any CodingKey]) {
+    /// The key without a column or a scope that stands for the row itself. There is one at most.
+    private var keyOfRow: String?
+
+    /// The row itself, for records that are decoded from it as a whole.
+    private lazy var wholeRow = row
+
+    /// - Parameters:
+    ///   - row: the row.
+    ///   - record: the type whose strategies apply to values.
+    ///   - keys: the strategy for the names of columns.
+    ///   - codingPath: the way to the row.
+    init(_ row: Row, record: any FetchableRecord.Type, keys: DatabaseColumnDecodingStrategy, codingPath: [any CodingKey]) {
         self.record = record
         self.storage = row.storage
-        self.handle = row.liveHandle
+        if let handle = row.liveHandle {
+            (self.handle, self.offset) = (handle, 0)
+        } else {
+            let columns = row.storage.liveColumns
+            (self.handle, self.offset) = (columns?.handle, columns?.offset ?? 0)
+        }
         self.codingPath = codingPath
-        self.key = record.databaseColumnDecodingStrategy.key
+        self.key = keys.key
+        self.prefetchedTree = row.prefetchedTree
     }
 
     var userInfo: [CodingUserInfoKey: Any] { record.databaseDecodingUserInfo }
 
     /// The row, made anew: the row owns this object.
-    var row: Row { Row(storage: storage) }
+    var row: Row {
+        let row = Row(storage: storage)
+        row.prefetchedTree = prefetchedTree
+        return row
+    }
+
+    /// The rows that were fetched for the row.
+    var prefetchedRows: Row.PrefetchedRowsView { Row.PrefetchedRowsView(tree: prefetchedTree) }
 }
 
 extension Row {
@@ -106,12 +135,23 @@ extension RowDecodingSource {
         return key.map(names.map) ?? names
     }
 
-    func hasScope(_ name: String) -> Bool { !storage.scopeAdapters.isEmpty && storage.scopeAdapters[name] != nil }
-
+    /// The scope of a coding key, at any depth. It is the same object for all rows, so that its decoders are kept.
     func scope(_ name: String) -> Row? {
-        guard let adapter = storage.scopeAdapters[name] else { return nil }
-        return storage.scope(adapter)
+        if let row = knownScopes[name] { return row }
+        guard !storage.scopeAdapters.isEmpty, let row = wholeRow.scopesTree[name] else { return nil }
+        knownScopes[name] = row
+        return row
     }
+
+    /// The row itself, if no other key stands for it.
+    func row(forUnknownKey name: String) -> Row? {
+        guard keyOfRow == nil || keyOfRow == name else { return nil }
+        keyOfRow = name
+        return wholeRow
+    }
+
+    /// The key that stands for the row itself.
+    var nameOfRow: String? { keyOfRow }
 
     func mismatch(_ type: any Any.Type, at column: Int) -> RowDecodingError {
         RowDecodingError.valueMismatch(type, row: row, index: column)
@@ -202,7 +242,7 @@ extension RowDecodingSource {
     ) throws -> T {
         let value: Value?
         if let handle {
-            value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column))
+            value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column + offset))
         } else {
             value = Value.fromDatabaseValue(storage.databaseValue(at: column))
         }
@@ -221,7 +261,7 @@ extension RowDecodingSource {
         let strategy = record.databaseDateDecodingStrategy(for: storage.columnName(at: column))
         let date: Date?
         if case .deferredToDate = strategy, let handle {
-            date = unsafe Date.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column))
+            date = unsafe Date.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column + offset))
         } else {
             date = strategy.decode(storage.databaseValue(at: column))
         }
@@ -258,12 +298,6 @@ extension RowDecodingSource {
         if decoder.userInfo.isEmpty, !userInfo.isEmpty { decoder.userInfo = userInfo.assumingSendableValues }
         jsonDecoders[column] = decoder
         return decoder
-    }
-
-    /// Decodes what is in a scope of the row.
-    func decodeScope<T: Decodable>(_ type: T.Type, from row: Row, key: any CodingKey) throws -> T {
-        if let type = type as? any FetchableRecord.Type, let value = try type.init(row: row) as? T { return value }
-        return try T(from: RowDecoder(row, record: record, codingPath: codingPath + [key]))
     }
 }
 

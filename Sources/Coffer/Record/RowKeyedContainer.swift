@@ -10,6 +10,9 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let source: RowDecodingSource
     private let handle: StatementHandle?
 
+    /// Where the row begins in that of the statement.
+    private let offset: Int
+
     /// Whether the keys are values of one byte, so that equal bytes are equal keys.
     private let areKeysBytes = MemoryLayout<Key>.size == 1 && _isPOD(Key.self)
 
@@ -19,18 +22,21 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     init(_ source: RowDecodingSource) {
         self.source = source
         self.handle = source.handle
+        self.offset = source.offset
     }
 
     var codingPath: [any CodingKey] { source.codingPath }
 
-    var allKeys: [Key] { (source.columnKeys + source.storage.scopeAdapters.keys).compactMap(Key.init(stringValue:)) }
+    var allKeys: [Key] {
+        (source.columnKeys + source.row.scopesTree.names + source.prefetchedRows.keys).compactMap(Key.init(stringValue:))
+    }
 
-    func contains(_ key: Key) -> Bool { column(key) >= 0 || source.hasScope(key.stringValue) }
+    func contains(_ key: Key) -> Bool { column(key) >= 0 || source.hasAssociation(key.stringValue) }
 
     func decodeNil(forKey key: Key) -> Bool {
         let column = column(key)
         if column >= 0 { return source.storage.isNull(at: column) }
-        return source.scope(key.stringValue)?.containsNonNullValue != true
+        return source.isAssociationNull(key.stringValue)
     }
 
     // MARK: Columns
@@ -59,7 +65,9 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let column = column(key)
         guard column >= 0 else { throw source.missing(key) }
         if let handle {
-            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column)) { return value }
+            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column + offset)) {
+                return value
+            }
             throw source.mismatch(type, at: column)
         }
         return try source.decodeStored(type, at: column)
@@ -72,7 +80,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let column = column(key)
         guard column >= 0 else { return nil }
         if let handle {
-            let column32 = CInt(truncatingIfNeeded: column)
+            let column32 = CInt(truncatingIfNeeded: column + offset)
             if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: column32) { return value }
             if handle.isNull(at: column32) { return nil }
             throw source.mismatch(type, at: column)
@@ -83,9 +91,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         let column = column(key)
         if column >= 0 { return try source.decode(type, at: column, key: key) }
-        if let row = source.scope(key.stringValue) { return try source.decodeScope(type, from: row, key: key) }
-        if let value = (type as? any DatabaseValueConvertible.Type)?.fromMissingColumn() as? T { return value }
-        throw source.missing(key)
+        return try source.decodeAssociation(type, key: key)
     }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
@@ -93,8 +99,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         if column >= 0 {
             return source.storage.isNull(at: column) ? nil : try source.decode(type, at: column, key: key)
         }
-        guard let row = source.scope(key.stringValue), row.containsNonNullValue else { return nil }
-        return try source.decodeScope(type, from: row, key: key)
+        return try source.decodeAssociationIfPresent(type, key: key)
     }
 
     // MARK: Nested containers
@@ -115,8 +120,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private func nestedDecoder(_ key: Key) throws -> any Decoder {
         let column = column(key)
         if column >= 0 { return try source.decodeJSON(CapturedDecoder.self, at: column).decoder }
-        guard let row = source.scope(key.stringValue) else { throw source.missing(key) }
-        return RowDecoder(row, record: source.record, codingPath: codingPath + [key])
+        return try source.associationDecoder(key)
     }
 
     // MARK: Standard types
@@ -165,16 +169,22 @@ private struct CapturedDecoder: Decodable {
 struct RowSingleValueContainer: SingleValueDecodingContainer {
     let source: RowDecodingSource
 
+    /// Whether the row is an element of an array, and stands for its first column.
+    var isElement = false
+
     var codingPath: [any CodingKey] { source.codingPath }
 
     func decodeNil() -> Bool { !source.row.containsNonNullValue }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        guard let convertible = type as? any DatabaseValueConvertible.Type else { return try T(from: RowDecoder(source)) }
-        guard source.storage.count == 1 else {
+        guard let convertible = type as? any DatabaseValueConvertible.Type else {
+            return isElement ? try T(from: RowElementDecoder(source)) : try T(from: RowDecoder(source))
+        }
+        guard source.storage.count == 1 || (isElement && source.storage.count > 1) else {
             throw DecodingError.typeMismatch(
                 type, DecodingError.Context(codingPath: codingPath, debugDescription: "A row of several columns is no single value."))
         }
+        if isElement { return try source.decode(type, at: 0, key: codingPath.last ?? IndexKey(0)) }
         guard let value = convertible.fromDatabaseValue(source.storage.databaseValue(at: 0)) as? T else {
             throw source.mismatch(type, at: 0)
         }
