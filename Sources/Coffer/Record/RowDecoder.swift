@@ -51,11 +51,8 @@ final class RowDecodingSource {
     let record: any FetchableRecord.Type
     let storage: any RowStorage
 
-    /// The statement whose current row this is, if the row is that, or a part of it, and nothing else.
+    /// The statement whose current row this is, if the row is that and nothing else.
     let handle: StatementHandle?
-
-    /// Where the row begins in that of the statement.
-    let offset: Int
     let codingPath: [any CodingKey]
 
     /// How the value of each column becomes the type that was asked for last.
@@ -81,12 +78,7 @@ final class RowDecodingSource {
     init(_ row: Row, record: any FetchableRecord.Type, keys: DatabaseColumnDecodingStrategy, codingPath: [any CodingKey]) {
         self.record = record
         self.storage = row.storage
-        if let handle = row.liveHandle {
-            (self.handle, self.offset) = (handle, 0)
-        } else {
-            let columns = row.storage.liveColumns
-            (self.handle, self.offset) = (columns?.handle, columns?.offset ?? 0)
-        }
+        self.handle = row.liveHandle
         self.codingPath = codingPath
         self.key = keys.key
         self.prefetchedTree = row.prefetchedTree
@@ -242,7 +234,7 @@ extension RowDecodingSource {
     ) throws -> T {
         let value: Value?
         if let handle {
-            value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column + offset))
+            value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column))
         } else {
             value = Value.fromDatabaseValue(storage.databaseValue(at: column))
         }
@@ -261,7 +253,7 @@ extension RowDecodingSource {
         let strategy = record.databaseDateDecodingStrategy(for: storage.columnName(at: column))
         let date: Date?
         if case .deferredToDate = strategy, let handle {
-            date = unsafe Date.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column + offset))
+            date = unsafe Date.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column))
         } else {
             date = strategy.decode(storage.databaseValue(at: column))
         }

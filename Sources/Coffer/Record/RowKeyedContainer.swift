@@ -10,9 +10,6 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let source: RowDecodingSource
     private let handle: StatementHandle?
 
-    /// Where the row begins in that of the statement.
-    private let offset: Int
-
     /// Whether the keys are values of one byte, so that equal bytes are equal keys.
     private let areKeysBytes = MemoryLayout<Key>.size == 1 && _isPOD(Key.self)
 
@@ -22,7 +19,6 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     init(_ source: RowDecodingSource) {
         self.source = source
         self.handle = source.handle
-        self.offset = source.offset
     }
 
     var codingPath: [any CodingKey] { source.codingPath }
@@ -65,7 +61,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let column = column(key)
         guard column >= 0 else { throw source.missing(key) }
         if let handle {
-            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column + offset)) {
+            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column)) {
                 return value
             }
             throw source.mismatch(type, at: column)
@@ -80,7 +76,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let column = column(key)
         guard column >= 0 else { return nil }
         if let handle {
-            let column32 = CInt(truncatingIfNeeded: column + offset)
+            let column32 = CInt(truncatingIfNeeded: column)
             if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: column32) { return value }
             if handle.isNull(at: column32) { return nil }
             throw source.mismatch(type, at: column)

@@ -15,9 +15,6 @@ protocol RowStorage: AnyObject {
     /// The column of a statement's current row that holds the value, if there is one.
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)?
 
-    /// Where the columns are in a statement's current row, if they follow each other there in the order of the row.
-    var liveColumns: (handle: StatementHandle, offset: Int)? { get }
-
     /// The statement whose current row this is, for messages.
     var statement: Statement? { get }
 
@@ -35,7 +32,6 @@ protocol RowStorage: AnyObject {
 
 extension RowStorage {
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { nil }
-    var liveColumns: (handle: StatementHandle, offset: Int)? { nil }
     var statement: Statement? { nil }
     func unadapted(_ row: Row) -> Row { row }
     func unscoped(_ row: Row) -> Row { row }
@@ -83,7 +79,6 @@ final class StatementRowStorage: RowStorage {
     }
     func isNull(at index: Int) -> Bool { source.handle.isNull(at: CInt(index)) }
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { (source.handle, CInt(index)) }
-    var liveColumns: (handle: StatementHandle, offset: Int)? { (source.handle, 0) }
 
     func copy() -> any RowStorage {
         CopiedRowStorage(layout: layout, values: (0..<count).map(databaseValue(at:)))
@@ -127,11 +122,6 @@ final class AdaptedRowStorage: RowStorage {
     func databaseValue(at index: Int) -> DatabaseValue { base.storage.databaseValue(at: baseIndex(index)) }
     func isNull(at index: Int) -> Bool { base.storage.isNull(at: baseIndex(index)) }
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { base.storage.liveColumn(at: baseIndex(index)) }
-    var liveColumns: (handle: StatementHandle, offset: Int)? {
-        guard let base = base.storage.liveColumns, let first = mapping._layoutColumns.first?.0 else { return nil }
-        let isContiguous = mapping._layoutColumns.enumerated().allSatisfy { $0.element.0 == first + $0.offset }
-        return isContiguous ? (base.handle, base.offset + first) : nil
-    }
 
     func unadapted(_ row: Row) -> Row { base.unadapted }
     func unscoped(_ row: Row) -> Row {
