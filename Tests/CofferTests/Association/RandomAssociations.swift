@@ -32,15 +32,15 @@ struct RandomGraph {
         }
         for table in tableNames.indices {
             rows.append(
-                (0..<Int.random(in: 0...5, using: &random)).map { index in
+                (0..<Int.random(in: 0...6, using: &random)).map { index in
                     var values: Values = [
-                        "id": Int64(index * 2 + 1), "k1": Int64(index / 2), "k2": Int64(index % 2),
+                        "id": Int64(index + 1), "k1": Int64(index / 2), "k2": Int64(index % 2),
                         "v": Int64.random(in: 0...3, using: &random),
                     ]
                     for reference in references where reference.origin == table {
                         // Some refer to no row, and some are NULL in part.
                         for column in reference.columns {
-                            let largest: Int64 = reference.columns.count == 1 ? 11 : 2
+                            let largest: Int64 = reference.columns.count == 1 ? 6 : 1
                             values[column] = .some(
                                 Int.random(in: 0...5, using: &random) == 0 ? nil : .random(in: 0...largest, using: &random))
                         }
