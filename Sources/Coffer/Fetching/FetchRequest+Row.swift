@@ -3,6 +3,7 @@ extension Row {
     @inlinable
     public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> RowCursor {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
+        try request.checkCursor()
         return try fetchCursor(request.statement, adapter: request.adapter)
     }
 
@@ -10,6 +11,7 @@ extension Row {
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Row] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
+        if let supplement = request.supplement { return try request.supplementedRows(db, supplement) }
         return try fetchAll(request.statement, adapter: request.adapter)
     }
 
@@ -17,6 +19,7 @@ extension Row {
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Row> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
+        if let supplement = request.supplement { return try Set(request.supplementedRows(db, supplement)) }
         return try fetchSet(request.statement, adapter: request.adapter)
     }
 
@@ -24,6 +27,7 @@ extension Row {
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Row? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
+        if let supplement = request.supplement { return try request.supplementedRow(db, supplement) }
         return try fetchOne(request.statement, adapter: request.adapter)
     }
 }

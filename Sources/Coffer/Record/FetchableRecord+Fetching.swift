@@ -89,6 +89,7 @@ extension FetchableRecord {
     @inlinable
     public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> RecordCursor<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
+        try request.checkCursor()
         return try fetchCursor(request.statement, adapter: request.adapter)
     }
 
@@ -96,6 +97,7 @@ extension FetchableRecord {
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Self] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
+        if let supplement = request.supplement { return try request.supplementedRows(db, supplement).map { try Self(row: $0) } }
         return try fetchAll(request.statement, adapter: request.adapter)
     }
 
@@ -103,6 +105,7 @@ extension FetchableRecord {
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Self? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
+        if let supplement = request.supplement { return try request.supplementedRow(db, supplement).map { try Self(row: $0) } }
         return try fetchOne(request.statement, adapter: request.adapter)
     }
 }
@@ -112,6 +115,7 @@ extension FetchableRecord where Self: Hashable {
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
+        if let supplement = request.supplement { return try Set(request.supplementedRows(db, supplement).map { try Self(row: $0) }) }
         return try fetchSet(request.statement, adapter: request.adapter)
     }
 }

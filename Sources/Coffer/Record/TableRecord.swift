@@ -50,4 +50,14 @@ extension TableAlias where RowDecoder: TableRecord {
     public subscript<T: SQLSpecificExpressible>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLExpression {
         self[RowDecoder.databaseComponents[keyPath: keyPath]]
     }
+
+    /// A selection of columns of the table.
+    public subscript<T: SQLSelectable>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLSelection {
+        self[RowDecoder.databaseComponents[keyPath: keyPath]]
+    }
+
+    /// An ordering by columns of the table.
+    public subscript<T: SQLOrderingTerm>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLOrdering {
+        self[RowDecoder.databaseComponents[keyPath: keyPath]]
+    }
 }

@@ -22,7 +22,13 @@ extension Row {
 
         /// The row of a scope, or nil if there is no scope with this name.
         public subscript(name: String) -> Row? {
-            adapters[name].map(row.storage.scope)
+            adapters[name].map { scope(name, $0) }
+        }
+
+        private func scope(_ name: String, _ adapter: any _LayoutedRowAdapter) -> Row {
+            let scope = row.storage.scope(adapter)
+            scope.prefetchedTree = row.prefetchedTree?.knownScope(name)
+            return scope
         }
 
         public var startIndex: Index { adapters.startIndex }
@@ -31,7 +37,7 @@ extension Row {
 
         public subscript(position: Index) -> (name: String, row: Row) {
             let (name, adapter) = adapters[position]
-            return (name: name, row: row.storage.scope(adapter))
+            return (name: name, row: scope(name, adapter))
         }
     }
 

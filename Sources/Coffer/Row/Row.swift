@@ -22,6 +22,9 @@ public final class Row {
     /// The decoders of records from this row, by their types: mostly one, which serves for all rows of a cursor.
     @exclusivity(unchecked) var recordDecoders: [(record: ObjectIdentifier, decoder: any Decoder)] = []
 
+    /// The rows that were fetched for this one. They are set before anything is decoded.
+    var prefetchedTree: PrefetchedRowsTree?
+
     init(storage: any RowStorage) {
         self.storage = storage
         self.count = storage.count
@@ -59,14 +62,19 @@ public final class Row {
     /// A row with the same values, which does not change.
     public func copy() -> Row {
         if liveHandle == nil, storage is CopiedRowStorage || storage is EmptyRowStorage { return self }
-        return Row(storage: storage.copy())
+        let row = Row(storage: storage.copy())
+        row.prefetchedTree = prefetchedTree
+        return row
     }
 
     /// The row without the adapters that were applied when it was fetched.
     public var unadapted: Row { storage.unadapted(self) }
 
-    /// The row without scopes.
-    public var unscoped: Row { storage.unscoped(self) }
+    /// The row without scopes and prefetched rows.
+    public var unscoped: Row {
+        let row = storage.unscoped(self)
+        return row === self && prefetchedTree != nil ? Row(storage: storage) : row
+    }
 }
 
 @available(*, unavailable)
@@ -171,7 +179,7 @@ extension Row: RandomAccessCollection {
 // MARK: - Equality
 
 extension Row: Hashable {
-    /// Rows are equal if they have the same columns in the same order, with equal values, and equal scopes.
+    /// Rows are equal if they have the same columns in the same order, with equal values, equal scopes, and equal prefetched rows.
     public static func == (lhs: Row, rhs: Row) -> Bool {
         if lhs === rhs { return true }
         guard lhs.count == rhs.count else { return false }
@@ -183,6 +191,7 @@ extension Row: Hashable {
         }
         let names = lhs.scopes.names
         return names.count == rhs.scopes.names.count && names.allSatisfy { lhs.scopes[$0] == rhs.scopes[$0] }
+            && lhs.prefetchedRows == rhs.prefetchedRows
     }
 
     public func hash(into hasher: inout Hasher) {

@@ -18,7 +18,7 @@ struct SQLScope {
     private struct Table {
         let tableName: String
         let name: String
-        let aliases: [any TableAliasBase]
+        let aliases: [TableAliasBase]
         let depth: Int
         let isQualified: Bool
     }
@@ -38,6 +38,26 @@ struct SQLScope {
         }
     }
 
+    /// Enters a query of several tables, of which the first one is the one that it selects from.
+    ///
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if an alias belongs to two of them.
+    mutating func enter(_ joinedTables: [JoinedTable]) throws {
+        depth += 1
+        for table in joinedTables {
+            let tableName = table.relation.source.tableName
+            let isShared = table.aliases.contains { alias in tables.contains { $0.depth == depth && $0.aliases.contains(alias) } }
+            guard !isShared else {
+                throw DatabaseError(
+                    resultCode: .SQLITE_MISUSE,
+                    message: "A TableAlias belongs to two tables of this request, of which one is \(tableName.quotedDatabaseIdentifier). "
+                        + "Use an alias for each of them.")
+            }
+            tables.append(Table(tableName: tableName, name: table.name, aliases: table.aliases, depth: depth, isQualified: true))
+        }
+        tableName = joinedTables.first?.relation.source.tableName
+        columnQualifier = joinedTables.first?.name
+    }
+
     /// Enters a query that is written in SQL, whose tables are not known.
     mutating func enterLiteral() {
         depth += 1
@@ -54,7 +74,7 @@ struct SQLScope {
     /// Has the columns that follow belong to the table of an alias.
     ///
     /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if no table in reach has the alias, or another table hides the one that has.
-    mutating func qualifyColumns(with alias: any TableAliasBase) throws {
+    mutating func qualifyColumns(with alias: TableAliasBase) throws {
         if let table = try table(of: alias) {
             tableName = table.tableName
             columnQualifier = table.depth == depth && !table.isQualified ? nil : table.name
@@ -69,7 +89,7 @@ struct SQLScope {
         }
     }
 
-    private func table(of alias: any TableAliasBase) throws -> Table? {
+    private func table(of alias: TableAliasBase) throws -> Table? {
         guard let index = tables.lastIndex(where: { table in table.aliases.contains { $0 === alias } }) else { return nil }
         let table = tables[index]
         let name = CaseInsensitiveName(table.name)
@@ -90,7 +110,7 @@ struct SQLSource: Sendable {
     var tableName: String
 
     /// The aliases that expressions use to refer to it.
-    var aliases: [any TableAliasBase] = []
+    var aliases: [TableAliasBase] = []
 
     /// The name that the table has in the SQL text in place of its own, or nil.
     ///

@@ -1,9 +1,19 @@
-/// What refers to a table of a request: see ``TableAlias``.
-public protocol TableAliasBase: AnyObject, Sendable {
+/// What refers to a table of a request, whatever its rows become: see ``TableAlias``.
+// @unchecked: it has no state but an immutable string, and its only subclass is final and adds none.
+public class TableAliasBase: @unchecked Sendable {
     /// The name that the table gets in the SQL text, or nil if any name will do.
     ///
     /// It is called so that it hides no column: `alias.name` is the column "name".
-    var _tableName: String? { get }
+    public final let _tableName: String?
+
+    fileprivate init(name: String?) { _tableName = name }
+}
+
+extension TableAliasBase: Hashable {
+    /// Two aliases are equal if they are the same object: then they refer to the same table.
+    public static func == (lhs: TableAliasBase, rhs: TableAliasBase) -> Bool { lhs === rhs }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 /// A reference to a table of a request, for expressions outside of the place where columns belong to that table anyway.
@@ -15,25 +25,21 @@ public protocol TableAliasBase: AnyObject, Sendable {
 ///
 /// Give the alias a name where the request has the same table twice, or where a piece of SQL has to know the name.
 @dynamicMemberLookup
-public final class TableAlias<RowDecoder>: TableAliasBase {
-    public let _tableName: String?
-
+// @unchecked: it adds no state to its superclass.
+public final class TableAlias<RowDecoder>: TableAliasBase, @unchecked Sendable {
     /// Creates an alias for a table of records.
+    ///
+    /// - Parameters:
+    ///   - name: what the table is called in the SQL text; nil if any name will do.
+    ///   - record: what the rows of the table become.
     public init(name: String? = nil, for record: RowDecoder.Type = RowDecoder.self) {
-        _tableName = name
+        super.init(name: name)
     }
 
     /// Creates an alias for any table.
     public init(name: String? = nil) where RowDecoder == Void {
-        _tableName = name
+        super.init(name: name)
     }
-}
-
-extension TableAlias: Hashable {
-    /// Two aliases are equal if they are the same object: then they refer to the same table.
-    public static func == (lhs: TableAlias<RowDecoder>, rhs: TableAlias<RowDecoder>) -> Bool { lhs === rhs }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension TableAliasBase {

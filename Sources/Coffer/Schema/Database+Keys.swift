@@ -30,12 +30,20 @@ extension Database {
         return try !columns(in: table).contains { CaseInsensitiveName($0.name) == column }
     }
 
+    /// The columns that tell a row from all others: one for the row ID if there is one, or else the primary key. A view has the primary key
+    /// that the ``schemaSource`` knows.
+    func columnsOfRowKey(of table: String) throws -> [String] {
+        if try tableExists(table), let rowID = try rowIDName(of: table, in: nil) { return [rowID] }
+        return try primaryKey(table).columns
+    }
+
     /// Columns that are not all NULL in a row that exists.
     func columnsOfExistingRow(of table: String) throws -> [String] {
-        guard try tableExists(table) else { return try columns(in: table).map(\.name) }
+        // Of views, only a schema source knows the primary key.
+        guard try tableExists(table) else { return try (try? primaryKey(table).columns) ?? columns(in: table).map(\.name) }
         if let rowID = try rowIDName(of: table, in: nil) { return [rowID] }
         let primaryKey = try primaryKey(table)
         // The primary key of a table without row IDs is never NULL. In a table with row IDs whose names are all taken, it may be.
-        return try primaryKey.tableHasRowID ? columns(in: table).map(\.name) : [primaryKey.columns[0]]
+        return try primaryKey.tableHasRowID ? columns(in: table).map(\.name) : primaryKey.columns
     }
 }

@@ -92,7 +92,12 @@ public final class Statement {
     public var databaseRegion: DatabaseRegion {
         if let fetchedRow { return facts.databaseRegion.tableIntersection(fetchedRow.table, rowIds: [fetchedRow.rowID]) }
         // Without the schema, the region is all that the statement could read with any arguments.
-        return (try? request?.narrowedRegion(facts.databaseRegion, database)) ?? facts.databaseRegion
+        guard let request else { return facts.databaseRegion }
+        do {
+            return try request.narrowedRegion(facts.databaseRegion, database)
+        } catch {
+            return request.children.isEmpty ? facts.databaseRegion : .fullDatabase
+        }
     }
 
     /// The names of the result columns, in order.

@@ -49,7 +49,9 @@ func orderCases() -> [RequestCase] {
             same: "SELECT score + id, id FROM player ORDER BY score + id"),
         RequestCase(Player.all().withStableOrder(), sql + #""id""#, same: all + "id"),
         RequestCase(Player.order(\.score).withStableOrder(), sql + #""score", "id""#, same: all + "score, id"),
-        RequestCase(Player.order(\.score).reversed().withStableOrder(), sql + #""score" DESC, "id""#, same: all + "score DESC, id"),
+        RequestCase(
+            Player.order(\.score).reversed().withStableOrder(), sql + #""score" DESC, "id" DESC"#,
+            same: all + "score DESC, id DESC"),
         RequestCase(Note.all().withStableOrder(), #"SELECT * FROM "note" ORDER BY "rowid""#, same: "SELECT * FROM note"),
         RequestCase(
             best.withStableOrder(), #"SELECT "teamId", MAX("score") FROM "player" GROUP BY "teamId" ORDER BY "teamId""#,

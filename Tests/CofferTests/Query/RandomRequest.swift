@@ -128,7 +128,7 @@ struct RandomRequest {
             order = isReversed ? "(\(sql)) IS NOT NULL, \(sql) DESC, o.id DESC" : "(\(sql)) IS NULL, \(sql), o.id"
         default:
             request = request.order(expression).withStableOrder()
-            order = isReversed ? "\(sql) DESC, o.id" : "\(sql), o.id"
+            order = isReversed ? "\(sql) DESC, o.id DESC" : "\(sql), o.id"
         }
         order = " ORDER BY " + order
         if isReversed { request = request.reversed() }

@@ -23,10 +23,11 @@ extension SQLRelation {
     }
 
     func writeDelete(to context: inout SQLGenerationContext, returning selection: [SQLSelection], limitIsSupported: Bool) throws {
-        try context.inScope({ try $0.enter(source) }) { context in
-            try writeCommonTables(to: &context)
+        let target = try target(context.db)
+        try context.inScope({ try $0.enter(target.source) }) { context in
+            try target.writeCommonTables(to: &context)
             context.append("DELETE FROM ")
-            try source.write(to: &context, aliasKeyword: " AS ")
+            try target.source.write(to: &context, aliasKeyword: " AS ")
             try writeChangedRows(to: &context, returning: selection, limitIsSupported: limitIsSupported)
         }
     }
@@ -35,16 +36,37 @@ extension SQLRelation {
         to context: inout SQLGenerationContext, onConflict conflictResolution: Database.ConflictResolution?,
         _ assignments: [ColumnAssignment], returning selection: [SQLSelection], limitIsSupported: Bool
     ) throws {
-        try context.inScope({ try $0.enter(source) }) { context in
-            try writeCommonTables(to: &context)
+        let target = try target(context.db)
+        try context.inScope({ try $0.enter(target.source) }) { context in
+            try target.writeCommonTables(to: &context)
             context.append("UPDATE ")
             // ABORT is what SQLite does by itself.
             if let conflictResolution, conflictResolution != .abort { context.append("OR \(conflictResolution.rawValue) ") }
-            try source.write(to: &context, aliasKeyword: " AS ")
+            try target.source.write(to: &context, aliasKeyword: " AS ")
             context.append(" SET ")
             try context.append(assignments, separator: ", ") { try $0.write(to: &$1) }
             try writeChangedRows(to: &context, returning: selection, limitIsSupported: limitIsSupported)
         }
+    }
+
+    /// What the statement itself has to name: the table, its aliases, and the common table expressions. With joins, the query that tells the
+    /// keys of the rows has them.
+    ///
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if joined rows are grouped by what does not tell them apart.
+    private func target(_ db: Database) throws -> SQLRelation {
+        guard !children.isEmpty, try joinedQuery() != nil else { return self }
+        if !groups.isEmpty {
+            let columns = try groups.resolve(db).compactMap { group -> String? in
+                if case .column(let name) = group.impl { name } else { nil }
+            }
+            guard try db.table(source.tableName, hasUniqueKeyAmong: columns) else {
+                throw DatabaseError(
+                    resultCode: .SQLITE_MISUSE,
+                    message: "Can't delete query with GROUP BY clause, nor update it: the rows of "
+                        + "\(source.tableName.quotedDatabaseIdentifier) are not grouped by a unique key.")
+            }
+        }
+        return SQLRelation(table: source.tableName, selection: [])
     }
 
     /// Writes which rows are changed, and what the statement returns of them.
@@ -52,9 +74,10 @@ extension SQLRelation {
         to context: inout SQLGenerationContext, returning selection: [SQLSelection], limitIsSupported: Bool
     ) throws {
         // Groups, and limits where SQLite was compiled without them, need a query of their own, which tells the keys of the rows.
-        let needsQuery = hasGroups || (limit != nil && !limitIsSupported)
+        let isJoined = hasJoins
+        let needsQuery = isJoined || hasGroups || (limit != nil && !limitIsSupported)
         if needsQuery {
-            try writeKeyCondition(to: &context)
+            try writeKeyCondition(to: &context, isJoined: isJoined)
         } else {
             try context.append(conditions: filters.resolve(context.db), after: " WHERE ")
         }
@@ -69,11 +92,10 @@ extension SQLRelation {
         }
     }
 
-    private func writeKeyCondition(to context: inout SQLGenerationContext) throws {
-        let db = context.db
-        let keyColumns = try db.rowIDName(of: source.tableName, in: nil).map { [$0] } ?? db.primaryKey(source.tableName).columns
+    private func writeKeyCondition(to context: inout SQLGenerationContext, isJoined: Bool) throws {
+        let keyColumns = try context.db.columnsOfRowKey(of: source.tableName)
         var query = self
-        query.commonTables = []
+        if isJoined { query.removeResultsOfChildren() } else { query.commonTables = [] }
         query.isDistinct = false
         query.selection = .values(keyColumns.map { Column($0).sqlSelection })
         context.append(keyColumns.count > 1 ? " WHERE (" : " WHERE ")

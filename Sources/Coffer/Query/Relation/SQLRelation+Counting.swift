@@ -25,9 +25,9 @@ extension SQLRelation {
     private func writeCount(to context: inout SQLGenerationContext) throws {
         var relation = self
         // The order of the rows does not change their number.
-        relation.ordering = Ordering()
+        if children.isEmpty { relation.ordering = Ordering() } else { relation = relation.unordered() }
         let selection = try selection.resolve(context.db)
-        if limit == nil, !hasGroups {
+        if limit == nil, !hasGroups, !hasJoins {
             if isDistinct, selection.count == 1, let expression = selection[0].countedExpression {
                 relation.isDistinct = false
                 relation.selection = .values([count(distinct: expression).sqlSelection])

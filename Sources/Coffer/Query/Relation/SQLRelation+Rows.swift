@@ -1,7 +1,16 @@
 // What the conditions of a query tell of the rows that it reads, without reading them.
 
 extension SQLRelation: RegionNarrowing {
+    /// The part of the database that the query reads: of the region that SQLite knows for its statement, the rows that it asks for by ID.
+    ///
+    /// What is fetched for the rows afterwards is added, unless there can be no row.
     func narrowedRegion(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion {
+        let region = try regionOfOwnRows(region, db)
+        guard !children.isEmpty, !region.isEmpty, hasPrefetches else { return region }
+        return try region.union(prefetchedRegion(db))
+    }
+
+    private func regionOfOwnRows(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion {
         guard try !mayQueryElsewhere(db) else { return region }
         let filters = try filters.resolve(db)
         guard !filters.isEmpty, !filters.contains(where: \.mayQuery), try db.tableExists(source.tableName) else { return region }
@@ -15,13 +24,25 @@ extension SQLRelation: RegionNarrowing {
     /// Whether other clauses than the filter may read the table too, and more rows of it.
     private func mayQueryElsewhere(_ db: Database) throws -> Bool {
         guard commonTables.isEmpty else { return true }
+        if try !children.isEmpty && joinsMayQueryElsewhere(db) { return true }
         return try selection.resolve(db).contains(where: \.mayQuery) || groups.resolve(db).contains(where: \.mayQuery)
             || groupFilters.resolve(db).contains(where: \.mayQuery) || ordering.terms.resolve(db).contains(where: \.mayQuery)
     }
 
+    /// Whether a joined table may read more rows of the table: it is the same one, a view, or has a query in one of its clauses.
+    private func joinsMayQueryElsewhere(_ db: Database) throws -> Bool {
+        let name = CaseInsensitiveName(source.tableName)
+        return try (joinedQuery()?.tables.dropFirst() ?? []).contains { table in
+            let relation = table.relation
+            guard CaseInsensitiveName(relation.source.tableName) != name, try db.tableExists(relation.source.tableName) else { return true }
+            if case .predicate = table.condition { return true }
+            return try relation.filters.resolve(db).contains(where: \.mayQuery) || relation.mayQueryElsewhere(db)
+        }
+    }
+
     /// Whether the query cannot have several rows: it is an aggregate of all of them, or asks for all columns of a unique key.
     func hasAtMostOneRow(_ db: Database) throws -> Bool {
-        guard groups.isEmpty else { return false }
+        guard groups.isEmpty, !hasJoins else { return false }
         let selection = try selection.resolve(db)
         if !selection.isEmpty, groupFilters.isEmpty, selection.allSatisfy(\.isAggregate) { return true }
         let columns = try SQLExpression.associative(.and, filters.resolve(db)).equatedColumns
@@ -61,7 +82,7 @@ extension SQLExpression {
     /// The column that the expression is, with the alias that it belongs to.
     ///
     /// - Parameter alias: the alias of columns that have none.
-    private func column(of alias: (any TableAliasBase)?) -> (name: String, alias: (any TableAliasBase)?)? {
+    private func column(of alias: TableAliasBase?) -> (name: String, alias: TableAliasBase?)? {
         switch impl {
         case .column(let name): (name, alias)
         case .qualified(let expression, let alias): expression.column(of: alias)
@@ -84,7 +105,7 @@ extension SQLExpression {
     ///   - alias: the alias that columns belong to, unless they say otherwise.
     ///   - isRowID: whether a column is the row ID of the table, with the alias that the column belongs to.
     fileprivate func identifiedRowIDs(
-        alias: (any TableAliasBase)? = nil, _ isRowID: (String, (any TableAliasBase)?) throws -> Bool
+        alias: TableAliasBase? = nil, _ isRowID: (String, TableAliasBase?) throws -> Bool
     ) throws -> Set<Int64>? {
         switch impl {
         case .boolean(false):

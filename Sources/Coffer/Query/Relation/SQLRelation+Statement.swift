@@ -1,19 +1,21 @@
 extension SQLRelation {
     /// A statement that selects the rows of the query, with its arguments.
     ///
-    /// - Parameter singleResult: whether only the first row will be read. Then the statement asks for no more, unless there cannot be more.
-    func makeStatement(_ db: Database, forSingleResult singleResult: Bool) throws -> Statement {
+    /// - Parameters:
+    ///   - singleResult: whether only the first row will be read. Then the statement asks for no more, unless there cannot be more.
+    ///   - query: the query of all joined tables, if it is made already.
+    func makeStatement(_ db: Database, forSingleResult singleResult: Bool, _ query: JoinedQuery? = nil) throws -> Statement {
         guard singleResult, let limit else {
-            return try makeStatement(db, limitingUnlimitedResult: singleResult)
+            return try makeStatement(db, limitingUnlimitedResult: singleResult, query)
         }
         var relation = self
         relation.limit?.count = limit.count < 0 ? 1 : min(limit.count, 1)
-        return try relation.makeStatement(db, limitingUnlimitedResult: false)
+        return try relation.makeStatement(db, limitingUnlimitedResult: false, nil)
     }
 
-    private func makeStatement(_ db: Database, limitingUnlimitedResult isLimited: Bool) throws -> Statement {
+    private func makeStatement(_ db: Database, limitingUnlimitedResult isLimited: Bool, _ query: JoinedQuery?) throws -> Statement {
         var context = SQLGenerationContext(db)
-        try write(to: &context)
+        if let query { try query.write(to: &context) } else { try write(to: &context) }
         let statement =
             if isLimited {
                 try db.singleResultStatement(sql: context.sql) { try hasAtMostOneRow(db) ? context.sql : context.sql + " LIMIT 1" }
@@ -21,7 +23,12 @@ extension SQLRelation {
                 try db.requestStatement(sql: context.sql)
             }
         try statement.setArguments(context.arguments)
-        if !filters.isEmpty { statement.request = self }
+        if !filters.isEmpty || !children.isEmpty {
+            statement.request = self
+        } else if statement.request != nil {
+            // The same text may have been made of a request that fetches more rows after its own.
+            statement.request = nil
+        }
         return statement
     }
 }

@@ -1,6 +1,7 @@
 extension SQLRelation: WritableQuery {
     /// Writes the `SELECT` statement, without parentheses around it.
     func write(to context: inout SQLGenerationContext) throws {
+        if !children.isEmpty, let query = try joinedQuery() { return try query.write(to: &context) }
         try context.inScope({ try $0.enter(source) }) { context in
             try writeCommonTables(to: &context)
             context.append(isDistinct ? "SELECT DISTINCT " : "SELECT ")
@@ -22,6 +23,11 @@ extension SQLRelation: WritableQuery {
     func writeOrigin(to context: inout SQLGenerationContext) throws {
         context.append(" FROM ")
         try source.write(to: &context)
+        try writeConditions(to: &context)
+    }
+
+    /// Writes how the rows are filtered and grouped.
+    func writeConditions(to context: inout SQLGenerationContext) throws {
         try context.append(conditions: filters.resolve(context.db), after: " WHERE ")
         if !groups.isEmpty {
             let groups = try groups.resolve(context.db)
@@ -41,22 +47,23 @@ extension SQLRelation: WritableQuery {
                 try context.append(terms, separator: ", ") { try $0.write(to: &$1) }
             }
         }
+        writeLimit(to: &context)
+    }
+
+    func writeLimit(to context: inout SQLGenerationContext) {
         if let limit {
             context.append(" LIMIT \(limit.count)")
             if let offset = limit.offset { context.append(" OFFSET \(offset)") }
         }
     }
 
-    /// The terms of the ordering, reversed where they have to be, and then those that make it stable.
+    /// The terms of the ordering, and then those that make it stable, reversed where they have to be.
     private func orderingTerms(_ db: Database) throws -> [SQLOrdering] {
         var terms = try ordering.terms.resolve(db)
-        if ordering.isReversed {
-            terms = try terms.map { try $0.reversed() }
-        }
         if ordering.isStable {
             terms += try stableOrderingTerms(db)
         }
-        return terms
+        return ordering.isReversed ? try terms.map { try $0.reversed() } : terms
     }
 
     /// What tells the rows apart: the groups, or the columns of the result where they are made distinct, or the primary key.
@@ -68,7 +75,7 @@ extension SQLRelation: WritableQuery {
         if !isDistinct, let key = try db.primaryKeyIfKnown(source.tableName) {
             return key.columns.map { Column($0).sqlOrdering }
         }
-        return try (1...max(1, selectedColumnCount(db))).map { SQL(sql: "\($0)").sqlOrdering }
+        return try (1...max(1, selectedColumnCount(db))).map { SQL(sql: "\($0)").sqlExpression.sqlOrdering }
     }
 
     /// How many columns the query returns.

@@ -19,6 +19,12 @@ struct SQLRelation: Sendable {
     var isDistinct = false
     var commonTables: [SQLCommonTable] = []
 
+    /// The tables that are joined, or whose rows are fetched for the rows of this one.
+    var children: [AssociatedRelation] = []
+
+    /// Why the request cannot be used: what is wrong with its ``children``.
+    var misuse: String?
+
     /// A query of all rows.
     init(table: String, selection: [SQLSelection]) {
         self.source = SQLSource(tableName: table)

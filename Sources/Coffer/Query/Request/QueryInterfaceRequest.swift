@@ -24,7 +24,8 @@ extension QueryInterfaceRequest: FetchRequest {
     public var sqlSubquery: SQLSubquery { SQLSubquery(impl: .query(relation)) }
 
     public func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool = false) throws -> PreparedRequest {
-        PreparedRequest(statement: try relation.makeStatement(db, forSingleResult: singleResult), adapter: nil)
+        guard relation.children.isEmpty else { return try relation.makePreparedRequest(db, forSingleResult: singleResult) }
+        return PreparedRequest(statement: try relation.makeStatement(db, forSingleResult: singleResult), adapter: nil)
     }
 
     /// How many rows the request has.
@@ -52,21 +53,10 @@ extension QueryInterfaceRequest: DerivableRequest {
     public func distinct() -> QueryInterfaceRequest<RowDecoder> { with { $0.isDistinct = true } }
 
     public func with<T>(_ cte: CommonTableExpression<T>) -> QueryInterfaceRequest<RowDecoder> {
-        with { relation in
-            let name = CaseInsensitiveName(cte.tableName)
-            if let index = relation.commonTables.firstIndex(where: { CaseInsensitiveName($0.name) == name }) {
-                relation.commonTables[index] = cte.definition
-            } else {
-                relation.commonTables.append(cte.definition)
-            }
-        }
+        with { $0.commonTables.define([cte.definition]) }
     }
 
-    public func aliased(_ alias: TableAlias<RowDecoder>) -> QueryInterfaceRequest<RowDecoder> {
-        with { $0.source.aliases.append(alias) }
-    }
-
-    public func aliased(_ alias: TableAlias<Void>) -> QueryInterfaceRequest<RowDecoder> {
+    public func _aliased(_ alias: TableAliasBase) -> QueryInterfaceRequest<RowDecoder> {
         with { $0.source.aliases.append(alias) }
     }
 
@@ -141,7 +131,7 @@ extension QueryInterfaceRequest: DerivableRequest {
 
     public func reversed() -> QueryInterfaceRequest<RowDecoder> { with { $0.ordering.isReversed.toggle() } }
 
-    public func unordered() -> QueryInterfaceRequest<RowDecoder> { with { $0.ordering = SQLRelation.Ordering() } }
+    public func unordered() -> QueryInterfaceRequest<RowDecoder> { with { $0 = $0.unordered() } }
 
-    public func withStableOrder() -> QueryInterfaceRequest<RowDecoder> { with { $0.ordering.isStable = true } }
+    public func withStableOrder() -> QueryInterfaceRequest<RowDecoder> { with { $0 = $0.withStableOrder() } }
 }

@@ -3,11 +3,16 @@ public protocol TableRequest<RowDecoder>: TypedRequest {
     /// The name of the table.
     var databaseTableName: String { get }
 
+    /// The request whose table an alias refers to. See `aliased(_:)`.
+    func _aliased(_ alias: TableAliasBase) -> Self
+}
+
+extension TableRequest {
     /// The request whose table an alias refers to.
-    func aliased(_ alias: TableAlias<RowDecoder>) -> Self
+    public func aliased(_ alias: TableAlias<RowDecoder>) -> Self { _aliased(alias) }
 
     /// The request whose table an alias refers to.
-    func aliased(_ alias: TableAlias<Void>) -> Self
+    public func aliased(_ alias: TableAlias<Void>) -> Self { _aliased(alias) }
 }
 
 // MARK: - Keys
@@ -75,8 +80,7 @@ extension TableRequest where Self: AggregatingRequest {
     public func groupByPrimaryKey() -> Self {
         let tableName = databaseTableName
         return groupWhenConnected { db in
-            if let rowID = try db.rowIDName(of: tableName, in: nil) { return [Column(rowID)] }
-            return try db.primaryKey(tableName).columns.map { Column($0) }
+            try db.columnsOfRowKey(of: tableName).map { Column($0) }
         }
     }
 }

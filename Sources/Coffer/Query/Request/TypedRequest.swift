@@ -9,7 +9,7 @@ extension TypedRequest where RowDecoder: TableRecord {
     public typealias DatabaseComponents = RowDecoder.DatabaseComponents
 }
 
-/// A request that can be refined in all ways: ``QueryInterfaceRequest``. Extend it with what your application asks for again and again.
+/// A request that can be refined in all ways: ``QueryInterfaceRequest``, and each ``Association``. Extend it with what your application asks for again and again.
 ///
 ///     extension DerivableRequest<Player> {
 ///         func filter(team: String) -> Self { filter { $0.team == team } }
@@ -23,6 +23,3 @@ public protocol DerivableRequest<RowDecoder>: AggregatingRequest, FilteredReques
     /// The request with the definition of a common table expression, in place of another one of the same name.
     func with<T>(_ cte: CommonTableExpression<T>) -> Self
 }
-
-/// A request that other tables can be joined to.
-public protocol JoinableRequest<RowDecoder>: TypedRequest {}

@@ -13,8 +13,8 @@ final class RecordDecoder: Decoder {
 
     init(_ source: RowDecodingSource) { self.source = source }
 
-    convenience init(_ row: Row, record: any FetchableRecord.Type, codingPath: [any CodingKey] = []) {
-        self.init(RowDecodingSource(row, record: record, codingPath: codingPath))
+    convenience init(_ row: Row, record: any FetchableRecord.Type) {
+        self.init(RowDecodingSource(row, record: record, keys: record.databaseColumnDecodingStrategy, codingPath: []))
     }
 
     var codingPath: [any CodingKey] { source.codingPath }
@@ -61,19 +61,40 @@ final class RowDecodingSource {
     private var jsonDecoders: [Int: JSONDecoder] = [:]
     private var indexesOfConvertedColumns: [String: Int]?
     private let key: ((String) -> String)?
+    private let prefetchedTree: PrefetchedRowsTree?
+    private var knownScopes: [String: Row] = [:]
 
-    init(_ row: Row, record: any FetchableRecord.Type, codingPath: [any CodingKey]) {
+    /// The key without a column or a scope that stands for the row itself. There is one at most.
+    private var keyOfRow: String?
+
+    /// The row itself, for records that are decoded from it as a whole.
+    private lazy var wholeRow = row
+
+    /// - Parameters:
+    ///   - row: the row.
+    ///   - record: the type whose strategies apply to values.
+    ///   - keys: the strategy for the names of columns.
+    ///   - codingPath: the way to the row.
+    init(_ row: Row, record: any FetchableRecord.Type, keys: DatabaseColumnDecodingStrategy, codingPath: [any CodingKey]) {
         self.record = record
         self.storage = row.storage
         self.handle = row.liveHandle
         self.codingPath = codingPath
-        self.key = record.databaseColumnDecodingStrategy.key
+        self.key = keys.key
+        self.prefetchedTree = row.prefetchedTree
     }
 
     var userInfo: [CodingUserInfoKey: Any] { record.databaseDecodingUserInfo }
 
     /// The row, made anew: the row owns this object.
-    var row: Row { Row(storage: storage) }
+    var row: Row {
+        let row = Row(storage: storage)
+        row.prefetchedTree = prefetchedTree
+        return row
+    }
+
+    /// The rows that were fetched for the row.
+    var prefetchedRows: Row.PrefetchedRowsView { Row.PrefetchedRowsView(tree: prefetchedTree) }
 }
 
 extension Row {
@@ -107,12 +128,23 @@ extension RowDecodingSource {
         return key.map(names.map) ?? names
     }
 
-    func hasScope(_ name: String) -> Bool { !storage.scopeAdapters.isEmpty && storage.scopeAdapters[name] != nil }
-
+    /// The scope of a coding key, at any depth. It is the same object for all rows, so that its decoders are kept.
     func scope(_ name: String) -> Row? {
-        guard let adapter = storage.scopeAdapters[name] else { return nil }
-        return storage.scope(adapter)
+        if let row = knownScopes[name] { return row }
+        guard !storage.scopeAdapters.isEmpty, let row = wholeRow.scopesTree[name] else { return nil }
+        knownScopes[name] = row
+        return row
     }
+
+    /// The row itself, if no other key stands for it.
+    func row(forUnknownKey name: String) -> Row? {
+        guard keyOfRow == nil || keyOfRow == name else { return nil }
+        keyOfRow = name
+        return wholeRow
+    }
+
+    /// The key that stands for the row itself.
+    var nameOfRow: String? { keyOfRow }
 
     func mismatch(_ type: any Any.Type, at column: Int) -> RowDecodingError {
         RowDecodingError.valueMismatch(type, row: row, index: column)
@@ -259,12 +291,6 @@ extension RowDecodingSource {
         if decoder.userInfo.isEmpty, !userInfo.isEmpty { decoder.userInfo = userInfo.assumingSendableValues }
         jsonDecoders[column] = decoder
         return decoder
-    }
-
-    /// Decodes what is in a scope of the row.
-    func decodeScope<T: Decodable>(_ type: T.Type, from row: Row, key: any CodingKey) throws -> T {
-        if let type = type as? any FetchableRecord.Type, let value = try type.init(row: row) as? T { return value }
-        return try T(from: RecordDecoder(row, record: record, codingPath: codingPath + [key]))
     }
 }
 

@@ -3,11 +3,18 @@
 /// Most decoders ask for the value alone: see `decodeIfPresent(_:forKey:)`.
 protocol DecodableOptional {
     static func decode(from source: RowDecodingSource, at column: Int, key: any CodingKey) throws -> Self
+
+    /// Decodes what is associated under a key: nil if there is none.
+    static func decodeAssociation(from source: RowDecodingSource, key: any CodingKey) throws -> Self
 }
 
 extension Optional: DecodableOptional where Wrapped: Decodable {
     static func decode(from source: RowDecodingSource, at column: Int, key: any CodingKey) throws -> Wrapped? {
         source.storage.isNull(at: column) ? nil : try source.decode(Wrapped.self, at: column, key: key)
+    }
+
+    static func decodeAssociation(from source: RowDecodingSource, key: any CodingKey) throws -> Wrapped? {
+        try source.decodeAssociationIfPresent(Wrapped.self, key: key)
     }
 }
 

@@ -23,14 +23,16 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     var codingPath: [any CodingKey] { source.codingPath }
 
-    var allKeys: [Key] { (source.columnKeys + source.storage.scopeAdapters.keys).compactMap(Key.init(stringValue:)) }
+    var allKeys: [Key] {
+        (source.columnKeys + source.row.scopesTree.names + source.prefetchedRows.keys).compactMap(Key.init(stringValue:))
+    }
 
-    func contains(_ key: Key) -> Bool { column(key) >= 0 || source.hasScope(key.stringValue) }
+    func contains(_ key: Key) -> Bool { column(key) >= 0 || source.hasAssociation(key.stringValue) }
 
     func decodeNil(forKey key: Key) -> Bool {
         let column = column(key)
         if column >= 0 { return source.storage.isNull(at: column) }
-        return source.scope(key.stringValue)?.containsNonNullValue != true
+        return source.isAssociationNull(key.stringValue)
     }
 
     // MARK: Columns
@@ -59,7 +61,9 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let column = column(key)
         guard column >= 0 else { throw source.missing(key) }
         if let handle {
-            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column)) { return value }
+            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column)) {
+                return value
+            }
             throw source.mismatch(type, at: column)
         }
         return try source.decodeStored(type, at: column)
@@ -83,9 +87,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         let column = column(key)
         if column >= 0 { return try source.decode(type, at: column, key: key) }
-        if let row = source.scope(key.stringValue) { return try source.decodeScope(type, from: row, key: key) }
-        if let value = (type as? any DatabaseValueConvertible.Type)?.fromMissingColumn() as? T { return value }
-        throw source.missing(key)
+        return try source.decodeAssociation(type, key: key)
     }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
@@ -93,8 +95,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         if column >= 0 {
             return source.storage.isNull(at: column) ? nil : try source.decode(type, at: column, key: key)
         }
-        guard let row = source.scope(key.stringValue), row.containsNonNullValue else { return nil }
-        return try source.decodeScope(type, from: row, key: key)
+        return try source.decodeAssociationIfPresent(type, key: key)
     }
 
     // MARK: Nested containers
@@ -115,8 +116,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private func nestedDecoder(_ key: Key) throws -> any Decoder {
         let column = column(key)
         if column >= 0 { return try source.decodeJSON(CapturedDecoder.self, at: column).decoder }
-        guard let row = source.scope(key.stringValue) else { throw source.missing(key) }
-        return RecordDecoder(row, record: source.record, codingPath: codingPath + [key])
+        return try source.associationDecoder(key)
     }
 
     // MARK: Standard types
@@ -165,17 +165,23 @@ private struct CapturedDecoder: Decodable {
 struct RowSingleValueContainer: SingleValueDecodingContainer {
     let source: RowDecodingSource
 
+    /// Whether the row is an element of an array, and stands for its first column.
+    var isElement = false
+
     var codingPath: [any CodingKey] { source.codingPath }
 
     func decodeNil() -> Bool { !source.row.containsNonNullValue }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         if let record = type as? any FetchableRecord.Type, let value = try record.init(row: source.row) as? T { return value }
-        guard let convertible = type as? any DatabaseValueConvertible.Type else { return try T(from: RecordDecoder(source)) }
-        guard source.storage.count == 1 else {
+        guard let convertible = type as? any DatabaseValueConvertible.Type else {
+            return isElement ? try T(from: RowElementDecoder(source)) : try T(from: RecordDecoder(source))
+        }
+        guard source.storage.count == 1 || (isElement && source.storage.count > 1) else {
             throw DecodingError.typeMismatch(
                 type, DecodingError.Context(codingPath: codingPath, debugDescription: "A row of several columns is no single value."))
         }
+        if isElement { return try source.decode(type, at: 0, key: codingPath.last ?? IndexKey(0)) }
         guard let value = convertible.fromDatabaseValue(source.storage.databaseValue(at: 0)) as? T else {
             throw source.mismatch(type, at: 0)
         }

@@ -12,7 +12,7 @@ public struct SQLExpression: SQLSpecificExpressible, Sendable {
         /// A column that belongs to no table, such as the name of a selected expression: it is never qualified.
         case detachedColumn(String)
         /// An expression whose columns belong to the table of an alias.
-        case qualified(SQLExpression, any TableAliasBase)
+        case qualified(SQLExpression, TableAliasBase)
         case literal(SQL)
         case subquery(SQLSubquery)
         case unary(UnaryOperator, SQLExpression)
@@ -28,7 +28,7 @@ public struct SQLExpression: SQLSpecificExpressible, Sendable {
         case aggregate(SQLAggregate)
         case cast(SQLExpression, Database.StorageClass)
         /// Whether the table of an alias has a row here, and not only the NULL values of an outer join.
-        case rowExists(any TableAliasBase, isNegated: Bool)
+        case rowExists(TableAliasBase, isNegated: Bool)
         /// The current table as a full-text search knows it: the hidden column that has its name.
         case currentTable
         /// The position of a column among those of the current table, from 0.

@@ -27,7 +27,7 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
         case directed(SQLExpression, Direction)
         case literal(SQL)
         /// An ordering whose columns belong to the table of an alias.
-        indirect case qualified(SQLOrdering, any TableAliasBase)
+        indirect case qualified(SQLOrdering, TableAliasBase)
     }
 
     let impl: Impl

@@ -7,7 +7,7 @@ public struct SQLSelection: SQLSelectable, Sendable {
         case aliased(SQLExpression, name: String)
         case literal(SQL)
         /// A selection whose columns belong to the table of an alias.
-        indirect case qualified(SQLSelection, any TableAliasBase)
+        indirect case qualified(SQLSelection, TableAliasBase)
     }
 
     let impl: Impl

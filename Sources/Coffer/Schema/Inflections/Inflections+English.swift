@@ -11,9 +11,11 @@ extension Inflections {
         inflections.irregularSuffix("move", "moves")
         inflections.irregularSuffix("person", "people")
         inflections.irregularSuffix("sex", "sexes")
+        inflections.irregularSuffix("specimen", "specimens")
         inflections.irregularSuffix("zombie", "zombies")
         inflections.uncountableWords([
-            "equipment", "fish", "information", "jeans", "money", "news", "police", "rice", "series", "sheep", "species",
+            "advice", "corps", "dice", "equipment", "fish", "information", "jeans", "kudos", "money", "news", "offspring", "police", "rice",
+            "series", "sheep", "species",
         ])
         return inflections
     }()
@@ -35,9 +37,8 @@ extension Inflections {
         plural("(matr|vert|ind)(ix|ex)$", "$1ices")
         plural("(quiz)$", "$1zes")
         plural("^(ox)(en)?$", "$1en")
-        // At the beginning of a name, or of a word in it: neither blouses nor dormice.
+        // Whole words: neither blouses nor dormice.
         plural("^([ml])(ouse|ice)$", "$1ice")
-        plural("(?<=[^A-Z])([ML])(ouse|ice)$", options: [], "$1ice")
     }
 
     /// The last rule that matches wins.
@@ -65,6 +66,5 @@ extension Inflections {
         singular("(quiz)zes$", "$1")
         singular("^(ox)en$", "$1")
         singular("^([ml])(ouse|ice)$", "$1ouse")
-        singular("(?<=[^A-Z])([ML])(ouse|ice)$", options: [], "$1ouse")
     }
 }

@@ -45,11 +45,46 @@ public struct Inflections: Sendable {
 
     /// The rules that the library uses: those of English, unless they are replaced. Replace them before the first use of a database.
     public static var `default`: Inflections {
-        get { current.withLock { $0 } }
-        set { current.withLock { $0 = newValue } }
+        get { current.withLock { $0.inflections } }
+        set { current.withLock { $0 = Current(inflections: newValue) } }
     }
 
-    private static let current = Mutex(Inflections.english)
+    /// The default rules, and what they made of the names that were asked for: the rules are slow, and requests ask for few names.
+    private struct Current {
+        let inflections: Inflections
+        var singulars: [String: String] = [:]
+        var plurals: [String: String] = [:]
+    }
+
+    private static let current = Mutex(Current(inflections: .english))
+
+    /// The singular of a name by the default rules.
+    static func singular(_ name: String) -> String {
+        current.withLock { current in
+            if let known = current.singulars[name] { return known }
+            let singular = current.inflections.singularize(name)
+            current.singulars.keep(singular, for: name)
+            return singular
+        }
+    }
+
+    /// The plural of a name by the default rules.
+    static func plural(_ name: String) -> String {
+        current.withLock { current in
+            if let known = current.plurals[name] { return known }
+            let plural = current.inflections.pluralize(name)
+            current.plurals.keep(plural, for: name)
+            return plural
+        }
+    }
+}
+
+extension [String: String] {
+    /// Adds a word, after the others were forgotten if there are very many.
+    fileprivate mutating func keep(_ word: String, for name: String) {
+        if count >= 1000 { removeAll() }
+        self[name] = word
+    }
 }
 
 // MARK: - Rules
@@ -108,8 +143,11 @@ extension Inflections {
                 return word.dropLast(form.count) + target.withCaseOfFirstLetter(of: word.suffix(form.count)) + number
             }
         }
+        // Rules are about words, and the last word of a name is the one that has a plural.
+        let start = word.startOfLastWord
+        let lastWord = String(word[start...])
         for rule in rules.reversed() {
-            if let result = rule.apply(to: word) { return result + number }
+            if let result = rule.apply(to: lastWord) { return word[..<start] + result + number }
         }
         return string
     }
@@ -126,6 +164,14 @@ extension Inflections {
 }
 
 extension String {
+    /// Where the last word of a name begins, in the sense of camelCase or behind what is no letter.
+    fileprivate var startOfLastWord: Index {
+        indices.dropFirst().last { index in
+            let before = self[self.index(before: index)]
+            return self[index].isLetter && ((self[index].isUppercase && !before.isUppercase) || !before.isLetter)
+        } ?? startIndex
+    }
+
     fileprivate func withCaseOfFirstLetter(of other: Substring) -> String {
         guard let letter = other.first else { return self }
         return (letter.isUppercase ? prefix(1).uppercased() : prefix(1).lowercased()) + dropFirst()

@@ -1,0 +1,294 @@
+// Operators on aggregates are those on the expressions that they stand for. The result has no name; `??` and `cast` keep it.
+
+extension AssociationAggregate {
+    /// An aggregate of the same associations with another expression.
+    func map(_ transform: @escaping @Sendable (SQLExpression) -> SQLExpression, key: String? = nil) -> Self {
+        AssociationAggregate(associations, key: key) { [expression] db in try transform(expression(db)) }
+    }
+
+    private static func combine(
+        _ lhs: Self, _ rhs: Self, _ combine: @escaping @Sendable (SQLExpression, SQLExpression) -> SQLExpression
+    ) -> Self {
+        AssociationAggregate(lhs.associations + rhs.associations) { db in try combine(lhs.expression(db), rhs.expression(db)) }
+    }
+}
+
+// MARK: - Logic
+
+extension AssociationAggregate {
+    /// The opposite condition.
+    public static prefix func ! (aggregate: Self) -> Self {
+        guard let negation = aggregate.negation else { return aggregate.map { !$0 } }
+        return AssociationAggregate(aggregate.associations, negation: aggregate.expression, negation)
+    }
+
+    /// The `AND` operator.
+    public static func && (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 && $1 } }
+
+    /// The `AND` operator.
+    public static func && (lhs: Self, rhs: some SQLExpressible) -> Self {
+        let rhs = rhs.sqlExpression
+        return lhs.map { $0 && rhs }
+    }
+
+    /// The `AND` operator.
+    public static func && (lhs: some SQLExpressible, rhs: Self) -> Self {
+        let lhs = lhs.sqlExpression
+        return rhs.map { lhs && $0 }
+    }
+
+    /// The `OR` operator.
+    public static func || (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 || $1 } }
+
+    /// The `OR` operator.
+    public static func || (lhs: Self, rhs: some SQLExpressible) -> Self {
+        let rhs = rhs.sqlExpression
+        return lhs.map { $0 || rhs }
+    }
+
+    /// The `OR` operator.
+    public static func || (lhs: some SQLExpressible, rhs: Self) -> Self {
+        let lhs = lhs.sqlExpression
+        return rhs.map { lhs || $0 }
+    }
+}
+
+// MARK: - Comparison
+
+extension AssociationAggregate {
+    /// The `=` operator, or `IS NULL` for nil.
+    public static func == (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 == $1 } }
+
+    /// The `=` operator, or `IS NULL` for nil.
+    public static func == (lhs: Self, rhs: (any SQLExpressible)?) -> Self {
+        let rhs = rhs?.sqlExpression ?? .databaseValue(.null)
+        return lhs.map { $0 == rhs }
+    }
+
+    /// The `=` operator, or `IS NULL` for nil.
+    public static func == (lhs: (any SQLExpressible)?, rhs: Self) -> Self {
+        let lhs = lhs?.sqlExpression ?? .databaseValue(.null)
+        return rhs.map { lhs == $0 }
+    }
+
+    /// The `<>` operator, or `IS NOT NULL` for nil.
+    public static func != (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 != $1 } }
+
+    /// The `<>` operator, or `IS NOT NULL` for nil.
+    public static func != (lhs: Self, rhs: (any SQLExpressible)?) -> Self {
+        let rhs = rhs?.sqlExpression ?? .databaseValue(.null)
+        return lhs.map { $0 != rhs }
+    }
+
+    /// The `<>` operator, or `IS NOT NULL` for nil.
+    public static func != (lhs: (any SQLExpressible)?, rhs: Self) -> Self {
+        let lhs = lhs?.sqlExpression ?? .databaseValue(.null)
+        return rhs.map { lhs != $0 }
+    }
+
+    /// Whether a condition is true, or false: `== false` is the opposite condition.
+    public static func == (lhs: Self, rhs: Bool) -> Self { lhs.equals(rhs) }
+
+    /// Whether a condition is true, or false.
+    public static func == (lhs: Bool, rhs: Self) -> Self { rhs.equals(lhs) }
+
+    /// Whether a condition is not true, or not false.
+    public static func != (lhs: Self, rhs: Bool) -> Self { lhs.differs(from: rhs) }
+
+    /// Whether a condition is not true, or not false.
+    public static func != (lhs: Bool, rhs: Self) -> Self { rhs.differs(from: lhs) }
+
+    private func equals(_ value: Bool) -> Self {
+        guard negation != nil else { return map { $0 == value } }
+        return value ? !(!self) : !self
+    }
+
+    private func differs(from value: Bool) -> Self {
+        guard negation != nil else { return map { $0 != value } }
+        return value ? !self : !(!self)
+    }
+
+    /// The `IS` operator, which takes NULL for equal to NULL only.
+    public static func === (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 === $1 } }
+
+    /// The `IS` operator, which takes NULL for equal to NULL only.
+    public static func === (lhs: Self, rhs: (any SQLExpressible)?) -> Self {
+        let rhs = rhs?.sqlExpression ?? .databaseValue(.null)
+        return lhs.map { $0 === rhs }
+    }
+
+    /// The `IS` operator, which takes NULL for equal to NULL only.
+    public static func === (lhs: (any SQLExpressible)?, rhs: Self) -> Self {
+        let lhs = lhs?.sqlExpression ?? .databaseValue(.null)
+        return rhs.map { lhs === $0 }
+    }
+
+    /// The `IS NOT` operator, which takes NULL for different from all but NULL.
+    public static func !== (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 !== $1 } }
+
+    /// The `IS NOT` operator, which takes NULL for different from all but NULL.
+    public static func !== (lhs: Self, rhs: (any SQLExpressible)?) -> Self {
+        let rhs = rhs?.sqlExpression ?? .databaseValue(.null)
+        return lhs.map { $0 !== rhs }
+    }
+
+    /// The `IS NOT` operator, which takes NULL for different from all but NULL.
+    public static func !== (lhs: (any SQLExpressible)?, rhs: Self) -> Self {
+        let lhs = lhs?.sqlExpression ?? .databaseValue(.null)
+        return rhs.map { lhs !== $0 }
+    }
+
+    /// The `<` operator.
+    public static func < (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 < $1 } }
+
+    /// The `<` operator.
+    public static func < (lhs: Self, rhs: some SQLExpressible) -> Self {
+        let rhs = rhs.sqlExpression
+        return lhs.map { $0 < rhs }
+    }
+
+    /// The `<` operator.
+    public static func < (lhs: some SQLExpressible, rhs: Self) -> Self {
+        let lhs = lhs.sqlExpression
+        return rhs.map { lhs < $0 }
+    }
+
+    /// The `<=` operator.
+    public static func <= (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 <= $1 } }
+
+    /// The `<=` operator.
+    public static func <= (lhs: Self, rhs: some SQLExpressible) -> Self {
+        let rhs = rhs.sqlExpression
+        return lhs.map { $0 <= rhs }
+    }
+
+    /// The `<=` operator.
+    public static func <= (lhs: some SQLExpressible, rhs: Self) -> Self {
+        let lhs = lhs.sqlExpression
+        return rhs.map { lhs <= $0 }
+    }
+
+    /// The `>` operator.
+    public static func > (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 > $1 } }
+
+    /// The `>` operator.
+    public static func > (lhs: Self, rhs: some SQLExpressible) -> Self {
+        let rhs = rhs.sqlExpression
+        return lhs.map { $0 > rhs }
+    }
+
+    /// The `>` operator.
+    public static func > (lhs: some SQLExpressible, rhs: Self) -> Self {
+        let lhs = lhs.sqlExpression
+        return rhs.map { lhs > $0 }
+    }
+
+    /// The `>=` operator.
+    public static func >= (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 >= $1 } }
+
+    /// The `>=` operator.
+    public static func >= (lhs: Self, rhs: some SQLExpressible) -> Self {
+        let rhs = rhs.sqlExpression
+        return lhs.map { $0 >= rhs }
+    }
+
+    /// The `>=` operator.
+    public static func >= (lhs: some SQLExpressible, rhs: Self) -> Self {
+        let lhs = lhs.sqlExpression
+        return rhs.map { lhs >= $0 }
+    }
+}
+
+// MARK: - Arithmetic
+
+extension AssociationAggregate {
+    /// The `+` operator.
+    public static func + (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 + $1 } }
+
+    /// The `+` operator.
+    public static func + (lhs: Self, rhs: some SQLExpressible) -> Self {
+        let rhs = rhs.sqlExpression
+        return lhs.map { $0 + rhs }
+    }
+
+    /// The `+` operator.
+    public static func + (lhs: some SQLExpressible, rhs: Self) -> Self {
+        let lhs = lhs.sqlExpression
+        return rhs.map { lhs + $0 }
+    }
+
+    /// The `-` operator.
+    public static func - (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 - $1 } }
+
+    /// The `-` operator.
+    public static func - (lhs: Self, rhs: some SQLExpressible) -> Self {
+        let rhs = rhs.sqlExpression
+        return lhs.map { $0 - rhs }
+    }
+
+    /// The `-` operator.
+    public static func - (lhs: some SQLExpressible, rhs: Self) -> Self {
+        let lhs = lhs.sqlExpression
+        return rhs.map { lhs - $0 }
+    }
+
+    /// The `*` operator.
+    public static func * (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 * $1 } }
+
+    /// The `*` operator.
+    public static func * (lhs: Self, rhs: some SQLExpressible) -> Self {
+        let rhs = rhs.sqlExpression
+        return lhs.map { $0 * rhs }
+    }
+
+    /// The `*` operator.
+    public static func * (lhs: some SQLExpressible, rhs: Self) -> Self {
+        let lhs = lhs.sqlExpression
+        return rhs.map { lhs * $0 }
+    }
+
+    /// The `/` operator.
+    public static func / (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 / $1 } }
+
+    /// The `/` operator.
+    public static func / (lhs: Self, rhs: some SQLExpressible) -> Self {
+        let rhs = rhs.sqlExpression
+        return lhs.map { $0 / rhs }
+    }
+
+    /// The `/` operator.
+    public static func / (lhs: some SQLExpressible, rhs: Self) -> Self {
+        let lhs = lhs.sqlExpression
+        return rhs.map { lhs / $0 }
+    }
+
+    /// The negative number.
+    public static prefix func - (aggregate: Self) -> Self { aggregate.map { -$0 } }
+
+    /// The `IFNULL` function: `rhs` where the aggregate is NULL. It keeps the name of the aggregate.
+    ///
+    ///     Owner.annotated(with: Owner.items.max { $0.size } ?? 0)
+    public static func ?? (lhs: Self, rhs: some SQLExpressible) -> Self {
+        let rhs = rhs.sqlExpression
+        return lhs.map({ $0 ?? rhs }, key: lhs.key)
+    }
+}
+
+// MARK: - Functions
+
+/// The `ABS` function of an aggregate.
+public func abs<RowDecoder>(_ aggregate: AssociationAggregate<RowDecoder>) -> AssociationAggregate<RowDecoder> {
+    aggregate.map { .function("ABS", [$0]) }
+}
+
+/// The `LENGTH` function of an aggregate.
+public func length<RowDecoder>(_ aggregate: AssociationAggregate<RowDecoder>) -> AssociationAggregate<RowDecoder> {
+    aggregate.map { .function("LENGTH", [$0]) }
+}
+
+/// An aggregate, converted to a storage class. It keeps its name.
+public func cast<RowDecoder>(
+    _ aggregate: AssociationAggregate<RowDecoder>, as storageClass: Database.StorageClass
+) -> AssociationAggregate<RowDecoder> {
+    aggregate.map({ SQLExpression(impl: .cast($0, storageClass)) }, key: aggregate.key)
+}

@@ -1,0 +1,95 @@
+extension JoinedQuery {
+    /// How the columns of a row are distributed to the tables; nil if all of them belong to the first one.
+    ///
+    /// - Throws: a ``DatabaseError`` if it is not known how many columns a table selects.
+    func rowAdapter(_ db: Database) throws -> JoinedRowAdapter? {
+        guard tables.dropFirst().contains(where: { !$0.relation.selection.isEmpty }) else { return nil }
+        let counts = try columnCounts(db)
+        guard counts.dropFirst().contains(where: { $0 > 0 }) else { return nil }
+        // From the last table to the first one, so that all tables that are joined to a table come before it.
+        var scopes: [[String: any RowAdapter]] = Array(repeating: [:], count: tables.count)
+        var end = counts.reduce(0, +)
+        for index in tables.indices.dropFirst().reversed() {
+            let start = end - counts[index]
+            // What selects nothing is a scope only for what is below it.
+            if start < end || !scopes[index].isEmpty, let parent = tables[index].parent {
+                scopes[parent][tables[index].key] = RangeRowAdapter(start..<end).addingScopes(scopes[index])
+            }
+            end = start
+        }
+        return JoinedRowAdapter(columnCount: counts.reduce(0, +), rootColumnCount: counts[0], scopes: scopes[0])
+    }
+
+    /// How many columns each table selects.
+    func columnCounts(_ db: Database) throws -> [Int] {
+        try tables.map { table in
+            try table.relation.selection.resolve(db).reduce(0) { try $0 + columnCount(of: $1, in: table, db) }
+        }
+    }
+
+    private func columnCount(of selection: SQLSelection, in table: JoinedTable, _ db: Database) throws -> Int {
+        switch selection.impl {
+        case .expression, .aliased:
+            return 1
+        case .allColumns:
+            return try columnCount(ofTable: table.relation.source.tableName, db)
+        case .allColumnsExcluding(let names):
+            return try db.columns(in: table.relation.source.tableName).count { !names.contains(CaseInsensitiveName($0.name)) }
+        case .qualified(let selection, let alias):
+            // An alias of no table in reach is an error when the selection is written.
+            return try columnCount(of: selection, in: tables.first { $0.aliases.contains(alias) } ?? table, db)
+        case .literal:
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE,
+                message:
+                    "Selection literals have an unknown number of columns, so that the columns of joined tables cannot be found behind "
+                    + "them. Select expressions of \(table.relation.source.tableName.quotedDatabaseIdentifier) instead: "
+                    + "SQL(\"...\").sqlExpression, for instance.")
+        }
+    }
+
+    private func columnCount(ofTable tableName: String, _ db: Database) throws -> Int {
+        let name = CaseInsensitiveName(tableName)
+        guard let definition = commonTables.first(where: { CaseInsensitiveName($0.name) == name }) else {
+            return try db.columns(in: tableName).count
+        }
+        return try definition.columnCount(db)
+    }
+}
+
+extension SQLCommonTable {
+    fileprivate func columnCount(_ db: Database) throws -> Int {
+        if let columns { return columns.count }
+        var context = SQLGenerationContext(db)
+        do {
+            try query.write(to: &context)
+            return try db.requestStatement(sql: context.sql).columnCount
+        } catch {
+            throw DatabaseError(
+                resultCode: .SQLITE_ERROR,
+                message: "Can't compute the number of columns in the \(name.quotedDatabaseIdentifier) common table expression: \(error). "
+                    + "Name its columns when you create it.")
+        }
+    }
+}
+
+/// Shows the columns of the first table, and a scope for each joined one.
+struct JoinedRowAdapter: RowAdapter {
+    /// How many columns there are in all.
+    let columnCount: Int
+
+    /// How many of them belong to the first table.
+    let rootColumnCount: Int
+    let scopes: [String: any RowAdapter]
+
+    func _layoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter {
+        // A process that has changed the schema since the columns were counted must not shift values from one table to another.
+        guard layout._layoutColumns.count == columnCount else {
+            throw DatabaseError(
+                resultCode: .SQLITE_SCHEMA,
+                message:
+                    "The statement has \(layout._layoutColumns.count) columns, and \(columnCount) were expected: the schema has changed.")
+        }
+        return try ScopeAdapter(base: RangeRowAdapter(0..<rootColumnCount), scopes: scopes)._layoutedAdapter(from: layout)
+    }
+}

@@ -1,0 +1,178 @@
+internal import SQLCipherBridge
+
+extension SQLRelation {
+    /// A statement that selects the rows of a query with other tables, how its columns belong to them, and how to fetch what comes after.
+    func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool) throws -> PreparedRequest {
+        let query = try joinedQuery()
+        let adapter = try query?.rowAdapter(db)
+        var request = PreparedRequest(statement: try makeStatement(db, forSingleResult: singleResult, query), adapter: adapter)
+        guard hasPrefetches else { return request }
+        var base = self
+        if singleResult { base.limit = Limit(count: 1, offset: limit?.offset) }
+        request.supplement = { [base] db, rows in
+            try base.prefetch(into: rows, rootColumnCount: adapter?.rootColumnCount, db)
+        }
+        return request
+    }
+
+    /// Fetches what belongs to rows of this relation, which are copies, and gives it to them.
+    ///
+    /// - Parameter rootColumnCount: how many columns of the rows, as SQLite has them, are those of the relation's own table; nil for all.
+    private func prefetch(into rows: [Row], rootColumnCount: Int?, _ db: Database) throws {
+        let trees = rows.map { _ in PrefetchedRowsTree() }
+        let baseRows = rows.map(\.unadapted)
+        for prefetch in try prefetches() {
+            let columns = try prefetch.keyColumns(db)
+            let positions = try columns.base.map { name in
+                guard let position = baseRows[0].index(ofColumn: name), position < rootColumnCount ?? Int.max else {
+                    throw DatabaseError(
+                        resultCode: .SQLITE_MISUSE,
+                        message: "Missing column: \(name). A request of \(source.tableName.quotedDatabaseIdentifier) that fetches "
+                            + "\(prefetch.key) must select it.")
+                }
+                return position
+            }
+            if columns.base.count == 1 {
+                try prefetch.attach(trees, columns, keys: baseRows.map { $0.storage.databaseValue(at: positions[0]) }, db)
+            } else {
+                let keys = baseRows.map { row in positions.map(row.storage.databaseValue(at:)) }
+                let groups = try Dictionary(grouping: prefetch.rows(columns, of: self, db)) { row in
+                    columns.helpers.map { row[$0] as DatabaseValue }
+                }
+                for (tree, key) in zip(trees, keys) {
+                    tree.set(key.contains(where: \.isNull) ? [] : groups[key] ?? [], prefetch)
+                }
+            }
+        }
+        for (row, tree) in zip(rows, trees) { row.prefetchedTree = tree }
+    }
+
+    /// All rows, with what belongs to them.
+    fileprivate func fetchRows(_ db: Database, isKept: Bool) throws -> [Row] {
+        let request = try PreparedRequest(
+            statement: isKept ? makeStatement(db, forSingleResult: false) : makeUnkeptStatement(db),
+            adapter: joinedQuery()?.rowAdapter(db))
+        let rows = try Row.fetchAll(request.statement, adapter: request.adapter)
+        if !rows.isEmpty, hasPrefetches {
+            try prefetch(into: rows, rootColumnCount: (request.adapter as? JoinedRowAdapter)?.rootColumnCount, db)
+        }
+        return rows
+    }
+
+    /// A statement whose text has as many parameters as there are values, and will hardly come again.
+    private func makeUnkeptStatement(_ db: Database) throws -> Statement {
+        var context = SQLGenerationContext(db)
+        try write(to: &context)
+        let statement = try db.makeStatement(sql: context.sql)
+        try statement.setArguments(context.arguments)
+        return statement
+    }
+}
+
+// MARK: - One column
+
+extension Prefetch {
+    /// Fetches the rows for some values of a column, and gives them to whom they belong.
+    fileprivate func attach(_ trees: [PrefetchedRowsTree], _ columns: KeyColumns, keys: [DatabaseValue], _ db: Database) throws {
+        let values = Set(keys.filter { !$0.isNull }).sorted { $0.precedes($1) }
+        var groups: [DatabaseValue: [Row]] = [:]
+        groups.reserveCapacity(values.count)
+        for values in try portions(of: values, columns, db) {
+            let condition = Self.condition(columns.first[0], values)
+            let rows = try relation(columns, where: condition).fetchRows(db, isKept: values.count <= 1)
+            guard let position = rows.first?.index(ofColumn: columns.helpers[0]) else { continue }
+            for row in rows { groups[row.storage.databaseValue(at: position), default: []].append(row) }
+        }
+        for (tree, key) in zip(trees, keys) { tree.set(groups[key] ?? [], self) }
+    }
+
+    private static func condition(_ column: String, _ values: some Collection<DatabaseValue>) -> SQLExpression {
+        guard let value = values.first else { return SQLExpression(impl: .boolean(false)) }
+        let column = Column(column).sqlExpression
+        guard values.count > 1 else { return .binary(.equal, column, SQLExpression.databaseValue(value)) }
+        return SQLExpression(impl: .isIn(column, .list(values.map { .databaseValue($0) }), isNegated: false))
+    }
+
+    /// The values in as many portions as the engine needs: one, unless there are more values than a statement may have parameters. All rows of
+    /// a value are in one portion, so that their order stays.
+    private func portions(of values: [DatabaseValue], _ columns: KeyColumns, _ db: Database) throws -> [ArraySlice<DatabaseValue>] {
+        let limit = db.handle.limit(.variableNumber)
+        // Nobody writes so many other values into a request.
+        guard values.count > limit / 2 else { return [values[...]] }
+        var context = SQLGenerationContext(db)
+        try relation(columns, where: nil).write(to: &context)
+        let size = max(1, limit - context.arguments.values.count - context.arguments.namedValues.count)
+        return stride(from: 0, to: values.count, by: size).map { values[$0..<min($0 + size, values.count)] }
+    }
+}
+
+extension DatabaseValue {
+    /// Whether SQLite sorts the value before another one: numbers, then texts, then blobs.
+    fileprivate func precedes(_ other: DatabaseValue) -> Bool {
+        switch (storage, other.storage) {
+        case (.int64(let lhs), .int64(let rhs)): lhs < rhs
+        case (.double(let lhs), .double(let rhs)): lhs < rhs
+        case (.int64(let lhs), .double(let rhs)): Double(lhs) < rhs
+        case (.double(let lhs), .int64(let rhs)): lhs < Double(rhs)
+        case (.string(let lhs), .string(let rhs)): lhs.utf8.lexicographicallyPrecedes(rhs.utf8)
+        case (.blob(let lhs), .blob(let rhs)): lhs.lexicographicallyPrecedes(rhs)
+        default: storage.rank < other.storage.rank
+        }
+    }
+}
+
+extension DatabaseValue.Storage {
+    fileprivate var rank: Int {
+        switch self {
+        case .null: 0
+        case .int64, .double: 1
+        case .string: 2
+        case .blob: 3
+        }
+    }
+}
+
+// MARK: - Several columns
+
+extension Prefetch {
+    /// The rows for those of a request that has a key of several columns: the request is a common table expression of the statement.
+    fileprivate func rows(_ columns: KeyColumns, of base: SQLRelation, _ db: Database) throws -> [Row] {
+        try relation(columns, keysOf: base).fetchRows(db, isKept: true)
+    }
+
+    private func relation(_ columns: KeyColumns, keysOf base: SQLRelation) -> SQLRelation {
+        var keys = base
+        keys.removeResultsOfChildren()
+        // A limit counts the rows that the request made distinct by other columns: without it there are more keys, but none is missing.
+        if keys.isDistinct { keys.limit = nil }
+        keys.isDistinct = false
+        if keys.limit == nil { keys = keys.unordered() }
+        keys.selection = .values(columns.base.map { Column($0).sqlSelection })
+        let name = "coffer_base"
+        let table = SQLCommonTable(
+            name: name, columns: nil, query: SQLSubquery(impl: .relation(keys)), isRecursive: false)
+        let key = columns.first.map { SQL(Column($0)) }.joined(separator: ", ")
+        let condition = SQL(sql: "(") + key + SQL(sql: ") IN ") + SQL(elements: [.identifier(name)])
+        return relation(columns, where: condition.sqlExpression, with: [table])
+    }
+}
+
+// MARK: - Regions
+
+extension SQLRelation {
+    /// What is read by all that is fetched for rows of the relation, whichever they are.
+    func prefetchedRegion(_ db: Database) throws -> DatabaseRegion {
+        var region = DatabaseRegion()
+        for prefetch in try prefetches() {
+            let relation = prefetch.relation(try prefetch.keyColumns(db), where: nil)
+            region.formUnion(try relation.makeStatement(db, forSingleResult: false).databaseRegion)
+        }
+        return region
+    }
+}
+
+extension PrefetchedRowsTree {
+    fileprivate func set(_ rows: [Row], _ prefetch: Prefetch) {
+        prefetch.scopes.reduce(self) { $0.scope($1) }.set(rows, forKey: prefetch.key)
+    }
+}

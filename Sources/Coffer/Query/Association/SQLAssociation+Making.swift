@@ -1,0 +1,42 @@
+extension _SQLAssociation {
+    /// Where an association leads to: a table, and what is selected of it.
+    struct Target {
+        let relation: SQLRelation
+
+        init(_ record: (some TableRecord).Type) {
+            relation = SQLRelation(table: record.databaseTableName, selection: record.databaseSelection.map(\.sqlSelection))
+        }
+
+        init(_ table: Table<some Any>) { relation = SQLRelation(table: table.tableName, selection: [.allColumns]) }
+
+        init(_ cte: CommonTableExpression<some Any>) { relation = SQLRelation(table: cte.tableName, selection: [.allColumns]) }
+    }
+
+    /// An association by a foreign key, which the left table has, or the right one.
+    static func toTable(
+        from tableName: String, to target: Target, key: AssociationKey?, _ foreignKey: ForeignKey?, originIsLeft: Bool, isToOne: Bool
+    ) -> _SQLAssociation {
+        let destinationName = target.relation.source.tableName
+        let sqlForeignKey = SQLForeignKey(
+            originTable: originIsLeft ? tableName : destinationName, destinationTable: originIsLeft ? destinationName : tableName,
+            foreignKey: foreignKey)
+        return _SQLAssociation(
+            Step(
+                key: key ?? AssociationKey(tableName: destinationName),
+                condition: .foreignKey(sqlForeignKey, originIsLeft: originIsLeft), relation: target.relation, isToOne: isToOne))
+    }
+
+    /// An association by any condition, or none.
+    static func toAny(_ target: Target, by predicate: JoinCondition.Predicate?) -> _SQLAssociation {
+        _SQLAssociation(
+            Step(
+                key: AssociationKey(tableName: target.relation.source.tableName), condition: .predicate(predicate, isReversed: false),
+                relation: target.relation, isToOne: true))
+    }
+
+    /// An association by way of two others.
+    static func through(_ pivot: _SQLAssociation, _ target: _SQLAssociation, key: AssociationKey?) -> _SQLAssociation {
+        let association = _SQLAssociation(through: pivot, using: target)
+        return key.map(association.withKey) ?? association
+    }
+}

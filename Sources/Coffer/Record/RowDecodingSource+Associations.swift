@@ -1,0 +1,187 @@
+// Keys that are no columns: scopes, prefetched rows, and the row itself, in this order.
+
+extension RowDecodingSource {
+    func hasAssociation(_ name: String) -> Bool { scope(name) != nil || prefetchedRows[name] != nil }
+
+    /// Whether there is nothing under a name but NULL.
+    func isAssociationNull(_ name: String) -> Bool {
+        if let scope = scope(name) { return !scope.containsNonNullValue }
+        return prefetchedRows[name] == nil
+    }
+
+    func decodeAssociation<T: Decodable>(_ type: T.Type, key: any CodingKey) throws -> T {
+        if let optional = type as? any DecodableOptional.Type { return try decodeOptionalAssociation(optional, as: type, key: key) }
+        let name = key.stringValue
+        if let row = scope(name) {
+            guard row.containsNonNullValue else {
+                throw DecodingError.valueNotFound(type, context("The scope \(String(reflecting: name)) only contains NULL.", key))
+            }
+            return try decode(type, from: row, key: key)
+        }
+        if let rows = prefetchedRows[name] { return try T(from: PrefetchedRowsDecoder(rows, self, key)) }
+        if let convertible = type as? any DatabaseValueConvertible.Type {
+            guard let value = convertible.fromMissingColumn() as? T else { throw missing(key) }
+            return value
+        }
+        if type is any CollectionOfRows.Type {
+            let keys = prefetchedRows.keys.sorted()
+            throw DecodingError.keyNotFound(
+                key, context("There are no prefetched rows for the key \(String(reflecting: name)); available keys are: \(keys).", key))
+        }
+        guard let row = row(forUnknownKey: name) else {
+            throw DecodingError.keyNotFound(
+                key,
+                context(
+                    "There is no column, scope or association with the name \(String(reflecting: name)), and the row itself is already "
+                        + "decoded as \(String(reflecting: nameOfRow ?? "")).", key))
+        }
+        return try decode(type, from: row, key: key)
+    }
+
+    func decodeAssociationIfPresent<T: Decodable>(_ type: T.Type, key: any CodingKey) throws -> T? {
+        let name = key.stringValue
+        if let row = scope(name) { return row.containsNonNullValue ? try decode(type, from: row, key: key) : nil }
+        return try prefetchedRows[name].map { try T(from: PrefetchedRowsDecoder($0, self, key)) }
+    }
+
+    private func decodeOptionalAssociation<Value: DecodableOptional, T>(
+        _ optional: Value.Type, as type: T.Type, key: any CodingKey
+    ) throws -> T {
+        let value = try Value.decodeAssociation(from: self, key: key)
+        return unsafe unsafeBitCast(value, to: T.self)  // Value is T, seen as what it conforms to
+    }
+
+    /// Decodes a row: records by their own initializer, and other types as parts of this record.
+    private func decode<T: Decodable>(_ type: T.Type, from row: Row, key: any CodingKey) throws -> T {
+        if let type = type as? any FetchableRecord.Type, let value = try type.init(row: row) as? T { return value }
+        return try T(from: decoder(of: row, key))
+    }
+
+    /// A decoder of what is under a name, for containers that are made by hand.
+    func associationDecoder(_ key: any CodingKey) throws -> any Decoder {
+        if let row = scope(key.stringValue) { return decoder(of: row, key) }
+        guard let rows = prefetchedRows[key.stringValue] else { throw missing(key) }
+        return PrefetchedRowsDecoder(rows, self, key)
+    }
+
+    private func decoder(of row: Row, _ key: any CodingKey) -> RowDecoder {
+        RecordDecoder(RowDecodingSource(row, record: record, keys: .useDefaultKeys, codingPath: codingPath + [key]))
+    }
+
+    private func context(_ text: String, _ key: any CodingKey) -> DecodingError.Context {
+        DecodingError.Context(codingPath: codingPath + [key], debugDescription: text)
+    }
+}
+
+/// A collection that prefetched rows can become; where there are none, the row itself is none either.
+private protocol CollectionOfRows {}
+extension Array: CollectionOfRows {}
+extension Set: CollectionOfRows {}
+
+// MARK: - Arrays
+
+/// Decodes a collection of prefetched rows.
+private struct PrefetchedRowsDecoder: Decoder {
+    let rows: [Row]
+
+    /// The row that the rows belong to, whose type has the strategies.
+    let owner: RowDecodingSource
+    let codingPath: [any CodingKey]
+
+    init(_ rows: [Row], _ owner: RowDecodingSource, _ key: any CodingKey) {
+        self.rows = rows
+        self.owner = owner
+        codingPath = owner.codingPath + [key]
+    }
+
+    var userInfo: [CodingUserInfoKey: Any] { owner.userInfo }
+
+    func unkeyedContainer() -> any UnkeyedDecodingContainer { PrefetchedRowsContainer(decoder: self) }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw mismatch([String: Any].self) }
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { throw mismatch(Any.self) }
+
+    private func mismatch(_ type: any Any.Type) -> DecodingError {
+        .typeMismatch(
+            type, DecodingError.Context(codingPath: codingPath, debugDescription: "Prefetched rows are a collection of \(rows.count) rows.")
+        )
+    }
+}
+
+private struct PrefetchedRowsContainer: UnkeyedDecodingContainer {
+    let decoder: PrefetchedRowsDecoder
+    private(set) var currentIndex = 0
+
+    init(decoder: PrefetchedRowsDecoder) { self.decoder = decoder }
+
+    var codingPath: [any CodingKey] { decoder.codingPath }
+    var count: Int? { decoder.rows.count }
+    var isAtEnd: Bool { currentIndex >= decoder.rows.count }
+
+    mutating func decodeNil() throws -> Bool { false }
+
+    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        let decoder = try nextDecoder(type)
+        let value =
+            type is any DatabaseValueConvertible.Type
+            ? try RowSingleValueContainer(source: decoder.source, isElement: true).decode(type) : try T(from: decoder)
+        currentIndex += 1
+        return value
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) throws -> KeyedDecodingContainer<NestedKey> {
+        let container = try nextDecoder(type).container(keyedBy: type)
+        currentIndex += 1
+        return container
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try nextDecoder([any Decodable].self).unkeyedContainer()
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        let decoder = try nextDecoder(Any.self)
+        currentIndex += 1
+        return decoder
+    }
+
+    /// The decoder of the next row. Its columns are those of the element, its values are read as the owner reads them.
+    private func nextDecoder(_ type: any Any.Type) throws -> RowElementDecoder {
+        guard !isAtEnd else {
+            throw DecodingError.valueNotFound(
+                type, DecodingError.Context(codingPath: codingPath + [IndexKey(currentIndex)], debugDescription: "There are no more rows."))
+        }
+        let keys = (type as? any FetchableRecord.Type)?.databaseColumnDecodingStrategy ?? .useDefaultKeys
+        return RowElementDecoder(
+            RowDecodingSource(
+                decoder.rows[currentIndex], record: decoder.owner.record, keys: keys, codingPath: codingPath + [IndexKey(currentIndex)]))
+    }
+}
+
+/// Decodes a row, or its first column where one value is asked for.
+struct RowElementDecoder: Decoder {
+    let source: RowDecodingSource
+    private let decoder: RowDecoder
+
+    init(_ source: RowDecodingSource) {
+        self.source = source
+        decoder = RecordDecoder(source)
+    }
+
+    var codingPath: [any CodingKey] { source.codingPath }
+    var userInfo: [CodingUserInfoKey: Any] { source.userInfo }
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> { decoder.container(keyedBy: type) }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try decoder.unkeyedContainer() }
+    func singleValueContainer() -> any SingleValueDecodingContainer { RowSingleValueContainer(source: source, isElement: true) }
+}
+
+/// The position of an element in a coding path.
+struct IndexKey: CodingKey {
+    let index: Int
+    var intValue: Int? { index }
+    var stringValue: String { "Index \(index)" }
+
+    init(_ index: Int) { self.index = index }
+    init?(intValue: Int) { index = intValue }
+    init?(stringValue: String) { return nil }
+}

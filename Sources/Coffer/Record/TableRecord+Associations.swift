@@ -1,0 +1,146 @@
+// MARK: - Declaring associations
+
+extension TableRecord {
+    /// Declares that a foreign key of this table refers to a row of another one.
+    ///
+    ///     // SELECT "item".*, "owner".* FROM "item" JOIN "owner" ON "owner"."id" = "item"."ownerId"
+    ///     Item.including(required: Item.belongsTo(Owner.self))
+    ///
+    /// - Parameters:
+    ///   - destination: the record type of the other table.
+    ///   - key: the name of the associated row; nil for the name of the other table, in the singular.
+    ///   - foreignKey: the foreign key, where the schema has none or several; nil to look for it in the schema.
+    public static func belongsTo<Destination: TableRecord>(
+        _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
+    ) -> BelongsToAssociation<Self, Destination> {
+        BelongsToAssociation(
+            .toTable(
+                from: databaseTableName, to: .init(Destination.self), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
+                originIsLeft: true, isToOne: true))
+    }
+
+    /// The same as `belongsTo(_:key:using:)` with a record type, for a table.
+    public static func belongsTo<Destination>(
+        _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
+    ) -> BelongsToAssociation<Self, Destination> {
+        BelongsToAssociation(
+            .toTable(
+                from: databaseTableName, to: .init(destination), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
+                originIsLeft: true, isToOne: true))
+    }
+
+    /// Declares that a foreign key of another table refers to this one, from one row at most.
+    ///
+    /// Nothing limits the number of rows: if there are several, a joined request has several rows.
+    ///
+    /// - Parameters:
+    ///   - destination: the record type of the other table.
+    ///   - key: the name of the associated row; nil for the name of the other table, in the singular.
+    ///   - foreignKey: the foreign key of the other table, where the schema has none or several; nil to look for it in the schema.
+    public static func hasOne<Destination: TableRecord>(
+        _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
+    ) -> HasOneAssociation<Self, Destination> {
+        HasOneAssociation(
+            .toTable(
+                from: databaseTableName, to: .init(Destination.self), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
+                originIsLeft: false, isToOne: true))
+    }
+
+    /// The same as `hasOne(_:key:using:)` with a record type, for a table.
+    public static func hasOne<Destination>(
+        _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
+    ) -> HasOneAssociation<Self, Destination> {
+        HasOneAssociation(
+            .toTable(
+                from: databaseTableName, to: .init(destination), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
+                originIsLeft: false, isToOne: true))
+    }
+
+    /// Declares that a foreign key of another table refers to this one, from any number of rows.
+    ///
+    ///     // SELECT "owner".*, COUNT(DISTINCT "item"."id") AS "itemCount" FROM "owner" LEFT JOIN "item" ON ... GROUP BY "owner"."id"
+    ///     Owner.annotated(with: Owner.hasMany(Item.self).count)
+    ///
+    /// - Parameters:
+    ///   - destination: the record type of the other table.
+    ///   - key: the name of the associated rows; nil for the name of the other table, in the plural.
+    ///   - foreignKey: the foreign key of the other table, where the schema has none or several; nil to look for it in the schema.
+    public static func hasMany<Destination: TableRecord>(
+        _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
+    ) -> HasManyAssociation<Self, Destination> {
+        HasManyAssociation(
+            .toTable(
+                from: databaseTableName, to: .init(Destination.self), key: key.map(AssociationKey.init(ofMany:)), foreignKey,
+                originIsLeft: false, isToOne: false))
+    }
+
+    /// The same as `hasMany(_:key:using:)` with a record type, for a table.
+    public static func hasMany<Destination>(
+        _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
+    ) -> HasManyAssociation<Self, Destination> {
+        HasManyAssociation(
+            .toTable(
+                from: databaseTableName, to: .init(destination), key: key.map(AssociationKey.init(ofMany:)), foreignKey,
+                originIsLeft: false, isToOne: false))
+    }
+
+    /// Declares an association to the rows that two associations lead to, one behind the other.
+    ///
+    ///     extension Owner {
+    ///         static let attachments = hasMany(Attachment.self, through: items, using: Item.attachments)
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - destination: what the rows of the second association become.
+    ///   - pivot: the association from here to the table between.
+    ///   - target: the association from the table between to the destination.
+    ///   - key: the name of the associated rows; nil for the key of `target`.
+    public static func hasMany<Pivot: Association, Target: Association>(
+        _ destination: Target.RowDecoder.Type, through pivot: Pivot, using target: Target, key: String? = nil
+    ) -> HasManyThroughAssociation<Self, Target.RowDecoder>
+    where Pivot.OriginRowDecoder == Self, Pivot.RowDecoder == Target.OriginRowDecoder {
+        HasManyThroughAssociation(.through(pivot._sqlAssociation, target._sqlAssociation, key: key.map(AssociationKey.init(ofMany:))))
+    }
+
+    /// Declares an association to the row that two associations to one row lead to, one behind the other.
+    ///
+    ///     extension Attachment {
+    ///         static let owner = hasOne(Owner.self, through: item, using: Item.owner)
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - destination: what the row of the second association becomes.
+    ///   - pivot: the association from here to the table between.
+    ///   - target: the association from the table between to the destination.
+    ///   - key: the name of the associated row; nil for the key of `target`.
+    public static func hasOne<Pivot: AssociationToOne, Target: AssociationToOne>(
+        _ destination: Target.RowDecoder.Type, through pivot: Pivot, using target: Target, key: String? = nil
+    ) -> HasOneThroughAssociation<Self, Target.RowDecoder>
+    where Pivot.OriginRowDecoder == Self, Pivot.RowDecoder == Target.OriginRowDecoder {
+        HasOneThroughAssociation(.through(pivot._sqlAssociation, target._sqlAssociation, key: key.map(AssociationKey.init(ofOne:))))
+    }
+
+    /// Declares an association to a common table expression, by a condition.
+    ///
+    ///     let large = CommonTableExpression(named: "large", request: Item.filter { $0.size > 1_000_000 })
+    ///     let association = Owner.association(to: large, on: { owner, item in item[Column("ownerId")] == owner[Column("id")] })
+    ///     let request = Owner.with(large).including(optional: association)
+    ///
+    /// The request needs the definition of each common table expression, by `with(_:)`.
+    /// - Parameters:
+    ///   - cte: where the association leads to.
+    ///   - condition: returns the condition that a row of either side must meet, which the aliases stand for.
+    public static func association<Destination>(
+        to cte: CommonTableExpression<Destination>,
+        on condition: @escaping @Sendable (_ left: TableAlias<Self>, _ right: TableAlias<Destination>) -> any SQLExpressible
+    ) -> JoinAssociation<Self, Destination> {
+        JoinAssociation(.toAny(.init(cte), by: JoinCondition.predicate(condition)))
+    }
+
+    /// Declares an association to a common table expression, without any condition: each row belongs to each.
+    public static func association<Destination>(
+        to cte: CommonTableExpression<Destination>
+    ) -> JoinAssociation<Self, Destination> {
+        JoinAssociation(.toAny(.init(cte), by: nil))
+    }
+}
