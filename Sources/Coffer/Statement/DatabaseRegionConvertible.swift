@@ -34,4 +34,7 @@ public struct AnyDatabaseRegionConvertible: DatabaseRegionConvertible {
 protocol RegionNarrowing: Sendable {
     /// The part of the database that the query reads: of the region that SQLite knows for its statement, the rows that it asks for by ID.
     func narrowedRegion(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion
+
+    /// Whether tables are read for the rows that the statement itself does not read.
+    var mayReadOtherTables: Bool { get }
 }

@@ -96,7 +96,7 @@ public final class Statement {
         do {
             return try request.narrowedRegion(facts.databaseRegion, database)
         } catch {
-            return request.children.isEmpty ? facts.databaseRegion : .fullDatabase
+            return request.mayReadOtherTables ? .fullDatabase : facts.databaseRegion
         }
     }
 

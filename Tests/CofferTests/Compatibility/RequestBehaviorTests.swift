@@ -168,7 +168,7 @@ struct RequestBehaviorTests {
         }
     }
 
-    @Test("no row is asked for with an argument that is false")
+    @Test("a request without rows says so in its condition")
     func noRows() throws {
         let (queue, recorder) = try makeQueue()
         try queue.read { (db) throws in

@@ -153,6 +153,9 @@ struct HeldFileTests {
         #expect(try FileAttributes(of: "\(folder)/a.db", status: status).extended.isEmpty)
         let isSet = try set("system.posix_acl_access", list)
         #expect(isSet)
+        try directory.makeFile("folder/b.db")
+        try FileManager.default.removeItem(atPath: "\(folder)/a.db")
+        try FileManager.default.moveItem(atPath: "\(folder)/b.db", toPath: "\(folder)/a.db")
         try check(.decrypt, isRefused: true, "a list for the directory")
     }
 

@@ -49,7 +49,7 @@ struct PersistableRecordTests {
                     try Athlete.find(db, key: 12)
                 } throws: { error in
                     guard case RecordError.recordNotFound("athlete", let key) = error, key == ["id": 12.databaseValue] else { return false }
-                    return "\(error)" == "Key not found in table athlete: [id: 12]"
+                    return "\(error)" == "Key not found in table athlete: [id:12]"
                 }
                 #expect {
                     try Athlete.find(db, key: ["name": "Ada"])
@@ -95,13 +95,13 @@ struct PersistableRecordTests {
             recorder.statements == [
                 #"INSERT INTO "athlete" ("id", "name", "score") VALUES (?,?,?)"#,
                 #"INSERT OR IGNORE INTO "athlete" ("id", "name", "score") VALUES (?,?,?) RETURNING *"#,
-                #"UPDATE "athlete" SET "name" = ?, "score" = ? WHERE "id" = ?"#,
-                #"UPDATE "athlete" SET "score" = ? WHERE "id" = ?"#,
-                #"UPDATE "athlete" SET "score" = ? WHERE "id" = ?"#,
-                #"SELECT EXISTS (SELECT 1 FROM "athlete" WHERE "id" = ?)"#,
+                #"UPDATE "athlete" SET "name"=?, "score"=? WHERE "id"=?"#,
+                #"UPDATE "athlete" SET "score"=? WHERE "id"=?"#,
+                #"UPDATE "athlete" SET "score"=? WHERE "id"=?"#,
+                #"SELECT EXISTS (SELECT 1 FROM "athlete" WHERE "id"=?)"#,
                 #"SELECT * FROM "athlete" WHERE "id" = ?"#,
-                #"DELETE FROM "athlete" WHERE "id" = ?"#,
-                #"UPDATE "passport" SET "since" = ? WHERE "citizenId" = ? AND "countryCode" = ?"#,
+                #"DELETE FROM "athlete" WHERE "id"=?"#,
+                #"UPDATE "passport" SET "since"=? WHERE "citizenId"=? AND "countryCode"=?"#,
                 "ROLLBACK TRANSACTION",
             ])
     }

@@ -59,8 +59,8 @@ struct SQLExpressionTests {
     func booleans() throws {
         let a = Self.a
         try check([
-            (a == true, BuiltSQL(#""a" = 1"#)), (false == a, BuiltSQL(#"0 = "a""#)),
-            (a != true, BuiltSQL(#""a" <> 1"#)), (true != a, BuiltSQL(#"1 <> "a""#)),
+            (a == true, BuiltSQL(#""a" = 1"#)), (false == a, BuiltSQL(#""a" = 0"#)),
+            (a != true, BuiltSQL(#""a" <> 1"#)), (true != a, BuiltSQL(#""a" <> 1"#)),
         ])
     }
 
@@ -122,7 +122,7 @@ struct SQLExpressionTests {
         let mixed: [any SQLExpressible] = [1, Column("b")]
         try check([
             ([1, 2, 3].contains(a), BuiltSQL(#""a" IN (?, ?, ?)"#, [1, 2, 3])),
-            ([Int]().contains(a), BuiltSQL(#""a" IN ()"#)),
+            ([Int]().contains(a), BuiltSQL("0")),
             (mixed.contains(a), BuiltSQL(#""a" IN (?, "b")"#, [1])),
             ((0...1000).contains(a), BuiltSQL(#""a" BETWEEN ? AND ?"#, [0, 1000])),
             ((0..<1000).contains(a), BuiltSQL(#"("a" >= ?) AND ("a" < ?)"#, [0, 1000])),

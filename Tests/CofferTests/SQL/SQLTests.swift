@@ -93,7 +93,7 @@ struct SQLTests {
     @Test("a literal with too few arguments does not make a statement")
     func missingArgument() throws {
         try DatabaseQueue().read { db throws in
-            #expect(throws: DatabaseError.self) { try db.makeStatement(literal: "SELECT ?") }
+            #expect(throws: DatabaseError.self) { try db.makeStatement(literal: "SELECT \(1), ?") }
             #expect(throws: DatabaseError.self) { try db.execute(literal: "SELECT \(1), ?") }
         }
     }

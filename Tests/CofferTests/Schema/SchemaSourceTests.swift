@@ -47,7 +47,7 @@ struct SchemaSourceTests {
             #expect(try db.table("two", hasUniqueKey: ["a", "B"]))
             #expect(try !db.table("two", hasUniqueKey: ["a"]))
             #expect(try !db.table("none", hasUniqueKey: ["id"]))
-            #expect { try db.primaryKey("none") } throws: { ($0 as? DatabaseError)?.message == "view none has no primary key" }
+            #expect { try db.primaryKey("none") } throws: { ($0 as? DatabaseError)?.message == "database view none has no primary key" }
         }
         let calls = source.calls.withLock { $0 }
         #expect(!calls.contains { $0.name == "t" })

@@ -107,7 +107,7 @@ struct DecimalValueTests {
         #expect(reference.databaseValue == uuid.databaseValue)
         #expect(NSUUID.fromDatabaseValue(uuid.databaseValue)?.uuidString == uuid.uuidString)
         #expect(NSNull().databaseValue.isNull)
-        #expect(NSNull.fromDatabaseValue(.null) != nil)
+        #expect(NSNull.fromDatabaseValue(.null) == nil)
         #expect(NSNull.fromDatabaseValue(0.databaseValue) == nil)
     }
 }

@@ -150,7 +150,7 @@ extension Prefetch {
         keys.selection = .values(columns.base.map { Column($0).sqlSelection })
         let name = "coffer_base"
         let table = SQLCommonTable(
-            name: name, columns: nil, query: SQLSubquery(impl: .relation(keys)), isRecursive: false)
+            name: name, columns: nil, query: SQLSubquery(impl: .query(keys)), isRecursive: false)
         let key = columns.first.map { SQL(Column($0)) }.joined(separator: ", ")
         let condition = SQL(sql: "(") + key + SQL(sql: ") IN ") + SQL(elements: [.identifier(name)])
         return relation(columns, where: condition.sqlExpression, with: [table])

@@ -59,7 +59,7 @@ extension SQLRelation {
             let columns = try groups.resolve(db).compactMap { group -> String? in
                 if case .column(let name) = group.impl { name } else { nil }
             }
-            guard try db.table(source.tableName, hasUniqueKeyAmong: columns) else {
+            guard try db.table(source.tableName, hasUniqueKey: columns) else {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
                     message: "Can't delete query with GROUP BY clause, nor update it: the rows of "

@@ -10,6 +10,8 @@ extension SQLRelation: RegionNarrowing {
         return try region.union(prefetchedRegion(db))
     }
 
+    var mayReadOtherTables: Bool { !children.isEmpty }
+
     private func regionOfOwnRows(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion {
         guard try !mayQueryElsewhere(db) else { return region }
         let filters = try filters.resolve(db)

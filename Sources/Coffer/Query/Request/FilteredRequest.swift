@@ -28,7 +28,7 @@ extension FilteredRequest {
     public func all() -> Self { self }
 
     /// The request without any row.
-    public func none() -> Self { filter(false.sqlExpression) }
+    public func none() -> Self { filter(SQLExpression(impl: .boolean(false))) }
 }
 
 extension FilteredRequest where Self: TypedRequest, RowDecoder: TableRecord {

@@ -64,7 +64,7 @@ extension RowDecodingSource {
         return PrefetchedRowsDecoder(rows, self, key)
     }
 
-    private func decoder(of row: Row, _ key: any CodingKey) -> RowDecoder {
+    private func decoder(of row: Row, _ key: any CodingKey) -> RecordDecoder {
         RecordDecoder(RowDecodingSource(row, record: record, keys: .useDefaultKeys, codingPath: codingPath + [key]))
     }
 
@@ -161,7 +161,7 @@ private struct PrefetchedRowsContainer: UnkeyedDecodingContainer {
 /// Decodes a row, or its first column where one value is asked for.
 struct RowElementDecoder: Decoder {
     let source: RowDecodingSource
-    private let decoder: RowDecoder
+    private let decoder: RecordDecoder
 
     init(_ source: RowDecodingSource) {
         self.source = source
