@@ -227,6 +227,9 @@ extension DatabaseObservationBroker {
             tellWatchers(in: database)
         case .emptyCommit?:
             try endEmptyTransaction(in: database)
+        case .failedStatement?:
+            for observation in observations { observation.isPaused = false }
+            tellWatchers(rolledBack: true, in: database)
         case .rollback(let refusal)?:
             endTransaction { $0.databaseDidRollback(database) }
             tellWatchers(rolledBack: true, in: database)

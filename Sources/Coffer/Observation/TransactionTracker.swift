@@ -12,6 +12,10 @@ struct TransactionTracker {
         /// The transaction has ended without any write, so that nobody was asked before.
         case emptyCommit
 
+        /// A statement outside of a transaction has failed, and its changes are undone. No observer is called: it began no transaction that
+        /// the program knows of.
+        case failedStatement
+
         /// The transaction has been rolled back, by an observer if there is a refusal.
         case rollback(refusal: (any Error)?)
     }
@@ -82,7 +86,8 @@ struct TransactionTracker {
             return .rollback(refusal: error)
         case .rollback:
             // A statement that fails outside of a transaction takes back only what it did itself.
-            return !wasOpen || wasReadOnly ? nil : .rollback(refusal: nil)
+            guard wasOpen else { return .failedStatement }
+            return wasReadOnly ? nil : .rollback(refusal: nil)
         case .allowedCommit:
             // A commit that failed and can be tried again leaves the transaction open.
             return isInsideTransaction ? nil : .commit

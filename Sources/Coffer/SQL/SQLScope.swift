@@ -41,21 +41,28 @@ struct SQLScope {
     /// Enters a query of several tables, of which the first one is the one that it selects from.
     ///
     /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if an alias belongs to two of them.
-    mutating func enter(_ joinedTables: [JoinedTable]) throws {
+    mutating func enter(_ joinedTables: [NamedTable]) throws {
         depth += 1
         for table in joinedTables {
-            let tableName = table.relation.source.tableName
             let isShared = table.aliases.contains { alias in tables.contains { $0.depth == depth && $0.aliases.contains(alias) } }
             guard !isShared else {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
-                    message: "A TableAlias belongs to two tables of this request, of which one is \(tableName.quotedDatabaseIdentifier). "
-                        + "Use an alias for each of them.")
+                    message: "A TableAlias belongs to two tables of this request, of which one is "
+                        + "\(table.tableName.quotedDatabaseIdentifier). Use an alias for each of them.")
             }
-            tables.append(Table(tableName: tableName, name: table.name, aliases: table.aliases, depth: depth, isQualified: true))
+            tables.append(
+                Table(tableName: table.tableName, name: table.name, aliases: table.aliases, depth: depth, isQualified: true))
         }
-        tableName = joinedTables.first?.relation.source.tableName
+        tableName = joinedTables.first?.tableName
         columnQualifier = joinedTables.first?.name
+    }
+
+    /// One of the tables of a query of several: what it is, what it is called in the SQL text, and what refers to it.
+    struct NamedTable {
+        let tableName: String
+        let name: String
+        let aliases: [TableAliasBase]
     }
 
     /// Enters a query that is written in SQL, whose tables are not known.

@@ -13,7 +13,9 @@ struct QuerySecretTests {
         #expect(KeySpellings.failing.count >= 200)
         let options =
             ["text": ["--write"], "json": ["--json", "--verbose"], "csv": ["--format", "csv", "--write", "--verbose"]][format] ?? []
-        for sql in KeySpellings.failing {
+        // By day, every statement in one format, and a third of them in each of the others.
+        let isWhole = format == "text" || Nightly.isOn
+        for (number, sql) in KeySpellings.failing.enumerated() where isWhole || number.isMultiple(of: 3) {
             let result = try tool.run(
                 ["query", "a.db", "-", "--audit", "log", "--key-file", "a.key", "--key-type", "raw"] + options, input: sql)
             #expect(result.status != 0 && result.status < 128, "\(sql): \(result.status)")

@@ -10,7 +10,10 @@ struct SteadyLook {
 
     /// How far the clock of a file system may be behind that of the system, in nanoseconds: two writes in between have one time.
     private static let tick: Int64 = 20_000_000
-    private static let attempts = 6
+    private static let attempts = 20
+
+    /// How many looks may fail for other reasons than the key, which is looked at first and needs the least time.
+    private static let failedAttempts = 6
 
     /// How many looks may go to their end, which may take long.
     private static let completeAttempts = 4
@@ -31,8 +34,8 @@ struct SteadyLook {
     static func look<Result>(
         into path: String, isSound: (Result) -> Bool = { _ in true }, _ body: () throws -> Result
     ) throws -> Result {
-        var (completed, rejected) = (0, 0)
-        for attempt in 1...attempts where completed < completeAttempts {
+        var (completed, rejected, failed) = (0, 0, 0)
+        for attempt in 1...attempts where completed < completeAttempts && failed < failedAttempts {
             let look = try SteadyLook(path)
             let outcome = Swift.Result { try body() }
             switch outcome {
@@ -40,7 +43,7 @@ struct SteadyLook {
             case .success: completed += 1
             case .failure(KeyError.encryption): rejected += 1
             case .failure(let error) where !mayComeFromDisturbance(error): throw error
-            case .failure: break
+            case .failure: failed += 1
             }
             if rejected == attempts { return try outcome.get() }
             if try look.wasDisturbed() { continue }

@@ -1,7 +1,7 @@
 extension JoinedQuery {
     /// Writes the `SELECT` statement, without parentheses around it.
     func write(to context: inout SQLGenerationContext) throws {
-        try context.inScope({ try $0.enter(tables) }) { context in
+        try context.inScope({ try $0.enter(tables.map(\.named)) }) { context in
             if !commonTables.isEmpty {
                 var definitions = root
                 definitions.commonTables = commonTables

@@ -68,6 +68,11 @@ struct JoinedTable: Sendable {
     /// What refers to it: the first one is its own, which no expression outside of the query has.
     fileprivate(set) var aliases: [TableAliasBase]
 
+    /// The table as the scope of the query knows it.
+    var named: SQLScope.NamedTable {
+        SQLScope.NamedTable(tableName: relation.source.tableName, name: name, aliases: aliases)
+    }
+
     enum Condition: Sendable {
         /// Columns are equal.
         case columns(JoinCondition)
