@@ -25,6 +25,8 @@ struct TransactionTracker {
         case allowedCommit
         case refusedCommit(any Error)
         case rollback
+        /// A commit that observers were asked for, and that failed afterwards.
+        case failedCommit
     }
 
     private var report = HookReport.nothing
@@ -45,8 +47,11 @@ struct TransactionTracker {
 
     mutating func rollbackHookDidRun() {
         // The rollback that follows a refusal is the consequence of it.
-        if case .refusedCommit = report { return }
-        report = .rollback
+        switch report {
+        case .refusedCommit: return
+        case .allowedCommit, .failedCommit: report = .failedCommit
+        case .nothing, .rollback: report = .rollback
+        }
     }
 
     /// Whether a hook has told of the end of a transaction, and no statement has ended since.
@@ -59,7 +64,7 @@ struct TransactionTracker {
     var hasRollbackReport: Bool {
         switch report {
         case .nothing, .allowedCommit: false
-        case .refusedCommit, .rollback: true
+        case .refusedCommit, .rollback, .failedCommit: true
         }
     }
 
@@ -87,6 +92,8 @@ struct TransactionTracker {
         case .rollback:
             // A statement that fails outside of a transaction takes back only what it did itself.
             guard wasOpen else { return .failedStatement }
+            return wasReadOnly ? nil : .rollback(refusal: nil)
+        case .failedCommit:
             return wasReadOnly ? nil : .rollback(refusal: nil)
         case .allowedCommit:
             // A commit that failed and can be tried again leaves the transaction open.

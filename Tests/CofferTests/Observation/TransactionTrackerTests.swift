@@ -34,6 +34,16 @@ import Testing
         #expect(tracker.end(false, inside: false) == "rollback")
     }
 
+    @Test("a statement that fails outside of a transaction is no rollback")
+    func failedStatement() {
+        var tracker = TransactionTracker()
+        tracker.rollbackHookDidRun()
+        #expect(tracker.end(false, inside: false) == "failedStatement")
+        _ = tracker.end(effect: .begin, inside: true)
+        tracker.rollbackHookDidRun()
+        #expect(tracker.end(false, inside: false) == "rollback")
+    }
+
     @Test("a refused commit is a rollback with its reason")
     func refusedCommit() {
         var tracker = TransactionTracker()
@@ -80,6 +90,7 @@ extension TransactionTracker {
         case nil: "nothing"
         case .commit?: "commit"
         case .emptyCommit?: "emptyCommit"
+        case .failedStatement?: "failedStatement"
         case .rollback(refusal: nil)?: "rollback"
         case .rollback?: "refusal"
         }

@@ -49,11 +49,10 @@ struct DateValueTests {
         var previous = (year: -1, month: 12, day: 31)
         for days in -719_528...2_932_896 {
             let (year, month, day) = DateText.civil(daysSince1970: days)
-            let isNext =
-                (year == previous.year && month == previous.month && day == previous.day + 1)
-                || (day == 1 && year == previous.year && month == previous.month + 1 && previous.day >= 28)
-                || (day == 1 && month == 1 && year == previous.year + 1 && previous.month == 12 && previous.day == 31)
-            guard isNext, daysSince1970(year: year, month: month, day: day) == days else {
+            let isNextDay = (year, month, day) == (previous.year, previous.month, previous.day + 1)
+            let isNextMonth = (year, month, day) == (previous.year, previous.month + 1, 1) && previous.day >= 28
+            let isNextYear = (year, month, day) == (previous.year + 1, 1, 1) && previous.month == 12 && previous.day == 31
+            guard isNextDay || isNextMonth || isNextYear, daysSince1970(year: year, month: month, day: day) == days else {
                 Issue.record("day \(days) became \(year)-\(month)-\(day)")
                 return
             }
