@@ -191,7 +191,7 @@ struct AssociationSQLTests {
             try gardens.expect(base.filter(!left.exists), #"SELECT "bed".* "# + join + #" WHERE "garden"."id" IS NULL"#)
             try gardens.expect(
                 base.annotated(with: left.exists.forKey("hasGarden")),
-                #"SELECT "bed".*, ("garden"."id" IS NOT NULL) AS "hasGarden" "# + join)
+                #"SELECT "bed".*, "garden"."id" IS NOT NULL AS "hasGarden" "# + join)
         }
     }
 
