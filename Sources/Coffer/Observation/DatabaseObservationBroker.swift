@@ -40,6 +40,9 @@ final class DatabaseObservationBroker {
     private var transaction = TransactionTracker()
     private var isListening = false
 
+    /// Whether an observer has been told of a row since the last end of a transaction.
+    private var hasToldOfRows = false
+
     /// Whether a statement runs whose changes somebody may want to hear of.
     private var isExecuting = false
 
@@ -218,6 +221,8 @@ extension DatabaseObservationBroker {
             if connection.lastInsertedRowID != rowID { connection.lastInsertedRowID = rowID }
             if connection.changesCount != changesCount { keptChangesCount = changesCount }
         }
+        let undoesWhatWasTold = hasToldOfRows
+        if !isInsideTransaction { hasToldOfRows = false }
         switch ending {
         case nil:
             // Those who began to watch in the middle of a transaction without hooks are told all the same.
@@ -227,8 +232,10 @@ extension DatabaseObservationBroker {
             tellWatchers(in: database)
         case .emptyCommit?:
             try endEmptyTransaction(in: database)
+        case .failedStatement? where !undoesWhatWasTold:
+            tellWatchers(rolledBack: true, in: database)
         case .failedStatement?:
-            for observation in observations { observation.isPaused = false }
+            endTransaction { $0.databaseDidRollback(database) }
             tellWatchers(rolledBack: true, in: database)
         case .rollback(let refusal)?:
             endTransaction { $0.databaseDidRollback(database) }
@@ -371,6 +378,7 @@ extension DatabaseObservationBroker {
             watch.tableDidChange(for: change.watchers)
             return []
         }
+        if !change.observations.isEmpty { hasToldOfRows = true }
         for observation in change.observations {
             observation.send(event)
         }

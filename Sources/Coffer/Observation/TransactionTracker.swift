@@ -12,8 +12,8 @@ struct TransactionTracker {
         /// The transaction has ended without any write, so that nobody was asked before.
         case emptyCommit
 
-        /// A statement outside of a transaction has failed, and its changes are undone. No observer is called: it began no transaction that
-        /// the program knows of.
+        /// A statement outside of a transaction has failed, and its changes are undone: of interest only to those who were told of them, as the
+        /// program knows of no transaction.
         case failedStatement
 
         /// The transaction has been rolled back, by an observer if there is a refusal.

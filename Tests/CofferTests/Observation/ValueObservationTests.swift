@@ -326,8 +326,8 @@ struct ValueObservationTests {
         let printed = events.values.filter { $0.hasPrefix("log: ") }
         #expect(
             printed == [
-                "log: start\n", "log: fetch\n", "log: tracked region: player(*)\n", "log: value: 0\n", "log: database did change\n",
-                "log: fetch\n", "log: value: 1\n", "log: cancel\n",
+                "log: start", "log: fetch", "log: tracked region: player(*)", "log: value: 0", "log: database did change",
+                "log: fetch", "log: value: 1", "log: cancel",
             ])
         #expect(
             events.values.filter { !$0.hasPrefix("log: ") } == [

@@ -36,7 +36,7 @@ struct TextValueTests {
         #expect(try ColumnProbe.read(Data.self, "CAST(x'61ff62' AS TEXT)") == Data([0x61, 0xff, 0x62]))
     }
 
-    @Test("a blob is text if it is valid UTF-8, with its byte order mark")
+    @Test("a blob is text with its byte order mark, repaired where it is not valid UTF-8, and no text as a stored value then")
     func textFromBlob() throws {
         for (blob, text) in [("x''", ""), ("x'c3a9'", "é"), ("x'efbbbf61'", "\u{feff}a"), ("x'00'", "\0")] {
             #expect(try ColumnProbe.read(String.self, blob)?.utf8.elementsEqual(text.utf8) == true)
