@@ -61,6 +61,17 @@ final class SerializedConnection: Sendable {
         return .seconds(max(0.5, seconds))
     }
 
+    /// Whether the error is what a connection meets that took a file for empty, which another one has given content meanwhile: its pages, and
+    /// those of a log beside it, are not authentic under the salt that this connection had chosen.
+    private static func isOfAnotherSalt(_ error: any Error) -> Bool {
+        switch error {
+        case let error as EngineError: error.primaryCode == EngineCode.notADatabase || error.code == EngineCode.refusedSideFile
+        case let error as DatabaseError:
+            error.extendedResultCode.rawValue == EngineCode.refusedSideFile && error.encryptionFailure == nil
+        default: false
+        }
+    }
+
     private static func isBusy(_ error: any Error) -> Bool {
         switch error {
         case let error as EngineError: error.primaryCode == EngineCode.busy
@@ -79,7 +90,7 @@ final class SerializedConnection: Sendable {
             do {
                 return try Database(
                     opening: location, configuration: configuration, purpose: purpose, description: label, keys: keys)
-            } catch let error as EngineError where error.primaryCode == EngineCode.notADatabase && remainingTries > 0 {
+            } catch  where isOfAnotherSalt(error) && remainingTries > 0 {
                 // Another connection gave the empty file its salt first: its key may be ours all the same.
                 remainingTries -= 1
                 keys.didLoseEmptyFile()
