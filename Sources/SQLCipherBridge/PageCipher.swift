@@ -4,7 +4,7 @@ package import KeyMaterial
 /// Reads the stored bytes of pages without SQLCipher: whether they are authentic, and what they contain.
 ///
 /// Source of the layout: SQLCipher's design notes. A page ends with its reserve: IV (16 bytes), HMAC, padding to whole blocks. The HMAC covers
-/// ciphertext, IV and the page number (little endian), and its key is PBKDF2(key, salt xor 0x3a). Page 1 begins with the salt, or with a part
+/// ciphertext, IV and the page number (little endian by default), and its key is PBKDF2(key, salt xor 0x3a). Page 1 begins with the salt, or with a part
 /// of the database header in the clear.
 ///
 /// One instance serves one thread at a time.
@@ -18,15 +18,19 @@ package final class PageCipher {
         package var kdf: KeyDerivation.Hash
         package var hmacKeyIterations: Int
         package var plaintextHeaderSize: Int
+        /// Whether the codes cover the numbers of pages with the highest byte first.
+        package var hasBigEndianNumbers: Bool
 
         package init(
-            pageSize: Int, hmac: KeyDerivation.Hash?, kdf: KeyDerivation.Hash, hmacKeyIterations: Int, plaintextHeaderSize: Int
+            pageSize: Int, hmac: KeyDerivation.Hash?, kdf: KeyDerivation.Hash, hmacKeyIterations: Int, plaintextHeaderSize: Int,
+            hasBigEndianNumbers: Bool = false
         ) {
             self.pageSize = pageSize
             self.hmac = hmac
             self.kdf = kdf
             self.hmacKeyIterations = hmacKeyIterations
             self.plaintextHeaderSize = plaintextHeaderSize
+            self.hasBigEndianNumbers = hasBigEndianNumbers
         }
 
         /// The bytes at the end of each page that are not content: IV and HMAC, in whole cipher blocks.

@@ -1,7 +1,7 @@
 internal import CSQLCipher
 internal import KeyMaterial
 
-/// The authentication codes of pages: an HMAC over ciphertext, IV and the page number (little endian).
+/// The authentication codes of pages: an HMAC over ciphertext, IV and the page number.
 ///
 /// One instance serves one thread at a time.
 @safe
@@ -73,13 +73,13 @@ final class PageCode {
     private func compute(_ page: UnsafeRawBufferPointer, number: UInt32) throws(CryptographyFailure) {
         let start = number == 1 ? layout.clearSize : 0
         let end = layout.pageSize - layout.reserve + 16
-        var littleEndian = number.littleEndian
+        var stored = layout.hasBigEndianNumbers ? number.bigEndian : number.littleEndian
         var count = 0
         // Without a key, the context starts again with the one that it has.
         let isComputed =
             unsafe EVP_MAC_init(context, nil, 0, nil) == 1
             && EVP_MAC_update(context, page.baseAddress! + start, end - start) == 1
-            && withUnsafeBytes(of: &littleEndian) { unsafe EVP_MAC_update(context, $0.baseAddress, 4) } == 1
+            && withUnsafeBytes(of: &stored) { unsafe EVP_MAC_update(context, $0.baseAddress, 4) } == 1
             && EVP_MAC_final(context, &computed, &count, size) == 1
         guard isComputed, count == size else { throw CryptographyFailure(function: "EVP_MAC_final") }
     }

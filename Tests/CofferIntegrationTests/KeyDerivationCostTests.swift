@@ -2,6 +2,7 @@ import Coffer
 import CofferTestSupport
 import Foundation
 import SQLCipherBridge
+import Synchronization
 import Testing
 
 // Each test runs in a process of its own, because the counter is one for the process.
@@ -45,6 +46,51 @@ struct KeyDerivationCostTests {
                 let pool = try directory.makePool("a.db", configuration)
                 try useFiveReaders(of: pool)
                 #expect(KeyDerivation.derivationCount == 1)
+            }
+        }
+    }
+
+    @Test("all queues and pools that are made from one configuration cost one derivation for each file")
+    func configuration() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                let configuration = Configuration.passphrase()
+                _ = try directory.makeQueue("a.db", configuration)
+                try useFiveReaders(of: try directory.makePool("a.db", configuration))
+                _ = try directory.makeQueue("a.db", configuration.with { $0.readonly = true })
+                #expect(KeyDerivation.derivationCount == 1)
+                _ = try directory.makeQueue("b.db", configuration)
+                #expect(KeyDerivation.derivationCount == 2)
+                #expect(try directory.bytes(of: "a.db").prefix(16) != directory.bytes(of: "b.db").prefix(16))
+
+                var prepared = Configuration()
+                prepared.prepareDatabase { try $0.usePassphrase("secret") }
+                let first = try directory.makeQueue("c.db", prepared)
+                let second = try directory.makeQueue("c.db", prepared)
+                #expect(KeyDerivation.derivationCount == 3)
+                withExtendedLifetime((first, second)) {}
+            }
+        }
+    }
+
+    @Test("sixteen openings at once cost one derivation, of a fresh file and of an existing one")
+    func atOnce() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                let configuration = Configuration.passphrase().with { $0.busyMode = .timeout(10) }
+                let queues = Mutex<[DatabaseQueue]>([])
+                for expected in 1...2 {
+                    DispatchQueue.concurrentPerform(iterations: 16) { _ in
+                        do {
+                            let queue = try directory.makeQueue("a\(expected).db", configuration)
+                            queues.withLock { $0.append(queue) }
+                        } catch {
+                            Issue.record(error)
+                        }
+                    }
+                    #expect(KeyDerivation.derivationCount == expected)
+                }
+                #expect(queues.withLock { $0.count } == 32)
             }
         }
     }

@@ -124,6 +124,9 @@ public struct Configuration: Sendable {
 
     // MARK: Preparation
 
+    /// Shared by all copies of this configuration.
+    let preparedPassphrases = PreparedPassphrases()
+
     private(set) var preparations: [@Sendable (Database) throws -> Void] = []
 
     /// Adds a function that prepares each new connection, after those that were added before.

@@ -15,6 +15,7 @@ final class ConnectionKeys: Sendable {
     private let closeIdleConnections = Mutex<(@Sendable () -> Void)?>(nil)
 
     private let settings: CipherSettings
+    private let preparedPassphrases: PreparedPassphrases
 
     /// The file of these connections, since the first one, or the one that writes, has opened it.
     private let file = Mutex<FileIdentity?>(nil)
@@ -24,6 +25,7 @@ final class ConnectionKeys: Sendable {
 
     init(configuration: Configuration) throws {
         settings = configuration.cipher
+        preparedPassphrases = configuration.preparedPassphrases
         do throws(KeyError) {
             let ring: KeyRing? =
                 if let key = configuration.key {
@@ -39,7 +41,7 @@ final class ConnectionKeys: Sendable {
 
     /// The ring for a passphrase: the same for the same passphrase.
     func ring(for key: DatabaseKey) throws(KeyError) -> KeyRing {
-        let ring = try KeyRing(key: key, settings: settings)
+        let ring = try KeyRing(key: preparedPassphrases.shared(key), settings: settings)
         return prepared.withLock { rings in
             if let known = rings.first(where: { $0.keys[0].hasSameSecret(as: key) }) { return known }
             rings.append(ring)
@@ -79,13 +81,19 @@ final class ConnectionKeys: Sendable {
         if !isSame { throw DatabaseError.fileMoved(path) }
     }
 
+    /// Notes that the empty file has got the salt that was chosen for it.
+    func didClaimEmptyFile() {
+        configured?.didClaimEmptyFile()
+        for ring in prepared.withLock({ $0 }) { ring.didClaimEmptyFile() }
+    }
+
     /// Notes that somebody else was faster to give an empty file its content.
     func didLoseEmptyFile() {
         configured?.didLoseEmptyFile()
         for ring in prepared.withLock({ $0 }) { ring.didLoseEmptyFile() }
     }
 
-    /// Forgets, and thereby wipes, what was derived for all connections.
+    /// Forgets what was derived for all connections: what nobody else with the same key needs is wiped.
     func removeDerivedKeys() {
         configured?.removeDerivedKeys()
         forgetPrepared()
@@ -105,8 +113,9 @@ extension DatabaseKey {
     /// Whether both are made of the same bytes in the same way. Takes as long for different bytes as for equal ones.
     func hasSameSecret(as other: DatabaseKey) -> Bool {
         switch (kind, other.kind) {
-        case (.passphrase(let mine, let mySalt), .passphrase(let theirs, let theirSalt)),
-            (.rawKey(let mine, let mySalt), .rawKey(let theirs, let theirSalt)):
+        case (.passphrase(let mine, let mySalt), .passphrase(let theirs, let theirSalt)):
+            mySalt == theirSalt && mine.bytes == theirs.bytes
+        case (.rawKey(let mine, let mySalt), .rawKey(let theirs, let theirSalt)):
             mySalt == theirSalt && mine.bytes == theirs.bytes
         default:
             false

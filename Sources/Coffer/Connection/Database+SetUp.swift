@@ -85,6 +85,7 @@ extension Database {
     private func claimFile() throws {
         guard isFileEmpty, protection == .encrypted, purpose == .writer, !configuration.readonly else { return }
         try handle.claimEmptyFile()
+        keys.didClaimEmptyFile()
         isFileEmpty = false
     }
 

@@ -43,6 +43,15 @@ extension CipherSettings.HashAlgorithm {
     }
 }
 
+extension CipherSettings.ByteOrder {
+    fileprivate var pragmaName: String {
+        switch self {
+        case .littleEndian: "le"
+        case .bigEndian: "be"
+        }
+    }
+}
+
 // MARK: - Applying
 
 extension CipherSettings {
@@ -57,6 +66,14 @@ extension CipherSettings {
             try handle.execute(trusted: "PRAGMA fast_kdf_iter = \(hmacKeyIterations);")
             guard try handle.firstText(trusted: "PRAGMA fast_kdf_iter") == String(hmacKeyIterations) else {
                 throw EngineError(code: EngineCode.misuse, message: "SQLCipher did not accept: fast_kdf_iter = \(hmacKeyIterations)")
+            }
+        }
+        if hmacPageNumberOrder != .littleEndian {
+            // Deprecated and not listed, too. It is the connection's own.
+            try handle.execute(trusted: "PRAGMA cipher_hmac_pgno = \(hmacPageNumberOrder.pragmaName);")
+            guard try handle.firstText(trusted: "PRAGMA cipher_hmac_pgno") == hmacPageNumberOrder.pragmaName else {
+                throw EngineError(
+                    code: EngineCode.misuse, message: "SQLCipher did not accept: cipher_hmac_pgno = \(hmacPageNumberOrder.pragmaName)")
             }
         }
         try handle.proveCodec(settings: settings)
@@ -92,9 +109,9 @@ extension CipherSettings {
         case "cipher_hmac_algorithm": value == "hmac_\(hmacAlgorithm.pragmaName.lowercased())"
         case "cipher_kdf_algorithm": value == "pbkdf2_hmac_\(kdfAlgorithm.pragmaName.lowercased())"
         case "cipher_compatibility": Int(value).map(isFormat) ?? false
+        case "cipher_hmac_pgno": value == hmacPageNumberOrder.pragmaName
         // What Coffer never sets, so that SQLCipher's own values hold.
         case "cipher": value == "aes-256-cbc"
-        case "cipher_hmac_pgno": value == "le"
         case "cipher_store_pass": CipherSettings.boolean(value) == false
         default: false
         }
@@ -106,6 +123,7 @@ extension CipherSettings {
         var settings = CipherSettings.sqlcipher(format: format)
         settings.plaintextHeaderSize = plaintextHeaderSize
         settings.hmacKeyIterations = hmacKeyIterations
+        settings.hmacPageNumberOrder = hmacPageNumberOrder
         return settings == self
     }
 

@@ -5,6 +5,11 @@
 ///
 /// Values that cannot work are refused with ``EncryptionFailure/invalidCipherSettings(_:)`` when a database is opened with them.
 public struct CipherSettings: Sendable, Hashable {
+    /// The order of the bytes of a number.
+    public enum ByteOrder: Sendable, Hashable, CaseIterable {
+        case littleEndian, bigEndian
+    }
+
     /// The hash function under PBKDF2 and HMAC.
     public enum HashAlgorithm: Sendable, Hashable, CaseIterable {
         case sha1, sha256, sha512
@@ -24,6 +29,10 @@ public struct CipherSettings: Sendable, Hashable {
 
     /// The hash function of HMAC.
     public var hmacAlgorithm = HashAlgorithm.sha512
+
+    /// How the number of a page is written where HMAC covers it, called `cipher_hmac_pgno` by SQLCipher: little endian in all files of SQLCipher 3 and
+    /// later. SQLCipher 2 wrote it as the machine does, so that files of big-endian machines have the other order.
+    public var hmacPageNumberOrder = ByteOrder.littleEndian
 
     /// Whether each page carries an authentication code. Without one, nobody notices that a file was changed.
     public var usesHMAC = true
@@ -54,4 +63,11 @@ public struct CipherSettings: Sendable, Hashable {
         }
         return settings
     }
+
+    /// The settings of SQLCipher 2 on machines that store the highest byte of a number first.
+    static let ofBigEndianMachines: CipherSettings = {
+        var settings = CipherSettings.sqlcipher(format: 2)
+        settings.hmacPageNumberOrder = .bigEndian
+        return settings
+    }()
 }

@@ -58,7 +58,7 @@ extension DatabaseKey {
     init(sqlCipherText text: consuming SecretBytes) {
         let digits = text.count - 3
         guard digits == 64 || digits == 96, DatabaseKey.looksLikeRawKey(text) else {
-            self.init(.passphrase(SharedSecret(text), salt: nil), isVerbatim: true)
+            self.init(.passphrase(Passphrase(text), salt: nil), isVerbatim: true)
             return
         }
         var key = SecretBytes(count: 32)

@@ -9,8 +9,8 @@ internal import KeyMaterial
 /// config.key = .provider { try .passphrase(contentsOfKeyring()) }
 /// ```
 ///
-/// A passphrase costs about a tenth of a second once for each database queue or pool, because it is stretched by PBKDF2 with the file's
-/// salt. A raw key costs nothing.
+/// A passphrase costs about a tenth of a second, because it is stretched by PBKDF2 with the file's salt. Copies of a key share what was derived: all
+/// queues and pools that are made from one configuration pay once for a file, also when they are opened at the same time. A raw key costs nothing.
 ///
 /// The bytes are kept in memory of their own, which is locked where the system allows it, left out of core dumps, and wiped when the last
 /// copy of the key goes away. SQLCipher's copies are not: while a database is open, a core dump of the process has its key in it. A `String` that was given is the caller's, and not under control: prefer bytes for keys that must not stay.
@@ -20,7 +20,7 @@ internal import KeyMaterial
 /// database is opened with it.
 public struct DatabaseKey: Sendable {
     enum Kind: Sendable {
-        case passphrase(SharedSecret, salt: [UInt8]?)
+        case passphrase(Passphrase, salt: [UInt8]?)
         case rawKey(SharedSecret, salt: [UInt8]?)
         case provider(@Sendable () throws -> DatabaseKey)
         case invalid(EncryptionFailure.KeyProblem)
@@ -44,17 +44,17 @@ extension DatabaseKey {
     ///
     /// Unicode offers several spellings of the same text, and no normalization takes place, here or in other tools.
     public static func passphrase(_ passphrase: String) -> DatabaseKey {
-        DatabaseKey(.passphrase(SharedSecret(SecretBytes(utf8: passphrase)), salt: nil))
+        DatabaseKey(.passphrase(Passphrase(SecretBytes(utf8: passphrase)), salt: nil))
     }
 
     /// A passphrase given as bytes, such as `Data` or `[UInt8]`.
     public static func passphrase(_ bytes: some Sequence<UInt8>) -> DatabaseKey {
-        DatabaseKey(.passphrase(SharedSecret(SecretBytes(bytes)), salt: nil))
+        DatabaseKey(.passphrase(Passphrase(SecretBytes(bytes)), salt: nil))
     }
 
     /// A passphrase given as bytes, with the 16 bytes of salt that a file with a plaintext header cannot store.
     public static func passphrase(_ bytes: some Sequence<UInt8>, salt: some Sequence<UInt8>) -> DatabaseKey {
-        DatabaseKey(.passphrase(SharedSecret(SecretBytes(bytes)), salt: Array(salt)))
+        DatabaseKey(.passphrase(Passphrase(SecretBytes(bytes)), salt: Array(salt)))
     }
 
     /// A key of 32 bytes that is used without derivation. The salt is read from the file, or made at random for a new file.

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SQLCipherBridge
 
 extension EncryptionFailure: CustomStringConvertible {
@@ -15,6 +16,8 @@ extension EncryptionFailure: CustomStringConvertible {
         case .newerFormat(let format):
             "The key is right, but the file has format \(format) of SQLCipher, which is newer than the configured one. Set "
                 + "Configuration.cipher to .sqlcipher(format: \(format))."
+        case .otherSettings(let settings):
+            "The key is right, but the file has other cipher settings. Upgrade the file, or set Configuration.cipher to \(settings)."
         case .notADatabase:
             "The file is not a database. Check the path; if it should be a database, restore it from a backup."
         case .damaged(let pages) where pages.isEmpty:
@@ -42,7 +45,8 @@ extension EncryptionFailure: CustomStringConvertible {
     /// The result code that SQLite gives, or would give, for this failure.
     var engineCode: CInt {
         switch self {
-        case .noKey, .wrongKey, .plaintextFile, .olderFormat, .newerFormat, .notADatabase, .keyRotated, .damaged: EngineCode.notADatabase
+        case .noKey, .wrongKey, .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase, .keyRotated, .damaged:
+            EngineCode.notADatabase
         case .foreignSideFile: EngineCode.cantOpen
         case .engineWithoutCipher: EngineCode.error
         case .invalidKey, .invalidCipherSettings: EngineCode.misuse
@@ -57,11 +61,33 @@ extension EncryptionFailure.KeyProblem: CustomStringConvertible {
         case .rawKeyLength(let count): "A raw key has 32 bytes, not \(count)."
         case .saltLength(let count): "A salt has 16 bytes, not \(count)."
         case .passphraseLooksLikeRawKey:
-            "The passphrase has the form x'...' with hexadecimal digits, which other tools take as a raw key. Use .rawKey with the bytes, "
-                + "or another passphrase."
+            "The passphrase has the form x'...' with hexadecimal digits, which other tools take as a raw key. Use .keySpec for a key in this "
+                + "form, .rawKey with the bytes, or another passphrase."
         case .nestedProvider: "The provider answered with another provider. Answer with a passphrase or a raw key."
         case .tooLong: "The passphrase has more than 2^31 bytes. Give a shorter one."
         case .noRandomness: "The system's random generator did not answer. Try again."
+        case .notHexadecimal(let count):
+            "A raw key has 64 hexadecimal digits, or 96 with its salt, and nothing else; there are \(count) characters."
+        case .file(let path, let problem): "The key file '\(path)' \(problem.description)"
+        case .noCredential(let name):
+            "There is no credential '\(name)'. Run the program from a systemd unit with LoadCredential=; a name has no slash."
+        }
+    }
+}
+
+extension EncryptionFailure.KeyFileProblem: CustomStringConvertible {
+    /// Continues a sentence that begins with the name of the file.
+    public var description: String {
+        switch self {
+        case .unreadable(let code): "cannot be read: \(unsafe String(cString: strerror(code)))."
+        case .notAFile: "is not a file."
+        case .readableByOthers(let mode):
+            "can be read by others (mode \(String(mode, radix: 8))). Give it mode 600, and replace the key if "
+                + "others may have read it."
+        case .ofAnotherUser: "belongs to another user, who knows the key and can change it."
+        case .tooLong: "is longer than any key."
+        case .noRawKey(let size):
+            "holds no raw key: it has \(size) bytes. A raw key has 32 bytes or 64 hexadecimal digits. Is it a passphrase?"
         }
     }
 }

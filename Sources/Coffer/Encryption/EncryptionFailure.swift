@@ -23,6 +23,9 @@ public enum EncryptionFailure: Sendable, Hashable {
     /// The key is right, and the file has this format of SQLCipher, which is newer than the configured one.
     case newerFormat(Int)
 
+    /// The key is right, and the file has these cipher settings, which no version of SQLCipher has by default: those of a big-endian machine.
+    case otherSettings(CipherSettings)
+
     /// The file cannot be a database: it is too short, or its content is not ciphertext.
     case notADatabase
 
@@ -62,6 +65,25 @@ public enum EncryptionFailure: Sendable, Hashable {
         case tooLong
         /// The system's random generator did not answer.
         case noRandomness
+        /// A text of so many digits that is no raw key: it has another length, or characters that are no hexadecimal digits.
+        case notHexadecimal(digits: Int)
+        /// A key file, or a credential, cannot be used.
+        case file(path: String, KeyFileProblem)
+        /// systemd has handed over no credential of this name, or the name is none.
+        case noCredential(name: String)
+    }
+
+    /// What is wrong with a file that holds a key.
+    public enum KeyFileProblem: Sendable, Hashable {
+        /// The system's number of the error.
+        case unreadable(errno: Int32)
+        case notAFile
+        case readableByOthers(mode: UInt32)
+        /// The file belongs to another user, who knows the key and can change it.
+        case ofAnotherUser
+        case tooLong
+        /// So many bytes are neither a raw key nor the digits of one.
+        case noRawKey(size: Int)
     }
 
     /// What is wrong with cipher settings.

@@ -11,14 +11,14 @@ struct KeyMemo {
     private var answers: [Int: DatabaseKey] = [:]
 
     mutating func material(
-        keyIndex: Int, fileSalt: [UInt8], settings: CipherSettings, ring: KeyRing
+        keyIndex: Int, fileSalt: [UInt8], settings: CipherSettings, path: String? = nil, ring: KeyRing
     ) throws(KeyError) -> KeyRing.Material {
         let parameters = Parameters(
             keyIndex: keyIndex, fileSalt: fileSalt, iterations: settings.kdfIterations, algorithm: settings.kdfAlgorithm)
         if let known = materials[parameters] { return known }
         let key = if let answer = answers[keyIndex] { answer } else { try ring.resolve(keyIndex: keyIndex) }
         answers[keyIndex] = key
-        let material = try ring.material(of: key, fileSalt: fileSalt, settings: settings)
+        let material = try ring.material(of: key, fileSalt: fileSalt, settings: settings, path: path)
         materials[parameters] = material
         return material
     }

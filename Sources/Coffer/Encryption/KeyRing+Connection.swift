@@ -12,7 +12,12 @@ extension KeyRing {
         let header = try KeyRing.header(of: handle)
         let cached = cachedMaterial(keyIndex: 0, fileSalt: header.salt)
         let material =
-            if let cached { cached } else { try memo.material(keyIndex: 0, fileSalt: header.salt, settings: settings, ring: self) }
+            if let cached {
+                cached
+            } else {
+                try memo.material(
+                    keyIndex: 0, fileSalt: header.salt, settings: settings, path: handle.filename(schema: "main"), ring: self)
+            }
         guard try unlock(handle, with: material, settings: settings) else {
             discardMaterial(keyIndex: 0, fileSalt: header.salt)
             throw try diagnose(memo: &memo, open: open)

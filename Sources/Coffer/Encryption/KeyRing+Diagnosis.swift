@@ -11,8 +11,13 @@ extension KeyRing {
         guard let size = header.size, size >= 512 else { return .failure(.notADatabase) }
         for keyIndex in keys.indices {
             for format in (1...4).reversed() where CipherSettings.sqlcipher(format: format) != settings {
-                guard try opens(format: format, keyIndex: keyIndex, header: header, memo: &memo, open: open) else { continue }
+                let other = CipherSettings.sqlcipher(format: format)
+                guard try opens(other, keyIndex: keyIndex, header: header, memo: &memo, open: open) else { continue }
                 return .failure(format < ownFormat ? .olderFormat(format) : .newerFormat(format))
+            }
+            let other = CipherSettings.ofBigEndianMachines
+            if other != settings, try opens(other, keyIndex: keyIndex, header: header, memo: &memo, open: open) {
+                return .failure(.otherSettings(other))
             }
         }
         for keyIndex in keys.indices where settings.usesHMAC {
@@ -44,9 +49,8 @@ extension KeyRing {
     }
 
     private func opens(
-        format: Int, keyIndex: Int, header: FileHeader, memo: inout KeyMemo, open: Open
+        _ settings: CipherSettings, keyIndex: Int, header: FileHeader, memo: inout KeyMemo, open: Open
     ) throws(KeyError) -> Bool {
-        let settings = CipherSettings.sqlcipher(format: format)
         let material = try memo.material(keyIndex: keyIndex, fileSalt: header.salt, settings: settings, ring: self)
         let handle = try KeyRing.fresh(open)
         defer { handle.closeProbe() }

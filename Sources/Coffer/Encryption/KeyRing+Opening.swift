@@ -78,7 +78,8 @@ extension KeyRing {
             material = nil
         }
         if material == nil {
-            let asked = try memo.material(keyIndex: keyIndex, fileSalt: header.salt, settings: settings, ring: self)
+            let asked = try memo.material(
+                keyIndex: keyIndex, fileSalt: header.salt, settings: settings, path: handle.filename(schema: "main"), ring: self)
             guard try unlock(handle, with: asked, settings: settings) else { return nil }
             material = asked
         }

@@ -48,13 +48,13 @@ final class KeyRing: Sendable {
 
     // MARK: - State
 
-    /// How many derivations this ring has asked for.
+    /// How many derivations this ring has made: others with the same key may have made those that it uses.
     var derivationCount: Int { state.withLock { $0.derivationCount } }
 
     /// Which key opened the file the last time: 0 for the current one, then the previous ones in order; nil before the first time.
     var usedKeyIndex: Int? { state.withLock { $0.lastSuccess?.keyIndex } }
 
-    /// Forgets, and thereby wipes, what was derived. The next connection derives again, and asks a provider again.
+    /// Forgets what was derived. The next connection asks a provider again; what was derived from a passphrase lives as long as the passphrase.
     func removeDerivedKeys() {
         state.withLock { $0.materials = [] }
     }
@@ -92,6 +92,14 @@ final class KeyRing: Sendable {
         }
     }
 
+    /// Notes that the file has got the salt that this ring had chosen.
+    func didClaimEmptyFile() {
+        guard let salt = state.withLock({ $0.pendingSalt }) else { return }
+        for key in keys {
+            if case .passphrase(let passphrase, _) = key.kind { passphrase.didWriteSalt(salt) }
+        }
+    }
+
     /// Forgets that a key opened the file while it was empty, as every key does: somebody else gave it content first.
     func didLoseEmptyFile() {
         state.withLock { state in
@@ -108,6 +116,8 @@ final class KeyRing: Sendable {
         let answer: DatabaseKey
         do {
             answer = try ask()
+        } catch let error as KeyError {
+            throw error
         } catch {
             throw .provider(error)
         }
@@ -122,19 +132,21 @@ final class KeyRing: Sendable {
     /// - Parameters:
     ///   - fileSalt: the first 16 bytes of the file; none while it is empty.
     ///   - settings: the settings of the derivation, not always the ring's.
-    func material(of key: DatabaseKey, fileSalt: [UInt8], settings: CipherSettings) throws(KeyError) -> Material {
+    ///   - path: where the file is, if others with the same key may be about to give it a salt.
+    func material(
+        of key: DatabaseKey, fileSalt: [UInt8], settings: CipherSettings, path: String? = nil
+    ) throws(KeyError) -> Material {
         switch key.kind {
         case .rawKey(let secret, let salt):
             // Without a salt SQLCipher reads the file's own, and makes one when the file is still empty at the first write.
             return Material(secret: secret, salt: salt, isBoundToFileSalt: false)
-        case .passphrase(let secret, let salt):
+        case .passphrase(let passphrase, let salt):
             let isBound = salt == nil
-            let salt = if let salt { salt } else if fileSalt.isEmpty { try pendingSalt() } else { fileSalt }
-            state.withLock { $0.derivationCount += 1 }
+            let salt = if let salt { salt } else if fileSalt.isEmpty { try pendingSalt(passphrase, path: path) } else { fileSalt }
             do throws(CryptographyFailure) {
-                let derived = try KeyDerivation.databaseKey(
-                    passphrase: secret.bytes, salt: salt, iterations: settings.kdfIterations, hash: settings.kdfAlgorithm.bridged)
-                return Material(secret: SharedSecret(derived), salt: salt, isBoundToFileSalt: isBound)
+                let (secret, isFresh) = try passphrase.derived(salt: salt, settings: settings)
+                if isFresh { state.withLock { $0.derivationCount += 1 } }
+                return Material(secret: secret, salt: salt, isBoundToFileSalt: isBound)
             } catch {
                 throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
             }
@@ -143,10 +155,10 @@ final class KeyRing: Sendable {
         }
     }
 
-    private func pendingSalt() throws(KeyError) -> [UInt8] {
+    private func pendingSalt(_ passphrase: Passphrase, path: String?) throws(KeyError) -> [UInt8] {
         let fresh: [UInt8]
         do throws(RandomnessFailure) {
-            fresh = try SystemRandomness.bytes(count: 16)
+            fresh = try passphrase.salt(forNewFileAt: path)
         } catch {
             throw .failure(.invalidKey(.noRandomness))
         }

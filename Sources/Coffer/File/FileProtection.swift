@@ -122,8 +122,8 @@ enum FileProtection: Sendable {
     func hasSameSecret(as other: FileProtection) -> Bool {
         guard let mine = ring?.keys.first, let theirs = other.ring?.keys.first else { return false }
         return switch (mine.kind, theirs.kind) {
-        case (.passphrase(let mine, _), .passphrase(let theirs, _)), (.rawKey(let mine, _), .rawKey(let theirs, _)):
-            mine.bytes == theirs.bytes
+        case (.passphrase(let mine, _), .passphrase(let theirs, _)): mine.bytes == theirs.bytes
+        case (.rawKey(let mine, _), .rawKey(let theirs, _)): mine.bytes == theirs.bytes
         default: false
         }
     }

@@ -23,7 +23,7 @@ struct AuditSeal: Sendable {
     ///
     /// - Throws: a failure for a secret that is short enough to be guessed from the log.
     init(_ bytes: consuming SecretBytes, sourceName: String) throws(Failure) {
-        let secret = SharedSecret(SecretInput.withoutNewline(bytes))
+        let secret = SharedSecret(bytes.withoutNewline())
         guard secret.bytes.count >= 16 else {
             throw Failure(
                 .keyRejected, "invalid_key",

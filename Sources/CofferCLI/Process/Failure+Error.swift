@@ -53,7 +53,7 @@ extension Failure {
     private static func status(of failure: EncryptionFailure) -> ExitStatus {
         switch failure {
         case .noKey, .wrongKey, .keyRotated, .invalidKey: .keyRejected
-        case .plaintextFile, .olderFormat, .newerFormat, .notADatabase, .damaged, .foreignSideFile: .badData
+        case .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase, .damaged, .foreignSideFile: .badData
         case .engineWithoutCipher: .unavailable
         case .invalidCipherSettings: .usage
         }
@@ -68,6 +68,7 @@ extension Failure {
         case .plaintextFile: "plaintext"
         case .olderFormat: "older_format"
         case .newerFormat: "newer_format"
+        case .otherSettings: "other_cipher_settings"
         case .notADatabase: "not_a_database"
         case .damaged: "damaged"
         case .foreignSideFile: "foreign_side_file"
@@ -86,6 +87,8 @@ extension Failure {
         case .olderFormat(let format):
             "The key is right, but the file has the older format \(format). Use 'coffer upgrade', or add --cipher-format \(format)."
         case .newerFormat(let format): "The key is right, but the file has format \(format). Use --cipher-format \(format)."
+        case .otherSettings:
+            "The key is right, but the file is one of SQLCipher 2 from a big-endian machine. Use 'coffer upgrade'."
         case .invalidKey(.passphraseLooksLikeRawKey):
             "The passphrase has the form x'...', which other tools take for a raw key. Give the digits with --key-type raw, or another passphrase."
         case .invalidKey(let problem): problem.description

@@ -15,7 +15,6 @@ enum Credential {
             )
         }
         // No look at the mode: systemd gives access by an ACL, which shows as a mode for the group.
-        let descriptor = try Descriptor.reading("\(folder)/\(name)", name: "The credential '\(name)'", flags: O_NOFOLLOW)
-        return try SecretInput.readAll(descriptor, name: "The credential '\(name)'")
+        return try KeyFile.read("\(folder)/\(name)", name: "The credential '\(name)'", .unchecked, followsLinks: false)
     }
 }

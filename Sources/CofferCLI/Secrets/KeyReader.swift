@@ -114,7 +114,7 @@ struct Key: Sendable {
     init(_ bytes: consuming SecretBytes, type: KeyType, sourceName: String) throws(Failure) {
         switch type {
         case .passphrase:
-            let passphrase = SharedSecret(SecretInput.withoutNewline(bytes))
+            let passphrase = SharedSecret(bytes.withoutNewline())
             guard !passphrase.bytes.isEmpty else {
                 throw Failure(.keyRejected, "invalid_key", "The passphrase from \(sourceName) is empty.")
             }
@@ -123,7 +123,13 @@ struct Key: Sendable {
         case .raw, .rawWithSalt:
             let keySize = 32
             let size = type == .raw ? keySize : keySize + 16
-            let raw = try SharedSecret(Key.rawBytes(bytes, size: size, type: type, sourceName: sourceName))
+            let count = bytes.count
+            guard let raw = bytes.decoded(size: size) else {
+                throw Failure(
+                    .keyRejected, "invalid_key",
+                    "The key from \(sourceName) is no \(type.rawValue) key: it must have \(size) bytes, or \(2 * size) hexadecimal digits, "
+                        + "and has \(count) bytes. Is it a passphrase?")
+            }
             database = raw.bytes.withUnsafeBytes { bytes in
                 let key = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<keySize])
                 let salt = unsafe UnsafeRawBufferPointer(rebasing: bytes[keySize...])
@@ -136,24 +142,4 @@ struct Key: Sendable {
 
     /// Whether two keys are the same, in a time that says nothing about them.
     func isSame(as other: Key) -> Bool { type == other.type && secret.bytes == other.secret.bytes }
-
-    /// The bytes as they are when their number is right, or the bytes that hexadecimal digits stand for.
-    private static func rawBytes(
-        _ bytes: consuming SecretBytes, size: Int, type: KeyType, sourceName: String
-    ) throws(Failure) -> SecretBytes {
-        if bytes.count == size { return bytes }
-        let count = bytes.count
-        let digits = SecretInput.withoutNewline(bytes)
-        var result = SecretBytes(count: size)
-        let isRead = digits.withUnsafeBytes { digits in
-            digits.count == 2 * size && result.withUnsafeMutableBytes { unsafe SecretHex.read(digits, to: $0) }
-        }
-        guard isRead else {
-            throw Failure(
-                .keyRejected, "invalid_key",
-                "The key from \(sourceName) is no \(type.rawValue) key: it must have \(size) bytes, or \(2 * size) hexadecimal digits, "
-                    + "and has \(count) bytes. Is it a passphrase?")
-        }
-        return result
-    }
 }

@@ -3,8 +3,7 @@ internal import KeyMaterial
 
 /// Reading secrets from descriptors into memory that is wiped.
 enum SecretInput {
-    /// No key is longer; a file that is longer is another file.
-    static let limit = 65_536
+    static let limit = SecretFile.limit
 
     /// Reads to the end.
     ///
@@ -38,7 +37,7 @@ enum SecretInput {
         }
 
         /// What was read so far.
-        var secret: SecretBytes { SecretInput.prefix(of: bytes, count: count) }
+        var secret: SecretBytes { bytes.prefix(count) }
     }
 
     /// Reads up to the end of a line, without it; nil at the end of the input. One byte at a time, so that the rest is left to the next line.
@@ -47,26 +46,12 @@ enum SecretInput {
         var count = 0
         while count < limit {
             guard try readByte(descriptor, into: &buffer, at: count, name: name) else {
-                return count == 0 ? nil : prefix(of: buffer, count: count)
+                return count == 0 ? nil : buffer.prefix(count)
             }
-            if buffer.withUnsafeBytes({ unsafe $0[count] }) == UInt8(ascii: "\n") { return prefix(of: buffer, count: count) }
+            if buffer.withUnsafeBytes({ unsafe $0[count] }) == UInt8(ascii: "\n") { return buffer.prefix(count) }
             count += 1
         }
         throw Failure(.keyRejected, "invalid_key", "\(name) has more than \(TextLayout.grouped(limit)) bytes, which no key has.")
-    }
-
-    static func prefix(of bytes: borrowing SecretBytes, count: Int) -> SecretBytes {
-        bytes.withUnsafeBytes { unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
-    }
-
-    /// Exactly one newline, which editors and 'echo' add.
-    static func withoutNewline(_ bytes: consuming SecretBytes) -> SecretBytes {
-        let end = bytes.withUnsafeBytes { bytes in
-            guard let last = unsafe bytes.last, last == UInt8(ascii: "\n") else { return bytes.count }
-            guard bytes.count > 1, unsafe bytes[bytes.count - 2] == UInt8(ascii: "\r") else { return bytes.count - 1 }
-            return bytes.count - 2
-        }
-        return end == bytes.count ? bytes : prefix(of: bytes, count: end)
     }
 
     fileprivate static func read(

@@ -34,6 +34,6 @@ enum WordPassphrase {
                 }
             }
         }
-        return SecretInput.prefix(of: buffer, count: count)
+        return buffer.prefix(count)
     }
 }

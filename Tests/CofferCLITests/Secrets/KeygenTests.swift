@@ -1,3 +1,4 @@
+import Coffer
 import CofferTestSupport
 import Foundation
 import KeyMaterial
@@ -18,6 +19,10 @@ struct KeygenTests {
         let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("k"))[.posixPermissions] as? Int
         #expect(mode == 0o600)
         #expect(try tool.run("create", "a.db", "--key-file", "k", "--key-type", "raw").status == 0)
+        var configuration = Configuration()
+        configuration.key = .keyFile(tool.directory.path("k"))
+        configuration.readonly = true
+        _ = try DatabaseQueue(path: tool.directory.path("a.db"), configuration: configuration)
         #expect(try tool.run("keygen", "--out", "b", "--binary").status == 0)
         #expect(try tool.directory.bytes(of: "b").count == 32)
     }

@@ -65,6 +65,9 @@ struct CipherInteroperabilityTests {
                 name: "iterations of the HMAC key", key: .passphrase("pw"), shellKey: "'pw'", settings: fast,
                 shellSettings: "PRAGMA fast_kdf_iter = 10;"),
             Case(
+                name: "big-endian machine", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofBigEndianMachines,
+                shellSettings: "PRAGMA cipher_compatibility = 2; PRAGMA cipher_hmac_pgno = be;"),
+            Case(
                 name: "plaintext header, raw key", key: .rawKey(rawKeyBytes, salt: saltBytes),
                 shellKey: "\"x'\(hexText(rawKeyBytes + saltBytes))'\"", settings: header,
                 shellSettings: "PRAGMA cipher_plaintext_header_size = 32;"),
@@ -99,6 +102,29 @@ struct CipherInteroperabilityTests {
         #expect(try file.run(ring, "SELECT x FROM t") == "from the shell")
         try file.run(ring, "INSERT INTO t VALUES ('from Coffer')")
         #expect(try file.shell("\(keyed) SELECT group_concat(x) FROM t;") == "from the shell,from Coffer")
+    }
+
+    @Test("a file of a big-endian machine is recognised, verified and upgraded")
+    func bigEndian() throws {
+        let file = try EncryptedFile()
+        let made = try file.shell(
+            """
+            PRAGMA key = 'pw'; PRAGMA cipher_compatibility = 2; PRAGMA cipher_hmac_pgno = be;
+            CREATE TABLE t(x); INSERT INTO t VALUES('from afar');
+            """)
+        #expect(made == "")
+        let found = failure { try file.run(KeyRing(key: .passphrase("pw"))) }
+        #expect(found == .otherSettings(.ofBigEndianMachines))
+        #expect(failure { try file.run(KeyRing(key: .passphrase("another"))) } == .wrongKey)
+
+        let database = DatabaseFile(path: file.path)
+        let verification = try database.verify(key: .passphrase("pw"))
+        #expect(verification.isIntact)
+        #expect(verification.cipher == .ofBigEndianMachines)
+        #expect(try database.upgradePlan(key: .passphrase("pw")).format == 2)
+        #expect(try database.upgrade(key: .passphrase("pw")).isChanged)
+        #expect(try file.run(KeyRing(key: .passphrase("pw")), "SELECT x FROM t") == "from afar")
+        #expect(try file.shell("PRAGMA key = 'pw'; SELECT x FROM t;") == "from afar")
     }
 
     @Test("no plaintext reaches the file, whatever the settings", arguments: cases)

@@ -105,9 +105,10 @@ struct KeyRingTests {
     @Test("two creators of one file: the one that claims it later is told so, and opens anew", arguments: [true, false])
     func race(isPassphrase: Bool) throws {
         let file = try EncryptedFile()
-        let key: DatabaseKey = isPassphrase ? .passphrase("pw") : .rawKey(rawKeyBytes)
-        let first = try KeyRing(key: key)
-        let second = try KeyRing(key: key)
+        // Two keys, as in two processes: copies of one would agree on the salt.
+        func key() -> DatabaseKey { isPassphrase ? .passphrase("pw") : .rawKey(rawKeyBytes) }
+        let first = try KeyRing(key: key())
+        let second = try KeyRing(key: key())
         let a = try first.openKeyed(open: file.open)
         let b = try second.openKeyed(open: file.open)
         #expect(a.isFileEmpty && b.isFileEmpty)
@@ -170,15 +171,70 @@ struct KeyRingTests {
             try file.fill(ring)
             #expect(memory.live.contains(Array("pw".utf8)))
             #expect(memory.live.contains(rawKeyBytes))
-            let before = memory.liveCount
             ring.removeDerivedKeys()
-            #expect(memory.liveCount == before - 1)
             try file.run(ring)
-            #expect(ring.derivationCount == 2)
+            #expect(ring.derivationCount == 1, "what was derived lives as long as the passphrase")
         }
         #expect(memory.liveCount == 0)
         #expect(memory.released.count > 8)
         #expect(memory.released.allSatisfy { $0.allSatisfy { $0 == 0 } })
+    }
+
+    @Test("what is derived from a provider's answer is wiped when the ring forgets it")
+    func wipedAnswer() throws {
+        let memory = RecordingMemory()
+        let file = try EncryptedFile()
+        try memory.recording {
+            let ring = try KeyRing(key: .provider { .passphrase("pw") })
+            try file.fill(ring)
+            let before = memory.liveCount
+            ring.removeDerivedKeys()
+            #expect(memory.liveCount == before - 1)
+        }
+        #expect(memory.liveCount == 0)
+    }
+
+    @Test("copies of a key share what is derived, and equal keys do not")
+    func sharedDerivation() throws {
+        let file = try EncryptedFile()
+        let key = DatabaseKey.passphrase("pw")
+        let first = try KeyRing(key: key)
+        try file.fill(first)
+        let second = try KeyRing(key: key)
+        try file.run(second)
+        let other = try KeyRing(key: .passphrase("pw"))
+        try file.run(other)
+        #expect([first, second, other].map(\.derivationCount) == [1, 0, 1])
+
+        var settings = CipherSettings()
+        settings.kdfIterations = 1000
+        let faster = try KeyRing(key: key, settings: settings)
+        try EncryptedFile().fill(faster)
+        #expect(faster.derivationCount == 1)
+    }
+
+    @Test("an empty file has one salt for all that open it, another file has another, and so has a file that is made anew")
+    func saltsOfNewFiles() throws {
+        let passphrase = Passphrase(SecretBytes(utf8: "pw"))
+        let directory = try TestDirectory()
+        func touch(_ name: String, _ content: String = "") throws {
+            try Data(content.utf8).write(to: URL(fileURLWithPath: directory.path(name)))
+        }
+        try touch("a")
+        try touch("b")
+        let salt = try passphrase.salt(forNewFileAt: directory.path("a"))
+        #expect(try passphrase.salt(forNewFileAt: directory.path("a")) == salt)
+        #expect(try passphrase.salt(forNewFileAt: directory.path("b")) != salt)
+        #expect(try passphrase.salt(forNewFileAt: nil) != salt)
+        #expect(try passphrase.salt(forNewFileAt: directory.path("missing")) != salt)
+
+        // Who has looked before the salt was written gets it all the same; an empty file is another one by then.
+        passphrase.didWriteSalt(salt)
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.path("a")))
+        try handle.write(contentsOf: Data("content".utf8))
+        #expect(try passphrase.salt(forNewFileAt: directory.path("a")) == salt)
+        try handle.truncate(atOffset: 0)
+        #expect(try passphrase.salt(forNewFileAt: directory.path("a")) != salt)
     }
 
     @Test("a memory database with a random key takes a copy of nothing but encrypted databases")

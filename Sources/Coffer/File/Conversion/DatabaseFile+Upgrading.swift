@@ -1,7 +1,7 @@
 extension DatabaseFile {
     /// Brings a file of the formats 1 to 3 of SQLCipher into format 4, in its place.
     ///
-    /// The format is found out. The content is copied row by row into pages of the new size, with all row IDs, and the copy takes the place of the file when it is
+    /// The format is found out, also that of files from big-endian machines. The content is copied row by row into pages of the new size, with all row IDs, and the copy takes the place of the file when it is
     /// proved, with its mode, owner, access control lists and journal mode, as in ``rotate(from:to:options:progress:)``. A crash leaves the
     /// file whole in one of the two formats; running the upgrade again completes it.
     ///
@@ -34,12 +34,10 @@ extension DatabaseFile {
         let cipher = options.newCipher ?? CipherSettings()
         return try FileConversion.make(path: path) {
             let format = try FileConversion.format(of: path, key: key, newKey: newKey, newCipher: cipher)
-            // Where the file has its new format, no older one opens it, which is how the run finds out that it is done.
-            let before = CipherSettings.sqlcipher(format: min(format, 3))
             let conversion = FileConversion(
-                operation: .upgrade, path: path, destination: nil, before: try .encrypted(key, cipher: before),
+                operation: .upgrade, path: path, destination: nil, before: try .encrypted(key, cipher: format.settings),
                 after: try .encrypted(newKey ?? key, cipher: cipher), options: options)
-            return (conversion, format)
+            return (conversion, format.number)
         }
     }
 }

@@ -200,31 +200,49 @@ extension FileConversion {
 // MARK: - Looking before
 
 extension FileConversion {
-    /// The format of a file, from 1 to 4, where 4 stands for the settings that it is to have.
-    static func format(of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings) throws -> Int {
+    /// The format of a file.
+    struct Format {
+        /// From 1 to 4, where 4 stands for the settings that the file is to have.
+        let number: Int
+        /// The settings of a file of an older format.
+        let settings: CipherSettings
+
+        init(_ number: Int, _ settings: CipherSettings? = nil) {
+            self.number = number
+            // Where the file has its new format, no older one opens it, which is how the run finds out that it is done.
+            self.settings = settings ?? .sqlcipher(format: min(number, 3))
+        }
+    }
+
+    /// Finds out the format of a file.
+    static func format(of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings) throws -> Format {
         try checkIsFile(path)
         let hadLog = try hasLog(path)
         let format = try findFormat(of: path, key: key, newKey: newKey, newCipher: newCipher)
         // The connections that tried may have made a log, which one that knows the key takes away again.
-        if !hadLog, format < 4 {
-            try reading(path, .encrypted(key, cipher: .sqlcipher(format: format)), timeout: 0, keepingLog: false) { _ in }
+        if !hadLog, format.number < 4 {
+            try reading(path, .encrypted(key, cipher: format.settings), timeout: 0, keepingLog: false) { _ in }
         }
         return format
     }
 
-    private static func findFormat(of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings) throws -> Int {
+    private static func findFormat(of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings) throws -> Format {
         do {
             try reading(path, .encrypted(newKey ?? key, cipher: newCipher), timeout: 0) { _ in }
-            return 4
-        } catch KeyError.encryption(.olderFormat(let format), _) where newKey == nil {
-            return format
+            return Format(4)
+        } catch KeyError.encryption(.olderFormat(let number), _) where newKey == nil {
+            return Format(number)
+        } catch KeyError.encryption(.otherSettings(let settings), _) where newKey == nil {
+            return Format(2, settings)
         } catch KeyError.encryption(let failure, let code) {
             guard newKey != nil else { throw KeyError.encryption(failure, code: code) }
         }
         do {
             try reading(path, .encrypted(key, cipher: .sqlcipher(format: 4)), timeout: 0) { _ in }
-        } catch KeyError.encryption(.olderFormat(let format), _) {
-            return format
+        } catch KeyError.encryption(.olderFormat(let number), _) {
+            return Format(number)
+        } catch KeyError.encryption(.otherSettings(let settings), _) {
+            return Format(2, settings)
         }
         throw DatabaseFileError(.unsupported("The file has format 4 already. Rotate its key to give it another one."), path: path)
     }

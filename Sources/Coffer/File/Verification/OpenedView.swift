@@ -59,6 +59,11 @@ final class OpenedView {
                     protection = .encrypted(try KeyRing(key: ring.keys[0], settings: settings))
                     view = try StoredView(path, pageSize: settings.pageSize, timeout: timeout)
                     continue
+                case .otherSettings(let found) where isFirst && findsFormat:
+                    settings = found
+                    protection = .encrypted(try KeyRing(key: ring.keys[0], settings: settings))
+                    view = try StoredView(path, pageSize: settings.pageSize, timeout: timeout)
+                    continue
                 case .damaged:
                     break
                 case .wrongKey where try OpenedView.isSaltDamaged(view, ring):
