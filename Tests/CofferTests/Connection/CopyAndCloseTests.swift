@@ -33,7 +33,7 @@ struct CopyAndCloseTests {
         init(_ ring: KeyRing?) { self.ring = ring }
     }
 
-    @Test("what was derived from a passphrase goes with the close, and with a rotation")
+    @Test("a queue or pool lets go of what was derived from a passphrase when it is closed, and when its key is rotated")
     func derivedKeys() throws {
         try withTestDirectory { directory in
             let prepared = Configuration().with { configuration in configuration.prepareDatabase { try $0.usePassphrase("secret") } }
