@@ -15,7 +15,18 @@ extension Row {
             }
             throw RowDecodingError.valueMismatch(type, row: self, index: index)
         }
-        return try decodeStored(type, at: index)
+        return try decodeAdapted(type, at: index)
+    }
+
+    /// The value at a position, which is checked already: as SQLite converts it where the row still stands on its statement, if only through
+    /// adapters, and by way of a ``DatabaseValue`` where it does not.
+    @usableFromInline
+    func decodeAdapted<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at index: Int) throws -> Value {
+        guard let column = storage.liveColumn(at: index) else { return try decodeStored(type, at: index) }
+        guard let value = unsafe Value.fromStatement(column.handle.pointer, atUncheckedIndex: column.index) else {
+            throw RowDecodingError.valueMismatch(type, row: self, index: index)
+        }
+        return value
     }
 
     /// The value at a position, which is checked already, by way of a ``DatabaseValue``.

@@ -152,6 +152,15 @@ extension RowDecodingSource {
 
     func missing(_ key: any CodingKey) -> RowDecodingError { RowDecodingError.columnNotFound(key.stringValue, row: row) }
 
+    /// As `Row` does: where the row still stands on its statement, if only through adapters, SQLite converts.
+    func decodeAdapted<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at column: Int) throws -> Value {
+        guard let live = storage.liveColumn(at: column) else { return try decodeStored(type, at: column) }
+        guard let value = unsafe Value.fromStatement(live.handle.pointer, atUncheckedIndex: live.index) else {
+            throw mismatch(type, at: column)
+        }
+        return value
+    }
+
     func decodeStored<Value: DatabaseValueConvertible>(_ type: Value.Type, at column: Int) throws -> Value {
         guard let value = Value.fromDatabaseValue(storage.databaseValue(at: column)) else { throw mismatch(type, at: column) }
         return value
@@ -233,13 +242,15 @@ extension RowDecodingSource {
     private func decodeFast<Value: DatabaseValueConvertible & StatementColumnConvertible, T>(
         _ convertible: Value.Type, as type: T.Type, at column: Int
     ) throws -> T {
-        let value: Value?
+        let value: Value
         if let handle {
-            value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column))
+            guard let live = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column)) else {
+                throw mismatch(type, at: column)
+            }
+            value = live
         } else {
-            value = Value.fromDatabaseValue(storage.databaseValue(at: column))
+            value = try decodeAdapted(Value.self, at: column)
         }
-        guard let value else { throw mismatch(type, at: column) }
         return unsafe unsafeBitCast(value, to: T.self)  // Value is T, seen as what it conforms to
     }
 
@@ -253,8 +264,8 @@ extension RowDecodingSource {
     private func decodeDate(at column: Int) throws -> Date {
         let strategy = record.databaseDateDecodingStrategy(for: storage.columnName(at: column))
         let date: Date?
-        if case .deferredToDate = strategy, let handle {
-            date = unsafe Date.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column))
+        if case .deferredToDate = strategy, let live = storage.liveColumn(at: column) {
+            date = unsafe Date.fromStatement(live.handle.pointer, atUncheckedIndex: live.index)
         } else {
             date = strategy.decode(storage.databaseValue(at: column))
         }

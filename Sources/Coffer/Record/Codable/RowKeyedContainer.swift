@@ -66,7 +66,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
             }
             throw source.mismatch(type, at: column)
         }
-        return try source.decodeStored(type, at: column)
+        return try source.decodeAdapted(type, at: column)
     }
 
     @inline(__always)
@@ -81,7 +81,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
             if handle.isNull(at: column32) { return nil }
             throw source.mismatch(type, at: column)
         }
-        return source.storage.isNull(at: column) ? nil : try source.decodeStored(type, at: column)
+        return source.storage.isNull(at: column) ? nil : try source.decodeAdapted(type, at: column)
     }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
