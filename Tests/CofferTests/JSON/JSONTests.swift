@@ -73,7 +73,7 @@ struct JSONTests {
             try check(Item.filter(info["country"] == "DE"), country, ["country", "DE"])
             try check(Item.filter { $0.info["country"] == "DE" }, country, ["country", "DE"])
             try check(Item.select(info["country"].forKey("country")), #"SELECT "info" ->> ? AS "country" FROM "item""#, ["country"])
-            try check(Item.order(info, info["a"].desc), #"SELECT * FROM "item" ORDER BY "info", ("info" ->> ?) DESC"#, ["a"])
+            try check(Item.order(info, info["a"].desc), #"SELECT * FROM "item" ORDER BY "info", "info" ->> ? DESC"#, ["a"])
             try check(Item.select(info, Column("info").asJSON), #"SELECT "info", "info" FROM "item""#)
             try check(Item.filter(info == "x"), #"SELECT * FROM "item" WHERE "info" = ?"#, ["x"])
             try check(Item.filter(info == nil), #"SELECT * FROM "item" WHERE "info" IS NULL"#)

@@ -20,7 +20,7 @@ struct CollatedConditionTests {
         add(!(isAnn && isNotBob), #"NOT (("name" = ? COLLATE NOCASE) AND ("name" <> ? COLLATE NOCASE))"#, ["Bob", "carl"])
         add(("a"..<"c").contains(name), #"("name" >= ? COLLATE NOCASE) AND ("name" < ? COLLATE NOCASE)"#, ["ANN", "Bob"])
         add(("a"..."bob").contains(name), #""name" COLLATE NOCASE BETWEEN ? AND ?"#, ["ANN", "Bob"])
-        add(name.collating(.binary) == "ann", #""name" COLLATE BINARY = ?"#, [])
+        add(name.collating(.binary) == "ann", #""name" = ? COLLATE BINARY"#, [])
         return cases
     }()
 

@@ -64,7 +64,7 @@ func filterCases() -> [RequestCase] {
             Player.filter { cast($0.score, as: .text) == "250" }, #"SELECT * FROM "player" WHERE CAST("score" AS TEXT) = ?"#, ["250"],
             same: all + " WHERE score = 250"),
         RequestCase(
-            Player.filter { $0.name.collating(.nocase) == "ARTHUR" }, #"SELECT * FROM "player" WHERE "name" COLLATE NOCASE = ?"#,
+            Player.filter { $0.name.collating(.nocase) == "ARTHUR" }, #"SELECT * FROM "player" WHERE "name" = ? COLLATE NOCASE"#,
             ["ARTHUR"],
             same: all + " WHERE name COLLATE NOCASE = 'arthur'"),
         RequestCase(

@@ -32,7 +32,7 @@ func orderCases() -> [RequestCase] {
             Player.order {
                 let total = SQL("(\($0.score) + \($0.id))").sqlExpression
                 return [total.desc, $0.name]
-            }.reversed(), sql + #"(("score" + "id")) ASC, "name" DESC"#,
+            }.reversed(), sql + #"("score" + "id") ASC, "name" DESC"#,
             same: all + "score + id, name DESC"),
         RequestCase(
             Player.all().orderWhenConnected { db in try db.primaryKey("player").columns.map { Column($0).desc } }, sql + #""id" DESC"#,

@@ -142,7 +142,7 @@ struct SQLExpressionTests {
             (a.like("%@example.com"), BuiltSQL(#""a" LIKE ?"#, ["%@example.com"])),
             (a.like("%10\\%%", escape: "\\"), BuiltSQL(#""a" LIKE ? ESCAPE ?"#, ["%10\\%%", "\\"])),
             (a.collating(.nocase), BuiltSQL(#""a" COLLATE NOCASE"#)),
-            (a.collating(.nocase) == "x", BuiltSQL(#""a" COLLATE NOCASE = ?"#, ["x"])),
+            (a.collating(.nocase) == "x", BuiltSQL(#""a" = ? COLLATE NOCASE"#, ["x"])),
             ([a, b].joined(operator: .concat).collating(.nocase), BuiltSQL(#"("a" || "b") COLLATE NOCASE"#)),
         ])
     }
@@ -172,7 +172,7 @@ struct SQLExpressionTests {
         let literal: SQL = "\(a.asc), \(a.desc), \(a.ascNullsLast), \(a.descNullsFirst), \((a + b).desc), \(a.sqlOrdering)"
         #expect(
             try BuiltSQL(building: literal).sql
-                == #""a" ASC, "a" DESC, "a" ASC NULLS LAST, "a" DESC NULLS FIRST, ("a" + "b") DESC, "a""#)
+                == #""a" ASC, "a" DESC, "a" ASC NULLS LAST, "a" DESC NULLS FIRST, "a" + "b" DESC, "a""#)
     }
 
     @Test("a composite expression under another name is in parentheses")

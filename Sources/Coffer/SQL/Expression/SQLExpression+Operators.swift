@@ -93,7 +93,12 @@ extension SQLExpression {
     }
 
     static func binary(_ op: BinaryOperator, _ lhs: some SQLExpressible, _ rhs: some SQLExpressible) -> SQLExpression {
-        SQLExpression(impl: .binary(op, lhs.sqlExpression, rhs.sqlExpression))
+        let (lhs, rhs) = (lhs.sqlExpression, rhs.sqlExpression)
+        // SQLite looks for a collation on both sides. It is written on the right, where it is in the indexes that programs have made so far.
+        if op.isComparison, case .collated(let operand, let collation) = lhs.impl, !rhs.impl.isCollated {
+            return SQLExpression(impl: .binary(op, operand, SQLExpression(impl: .collated(rhs, collation))))
+        }
+        return SQLExpression(impl: .binary(op, lhs, rhs))
     }
 
     static func associative(

@@ -70,6 +70,11 @@ extension SQLExpression.Impl {
         }
     }
 
+    /// Whether the expression says a collation of its own.
+    var isCollated: Bool {
+        if case .collated = self { true } else { false }
+    }
+
     /// Whether the expression is the value NULL.
     var isNull: Bool {
         switch self {

@@ -58,7 +58,7 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
         case .expression(let expression):
             try expression.write(to: &context)
         case .directed(let expression, let direction):
-            try expression.write(to: &context, asOperand: true)
+            try expression.write(to: &context)
             context.append(direction.sql)
         case .literal(let sql):
             try sql.write(to: &context)

@@ -60,7 +60,7 @@ extension SQLExpression {
 }
 
 extension SQLExpression.BinaryOperator {
-    fileprivate var isComparison: Bool {
+    var isComparison: Bool {
         switch self {
         case .equal, .notEqual, .isSame, .isNotSame, .less, .lessOrEqual, .greater, .greaterOrEqual: true
         case .subtract, .divide, .leftShift, .rightShift, .match, .jsonRepresentation, .jsonValue: false
