@@ -52,21 +52,36 @@ struct ChangeRequestTests {
 
     @Test("delete groups by their keys")
     func deleteGroups() throws {
-        let groups = try change { try Player.filter { $0.teamId == nil }.group(\.name).having { min($0.score) < 0 }.deleteAll($0) }
+        let groups = try change { try Player.filter { $0.teamId == nil }.group(\.id).having { min($0.score) < 0 }.deleteAll($0) }
         #expect(
             groups.sql == [
                 #"DELETE FROM "player" WHERE "id" IN "#
-                    + #"(SELECT "id" FROM "player" WHERE "teamId" IS NULL GROUP BY "name" HAVING MIN("score") < ?)"#
+                    + #"(SELECT "id" FROM "player" WHERE "teamId" IS NULL GROUP BY "id" HAVING MIN("score") < ?)"#
             ])
         #expect(ids(groups.players) == [1, 2, 3, 4, 5])
         let composite = try change { db in
             try db.execute(
                 sql: "CREATE TABLE pair (a, b, c, PRIMARY KEY (a, b)) WITHOUT ROWID; INSERT INTO pair VALUES (1, 1, 1), (1, 2, 2)")
-            let deleted = try Table("pair").all().group(Column("c")).having(Column("c") > 1).deleteAll(db)
+            let deleted = try Table("pair").all().group(Column("b"), Column("a")).having(Column("c") > 1).deleteAll(db)
             return (deleted, try Row.fetchAll(db, sql: "SELECT * FROM pair"))
         }
         #expect(composite.result == (1, [["a": 1, "b": 1, "c": 1]]))
-        #expect(composite.sql[2] == #"DELETE FROM "pair" WHERE ("a", "b") IN (SELECT "a", "b" FROM "pair" GROUP BY "c" HAVING "c" > ?)"#)
+        let sql = #"DELETE FROM "pair" WHERE ("a", "b") IN (SELECT "a", "b" FROM "pair" GROUP BY "b", "a" HAVING "c" > ?)"#
+        #expect(composite.sql[2] == sql)
+    }
+
+    @Test("groups of several rows are neither deleted nor updated: which row of a group would it be?")
+    func ambiguousGroups() throws {
+        let changes: [(Database) throws -> Int] = [
+            { try Player.all().group(\.name).deleteAll($0) },
+            { try Player.all().group { [$0.name, $0.teamId] }.having { min($0.score) < 0 }.deleteAll($0) },
+            { try Player.all().group(Column("id") + 1).deleteAll($0) },
+            { try Player.all().group(\.name).updateAll($0) { $0.score.set(to: 0) } },
+        ]
+        for body in changes {
+            let error = #expect(throws: DatabaseError.self) { try change(body) }
+            #expect(error?.resultCode == .SQLITE_MISUSE)
+        }
     }
 
     @Test("delete rows by aliases and common table expressions")
@@ -222,13 +237,13 @@ struct ChangeRequestTests {
         #expect(common.sql == [#"WITH "chosen" AS (SELECT ?) UPDATE "player" SET "score" = (SELECT * FROM "chosen") WHERE "id" = ?"#])
         #expect(scores(common.players).last == 99)
         let groups = try change { db in
-            try Player.aliased(alias).select(\.teamId).group(\.teamId).having { count($0.id) > 1 }
+            try Player.aliased(alias).select(\.teamId).group(\.id).having { max($0.score) >= 250 }
                 .updateAll(db, Column("score").set(to: 5))
         }
         #expect(
             groups.sql == [
                 #"UPDATE "player" AS "p" SET "score" = ? WHERE "p"."id" IN "#
-                    + #"(SELECT "p"."id" FROM "player" "p" GROUP BY "p"."teamId" HAVING COUNT("p"."id") > ?)"#
+                    + #"(SELECT "p"."id" FROM "player" "p" GROUP BY "p"."id" HAVING MAX("p"."score") >= ?)"#
             ])
         #expect(groups.result == 3)
     }

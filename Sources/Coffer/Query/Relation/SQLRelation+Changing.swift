@@ -52,9 +52,9 @@ extension SQLRelation {
     /// What the statement itself has to name: the table, its aliases, and the common table expressions. With joins, the query that tells the
     /// keys of the rows has them.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if joined rows are grouped by what does not tell them apart.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if rows are grouped by what does not tell them apart: which one of a group would it be?
     private func target(_ db: Database) throws -> SQLRelation {
-        guard !children.isEmpty, try joinedQuery() != nil else { return self }
+        let isJoined = try !children.isEmpty && joinedQuery() != nil
         if !groups.isEmpty {
             let columns = try groups.resolve(db).compactMap { group -> String? in
                 if case .column(let name) = group.impl { name } else { nil }
@@ -66,7 +66,7 @@ extension SQLRelation {
                         + "\(source.tableName.quotedDatabaseIdentifier) are not grouped by a unique key.")
             }
         }
-        return SQLRelation(table: source.tableName, selection: [])
+        return isJoined ? SQLRelation(table: source.tableName, selection: []) : self
     }
 
     /// Writes which rows are changed, and what the statement returns of them.
