@@ -1,8 +1,11 @@
+internal import Foundation
+internal import KeyMaterial
+
 extension DatabaseMigrator {
     /// Whether the schema of a database is not what its migrations, as they are registered now, would make.
     ///
     /// So it is when a migration was changed, renamed or removed after it had been applied. To know, the migrations run on an empty
-    /// database in memory. Tables of SQLite and of the library, whose names start with `sqlite_` and `grdb_`, are not compared.
+    /// database: for one in a file, in a temporary file, which is encrypted as the real one is, with a key that nobody knows. Tables of SQLite and of the library, whose names start with `sqlite_` and `grdb_`, are not compared.
     public func hasSchemaChanges(_ db: Database) throws -> Bool {
         let applied = try appliedIdentifiers(db)
         guard applied.isSubset(of: knownIdentifiers) else { return true }
@@ -12,9 +15,10 @@ extension DatabaseMigrator {
 
         var migrator = self
         migrator.eraseDatabaseOnSchemaChange = false
-        let expected = try DatabaseQueue(configuration: Self.scratchConfiguration(db.configuration))
-        try migrator.migrate(expected, upTo: last.identifier)
-        return try SchemaContent(db) != expected.inDatabase { try SchemaContent($0) }
+        return try Self.withScratchDatabase(for: db) { expected in
+            try migrator.migrate(expected, upTo: last.identifier)
+            return try SchemaContent(db) != expected.inDatabase { try SchemaContent($0) }
+        }
     }
 
     /// Erases the database if it has to be, and may be.
@@ -28,7 +32,28 @@ extension DatabaseMigrator {
         if needsErasing { try db.eraseContent() }
     }
 
-    /// The configuration for a database in memory on which migrations run as they would on the real one.
+    /// Runs `body` with an empty database on which migrations run as they would on the real one.
+    ///
+    /// The preparations of the configuration may need a file, as those do that keep its log after the last connection was closed.
+    private static func withScratchDatabase<T>(for db: Database, _ body: (DatabaseQueue) throws -> T) throws -> T {
+        var configuration = scratchConfiguration(db.configuration)
+        guard db.location.isFile else { return try body(DatabaseQueue(configuration: configuration)) }
+        if configuration.key != nil {
+            configuration.key = try .scratch(hasPlaintextHeader: configuration.cipher.plaintextHeaderSize > 0)
+            configuration.previousKeys = []
+        }
+        // Nobody needs the file after a loss of power.
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-migrations-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let queue = try DatabaseQueue(path: directory.appendingPathComponent("scratch").path, configuration: configuration)
+        defer { try? queue.close() }
+        return try body(queue)
+    }
+
+    /// The configuration of the real database, without what has to do with its file and with where it is used.
     private static func scratchConfiguration(_ configuration: Configuration) -> Configuration {
         var configuration = configuration
         configuration.readonly = false
@@ -39,6 +64,15 @@ extension DatabaseMigrator {
         configuration.writeTargetQueue = nil
         configuration.observesSuspensionNotifications = false
         return configuration
+    }
+}
+
+extension DatabaseKey {
+    /// A key that nobody knows, for a file of one's own.
+    fileprivate static func scratch(hasPlaintextHeader: Bool) throws -> DatabaseKey {
+        // Such a file cannot tell its salt.
+        guard hasPlaintextHeader else { return .random() }
+        return try .rawKey(SystemRandomness.bytes(count: 32), salt: SystemRandomness.bytes(count: 16))
     }
 }
 

@@ -2,6 +2,7 @@ import Coffer
 import CofferTestSupport
 import Dispatch
 import Foundation
+import Synchronization
 import Testing
 
 @Suite("Migrations that have changed")
@@ -109,6 +110,42 @@ struct SchemaChangeTests {
         let serial = try directory.makeQueue("a.db", .rawKeyed.with { $0.targetQueue = DispatchQueue(label: "serial") })
         try migrator.migrate(serial)
         #expect(try serial.read { try migrator.hasCompletedMigrations($0) })
+    }
+
+    @Test("preparations that need a file have one, which is encrypted as the real one is, and gone afterwards")
+    func preparationsOfFiles() throws {
+        let passphrase = Configuration().with {
+            $0.cipher.kdfIterations = 1000
+            $0.prepareDatabase { try $0.usePassphrase("secret") }
+        }
+        let plain = Configuration().with { $0.allowsPlaintext = true }
+        let plainHeader = Configuration().with {
+            $0.key = .rawKey([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
+            $0.cipher.plaintextHeaderSize = 32
+        }
+        for (name, base) in [("key", Configuration.rawKeyed), ("passphrase", passphrase), ("plain", plain), ("header", plainHeader)] {
+            let files = Mutex<[(path: String, isPlain: Bool)]>([])
+            let configuration = base.with {
+                $0.prepareDatabase { db in
+                    let path = try #require(try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'"))
+                    guard !path.isEmpty else { throw DatabaseError(message: "This needs a file.") }
+                    try db.execute(sql: "PRAGMA user_version = 1")
+                    let isPlain = try Data(contentsOf: URL(fileURLWithPath: path)).starts(with: Data("SQLite format 3".utf8))
+                    files.withLock { $0.append((path, isPlain)) }
+                }
+            }
+            let queue = try directory.makeQueue(name, configuration)
+            let migrator = makeMigrator(Self.first, erasing: true)
+            try migrator.migrate(queue)
+            try migrator.migrate(queue)
+            #expect(try queue.read { try !migrator.hasSchemaChanges($0) })
+            let paths = files.withLock { $0 }
+            #expect(paths.filter { $0.path != queue.path }.count == 2)
+            #expect(paths.allSatisfy { $0.isPlain == (name == "plain" || name == "header") }, "\(name)")
+            for file in paths where file.path != queue.path {
+                #expect(!FileManager.default.fileExists(atPath: URL(fileURLWithPath: file.path).deletingLastPathComponent().path))
+            }
+        }
     }
 
     @Test("a passphrase that is set in the preparation does not disturb the comparison")
