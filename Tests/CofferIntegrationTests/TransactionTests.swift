@@ -207,7 +207,7 @@ struct TransactionTests {
                     try db.execute(sql: "INSERT INTO t VALUES (1)")
                     // A reader sees the state before the transaction.
                     #expect(try pool.int("SELECT count(*) FROM t") == 0)
-                    #expect(try pool.unsafeReentrantRead { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 0)
+                    #expect(try pool.unsafeReentrantRead { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 1)
                     try pool.unsafeReentrantWrite { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
                 }
                 #expect(try pool.int("SELECT count(*) FROM t") == 2)

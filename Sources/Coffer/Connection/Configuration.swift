@@ -62,8 +62,13 @@ public struct Configuration: Sendable {
     /// reports a lock after 50 milliseconds instead of at once: a reader of the pool takes it for a moment when it meets a commit.
     public var busyMode: Database.BusyMode = .immediateError
 
-    /// The busy mode of read-only connections, where it differs from ``busyMode``.
+    /// The busy mode of the readers of pools and of snapshots. Nil, the default, waits up to ten seconds, whatever ``busyMode`` says of the writer.
+    ///
+    /// Readers wait for no writer. What they wait for is short: another process that recovers the log after a crash, or that is the last one to close
+    /// the database.
     public var readonlyBusyMode: Database.BusyMode?
+
+    var readerBusyMode: Database.BusyMode { readonlyBusyMode ?? .timeout(10) }
 
     /// The journal mode that is set when the database is opened. By default a queue leaves the mode of the file as it is.
     ///
@@ -87,6 +92,8 @@ public struct Configuration: Sendable {
     // MARK: Pools
 
     /// How many reader connections a pool opens at most. 5 by default.
+    ///
+    /// The configuration that a database tells of itself has the number of reads that can run at the same time: 1 for a queue and for a snapshot.
     public var maximumReaderCount = 5
 
     /// Whether a pool keeps its reader connections open when it is asked to release memory. False by default.
@@ -97,15 +104,15 @@ public struct Configuration: Sendable {
     /// The quality of service of database accesses. User-initiated by default.
     public var qos: DispatchQoS = .userInitiated
 
-    /// The quality of service of the reader connections of a pool, where it differs from ``qos``.
+    /// The quality of service of the reader connections of a pool: that of ``targetQueue``, or else ``qos``, unless it was set.
     public var readQoS: DispatchQoS {
-        get { customReadQoS ?? qos }
+        get { customReadQoS ?? targetQueue?.qos ?? qos }
         set { customReadQoS = newValue }
     }
 
-    /// The quality of service of the writer connection, where it differs from ``qos``.
+    /// The quality of service of the writer connection: that of ``writeTargetQueue`` or ``targetQueue``, or else ``qos``, unless it was set.
     public var writeQoS: DispatchQoS {
-        get { customWriteQoS ?? qos }
+        get { customWriteQoS ?? writeTargetQueue?.qos ?? targetQueue?.qos ?? qos }
         set { customWriteQoS = newValue }
     }
 

@@ -37,10 +37,10 @@ extension Database {
                     message: "The connection has been opened already: set the passphrase first thing in Configuration.prepareDatabase.")
             }
             currentRing = ring
+            try didReceiveKey()
         } catch {
             throw DatabaseError.publicError(error)
         }
-        didReceiveKey()
     }
 
     /// A connection to the same file, to find out why this one does not open.
@@ -77,6 +77,22 @@ extension Database {
         get throws { try cipherPragma("cipher_fips_status") }
     }
 
+    /// Gives SQLCipher the code of a license.
+    ///
+    /// The open edition, which Coffer links, needs none and takes no notice. It is there for programs that are also built with another edition.
+    /// - Parameter license: the code. It is in no error and in no trace.
+    /// - Throws: a ``DatabaseError`` if SQLCipher refuses the code, or the connection is closed.
+    public func applySQLCipherLicense(_ license: String) throws {
+        checkIsUsedInItsAccess()
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        do {
+            _ = try withoutTrace { try handle.firstText(trusted: "PRAGMA cipher_license = \(license.quotedDatabaseIdentifier)") }
+        } catch let error as EngineError {
+            throw DatabaseError(
+                resultCode: ResultCode(rawValue: error.code), message: "SQLCipher refused the license.", messageIsOurs: true)
+        }
+    }
+
     private func cipherPragma(_ name: StaticString) throws -> String? {
         checkIsUsedInItsAccess()
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
@@ -106,8 +122,11 @@ extension Database {
     }
 
     /// Where SQLCipher logs to.
-    public struct SQLCipherLogTarget: Hashable, Sendable {
-        let rawValue: String
+    public struct SQLCipherLogTarget: RawRepresentable, Hashable, Sendable {
+        /// What `PRAGMA cipher_log` takes: the path of a file, or one of the words `device`, `stdout` and `stderr`.
+        public var rawValue: String
+
+        public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The log of the system, where SQLCipher has one to write to: on Linux, the standard error.
         public static let device = SQLCipherLogTarget(rawValue: "device")

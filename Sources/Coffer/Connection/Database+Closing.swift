@@ -49,6 +49,7 @@ extension Database {
         clearStatementCaches()
         let code = sharedState.close { handle.close() }
         guard code == EngineCode.ok else {
+            logPendingStatements(code)
             let hint = handle.pendingStatements.isEmpty ? "" : ": unfinalized statements \(namesOfPendingStatements)"
             throw DatabaseError(resultCode: ResultCode(rawValue: code), message: (handle.lastErrorMessage ?? "busy") + hint)
         }
@@ -87,6 +88,14 @@ extension Database {
             throw DatabaseError(
                 resultCode: .SQLITE_BUSY,
                 message: "Statements are still alive on the connection: end them and their cursors first: \(namesOfPendingStatements)")
+        }
+    }
+
+    /// Tells the log function of the application which statements keep the connection from being closed.
+    private func logPendingStatements(_ code: CInt) {
+        guard let log = Database.logError else { return }
+        for statement in handle.pendingStatements {
+            log(ResultCode(rawValue: code), "unfinalized statement: \(KeyRedaction.redactingKeys(in: statement.sql))")
         }
     }
 

@@ -76,8 +76,7 @@ extension Database {
     static func installBusyMode(
         on handle: ConnectionHandle, configuration: Configuration, purpose: Purpose
     ) -> BusyHandler? {
-        let mode = purpose == .reader ? configuration.readonlyBusyMode ?? configuration.busyMode : configuration.busyMode
-        switch mode {
+        switch purpose == .reader ? configuration.readerBusyMode : configuration.busyMode {
         case .immediateError:
             handle.busyTimeout(milliseconds: configuration.hasReadersBesideWriter && purpose == .writer ? 50 : 0)
             return nil

@@ -18,9 +18,10 @@ extension Database {
         case awaitingKey
     }
 
-    func didReceiveKey() {
+    func didReceiveKey() throws {
         protection = .encrypted
         authorizer.isKeyed = true
+        try setUpPageStorage()
     }
 
     /// Sets everything that does not depend on the file, and what must not be said before the key.
@@ -36,7 +37,6 @@ extension Database {
         if protection == .awaitingKey {
             try runPreparations()
             try checkProtection()
-            try setUpPageStorage()
         } else {
             try setUpPageStorage()
             authorizer.isKeyed = protection == .encrypted
@@ -61,13 +61,16 @@ extension Database {
         guard configuration.allowsPlaintext else { throw DatabaseError(encryptionFailure: .noKey) }
         do {
             try KeyRing.verifyPlaintext(handle)
+            protection = .plaintext
+            try setUpPageStorage()
         } catch {
-            throw DatabaseError(error)
+            throw DatabaseError.publicError(error)
         }
-        protection = .plaintext
     }
 
     /// The page cache, and temporary tables in memory: they would be plaintext on the disk.
+    ///
+    /// It comes as soon as the protection is known, so that the preparations have the last word.
     private func setUpPageStorage() throws {
         if protection == .encrypted {
             try handle.execute("PRAGMA temp_store = MEMORY")
@@ -100,5 +103,7 @@ extension Database {
             throw DatabaseError.publicError(error)
         }
         try handle.execute("PRAGMA synchronous = NORMAL")
+        // The first read makes the log and its index, which others need before they can open the file without writing.
+        try handle.execute("SELECT 1 FROM main.sqlite_master LIMIT 1")
     }
 }

@@ -29,6 +29,27 @@ extension Database {
     }
 }
 
+// MARK: - Errors
+
+extension Database {
+    /// The code of the last call of SQLite on the connection that failed; `SQLITE_OK` if the last call succeeded.
+    ///
+    /// For programs that call SQLite themselves, with ``sqliteConnection``. Everything else throws a ``DatabaseError``, which has the code.
+    public var lastErrorCode: ResultCode {
+        checkIsUsedInItsAccess()
+        return ResultCode(rawValue: isClosed ? EngineCode.misuse : handle.lastExtendedErrorCode).primaryResultCode
+    }
+
+    /// The words of SQLite for ``lastErrorCode``. Where they could quote a key, it is replaced.
+    public var lastErrorMessage: String? {
+        checkIsUsedInItsAccess()
+        guard !isClosed else { return DatabaseError.connectionIsClosed().message }
+        return handle.lastErrorMessage.map {
+            KeyRedaction.redactingKeys(inLogMessage: $0, description: ConnectionHandle.describe(handle.lastExtendedErrorCode))
+        }
+    }
+}
+
 // MARK: - WAL
 
 extension Database {

@@ -102,10 +102,18 @@ extension Database {
         // White space, comments and semicolons may follow; preparing them is the sure way to know that they are nothing else.
         while offset < text.count - 1 {
             let start = offset
-            if try compileStatement(in: text, offset: &offset, persistent: false, sql: sql) != nil {
+            let hasAnotherStatement: Bool
+            do {
+                hasAnotherStatement = try compileStatement(in: text, offset: &offset, persistent: false, sql: sql) != nil
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+                // Whether it compiles depends on what the first statement does.
+                hasAnotherStatement = true
+            }
+            if hasAnotherStatement {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
-                    message: "Multiple statements found. To execute multiple statements, use Database.execute(sql:) instead.", sql: sql)
+                    message: "Multiple statements found. To execute multiple statements, use "
+                        + "Database.execute(sql:) or Database.allStatements(sql:) instead.", sql: sql)
             }
             if offset <= start { throw DatabaseError.zeroInSQL(sql) }
         }
@@ -176,16 +184,17 @@ extension Statement {
 extension Database {
     /// Refuses statements that must not run now.
     func statementWillExecute(_ statement: Statement) throws {
-        if isTaskCancelled { throw CancellationError() }
+        if isTaskCancelled && !mayRunInCancelledTask(statement) { throw CancellationError() }
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         if sharedState.isSuspended.load(ordering: .relaxed) {
             try checkSuspension(of: statement)
         }
-        if expectsTransaction && handle.isAutocommit {
+        if expectsTransaction && handle.isAutocommit && !(isSnapshot && statement.facts.transactionEffect == .begin) {
             throw DatabaseError(
                 resultCode: .SQLITE_ABORT, message: "Transaction was aborted", sql: statement.sql, arguments: statement.arguments,
                 publicStatementArguments: configuration.publicStatementArguments)
         }
+        unsafe executionCount &+= 1
         if recording.isRunning {
             try statement.updateFacts()
             let region = statement.databaseRegion
@@ -210,6 +219,7 @@ extension Database {
             schemaCache.isVerified = false
             if changesSchema, statement.facts.transactionEffect?.isRollback == true { statementCaches.removeAll() }
             if !isInsideTransaction { changesSchema = false }
+            if statement.facts.transactionEffect == .begin { executionCountAtBeginning = unsafe executionCount }
         }
         try observationBroker.statementDidExecute(statement)
     }
@@ -232,6 +242,15 @@ extension Database {
 
     /// Whether the task of the access was cancelled, and nothing runs that must run to its end all the same.
     var isTaskCancelled: Bool { uncancellableDepth == 0 && sharedState.isCancelled.load(ordering: .relaxed) }
+
+    /// Whether a statement only gives up what a transaction has: its changes, or, where nothing can have been written, its locks.
+    private func mayRunInCancelledTask(_ statement: Statement) -> Bool {
+        switch statement.facts.transactionEffect {
+        case .rollback, .rollbackToSavepoint: true
+        case .commit, .releaseSavepoint: isReadingOnly
+        case .begin, .beginSavepoint, nil: false
+        }
+    }
 
     private var isAutocommitAfterFailure: Bool { !isClosed && handle.isAutocommit }
 }

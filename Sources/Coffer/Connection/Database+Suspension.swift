@@ -8,7 +8,8 @@ extension Database {
     /// It has an effect on queues and pools with ``Configuration/observesSuspensionNotifications``, at once:
     ///
     /// - The running statement of a queue, or of the writer of a pool, is interrupted (`SQLITE_INTERRUPT`).
-    /// - An open transaction that writes is rolled back, at the latest by its next statement, which throws `SQLITE_ABORT`.
+    /// - An open transaction can still be ended, and then has what it has written before. Its next statement that writes rolls it back, and
+    ///   throws `SQLITE_ABORT`. A transaction that outlives its access is rolled back at once.
     /// - Later writes throw `SQLITE_ABORT`. So do reads, unless the database is in WAL mode, where they lock out nobody.
     public static let suspendNotification = Notification.Name("Coffer.Database.Suspend")
 
@@ -19,9 +20,12 @@ extension Database {
 extension Database {
     /// Refuses a statement that would take or keep locks while the database is suspended.
     func checkSuspension(of statement: Statement) throws {
+        switch statement.facts.transactionEffect {
         // What gives locks back is always welcome.
-        if case .rollback = statement.facts.transactionEffect { return }
-        if statement.isReadonly, !isWriting, try journalMode() == "wal" { return }
+        case .commit, .rollback, .releaseSavepoint, .rollbackToSavepoint: return
+        case .begin, .beginSavepoint, nil: break
+        }
+        if statement.isReadonly, try journalMode() == "wal" { return }
         rollBackForSuspension()
         throw DatabaseError(
             resultCode: .SQLITE_ABORT, message: "Database is suspended", sql: statement.sql, arguments: statement.arguments,
@@ -36,8 +40,6 @@ extension Database {
         // The statement that asks gets its error in any case.
         try? rollback()
     }
-
-    private var isWriting: Bool { !isClosed && handle.transactionState == .write }
 }
 
 extension Database.SharedState {

@@ -42,7 +42,7 @@ extension Database {
         try statement.execute()
     }
 
-    /// Rolls the transaction back. There is no error if SQLite has done so already.
+    /// Rolls the transaction back, also in a cancelled task. There is no error if SQLite has done so already.
     public func rollback() throws {
         guard isInsideTransaction else {
             checkIsUsedInItsAccess()
@@ -52,12 +52,13 @@ extension Database {
         let expected = expectsTransaction
         expectsTransaction = false
         defer { expectsTransaction = expected }
-        try executeInternal("ROLLBACK TRANSACTION")
+        try withoutInterruption { try executeInternal("ROLLBACK TRANSACTION") }
     }
 
-    private var defaultTransactionKind: TransactionKind {
-        configuration.readonly || readOnlyDepth > 0 ? .deferred : .immediate
-    }
+    private var defaultTransactionKind: TransactionKind { isReadingOnly ? .deferred : .immediate }
+
+    /// Whether the connection can only read now.
+    var isReadingOnly: Bool { configuration.readonly || readOnlyDepth > 0 }
 
     /// The statement that begins a transaction. Each access needs one: it is found without its SQL.
     private func beginning(_ kind: TransactionKind) throws -> Statement {
@@ -127,7 +128,8 @@ extension Database {
                 throw DatabaseError(resultCode: .SQLITE_ABORT, message: "Transaction was aborted")
             }
             do {
-                try commit()
+                // What was read is of one state, however the transaction ends.
+                if isReadingOnly { try withoutInterruption(commit) } else { try commit() }
             } catch {
                 // A failed commit leaves the transaction open: `SQLITE_BUSY`, a deferred foreign key.
                 try? withoutInterruption(rollback)
@@ -199,21 +201,25 @@ extension Database {
     }
 
     /// Runs `value` in a deferred transaction, so that all that it reads is of one state; read-only on demand.
-    func isolated<T>(readOnly: Bool, _ value: () throws -> T) throws -> T {
-        guard readOnly else { return try isolatedInTransaction(value) }
-        return try self.readOnly { try isolatedInTransaction(value) }
+    ///
+    /// - Parameter settled: whether that state is chosen before `value` runs, and not with its first query: it makes a difference where others may
+    ///   write meanwhile.
+    func isolated<T>(readOnly: Bool, settled: Bool = false, _ value: () throws -> T) throws -> T {
+        guard readOnly else { return try isolatedInTransaction(settled: settled, value) }
+        return try self.readOnly { try isolatedInTransaction(settled: settled, value) }
     }
 
     /// Gives `value` the connection inside of a deferred transaction, or the reason why there is none: once, whatever happens.
     ///
-    /// - Parameter didEnter: called, also once, as soon as the state that `value` sees is settled, or cannot be had.
+    /// - Parameters:
+    ///   - settled: whether the state is chosen before `value` runs.
+    ///   - didEnter: called, also once, before `value` runs, or when there is no transaction.
     func isolatedOnce(
-        readOnly: Bool, didEnter: (() -> Void)? = nil, _ value: (Result<Database, any Error>) -> Void
+        readOnly: Bool, settled: Bool = false, didEnter: (() -> Void)? = nil, _ value: (Result<Database, any Error>) -> Void
     ) {
         var wasCalled = false
         do {
-            try isolated(readOnly: readOnly) {
-                if didEnter != nil { try enterReadTransaction() }
+            try isolated(readOnly: readOnly, settled: settled) {
                 wasCalled = true
                 didEnter?()
                 value(.success(self))
@@ -229,9 +235,10 @@ extension Database {
     /// The connection, or the error of a closed one.
     var ifOpen: Result<Database, any Error> { isClosed ? .failure(DatabaseError.connectionIsClosed()) : .success(self) }
 
-    private func isolatedInTransaction<T>(_ value: () throws -> T) throws -> T {
+    private func isolatedInTransaction<T>(settled: Bool, _ value: () throws -> T) throws -> T {
         var result: T?
         try inTransaction(.deferred) {
+            if settled { try enterReadTransaction() }
             result = try value()
             return .commit
         }
@@ -240,9 +247,34 @@ extension Database {
     }
 
     /// Makes the current deferred transaction choose the state that it reads, which it would do with its first query.
+    ///
+    /// It is done by the check of the schema that the first request needs anyway.
     func enterReadTransaction() throws {
-        try executeInternal("SELECT 1 FROM sqlite_master LIMIT 1")
+        try readSchema {}
     }
+
+    /// Runs `body` outside of the current transaction, in which nothing has run yet, and begins it again.
+    func restartingTransaction<T>(_ body: () throws -> T) throws -> T {
+        let expected = expectsTransaction
+        expectsTransaction = false
+        defer { expectsTransaction = expected }
+        try rollback()
+        let result = Result { try body() }
+        if !isClosed {
+            try withoutInterruption {
+                do {
+                    try beginTransaction()
+                } catch {
+                    // Whoever has the lock now is met by the first write.
+                    try beginTransaction(.deferred)
+                }
+            }
+        }
+        return try result.get()
+    }
+
+    /// Whether the application has run no statement since it began the current transaction.
+    var isTransactionUntouched: Bool { unsafe isInsideTransaction && executionCount == executionCountAtBeginning }
 
     /// The journal mode of the main database, in lower case.
     func journalMode() throws -> String? {
@@ -251,6 +283,13 @@ extension Database {
         } catch {
             throw DatabaseError(error)
         }
+    }
+
+    /// Rolls back a transaction that was left open because its task was cancelled: a statement that would have ended it was refused.
+    func rollBackAfterCancellation() {
+        guard isInsideTransaction, !configuration.allowsUnsafeTransactions, sharedState.isCancelled.load(ordering: .relaxed) else { return }
+        // The cancellation is the error that matters.
+        try? rollback()
     }
 
     /// Traps when an access ends in the middle of a transaction, unless the configuration allows it.

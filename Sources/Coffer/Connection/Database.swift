@@ -40,6 +40,10 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// What the schema looks like, as far as it was asked.
     var schemaCache = DatabaseSchemaCache()
 
+    /// How many statements have begun to run, and how many had when the last transaction was begun.
+    @exclusivity(unchecked) var executionCount = 0
+    var executionCountAtBeginning = -1
+
     /// Whether the transaction that is open has changed the schema.
     var changesSchema = false
 
@@ -48,6 +52,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     /// Whether a transaction-wrapping method expects its transaction to be still open.
     var expectsTransaction = false
+
+    /// Whether the connection is that of a snapshot, whose transaction the application may end to begin another one.
+    var isSnapshot = false
 
     /// How many nested read-only accesses there are.
     var readOnlyDepth = 0

@@ -27,6 +27,8 @@ public final class DatabaseQueue {
     }
 
     init(location: DatabaseLocation, configuration: Configuration) throws {
+        var configuration = configuration
+        configuration.maximumReaderCount = 1
         factory = try ConnectionFactory(location: location, configuration: configuration, label: "Coffer.DatabaseQueue")
         connection = try factory.makeWriter()
     }

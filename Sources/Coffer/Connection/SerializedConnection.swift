@@ -195,7 +195,12 @@ extension SerializedConnection {
         let database = unsafe self.database
         return try database.withAccess {
             defer { database.checkNoTransactionLeft() }
-            return try body(database)
+            do {
+                return try body(database)
+            } catch {
+                database.rollBackAfterCancellation()
+                throw error
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ extension DatabaseReader {
     ///
     /// As for `VACUUM`, the connection must know the collations and functions that the schema uses. A salt that comes with the key is kept.
     /// - Parameter filePath: a path where nothing is.
-    /// - Throws: `SQLITE_CANTOPEN` if there is a file already, or the directory cannot be written to; `SQLITE_BUSY` if somebody else is making
+    /// - Throws: `SQLITE_ERROR` if there is a file already; `SQLITE_CANTOPEN` if the directory cannot be written to; `SQLITE_BUSY` if somebody else is making
     ///   the same file; `SQLITE_FULL` and other errors of files;
     ///   ``EncryptionFailure/noKey`` for a database in memory without a key, unless ``Configuration/allowsPlaintext`` is set.
     public func vacuum(into filePath: String) throws {
@@ -53,6 +53,9 @@ extension Database {
                 protection: try protection ?? ownProtection(), plaintextPageSize: try handle.integer(pragma: "page_size"),
                 prepare: { try self.addCustomizations(to: $0) }, progress: { _, _, _ in try self.checkIsNotInterrupted() })
             try file.make(from: handle, at: path)
+        } catch let error as DatabaseFileError where error.reason == .exists {
+            // As SQLite says it of `VACUUM INTO`.
+            throw DatabaseError(resultCode: .SQLITE_ERROR, message: "output file already exists: \(path)")
         } catch let error as DatabaseFileError {
             throw error.databaseError
         } catch {

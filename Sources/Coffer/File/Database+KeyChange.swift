@@ -6,13 +6,13 @@ extension Database {
     ///
     /// It is ``DatabaseWriter/rotateKey(to:options:progress:)-(_,_,_)`` for one connection, and as safe: a copy with the new key is proved and
     /// takes the place of the file; where no copy can be made, for lack of room or because the file has several names, the file is encrypted
-    /// in its place. The file must not be in use: a pool has to call this in `barrierWriteWithoutTransaction`, without live snapshots.
-    /// Text like `x'...'` with 64 hexadecimal digits is a raw key, as in SQLCipher.
+    /// in its place. The file must not be in use: a pool has to call this in `barrierWriteWithoutTransaction`, without live snapshots. In a queue,
+    /// it may also be the first thing in a transaction, such as that of `write`, which is ended before and begun again after it. Text like `x'...'` with 64 hexadecimal digits is a raw key, as in SQLCipher.
     ///
     /// When this method returns, the new passphrase was proved. When it throws, the old one still opens the file, unless the error says
     /// otherwise; a kill in the middle leaves one of the two.
-    /// - Throws: `SQLITE_MISUSE` inside of a transaction and for databases that are not encrypted files; `SQLITE_BUSY` if other
-    ///   connections or statements are alive; `SQLITE_FULL` and other errors of the file.
+    /// - Throws: `SQLITE_MISUSE` for databases that are not encrypted files, and inside of a transaction where other statements have run before or
+    ///   there are readers; `SQLITE_BUSY` if other connections or statements are alive; `SQLITE_FULL` and other errors of the file.
     public func changePassphrase(_ passphrase: String) throws {
         try changeKey(to: DatabaseKey(sqlCipherText: SecretBytes(utf8: passphrase)))
     }
@@ -23,6 +23,12 @@ extension Database {
     }
 
     private func changeKey(to key: DatabaseKey) throws {
+        guard isTransactionUntouched, !configuration.hasReadersBesideWriter, !isReadingOnly else { return try changeKeyOutsideOfTransactions(to: key) }
+        // Of a transaction in which nothing has happened, no observer has to hear that it has ended.
+        try observationBroker.unobserved { try restartingTransaction { try changeKeyOutsideOfTransactions(to: key) } }
+    }
+
+    private func changeKeyOutsideOfTransactions(to key: DatabaseKey) throws {
         do {
             do {
                 _ = try rotateKey(to: key, options: DatabaseFile.RotationOptions(), progress: ProgressReport(nil))

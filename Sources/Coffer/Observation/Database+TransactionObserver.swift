@@ -32,10 +32,12 @@ extension Database {
     /// - Parameters:
     ///   - onCommit: called when the transaction has been committed.
     ///   - onRollback: called when it has been rolled back.
+    /// - Precondition: the access may write: the ends of transactions that only read are told to nobody.
     public func afterNextTransaction(
         onCommit: @escaping @Sendable (Database) -> Void,
         onRollback: @escaping @Sendable (Database) -> Void = { _ in }
     ) {
+        precondition(!isReadingOnly, "The end of a transaction that only reads is told to nobody.")
         add(transactionObserver: TransactionEndHandler(onCommit: onCommit, onRollback: onRollback), extent: .nextTransaction)
     }
 }

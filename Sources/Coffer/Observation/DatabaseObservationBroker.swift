@@ -106,7 +106,7 @@ extension DatabaseObservationBroker {
 
     /// Runs `body`, of whose transactions no observer hears.
     ///
-    /// - Precondition: no transaction is open, before and after.
+    /// - Precondition: no transaction is open before and after, or one in which nothing has happened.
     func unobserved<T>(_ body: () throws -> T) rethrows -> T {
         let observations = self.observations
         self.observations = []

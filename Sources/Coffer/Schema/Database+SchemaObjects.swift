@@ -3,17 +3,14 @@ internal import SQLCipherBridge
 // MARK: - Existence
 
 extension Database {
-    /// Returns whether a table, possibly a virtual one, exists.
+    /// Returns whether a table, possibly a virtual one, exists. The tables that list what there is, as `sqlite_master`, do not count.
     ///
     /// - Parameters:
     ///   - name: the name of the table, without regard to the case of ASCII letters.
     ///   - schemaName: where to look. Nil looks in the temporary schema, in the main database, and in the attached ones.
     /// - Throws: a ``DatabaseError`` if the database cannot be read, or has no schema of that name.
     public func tableExists(_ name: String, in schemaName: String? = nil) throws -> Bool {
-        try readSchema {
-            if try schemaOfSchemaTable(name, in: schemaName) != nil { return true }
-            return try object(name, kind: .table, in: schemaName) != nil
-        }
+        try readSchema { try object(name, kind: .table, in: schemaName) != nil }
     }
 
     /// Returns whether a view exists. See ``tableExists(_:in:)``.

@@ -110,7 +110,7 @@ extension Database {
         return DatabaseError(EngineError(code: code, message: handle.lastErrorMessage), sql: sql)
     }
 
-    private func withoutTrace<T>(_ body: () throws -> T) rethrows -> T {
+    func withoutTrace<T>(_ body: () throws -> T) rethrows -> T {
         guard let traceHook else { return try body() }
         let wasMuted = traceHook.isMuted
         traceHook.isMuted = true

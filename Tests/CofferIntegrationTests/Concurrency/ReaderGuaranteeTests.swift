@@ -275,8 +275,7 @@ struct ReaderGuaranteeTests {
         }
         try writer.write { db in
             try db.insertPlayer()
-            // The reader of a pool sees the last commit; a queue has no other connection than that of the write.
-            #expect(try writer.unsafeReentrantRead { try $0.playerCount() } == (access == .pool ? 0 : 1))
+            #expect(try writer.unsafeReentrantRead { try $0.playerCount() } == 1)
         }
         let inBarrier = try writer.barrierWriteWithoutTransaction { _ in try writer.unsafeReentrantRead { try $0.playerCount() } }
         #expect(inBarrier == 1)

@@ -88,17 +88,28 @@ struct SuspensionTests {
         }
         resume()
         #expect(try writer.read { try $0.playerCount() } == 0)
-        // A commit would keep the lock until it is done: it is refused, too.
-        #expect {
-            try writer.write { db in
-                try db.insertPlayer()
-                suspend()
-            }
-        } throws: {
-            isError(.SQLITE_ABORT)($0)
+    }
+
+    @Test("a transaction whose last statement has run is committed: that gives its lock back", arguments: Access.allCases)
+    func finishedTransaction(access: Access) throws {
+        let writer = try directory.makePlayers(access, configuration)
+        try writer.write { db in
+            try db.insertPlayer()
+            suspend()
+            // A statement that only reads takes no lock in WAL mode.
+            if access == .pool { #expect(try db.playerCount() == 1) }
         }
         resume()
-        #expect(try writer.read { try $0.playerCount() } == 0)
+        #expect(try writer.read { try $0.playerCount() } == 1)
+        try writer.write { db in
+            try db.inSavepoint {
+                try db.insertPlayer()
+                suspend()
+                return .rollback
+            }
+        }
+        resume()
+        #expect(try writer.read { try $0.playerCount() } == 1)
     }
 
     @Test("the running statement is interrupted")

@@ -101,6 +101,34 @@ struct SymbolTests {
         }
     }
 
+    @Test("the last error of the connection is told, without a key")
+    func lastErrors() throws {
+        try makeQueue().writeWithoutTransaction { (db) throws in
+            #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO owner VALUES (1, 'c')") }
+            #expect(db.lastErrorCode == .SQLITE_CONSTRAINT)
+            #expect(db.lastErrorMessage == "UNIQUE constraint failed: owner.id")
+            try db.execute(sql: "SELECT 1")
+            #expect(db.lastErrorCode == .SQLITE_OK)
+        }
+    }
+
+    @Test("the open edition takes no notice of a license, and no trace has it")
+    func license() throws {
+        let recorder = SQLRecorder()
+        try makeQueue().writeWithoutTransaction { (db) throws in
+            recorder.record(db)
+            try db.applySQLCipherLicense("it's a \"code\"")
+            #expect(recorder.statements == [])
+        }
+    }
+
+    @Test("targets of the log of the cipher are made of their names")
+    func logTargets() {
+        #expect(Database.SQLCipherLogTarget(rawValue: "stdout") == .stdout)
+        #expect(Database.SQLCipherLogTarget(rawValue: "/vault/log") == .file("/vault/log"))
+        #expect(Database.SQLCipherLogTarget.device.rawValue == "device")
+    }
+
     @Test("a snapshot is read from inside of its own read")
     func reentrantReads() throws {
         try withTestDirectory { directory in

@@ -179,7 +179,8 @@ struct VacuumIntoTests {
             directory.path("there"), directory.path("link"), directory.path("no/where"), "", directory.path, directory.path("a.db"),
         ] {
             let error = #expect(throws: DatabaseError.self) { try queue.vacuum(into: path) }
-            #expect(error?.resultCode == .SQLITE_CANTOPEN, "\(path)")
+            let isThere = path != "" && !path.hasSuffix("where")
+            #expect(error?.resultCode == (isThere ? .SQLITE_ERROR : .SQLITE_CANTOPEN), "\(path)")
         }
         #expect(try directory.bytes(of: "there") == [1, 2, 3])
         #expect(directory.fileNames() == ["a.db", "link", "there"])

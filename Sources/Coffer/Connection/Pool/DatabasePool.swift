@@ -2,8 +2,8 @@ internal import Dispatch
 
 /// A database with one connection that writes and several that read at the same time, in WAL mode.
 ///
-/// Writes run one after the other. Reads see one committed state each, never a part of a transaction, and wait for no write. The key
-/// is derived once: further connections cost less than a millisecond.
+/// Writes run one after the other. Reads see one committed state each, the last one when they begin, never a part of a transaction, and wait for no
+/// write. The key is derived once: further connections cost less than a millisecond.
 ///
 /// Inside of a write, reads are allowed, and see the last committed state. The reverse, a synchronous write inside of a read, works but
 /// should be avoided: it waits for a writer that may itself wait for the read to end, as a barrier does.
@@ -33,7 +33,7 @@ public final class DatabasePool: Sendable {
         let location = DatabaseLocation(path: path)
         guard location.isFile else {
             throw DatabaseError(
-                resultCode: .SQLITE_CANTOPEN, message: "A pool needs a database file. Use a DatabaseQueue for a database in memory.")
+                resultCode: .SQLITE_ERROR, message: "A pool needs a database file. Use a DatabaseQueue for a database in memory.")
         }
         let factory = try ConnectionFactory(location: location, configuration: configuration, label: "Coffer.DatabasePool")
         self.factory = factory
@@ -51,20 +51,20 @@ extension DatabasePool: DatabaseReader {
     @_disfavoredOverload
     public func read<T>(_ value: (Database) throws -> T) throws -> T {
         try withReader { db in
-            try db.isolated(readOnly: false) { try value(db) }
+            try db.isolated(readOnly: false, settled: true) { try value(db) }
         }
     }
 
     public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
         try await withReader { db in
-            try db.isolated(readOnly: false) { try value(db) }
+            try db.isolated(readOnly: false, settled: true) { try value(db) }
         }
     }
 
     public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
         readers.withLeaseLater { result in
             switch result {
-            case .success(let db): db.isolatedOnce(readOnly: false) { value($0) }
+            case .success(let db): db.isolatedOnce(readOnly: false, settled: true) { value($0) }
             case .failure(let error): value(.failure(error))
             }
         }
@@ -85,14 +85,13 @@ extension DatabasePool: DatabaseReader {
 
     /// Runs `value` without the guarantees of a read, also inside of another access.
     ///
-    /// Inside of a read it has the connection of that read. Inside of a write it has a reader, which sees the last committed state;
-    /// inside of a barrier, which allows no reader, the writer's connection.
+    /// Inside of a read or a write it has the connection of that access, and sees what it has written. Elsewhere it has a reader.
     public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
         if let reader = readers.readerOfCurrentThread {
             return try reader.reentrantSync(value)
         }
-        if readers.isBarrierOfCurrentThread {
-            return try writer.reentrantSync { db in try db.readOnly { try value(db) } }
+        if writer.isAccessedByCurrentThread {
+            return try writer.reentrantSync(value)
         }
         return try withReader(value)
     }
@@ -193,7 +192,7 @@ extension DatabasePool {
         }
         let isIsolated = DispatchSemaphore(value: 0)
         lease.connection.async(
-            { db in db.isolatedOnce(readOnly: false, didEnter: { _ = isIsolated.signal() }, { value($0) }) },
+            { db in db.isolatedOnce(readOnly: false, settled: true, didEnter: { _ = isIsolated.signal() }, { value($0) }) },
             end: { [readers] in readers.release(lease) })
         isIsolated.wait()
     }

@@ -3,16 +3,26 @@
 /// A snapshot has a connection of its own, so that there can be any number of them. As long as one lives, the WAL file cannot be
 /// reused and grows with each write.
 ///
-/// Should its transaction end, by a statement of the application, each later read throws `SQLITE_ABORT`: it never sees another state.
+/// Should its transaction end, by a statement of the application, each later read throws `SQLITE_ABORT`: it never sees another state, unless
+/// the application asks for one. `ROLLBACK; BEGIN TRANSACTION`, executed inside of a read, has the snapshot see the last committed state from
+/// its next statement on.
 public final class DatabaseSnapshot: Sendable {
-    public var configuration: Configuration { connection.configuration }
+    public var configuration: Configuration {
+        var configuration = connection.configuration
+        configuration.maximumReaderCount = 1
+        return configuration
+    }
+
     public var path: String { connection.path }
 
     let connection: SerializedConnection
 
     init(factory: ConnectionFactory) throws {
         connection = try factory.makeSnapshotConnection()
-        try connection.sync { try $0.beginSnapshot() }
+        try connection.sync { db in
+            try db.beginSnapshot()
+            db.isSnapshot = true
+        }
     }
 }
 

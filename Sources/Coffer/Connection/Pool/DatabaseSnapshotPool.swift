@@ -49,6 +49,8 @@ public final class DatabaseSnapshotPool: Sendable {
     fileprivate convenience init(_ factory: ConnectionFactory, _ db: Database) throws {
         db.checkIsUsedInItsAccess()
         guard !db.isClosed else { throw DatabaseError.connectionIsClosed() }
+        // A read of a pool is settled on a state before anything has run in it.
+        if db.handle.transactionState == .read, db.isTransactionUntouched { try db.restartingTransaction {} }
         guard db.handle.transactionState == .none else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
