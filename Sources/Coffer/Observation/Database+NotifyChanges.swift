@@ -7,31 +7,35 @@ extension Database {
     /// `WITHOUT ROWID`, and those of the schema (the region is the table `sqlite_master` then). Observers who observe such changes in the
     /// region hear of it through ``TransactionObserver/databaseDidChange()``. Outside of a transaction, the change counts as a transaction.
     ///
+    /// Nobody is told in an access that only reads, nor of tables that do not exist. The full database is all tables, but not `sqlite_master`.
     /// - Throws: the error of an observer who refuses the commit, outside of a transaction; and errors of reading the schema.
     public func notifyChanges(in region: some DatabaseRegionConvertible) throws {
         checkIsUsedInItsAccess()
-        let region = try region.databaseRegion(self)
-        guard !region.isEmpty else { return }
-        try observationBroker.notifyChanges(ofKinds: eventKinds(impacting: region), in: self)
+        guard !isReadingOnly else { return }
+        let kinds = try eventKinds(impacting: region.databaseRegion(self))
+        guard !kinds.isEmpty else { return }
+        try observationBroker.notifyChanges(ofKinds: kinds, in: self)
     }
 
     /// The kinds of all changes that could alter a region.
     private func eventKinds(impacting region: DatabaseRegion) throws -> [DatabaseEventKind] {
-        let schemaTables = try namesOfAllTables()
-        let spellings = Dictionary(schemaTables.map { (CaseInsensitiveName($0), $0) }, uniquingKeysWith: { first, _ in first })
-        let tables = region.tableNames.map { $0.map { spellings[CaseInsensitiveName($0)] ?? $0 } } ?? schemaTables
+        guard !region.isEmpty else { return [] }
+        let schemas = try strings("SELECT name FROM pragma_database_list")
+        let known = try namesOfAllTables(schemas)
+        let masters = schemas.contains("temp") ? ["sqlite_master", "sqlite_temp_master"] : ["sqlite_master"]
+        let spellings = Dictionary((known + masters).map { (CaseInsensitiveName($0), $0) }, uniquingKeysWith: { first, _ in first })
+        let tables = region.tableNames.map { $0.compactMap { spellings[CaseInsensitiveName($0)] } } ?? known
         return try tables.sorted().flatMap { table -> [DatabaseEventKind] in
             let columns = try region.columnNames(ofTable: table) ?? namesOfAllColumns(in: table)
             return [.delete(tableName: table), .insert(tableName: table), .update(tableName: table, columnNames: columns)]
         }
     }
 
-    private func namesOfAllTables() throws -> [String] {
-        let schemas = try strings("SELECT name FROM pragma_database_list")
+    private func namesOfAllTables(_ schemas: [String]) throws -> [String] {
         let tables = try schemas.flatMap { schema in
             try strings("SELECT name FROM \(schema.quotedDatabaseIdentifier).sqlite_master WHERE type = 'table'")
         }
-        return Array(Set(tables)) + ["sqlite_master", "sqlite_temp_master"]
+        return Array(Set(tables))
     }
 
     private func namesOfAllColumns(in table: String) throws -> Set<String> {

@@ -113,6 +113,13 @@ extension DatabaseRegion {
         return DatabaseRegion(tables: tables)
     }
 
+    /// The region without some tables.
+    func ignoring(_ names: [String]) -> DatabaseRegion {
+        guard let tables, !names.isEmpty else { return self }
+        let ignored = Set(names.map { CaseInsensitiveName($0) })
+        return DatabaseRegion(tables: tables.filter { !ignored.contains($0.key) })
+    }
+
     /// The region without the tables that SQLite keeps for itself, such as `sqlite_master`.
     func ignoringInternalTables() -> DatabaseRegion {
         guard let tables else { return self }

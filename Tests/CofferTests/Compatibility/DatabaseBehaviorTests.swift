@@ -177,6 +177,53 @@ struct DatabaseBehaviorTests {
         #expect(countdown.usesForEach)
     }
 
+    @Test("the tables that list what there is are no tables of the program")
+    func masterTables() throws {
+        try DatabaseQueue().write { (db) throws in
+            try db.execute(sql: "CREATE TABLE safe (a)")
+            for name in ["sqlite_master", "SQLite_Schema", "sqlite_temp_master"] { #expect(try !db.tableExists(name)) }
+            #expect(try !db.tableExists("sqlite_master", in: "main"))
+            #expect(try db.tableExists("SAFE", in: "main"))
+            // They can be read as any other.
+            #expect(try Table("sqlite_master").fetchCount(db) == 1)
+            #expect(try db.columns(in: "sqlite_master").count == 5)
+        }
+    }
+
+    @Test("the end of a read is told to nobody")
+    func endsOfReads() async {
+        await #expect(processExitsWith: .failure) {
+            try await DatabaseQueue().read { $0.afterNextTransaction { _ in } }
+        }
+        await #expect(processExitsWith: .exitCode(7)) {
+            try await DatabaseQueue().write { $0.afterNextTransaction { _ in exit(7) } }
+        }
+    }
+
+    @Test("an observed region has the tables behind a view, and not the view", arguments: Access.allCases)
+    func viewsInRegions(access: Access) async throws {
+        let directory = try TestDirectory()
+        let writer = try directory.make(access)
+        try await writer.write { db in
+            try db.execute(sql: "CREATE TABLE safe (id INTEGER PRIMARY KEY, name); CREATE VIEW name AS SELECT name FROM safe")
+        }
+        let regions = ValueLog<String>(), names = ValueLog<[String]>()
+        let cancellable = ValueObservation.tracking { try String.fetchAll($0, sql: "SELECT name FROM name") }
+            .handleEvents(willTrackRegion: { regions.append("\($0)") })
+            .start(in: writer, scheduling: .task, onError: names.fail, onChange: names.append)
+        await names.values(upTo: [])
+        try await writer.write { try $0.execute(sql: "INSERT INTO safe (name) VALUES ('iron')") }
+        await names.values(upTo: ["iron"])
+        #expect(regions.values == ["safe(name)"])
+        // A table of the same name is no view any more.
+        try await writer.write { try $0.execute(sql: "DROP VIEW name; CREATE TABLE name (name); DELETE FROM safe") }
+        try await writer.write { try $0.execute(sql: "INSERT INTO name VALUES ('wood')") }
+        #expect(await names.values(upTo: ["wood"]).last == ["wood"])
+        #expect(regions.values.last == "name(name)")
+        cancellable.cancel()
+        withExtendedLifetime(directory) {}
+    }
+
     private struct WrappedColumn: RawRepresentable, SQLSpecificExpressible { var rawValue: Column }
 
     @Test("a type with a raw value that is a column is used as the column")

@@ -33,8 +33,33 @@ import Testing
             try db.notifyChanges(in: DatabaseRegion(table: "team", columns: ["name"]))
             #expect(observer.takeKinds().contains(.update(tableName: "team", columnNames: ["name"])))
             try db.notifyChanges(in: .fullDatabase)
-            #expect(Set(observer.takeKinds().map(\.tableName)) == ["team", "player", "sqlite_master", "sqlite_temp_master"])
+            #expect(Set(observer.takeKinds().map(\.tableName)) == ["team", "player"])
+            try db.notifyChanges(in: Table("SQLITE_MASTER"))
+            #expect(Set(observer.takeKinds().map(\.tableName)) == ["sqlite_master"])
         }
+    }
+
+    @Test("where there is nothing to tell, nobody is told: in reads, and of tables that do not exist")
+    func nothing() throws {
+        let (queue, observer) = try makeObservedQueue()
+        try queue.read { try $0.notifyChanges(in: .fullDatabase) }
+        #expect(observer.takeLog() == [])
+        try queue.write { db in
+            try db.readOnly { try db.notifyChanges(in: .fullDatabase) }
+            try db.notifyChanges(in: Table("missing"))
+            try db.notifyChanges(in: Table("sqlite_temp_master"))
+            try db.notifyChanges(in: DatabaseRegion())
+            #expect(observer.takeLog() == [])
+            try db.execute(sql: "CREATE TEMPORARY TABLE draft (a)")
+            _ = observer.takeLog()
+            try db.notifyChanges(in: Table("sqlite_temp_master"))
+            #expect(observer.takeLog() == ["something changed"])
+        }
+        let empty = try DatabaseQueue()
+        empty.add(transactionObserver: observer)
+        _ = observer.takeLog()
+        try empty.writeWithoutTransaction { try $0.notifyChanges(in: .fullDatabase) }
+        #expect(observer.takeLog() == [])
     }
 
     @Test("changes of the schema are told as changes of sqlite_master")

@@ -55,6 +55,22 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
+    @Test("several transactions in one access of a queue become one value, which comes once", arguments: [false, true])
+    func oneAccess(isAsynchronous: Bool) async throws {
+        let queue = try makePlayers(.queue)
+        let log = ValueLog<Int>()
+        let cancellable = start(count, queue, log)
+        await log.values(upTo: 0)
+        let insertFive: @Sendable (Database) throws -> Void = { db in
+            for _ in 0..<5 { try db.execute(sql: "INSERT INTO player (name, score) VALUES ('Barbara', 0)") }
+        }
+        func writeNow() throws { try queue.writeWithoutTransaction(insertFive) }
+        if isAsynchronous { try await queue.writeWithoutTransaction(insertFive) } else { try writeNow() }
+        try insert(queue)
+        #expect(await log.values(upTo: 6) == [0, 5, 6])
+        cancellable.cancel()
+    }
+
     @Test("a queue delivers the value of each transaction also while values wait to be mapped, up to a hundred; then the last one")
     func queueValuesDuringReduction() async throws {
         for (writeCount, isComplete) in [(20, true), (150, false)] {

@@ -8,18 +8,27 @@ struct ValueObserverStateTests {
     func coalescing() {
         var state = ValueObserverState()
         let fetches = [
-            state.start(), state.databaseDidChange(), state.databaseDidChange(), state.didFetch(), state.databaseDidChange(),
-            state.didReduce(), state.didFetch(), state.didReduce(), state.databaseDidChange(),
+            state.start(), state.willFetchAndChange(), state.databaseDidChange(), state.didFetch(), state.databaseDidChange(),
+            state.didReduce(), state.fetch(), state.didReduce(), state.databaseDidChange(),
         ]
         #expect(fetches == [true, false, false, false, false, true, false, false, true])
+    }
+
+    @Test("changes before a fetch begins are in its value")
+    func changesBeforeFetch() {
+        var state = ValueObserverState()
+        var fetches = [state.start(), state.databaseDidChange(), state.databaseDidChange()]
+        state.willFetch()
+        fetches += [state.didFetch(), state.didReduce()]
+        #expect(fetches == [true, false, false, false, false])
     }
 
     @Test("with a backlog, fetches go on while values wait to be reduced, up to a maximum")
     func backlog() {
         var state = ValueObserverState(maximumBacklog: 2)
         let fetches = [
-            state.start(), state.didFetch(), state.databaseDidChange(), state.didFetch(), state.databaseDidChange(), state.didFetch(),
-            state.databaseDidChange(), state.didReduce(), state.didReduce(), state.didFetch(), state.databaseDidChange(),
+            state.start(), state.fetch(), state.databaseDidChange(), state.fetch(), state.databaseDidChange(), state.fetch(),
+            state.databaseDidChange(), state.didReduce(), state.didReduce(), state.fetch(), state.databaseDidChange(),
         ]
         #expect(fetches == [true, false, true, false, true, false, false, true, false, false, true])
     }
@@ -29,7 +38,7 @@ struct ValueObserverStateTests {
         var state = ValueObserverState()
         var fetches = [state.start()]
         state.putOff()
-        fetches += [state.didFetch(), state.databaseDidChange(), state.didFetch(), state.didReduce()]
+        fetches += [state.fetch(), state.databaseDidChange(), state.fetch(), state.didReduce()]
         state.putOff()
         fetches += [state.databaseDidChange()]
         #expect(fetches == [true, false, true, false, false, true])
@@ -41,7 +50,7 @@ struct ValueObserverStateTests {
         let results = [state.start(), state.end(), state.end(), state.hasEnded]
         #expect(results == [true, true, false, true])
         state.putOff()
-        let fetches = [state.didFetch(), state.databaseDidChange(), state.didReduce()]
+        let fetches = [state.fetch(), state.databaseDidChange(), state.didReduce()]
         #expect(fetches == [false, false, false])
     }
 
@@ -50,15 +59,18 @@ struct ValueObserverStateTests {
     /// A database with a number that grows, and an observer of it: what can happen, step by step.
     private struct Model {
         enum Step: CaseIterable {
-            case change, read, handOver, endFetch, reduce, putOff, resume, end
+            case change, begin, read, handOver, endFetch, reduce, putOff, resume, end
         }
 
         var state: ValueObserverState
         var number = 0
         /// How many fetches are under way: there must never be a second one.
         var fetchCount = 0
+        var hasBegun = false
         /// What the fetch has read; nil before it reads.
         var read: Int?
+        /// What may be delivered twice: read while the database changed, or when a fetch was put off.
+        var repeatable: Set<Int> = []
         /// Whether what was read waits to be reduced, though the fetch has not ended: the one can come before the other.
         var isHandedOver = false
         var isPutOff = false
@@ -74,7 +86,8 @@ struct ValueObserverStateTests {
         func canDo(_ step: Step) -> Bool {
             switch step {
             case .change: number < 4
-            case .read: fetchCount > 0 && read == nil
+            case .begin: fetchCount > 0 && !hasBegun
+            case .read: hasBegun && read == nil
             case .handOver: read != nil && !isHandedOver
             case .endFetch: isHandedOver
             case .reduce: !backlog.isEmpty
@@ -88,7 +101,11 @@ struct ValueObserverStateTests {
             switch step {
             case .change:
                 number += 1
+                if hasBegun && read == nil { repeatable.insert(number) }
                 note(state.databaseDidChange())
+            case .begin:
+                hasBegun = true
+                state.willFetch()
             case .read:
                 read = number
             case .handOver:
@@ -96,6 +113,7 @@ struct ValueObserverStateTests {
                 isHandedOver = true
             case .endFetch:
                 read = nil
+                hasBegun = false
                 isHandedOver = false
                 fetchCount -= 1
                 if !hasEnded { note(state.didFetch()) }
@@ -107,10 +125,12 @@ struct ValueObserverStateTests {
                 }
             case .putOff:
                 fetchCount -= 1
+                hasBegun = false
                 isPutOff = true
                 state.putOff()
             case .resume:
                 isPutOff = false
+                repeatable.formUnion(0...4)
                 note(state.databaseDidChange())
             case .end:
                 hasEnded = true
@@ -123,7 +143,7 @@ struct ValueObserverStateTests {
         }
     }
 
-    @Test("in every order: one fetch at a time, a bounded backlog, values in order, and the last one last", arguments: 0...3)
+    @Test("in every order: one fetch at a time, a bounded backlog, values in order, none twice, and the last one last", arguments: 0...3)
     func everyOrder(maximumBacklog: Int) {
         var seen: Set<String> = []
         var stack = [Model(maximumBacklog: maximumBacklog)]
@@ -131,7 +151,10 @@ struct ValueObserverStateTests {
         while let model = stack.popLast() {
             guard seen.insert("\(model)").inserted else { continue }
             let steps = Model.Step.allCases.filter(model.canDo)
-            guard model.fetchCount <= 1, model.backlog.count <= maximumBacklog + 1, model.delivered == model.delivered.sorted() else {
+            let repeated = zip(model.delivered, model.delivered.dropFirst()).filter { $0.0 == $0.1 && !model.repeatable.contains($0.0) }
+            guard repeated.isEmpty, model.fetchCount <= 1, model.backlog.count <= maximumBacklog + 1,
+                model.delivered == model.delivered.sorted()
+            else {
                 Issue.record("\(model)")
                 return
             }
@@ -155,5 +178,19 @@ struct ValueObserverStateTests {
         }
         print("ValueObserverState: \(seen.count) states with a backlog of \(maximumBacklog), \(quietEnds) of them quiet")
         #expect(quietEnds > 0)
+    }
+}
+
+extension ValueObserverState {
+    /// A fetch begins and ends.
+    fileprivate mutating func fetch() -> Bool {
+        willFetch()
+        return didFetch()
+    }
+
+    /// A fetch begins, and the database changes before it has ended.
+    fileprivate mutating func willFetchAndChange() -> Bool {
+        willFetch()
+        return databaseDidChange()
     }
 }

@@ -226,6 +226,7 @@ extension ValueObserver {
 
     /// Fetches from one state of the database, and takes note of what is to be watched from now on.
     private func fetch(from source: ObservationSource, in db: Database) throws -> Fetched {
+        content.withLock { $0.state.willFetch() }
         let time = source.isConcurrent ? source.watch?.clock.now : nil
         var result: (Reducer.Fetcher.Value, DatabaseRegion)?
         switch source.isolation {
@@ -249,6 +250,13 @@ extension ValueObserver {
     }
 
     private func fetchWithRegion(_ db: Database) throws -> (Reducer.Fetcher.Value, DatabaseRegion) {
+        let (value, region) = try fetchWithWholeRegion(db)
+        // Of views, only the tables behind them change, which are in the region as well.
+        let views = try region.tableNames?.filter { try db.viewExists($0) && !db.tableExists($0) } ?? []
+        return (value, region.ignoring(views))
+    }
+
+    private func fetchWithWholeRegion(_ db: Database) throws -> (Reducer.Fetcher.Value, DatabaseRegion) {
         let knownRegion = content.withLock { $0.region }
         switch trackedRegion {
         case .whatIsFetched:

@@ -7,6 +7,9 @@ struct ValueObserverState: Equatable, Sendable {
         /// The last value is that of the database.
         case idle
 
+        /// A value is to be fetched. It will have all that has changed before.
+        case requested
+
         /// A value is being fetched. If it is stale, there will be another fetch after it.
         case fetching(isStale: Bool)
 
@@ -39,8 +42,10 @@ struct ValueObserverState: Equatable, Sendable {
     mutating func databaseDidChange() -> Bool {
         switch phase {
         case .idle, .waiting:
-            phase = .fetching(isStale: false)
+            phase = .requested
             return true
+        case .requested:
+            return false
         case .fetching:
             phase = .fetching(isStale: true)
             return false
@@ -50,6 +55,11 @@ struct ValueObserverState: Equatable, Sendable {
         case .ended:
             return false
         }
+    }
+
+    /// The fetch begins: what changes from now on may not be in its value.
+    mutating func willFetch() {
+        if phase == .requested { phase = .fetching(isStale: false) }
     }
 
     /// The fetch has given a value, which is to be reduced. Returns whether to fetch another one now.
@@ -71,13 +81,16 @@ struct ValueObserverState: Equatable, Sendable {
     }
 
     private mutating func goOn(_ isStale: Bool) -> Bool {
-        phase = isStale ? .fetching(isStale: false) : .idle
+        phase = isStale ? .requested : .idle
         return isStale
     }
 
     /// The fetch is not possible now.
     mutating func putOff() {
-        if case .fetching = phase { phase = .waiting }
+        switch phase {
+        case .requested, .fetching: phase = .waiting
+        case .idle, .full, .waiting, .ended: break
+        }
     }
 
     /// Ends the observation. Returns false if it has ended before.
