@@ -1,0 +1,112 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// What stays another way than in GRDB 7, on purpose, where no other suite is about it: see the Compatibility article.
+@Suite("Differences that are kept", .timeLimit(.minutes(Patience.minutes)))
+struct KeptDifferenceTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    @Test("a cursor has ended with an error")
+    func endedCursor() throws {
+        try DatabaseQueue().read { (db) throws in
+            let cursor = try Row.fetchCursor(db, sql: "SELECT json('{') AS a")
+            #expect(throws: DatabaseError.self) { try cursor.next() }
+            #expect(try cursor.next() == nil)
+        }
+    }
+
+    @Test("expressions in literals keep their parentheses, so that they mean what they say")
+    func parentheses() throws {
+        try DatabaseQueue().write { (db) throws in
+            let sum = [1.databaseValue.sqlExpression, Column("a").sqlExpression].joined(operator: .add)
+            try db.execute(sql: "CREATE TABLE item (a); INSERT INTO item VALUES (2)")
+            #expect(try Int.fetchOne(db, SQLRequest<Int>("SELECT \(sum) * 2 FROM item")) == 6)
+        }
+    }
+
+    @Test("digits of a second behind the third are read")
+    func digits() throws {
+        let date = try #require(Date.fromDatabaseValue("1970-01-01 00:00:03.6789".databaseValue))
+        #expect(abs(date.timeIntervalSince1970 - 3.6789) < 1e-6)
+    }
+
+    @Test("errors of decoding show no values, unless arguments are public")
+    func decodingErrors() throws {
+        for isPublic in [false, true] {
+            let queue = try DatabaseQueue(configuration: Configuration().with { $0.publicStatementArguments = isPublic })
+            try queue.read { (db) throws in
+                let cursor = try Row.fetchCursor(db, sql: "SELECT upper(?) AS name", arguments: ["safe"])
+                let row = try #require(try cursor.next())
+                let error = #expect(throws: RowDecodingError.self) { try row.decode(Date.self, forColumn: "name") }
+                let text = "\(try #require(error))"
+                #expect(text.contains("SAFE") == isPublic)
+                #expect(text.contains("\"safe\"") == isPublic)
+            }
+        }
+    }
+
+    @Test("what the library asks about the schema is in no trace")
+    func traces() throws {
+        let recorder = SQLRecorder()
+        try DatabaseQueue().write { (db) throws in
+            try db.execute(sql: "CREATE TABLE item (id INTEGER PRIMARY KEY)")
+            recorder.record(db)
+            #expect(try db.tableExists("item"))
+            #expect(try db.primaryKey("item").columns == ["id"])
+            _ = try db.columns(in: "item")
+            #expect(recorder.statements == [])
+        }
+    }
+
+    @Test("the writer of a pool reports a lock after fifty milliseconds, that of a queue at once")
+    func patience() throws {
+        let timeout: (Database) throws -> Int? = { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") }
+        #expect(try directory.makePool().writeWithoutTransaction(timeout) == 50)
+        #expect(try directory.makeQueue().writeWithoutTransaction(timeout) == 0)
+    }
+
+    @Test("an observation of a pool fetches on readers, also where its region changes")
+    func observedReaders() async throws {
+        let pool = try directory.makePool("vault.db", .rawKeyed.with { $0.label = "vault" })
+        try await pool.write { try $0.execute(sql: "CREATE TABLE item (a)") }
+        let labels = ValueLog<String>()
+        let cancellable = ValueObservation.tracking { db -> String in
+            _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM item")
+            return db.description
+        }.start(in: pool, scheduling: .task, onError: labels.fail, onChange: labels.append)
+        await labels.values(count: 1)
+        try await pool.write { try $0.execute(sql: "INSERT INTO item VALUES (1)") }
+        #expect(await labels.values(count: 2).allSatisfy { $0.hasPrefix("vault.reader") })
+        cancellable.cancel()
+    }
+
+    @Test("a migration that was applied under a former name is superseded by none")
+    func supersededMigrations() throws {
+        let queue = try DatabaseQueue()
+        var old = DatabaseMigrator()
+        old.registerMigration("1") { try $0.execute(sql: "CREATE TABLE item (a)") }
+        try old.migrate(queue)
+        var merged = DatabaseMigrator()
+        merged.registerMigration("2", merging: ["1"]) { _, _ in }
+        #expect(try queue.read { try !merged.hasBeenSuperseded($0) })
+        #expect(try queue.read { try DatabaseMigrator().hasBeenSuperseded($0) })
+    }
+
+    @Test("an immediate observation is started on the main queue, and nowhere else")
+    func immediateObservation() async {
+        await #expect(processExitsWith: .failure) {
+            let scheduler: any ValueObservationScheduler = ImmediateValueObservationScheduler()
+            _ = ValueObservation.tracking { _ in 1 }
+                .start(in: try DatabaseQueue(), scheduling: scheduler, onError: { _ in }, onChange: { _ in })
+        }
+        await #expect(processExitsWith: .exitCode(7)) { @MainActor in
+            let scheduler: any ValueObservationScheduler = ImmediateValueObservationScheduler()
+            _ = ValueObservation.tracking { _ in 1 }
+                .start(in: try DatabaseQueue(), scheduling: scheduler, onError: { _ in }, onChange: { _ in exit(7) })
+        }
+    }
+}
