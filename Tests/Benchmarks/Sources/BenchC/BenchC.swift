@@ -13,7 +13,7 @@ enum BenchC {
         case "prepare-points": return Points.prepare(assignment)
         default: break
         }
-        let outcome = try Points.run(assignment) ?? Footprint.run(assignment) ?? run(assignment)
+        let outcome = try Points.run(assignment) ?? Joining.run(assignment) ?? Footprint.run(assignment) ?? run(assignment)
         let measurement = Measurement(workload: assignment.workload, outcome: outcome, engine: engine(assignment))
         print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
     }
@@ -25,6 +25,7 @@ enum BenchC {
         withPlayers(1...Int64(assignment.rows)) { players in _ = loop_insert(db, Equal.insert, players, Int64(assignment.rows)) }
         loop_execute(db, "PRAGMA wal_checkpoint(TRUNCATE)")
         loop_close(db)
+        Joining.prepare(assignment)
         guard assignment.makesLargeFile else { return }
         let large = open(assignment.largeFile)
         loop_execute(large, Equal.schema)

@@ -1,15 +1,5 @@
 #include "loops.h"
-
-#define SQLITE_HAS_CODEC 1
-#include <sqlcipher/sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static void fail(sqlite3 *db, const char *what) {
-    fprintf(stderr, "%s: %s\n", what, db ? sqlite3_errmsg(db) : "no connection");
-    exit(70);
-}
+#include "support.h"
 
 void loop_execute(sqlite3 *db, const char *sql) {
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) fail(db, sql);
@@ -29,12 +19,6 @@ void loop_close(sqlite3 *db) {
     if (sqlite3_close(db) != SQLITE_OK) fail(db, "close");
 }
 
-static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
-    sqlite3_stmt *statement = NULL;
-    if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK) fail(db, sql);
-    return statement;
-}
-
 int64_t loop_integer(sqlite3 *db, const char *sql) {
     sqlite3_stmt *statement = prepare(db, sql);
     if (sqlite3_step(statement) != SQLITE_ROW) fail(db, sql);
@@ -52,17 +36,6 @@ char *loop_text(sqlite3 *db, const char *sql) {
     }
     sqlite3_finalize(statement);
     return text;
-}
-
-// A string of our own, as every library above the engine has to make one.
-static char *copy_text(sqlite3_stmt *statement, int column, int *length) {
-    const unsigned char *text = sqlite3_column_text(statement, column);
-    *length = 0;
-    if (!text) return NULL;
-    *length = sqlite3_column_bytes(statement, column);
-    char *copy = malloc((size_t)*length + 1);
-    memcpy(copy, text, (size_t)*length + 1);
-    return copy;
 }
 
 static int64_t check(const player *p, int name_length, int team_length) {
@@ -104,11 +77,6 @@ int64_t loop_insert(sqlite3 *db, const char *sql, const player *players, int64_t
     sqlite3_finalize(statement);
     loop_execute(db, "COMMIT");
     return count;
-}
-
-static void step_done(sqlite3 *db, sqlite3_stmt *statement) {
-    if (sqlite3_step(statement) != SQLITE_DONE) fail(db, sqlite3_sql(statement));
-    sqlite3_reset(statement);
 }
 
 int64_t loop_insert_transactions(sqlite3 *db, const char *sql, const player *players, int64_t count) {

@@ -26,6 +26,7 @@ enum Runner {
         if let result = try Observing.run(assignment) { return result }
         if let result = try Footprint.run(assignment) { return result }
         if let result = try Points.run(assignment) { return result }
+        if let result = try Joining.run(assignment) { return result }
         let pool = try DatabasePool(path: assignment.playerFile, configuration: Engine.rawKeyed())
         if let result = try Reading.run(assignment, pool) { return result }
         if let result = try Records.run(assignment, pool) { return result }
