@@ -14,11 +14,11 @@ extension Database {
     func addAttachFunctions() throws {
         authorizer.refusalOfNestedAttach = { [unowned self] path in refusal(ofNestedAttach: path) }
         do {
-            try handle.createAttachFunction(AttachStatement.pathFunction) { [weak self] context, arguments in
-                self?.attach(context) { try $0.setPath(arguments, context) }
+            try handle.createAttachFunction(AttachStatement.pathFunction) { [reference] context, arguments in
+                reference.database?.attach(context) { try $0.setPath(arguments, context) }
             }
-            try handle.createAttachFunction(AttachStatement.keyFunction) { [weak self] context, arguments in
-                self?.attach(context) { try $0.setKey(arguments, context) }
+            try handle.createAttachFunction(AttachStatement.keyFunction) { [reference] context, arguments in
+                reference.database?.attach(context) { try $0.setKey(arguments, context) }
             }
         } catch {
             throw DatabaseError(error)

@@ -72,6 +72,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// The full-text module of the connection of the C library, once it was asked for.
     var fullText: FullTextModule?
 
+    /// What closures that the C library keeps know of the connection.
+    let reference = ConnectionReference()
+
     /// What was added to the connection and must be added again to one that takes its place.
     var additions = ConnectionAdditions()
 
@@ -123,6 +126,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
         self.purpose = purpose
         self.isFileEmpty = opened.isFileEmpty
         self.lastLookAtFile = location.isFile && !configuration.readonly ? .distantPast : nil
+        reference.database = self
         followRecompilations()
         do {
             try setUp()
@@ -133,6 +137,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     }
 
     deinit {
+        reference.database = nil
         if !isClosed { closeConnection() }
     }
 

@@ -70,8 +70,8 @@ extension Database {
         checkIsUsedInItsAccess()
         precondition(!isClosed, "The tokenizer \(tokenizer.name) could not be added: the connection is closed.")
         do {
-            try fullTextModule().addTokenizer(tokenizer.name) { [weak self] arguments throws(EngineError) in
-                guard let self else { throw EngineError(code: EngineCode.misuse, message: nil) }
+            try fullTextModule().addTokenizer(tokenizer.name) { [reference] arguments throws(EngineError) in
+                guard let self = reference.database else { throw EngineError(code: EngineCode.misuse, message: nil) }
                 do {
                     return CustomTokenizer(try tokenizer.init(db: self, arguments: arguments))
                 } catch {
