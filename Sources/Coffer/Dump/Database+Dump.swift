@@ -35,7 +35,17 @@ extension Database {
     ///
     ///     try db.dumpRequest(Note.filter { $0.pinned }, format: .line())
     ///
-    /// Columns of tables that are joined come behind those of the table of the request. Adapters have no effect.
+    /// Columns of tables that are joined come behind those of the table of the request. Adapters have no effect. What `including(all:)` fetches
+    /// follows, below the names of the associations that lead to it:
+    ///
+    ///     try db.dumpRequest(Owner.including(all: Owner.items))
+    ///     // 1|Ada
+    ///     // 2|Grace
+    ///     //
+    ///     // items
+    ///     // 1|1|Passport
+    ///     // 2|1|Letter
+    ///
     /// - Parameters:
     ///   - request: the request.
     ///   - format: how rows are written.
@@ -45,7 +55,7 @@ extension Database {
         _ request: some FetchRequest, format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil
     ) throws {
         var stream = DumpStream(stream)
-        try writeRows(of: request.makePreparedRequest(self, forSingleResult: false).statement, format, to: &stream)
+        try writeRows(of: request.makePreparedRequest(self, forSingleResult: false), format, to: &stream)
     }
 
     /// Writes the rows of tables and views.

@@ -11,6 +11,19 @@ extension Database {
         format.finalize(self, statement: statement, to: &stream)
     }
 
+    /// Runs a request, writes its rows, and then what is fetched for them.
+    func writeRows(of request: PreparedRequest, _ format: some DumpFormat, to stream: inout DumpStream) throws {
+        try writeRows(of: request.statement, format, to: &stream)
+        guard let supplement = request.supplement else { return }
+        let rows = try Row.fetchAll(request.statement, adapter: request.adapter)
+        guard !rows.isEmpty else { return }
+        for (names, requests) in try supplement.requests(self, rows) {
+            stream.margin()
+            stream.write(names.joined(separator: ".") + "\n")
+            for request in requests { try writeRows(of: request, format, to: &stream) }
+        }
+    }
+
     /// Writes the rows of tables and views.
     func writeTables(
         _ names: [String], _ format: some DumpFormat, hasHeaders: Bool, stableOrder: Bool, to stream: inout DumpStream

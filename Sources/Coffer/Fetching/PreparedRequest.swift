@@ -6,8 +6,8 @@ public struct PreparedRequest {
     /// The adapter for the rows.
     public var adapter: (any RowAdapter)?
 
-    /// Fetches what belongs to the rows, and gives it to them; nil for most requests. The rows are copies.
-    @usableFromInline var supplement: ((Database, [Row]) throws -> Void)?
+    /// What fetches the rows that belong to those of the request; nil for most requests.
+    @usableFromInline var supplement: RequestSupplement?
 
     /// Creates a prepared request.
     public init(statement: Statement, adapter: (any RowAdapter)? = nil) {
@@ -16,20 +16,39 @@ public struct PreparedRequest {
     }
 }
 
+/// What fetches the rows that belong to those of a request, by requests of their own.
+@usableFromInline
+final class RequestSupplement {
+    /// Fetches what belongs to rows, which are copies and of which there is one at least, and gives it to them.
+    let attach: (Database, [Row]) throws -> Void
+
+    /// The requests by which that is fetched, with the names that lead to their rows. There are several for one name only where the engine
+    /// allows no request for all of the rows.
+    let requests: (Database, [Row]) throws -> [(names: [String], requests: [PreparedRequest])]
+
+    init(
+        attach: @escaping (Database, [Row]) throws -> Void,
+        requests: @escaping (Database, [Row]) throws -> [(names: [String], requests: [PreparedRequest])]
+    ) {
+        self.attach = attach
+        self.requests = requests
+    }
+}
+
 extension PreparedRequest {
     /// All rows, with what belongs to them.
     @usableFromInline
-    func supplementedRows(_ db: Database, _ supplement: (Database, [Row]) throws -> Void) throws -> [Row] {
+    func supplementedRows(_ db: Database, _ supplement: RequestSupplement) throws -> [Row] {
         let rows = try Row.fetchAll(statement, adapter: adapter)
-        if !rows.isEmpty { try supplement(db, rows) }
+        if !rows.isEmpty { try supplement.attach(db, rows) }
         return rows
     }
 
     /// The first row, with what belongs to it.
     @usableFromInline
-    func supplementedRow(_ db: Database, _ supplement: (Database, [Row]) throws -> Void) throws -> Row? {
+    func supplementedRow(_ db: Database, _ supplement: RequestSupplement) throws -> Row? {
         guard let row = try Row.fetchOne(statement, adapter: adapter) else { return nil }
-        try supplement(db, [row])
+        try supplement.attach(db, [row])
         return row
     }
 

@@ -179,6 +179,87 @@ struct DumpTests {
         }
     }
 
+    private static let towns = """
+        CREATE TABLE town (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+        CREATE TABLE owner (id INTEGER PRIMARY KEY, townId INTEGER REFERENCES town(id), name TEXT NOT NULL);
+        CREATE TABLE item (id INTEGER PRIMARY KEY, ownerId INTEGER REFERENCES owner(id), name TEXT NOT NULL);
+        INSERT INTO town VALUES (1, 'Bath'), (2, 'York');
+        INSERT INTO owner VALUES (1, 1, 'Ada'), (2, 1, 'Grace'), (3, 2, 'Joan');
+        INSERT INTO item VALUES (1, 1, 'Letter'), (2, 1, 'Pass'), (3, 3, 'Key')
+        """
+
+    private struct Town: TableRecord {
+        static let owners = hasMany(Owner.self)
+        static let items = hasMany(Item.self, through: owners, using: Owner.items)
+    }
+
+    private struct Owner: TableRecord {
+        static let town = belongsTo(Town.self)
+        static let items = hasMany(Item.self)
+        static let townItems = hasMany(Item.self, through: town, using: Town.items).forKey("townItems")
+    }
+
+    private struct Item: TableRecord { static let owner = belongsTo(Owner.self) }
+
+    private func towns(_ request: some FetchRequest, _ format: some DumpFormat = .debug()) throws -> String {
+        try dump(DumpTests.towns) { db, stream throws in try db.dumpRequest(request, format: format, to: stream) }
+    }
+
+    @Test("what including(all:) fetches follows the rows, below the names of the associations that lead to it")
+    func prefetchedRows() throws {
+        let (owners, items) = ("1|1|Ada\n2|1|Grace\n3|2|Joan\n", "1|1|Letter\n2|1|Pass\n3|3|Key\n")
+        #expect(try towns(Owner.including(all: Owner.items)) == owners + "\nitems\n" + items)
+        #expect(
+            try towns(Town.including(all: Town.owners.including(all: Owner.items)))
+                == "1|Bath\n2|York\n\nowners\n" + owners + "\nitems\n" + items)
+        #expect(
+            try towns(Item.including(required: Item.owner.including(all: Owner.items)))
+                == "1|1|Letter|1|1|Ada\n2|1|Pass|1|1|Ada\n3|3|Key|3|2|Joan\n\nowner.items\n" + items)
+        #expect(try towns(Town.including(all: Town.items)) == "1|Bath\n2|York\n\nowners.items\n" + items)
+        #expect(try towns(Owner.including(all: Owner.townItems)) == owners + "\ntown.owners.townItems\n" + items)
+        let second = Owner.items.filter(Column("id") == 2).forKey("second")
+        #expect(
+            try towns(Owner.including(all: Owner.items).including(all: second))
+                == owners + "\nitems\n" + items + "\nsecond\n2|1|Pass\n")
+        // Nothing for no rows; a name without rows for rows that have none.
+        #expect(try towns(Owner.none().including(all: Owner.items)) == "")
+        #expect(try towns(Owner.filter(Column("id") == 2).including(all: Owner.items)) == "2|1|Grace\n\nitems\n")
+        // A wrapped request has the same rows.
+        #expect(
+            try towns(AnyFetchRequest<Row>(Owner.including(all: Owner.items).asRequest(of: Row.self))) == owners + "\nitems\n" + items)
+    }
+
+    @Test("prefetched rows in the other formats")
+    func prefetchedFormats() throws {
+        let request = Owner.filter(Column("id") == 1).including(all: Owner.items.filter(Column("id") == 2))
+        #expect(
+            try towns(request, .quote(header: true))
+                == "'id','townId','name'\n1,1,'Ada'\n\nitems\n'id','ownerId','name','coffer_ownerId'\n2,1,'Pass'\n")
+        #expect(try towns(request, .line()) == "    id = 1\ntownId = 1\n  name = Ada\n\nitems\n     id = 2\nownerId = 1\n   name = Pass\n")
+        #expect(
+            try towns(request, .json())
+                == #"[{"id":1,"townId":1,"name":"Ada"}]"# + "\n\nitems\n" + #"[{"id":2,"ownerId":1,"name":"Pass"}]"# + "\n")
+        #expect(try towns(Owner.none().including(all: Owner.items), .json()) == "[]\n")
+        #expect(
+            try towns(Owner.filter(Column("id") == 2).including(all: Owner.items), .json())
+                == #"[{"id":2,"townId":1,"name":"Grace"}]"# + "\n\nitems\n[]\n")
+    }
+
+    @Test("rows that are prefetched by a key of several columns")
+    func prefetchedByComposedKey() throws {
+        struct Room: TableRecord { static let desks = hasMany(Desk.self) }
+        struct Desk: TableRecord {}
+        let schema = """
+            CREATE TABLE room (building TEXT, number INTEGER, PRIMARY KEY (building, number));
+            CREATE TABLE desk (id INTEGER PRIMARY KEY, building TEXT, number INTEGER, FOREIGN KEY (building, number) REFERENCES room);
+            INSERT INTO room VALUES ('A', 1), ('A', 2); INSERT INTO desk VALUES (1, 'A', 2), (2, 'A', 1), (3, 'A', NULL)
+            """
+        let text = try dump(schema) { db, stream throws in
+            try db.dumpRequest(Room.orderByPrimaryKey().including(all: Room.desks.orderByPrimaryKey()), to: stream)
+        }
+        #expect(text == "A|1\nA|2\n\ndesks\n1|A|2\n2|A|1\n")
+    }
+
     /// A format as the documentation has it.
     private struct Count: DumpFormat {
         private var count = 0

@@ -9,9 +9,9 @@ extension SQLRelation {
         guard hasPrefetches else { return request }
         var base = self
         if singleResult { base.limit = Limit(count: 1, offset: limit?.offset) }
-        request.supplement = { [base] db, rows in
-            try base.prefetch(into: rows, rootColumnCount: adapter?.rootColumnCount, db)
-        }
+        request.supplement = RequestSupplement(
+            attach: { [base] db, rows in try base.prefetch(into: rows, rootColumnCount: adapter?.rootColumnCount, db) },
+            requests: { [base] db, rows in try base.prefetchRequests(for: rows, rootColumnCount: adapter?.rootColumnCount, db) })
         return request
     }
 
@@ -23,15 +23,7 @@ extension SQLRelation {
         let baseRows = rows.map(\.unadapted)
         for prefetch in try prefetches() {
             let columns = try prefetch.keyColumns(db)
-            let positions = try columns.base.map { name in
-                guard let position = baseRows[0].index(ofColumn: name), position < rootColumnCount ?? Int.max else {
-                    throw DatabaseError(
-                        resultCode: .SQLITE_MISUSE,
-                        message: "Missing column: \(name). A request of \(source.tableName.quotedDatabaseIdentifier) that fetches "
-                            + "\(prefetch.key) must select it.")
-                }
-                return position
-            }
+            let positions = try positions(of: columns, in: baseRows[0], rootColumnCount, prefetch)
             if columns.base.count == 1 {
                 try prefetch.attach(trees, columns, keys: baseRows.map { $0.storage.databaseValue(at: positions[0]) }, db)
             } else {
@@ -45,6 +37,37 @@ extension SQLRelation {
             }
         }
         for (row, tree) in zip(rows, trees) { row.prefetchedTree = tree }
+    }
+
+    /// Where the columns of a key are in the rows of this relation, as SQLite has them.
+    private func positions(
+        of columns: Prefetch.KeyColumns, in row: Row, _ rootColumnCount: Int?, _ prefetch: Prefetch
+    ) throws -> [Int] {
+        try columns.base.map { name in
+            guard let position = row.index(ofColumn: name), position < rootColumnCount ?? Int.max else {
+                throw DatabaseError(
+                    resultCode: .SQLITE_MISUSE,
+                    message: "Missing column: \(name). A request of \(source.tableName.quotedDatabaseIdentifier) that fetches "
+                        + "\(prefetch.key) must select it.")
+            }
+            return position
+        }
+    }
+
+    /// The requests of what belongs to rows of this relation: see ``RequestSupplement``.
+    private func prefetchRequests(
+        for rows: [Row], rootColumnCount: Int?, _ db: Database
+    ) throws -> [(names: [String], requests: [PreparedRequest])] {
+        let baseRows = rows.map(\.unadapted)
+        return try prefetches().map { prefetch in
+            let columns = try prefetch.keyColumns(db)
+            let positions = try positions(of: columns, in: baseRows[0], rootColumnCount, prefetch)
+            let relations =
+                columns.base.count == 1
+                ? try prefetch.relations(columns, keys: baseRows.map { $0.storage.databaseValue(at: positions[0]) }, db)
+                : [prefetch.relation(columns, keysOf: self)]
+            return (prefetch.names, try relations.map { try $0.makePreparedRequest(db, forSingleResult: false) })
+        }
     }
 
     /// All rows, with what belongs to them.
@@ -74,16 +97,26 @@ extension SQLRelation {
 extension Prefetch {
     /// Fetches the rows for some values of a column, and gives them to whom they belong.
     fileprivate func attach(_ trees: [PrefetchedRowsTree], _ columns: KeyColumns, keys: [DatabaseValue], _ db: Database) throws {
-        let values = Set(keys.filter { !$0.isNull }).sorted { $0.precedes($1) }
-        var groups: [DatabaseValue: [Row]] = [:]
-        groups.reserveCapacity(values.count)
+        let values = Self.distinctValues(keys)
+        var groups = RowGroups(count: values.count)
         for values in try portions(of: values, columns, db) {
             let condition = Self.condition(columns.first[0], values)
             let rows = try relation(columns, where: condition).fetchRows(db, isKept: values.count <= 1)
             guard let position = rows.first?.index(ofColumn: columns.helpers[0]) else { continue }
-            for row in rows { groups[row.storage.databaseValue(at: position), default: []].append(row) }
+            for row in rows { groups.append(row, key: row.storage.databaseValue(at: position)) }
         }
-        for (tree, key) in zip(trees, keys) { tree.set(groups[key] ?? [], self) }
+        for (tree, key) in zip(trees, keys) { tree.set(groups[key], self) }
+    }
+
+    /// The requests of the rows for some values of a column.
+    fileprivate func relations(_ columns: KeyColumns, keys: [DatabaseValue], _ db: Database) throws -> [SQLRelation] {
+        try portions(of: Self.distinctValues(keys), columns, db).map { values in
+            relation(columns, where: Self.condition(columns.first[0], values))
+        }
+    }
+
+    private static func distinctValues(_ keys: [DatabaseValue]) -> [DatabaseValue] {
+        Set(keys.filter { !$0.isNull }).sorted { $0.precedes($1) }
     }
 
     private static func condition(_ column: String, _ values: some Collection<DatabaseValue>) -> SQLExpression {
@@ -103,6 +136,32 @@ extension Prefetch {
         try relation(columns, where: nil).write(to: &context)
         let size = max(1, limit - context.arguments.values.count - context.arguments.namedValues.count)
         return stride(from: 0, to: values.count, by: size).map { values[$0..<min($0 + size, values.count)] }
+    }
+}
+
+/// Rows by the value of a column. Rows of one value often follow each other, as an index has them: then the value is not looked up.
+private struct RowGroups {
+    private var positions: [DatabaseValue: Int] = [:]
+    private var groups: [[Row]] = []
+    private var last: (key: DatabaseValue, position: Int)?
+
+    init(count: Int) {
+        positions.reserveCapacity(count)
+        groups.reserveCapacity(count)
+    }
+
+    subscript(key: DatabaseValue) -> [Row] { positions[key].map { groups[$0] } ?? [] }
+
+    mutating func append(_ row: Row, key: DatabaseValue) {
+        if let last, last.key == key { return groups[last.position].append(row) }
+        let position = positions[key] ?? groups.count
+        if position == groups.count {
+            positions[key] = position
+            groups.append([row])
+        } else {
+            groups[position].append(row)
+        }
+        last = (key, position)
     }
 }
 
@@ -140,7 +199,7 @@ extension Prefetch {
         try relation(columns, keysOf: base).fetchRows(db, isKept: true)
     }
 
-    private func relation(_ columns: KeyColumns, keysOf base: SQLRelation) -> SQLRelation {
+    fileprivate func relation(_ columns: KeyColumns, keysOf base: SQLRelation) -> SQLRelation {
         var keys = base
         keys.removeResultsOfChildren()
         // A limit counts the rows that the request made distinct by other columns: without it there are more keys, but none is missing.

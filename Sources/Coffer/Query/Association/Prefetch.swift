@@ -9,6 +9,9 @@ struct Prefetch: Sendable {
     /// The way from the table of the request to that of the rows.
     private let path: [AssociatedRelation]
 
+    /// The names of all associations on the way from the request to the rows.
+    var names: [String] { path.map(\.key) }
+
     fileprivate init(scopes: [String], key: String, path: [AssociatedRelation]) {
         self.scopes = scopes
         self.key = key
