@@ -46,12 +46,12 @@ extension Row {
     /// The row seen through an adapter.
     func adapted(with adapter: (any RowAdapter)?, layout: some _RowLayout) throws -> Row {
         guard let adapter else { return self }
-        return Row(storage: AdaptedRowStorage(base: self, adapter: try adapter._layoutedAdapter(from: layout)))
+        return Row(base: self, layoutedAdapter: try adapter._layoutedAdapter(from: layout))
     }
 
     /// A row seen through an adapter.
     convenience init(base: Row, adapter: some RowAdapter) throws {
-        self.init(storage: AdaptedRowStorage(base: base, adapter: try adapter._layoutedAdapter(from: base)))
+        self.init(base: base, layoutedAdapter: try adapter._layoutedAdapter(from: base))
     }
 }
 

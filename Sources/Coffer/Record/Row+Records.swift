@@ -4,6 +4,7 @@ extension Row {
     /// The record in a scope, at any depth: the scope nearest to the root.
     ///
     /// - Precondition: there is such a scope, and its row can be decoded.
+    @inlinable
     public subscript<Record: FetchableRecord>(_ scope: String) -> Record {
         trapping { try decode(Record.self, forKey: scope) }
     }
@@ -11,6 +12,7 @@ extension Row {
     /// The record in a scope, or nil if there is no such scope, or nothing but NULL in its row.
     ///
     /// - Precondition: the row can be decoded.
+    @inlinable
     public subscript<Record: FetchableRecord>(_ scope: String) -> Record? {
         trapping { try decodeIfPresent(Record.self, forKey: scope) }
     }
@@ -18,23 +20,34 @@ extension Row {
     /// Decodes the record in a scope, at any depth: the scope nearest to the root.
     ///
     /// - Throws: a ``RowDecodingError`` if there is no such scope, or nothing but NULL in its row, and what ``FetchableRecord/init(row:)`` throws.
+    @inlinable
     public func decode<Record: FetchableRecord>(_ type: Record.Type = Record.self, forKey scope: String) throws -> Record {
-        guard let row = scopesTree[scope] else {
-            let names = scopesTree.names.sorted()
-            throw RowDecodingError(
-                .unsupported(
-                    "scope not found: \(String(reflecting: scope))" + (names.isEmpty ? "" : ", available scopes: \(names)")), row: self)
-        }
-        guard row.containsNonNullValue else {
-            throw RowDecodingError(.unsupported("scope \(String(reflecting: scope)) only contains null values"), row: self)
-        }
-        return try Record(row: row)
+        try Record(row: row(ofScope: scope))
     }
 
     /// Decodes the record in a scope, or returns nil if there is no such scope, or nothing but NULL in its row.
+    @inlinable
     public func decodeIfPresent<Record: FetchableRecord>(_ type: Record.Type = Record.self, forKey scope: String) throws -> Record? {
-        guard let row = scopesTree[scope], row.containsNonNullValue else { return nil }
-        return try Record(row: row)
+        try rowIfPresent(ofScope: scope).map { try Record(row: $0) }
+    }
+
+    /// The row of a scope, if there is anything but NULL in it.
+    @usableFromInline
+    func rowIfPresent(ofScope name: String) -> Row? {
+        guard let row = scope(named: name), row.containsNonNullValue else { return nil }
+        return row
+    }
+
+    @usableFromInline
+    func row(ofScope name: String) throws -> Row {
+        if let row = rowIfPresent(ofScope: name) { return row }
+        guard scope(named: name) == nil else {
+            throw RowDecodingError(.unsupported("scope \(String(reflecting: name)) only contains null values"), row: self)
+        }
+        let names = scopesTree.names.sorted()
+        throw RowDecodingError(
+            .unsupported(
+                "scope not found: \(String(reflecting: name))" + (names.isEmpty ? "" : ", available scopes: \(names)")), row: self)
     }
 }
 
@@ -47,6 +60,7 @@ extension Row {
     ///     let items: [Item]? = row?["items"]
     ///
     /// - Precondition: the association was fetched, and its rows can be decoded.
+    @inlinable
     public subscript<Records: RangeReplaceableCollection>(_ key: String) -> Records where Records.Element: FetchableRecord {
         trapping { try decode(Records.self, forKey: key) }
     }
@@ -54,6 +68,7 @@ extension Row {
     /// The distinct records of the rows that were fetched for an association: see ``prefetchedRows``.
     ///
     /// - Precondition: the association was fetched, and its rows can be decoded.
+    @inlinable
     public subscript<Record: FetchableRecord & Hashable>(_ key: String) -> Set<Record> {
         trapping { try decode(Set<Record>.self, forKey: key) }
     }
@@ -61,6 +76,7 @@ extension Row {
     /// Decodes the records of the rows that were fetched for an association.
     ///
     /// - Throws: a ``RowDecodingError`` if the association was not fetched, and what ``FetchableRecord/init(row:)`` throws.
+    @inlinable
     public func decode<Records: RangeReplaceableCollection>(
         _ type: Records.Type = Records.self, forKey key: String
     ) throws -> Records where Records.Element: FetchableRecord {
@@ -74,13 +90,15 @@ extension Row {
     /// Decodes the distinct records of the rows that were fetched for an association.
     ///
     /// - Throws: a ``RowDecodingError`` if the association was not fetched, and what ``FetchableRecord/init(row:)`` throws.
+    @inlinable
     public func decode<Record: FetchableRecord & Hashable>(
         _ type: Set<Record>.Type = Set<Record>.self, forKey key: String
     ) throws -> Set<Record> {
         try Set(prefetchedRows(forKey: key).map { try Record(row: $0) })
     }
 
-    private func prefetchedRows(forKey key: String) throws -> [Row] {
+    @usableFromInline
+    func prefetchedRows(forKey key: String) throws -> [Row] {
         if let rows = prefetchedRows[key] { return rows }
         let keys = prefetchedRows.keys.sorted()
         throw RowDecodingError(

@@ -10,23 +10,27 @@ extension Row {
     @inlinable
     func decodeFast<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at index: Int) throws -> Value {
         if let liveHandle {
-            if let value = unsafe Value.fromStatement(liveHandle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: index)) {
-                return value
-            }
+            let column = firstColumn &+ CInt(truncatingIfNeeded: index)
+            if let value = unsafe Value.fromStatement(liveHandle.pointer, atUncheckedIndex: column) { return value }
             throw RowDecodingError.valueMismatch(type, row: self, index: index)
         }
-        return try decodeAdapted(type, at: index)
+        return try decodeCopied(type, at: index)
     }
 
-    /// The value at a position, which is checked already: as SQLite converts it where the row still stands on its statement, if only through
-    /// adapters, and by way of a ``DatabaseValue`` where it does not.
+    /// The same for a row that is no row of a statement. It is specialized in the module of the caller, and not inlined there.
+    @inlinable @inline(never)
+    func decodeCopied<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at index: Int) throws -> Value {
+        guard let copiedValues else { return try decodeShown(type, at: index) }
+        if let value = Value.fromDatabaseValue(copiedValues[Int(firstColumn) + index]) { return value }
+        throw RowDecodingError.valueMismatch(type, row: self, index: index)
+    }
+
+    /// The same for a row that an adapter shows in another order. Columns of a statement have SQLite's conversions, however they are shown.
     @usableFromInline
-    func decodeAdapted<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at index: Int) throws -> Value {
+    func decodeShown<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at index: Int) throws -> Value {
         guard let column = storage.liveColumn(at: index) else { return try decodeStored(type, at: index) }
-        guard let value = unsafe Value.fromStatement(column.handle.pointer, atUncheckedIndex: column.index) else {
-            throw RowDecodingError.valueMismatch(type, row: self, index: index)
-        }
-        return value
+        if let value = unsafe Value.fromStatement(column.handle.pointer, atUncheckedIndex: column.index) { return value }
+        throw RowDecodingError.valueMismatch(type, row: self, index: index)
     }
 
     /// The value at a position, which is checked already, by way of a ``DatabaseValue``.

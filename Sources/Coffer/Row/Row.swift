@@ -13,14 +13,25 @@ public final class Row {
 
     let storage: any RowStorage
 
-    /// The statement's current row, where the row is that and nothing else: the fast way to its columns.
+    /// The statement's current row, where the columns are columns of it that follow each other: the fast way to them.
     @usableFromInline let liveHandle: StatementHandle?
+
+    /// The values of a copy, where the columns are some of them that follow each other: the fast way to them.
+    @usableFromInline let copiedValues: [DatabaseValue]?
+
+    /// Which column of the statement, or of the copied values, is the first one of the row.
+    @usableFromInline let firstColumn: CInt
 
     /// The layout of the live row. The storage keeps it alive: a reference that did so as well would be counted at each look-up of a column.
     @usableFromInline let liveLayout: Unmanaged<StatementColumnLayout>?
 
-    /// The decoders of records from this row, by their types: mostly one, which serves for all rows of a cursor.
-    @exclusivity(unchecked) var recordDecoders: [(record: ObjectIdentifier, decoder: any Decoder)] = []
+    /// The scopes of a row of a statement that were asked for, or their absence. They are kept with the row, so that what decodes them is made
+    /// once.
+    private var liveScopes: [(name: String, row: Row?)] = []
+
+    /// The decoders of records from this row, by their types: mostly one, which serves for all rows of a cursor. They are objects of the floor
+    /// of records: an `any Decoder` would cost more to get out of the array than to make a value of a column.
+    @exclusivity(unchecked) var recordDecoders: [(record: ObjectIdentifier, decoder: AnyObject)] = []
 
     /// The rows that were fetched for this one. They are set before anything is decoded.
     var prefetchedTree: PrefetchedRowsTree?
@@ -29,7 +40,21 @@ public final class Row {
         self.storage = storage
         self.count = storage.count
         self.liveHandle = nil
+        self.copiedValues = storage.copiedValues
+        self.firstColumn = 0
         unsafe self.liveLayout = nil
+    }
+
+    /// A row seen through an adapter.
+    init(base: Row, layoutedAdapter: any _LayoutedRowAdapter) {
+        let storage = AdaptedRowStorage(base: base, adapter: layoutedAdapter)
+        self.storage = storage
+        self.count = storage.count
+        let first = storage.firstOfFollowingColumns
+        self.liveHandle = first == nil ? nil : base.liveHandle
+        self.copiedValues = first == nil ? nil : base.copiedValues
+        self.firstColumn = first.map { base.firstColumn + CInt($0) } ?? 0
+        if let layout = storage.liveLayout { unsafe self.liveLayout = .passUnretained(layout) } else { unsafe self.liveLayout = nil }
     }
 
     /// The current row of a statement, which changes when the statement goes on.
@@ -40,6 +65,8 @@ public final class Row {
         self.storage = storage
         self.count = storage.count
         self.liveHandle = statement.handle
+        self.copiedValues = nil
+        self.firstColumn = 0
         unsafe self.liveLayout = .passUnretained(storage.layout)
     }
 
@@ -131,7 +158,9 @@ extension Row {
 
     /// Whether there is any value other than NULL.
     public var containsNonNullValue: Bool {
-        (0..<count).contains { !storage.isNull(at: $0) } || storage.scopeAdapters.values.contains { storage.scope($0).containsNonNullValue }
+        if let liveHandle, count > 0, !liveHandle.isNull(at: firstColumn) { return true }
+        return (0..<count).contains { !storage.isNull(at: $0) }
+            || storage.scopeAdapters.values.contains { storage.scope($0).containsNonNullValue }
     }
 
     @inlinable
@@ -148,6 +177,17 @@ extension Row {
 
     @usableFromInline
     func storedIndex(ofColumn name: String) -> Int? { storage.index(ofColumn: name) }
+}
+
+extension Row {
+    /// The scope with a name, at any depth: that nearest to the row.
+    func scope(named name: String) -> Row? {
+        for known in liveScopes where known.name == name { return known.row }
+        guard !storage.scopeAdapters.isEmpty else { return nil }
+        let row = scopesTree[name]
+        if storage.statement != nil { liveScopes.append((name: name, row: row)) }
+        return row
+    }
 }
 
 extension Row: _RowLayout {

@@ -5,9 +5,14 @@ public struct _LayoutedColumnMapping: Sendable {
 
     private let positions: ColumnNameIndex
 
+    /// Which column of the base row is the first one, if there is one and all others follow it in the base row, too.
+    let firstOfFollowingColumns: Int?
+
     init(layoutColumns: some Sequence<(Int, String)>) {
         _layoutColumns = Array(layoutColumns)
         positions = ColumnNameIndex(_layoutColumns.lazy.map(\.1))
+        let first = _layoutColumns.first?.0
+        firstOfFollowingColumns = _layoutColumns.enumerated().allSatisfy { $1.0 - $0 == first } ? first : nil
     }
 
     /// The name of the column at `position` in the adapted row.

@@ -15,6 +15,9 @@ protocol RowStorage: AnyObject {
     /// The column of a statement's current row that holds the value, if there is one.
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)?
 
+    /// All values, if they are copies.
+    var copiedValues: [DatabaseValue]? { get }
+
     /// Whether the values come from a statement, also those of a copy.
     var isFetched: Bool { get }
 
@@ -29,18 +32,25 @@ protocol RowStorage: AnyObject {
     var scopeAdapters: [String: any _LayoutedRowAdapter] { get }
     func scope(_ adapter: any _LayoutedRowAdapter) -> Row
 
+    /// The layout of columns that an adapter shows and that follow each other here, for a row of a statement.
+    func liveLayout(of mapping: _LayoutedColumnMapping, from first: Int) -> StatementColumnLayout
+
     /// A storage with the same content that does not change when the statement goes on.
     func copy() -> any RowStorage
 }
 
 extension RowStorage {
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { nil }
+    var copiedValues: [DatabaseValue]? { nil }
     var isFetched: Bool { false }
     var statement: Statement? { nil }
     func unadapted(_ row: Row) -> Row { row }
     func unscoped(_ row: Row) -> Row { row }
     var scopeAdapters: [String: any _LayoutedRowAdapter] { [:] }
     func scope(_ adapter: any _LayoutedRowAdapter) -> Row { Row() }
+    func liveLayout(of mapping: _LayoutedColumnMapping, from first: Int) -> StatementColumnLayout {
+        StatementColumnLayout(names: mapping._layoutColumns.map(\.1))
+    }
 }
 
 /// No column at all.
@@ -85,6 +95,11 @@ final class StatementRowStorage: RowStorage {
     func isNull(at index: Int) -> Bool { source.handle.isNull(at: CInt(index)) }
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { (source.handle, CInt(index)) }
 
+    /// The statement keeps it: it serves for all cursors over its rows.
+    func liveLayout(of mapping: _LayoutedColumnMapping, from first: Int) -> StatementColumnLayout {
+        layout.partialLayout(named: mapping._layoutColumns.map(\.1), from: first)
+    }
+
     func copy() -> any RowStorage {
         CopiedRowStorage(layout: layout, values: (0..<count).map(databaseValue(at:)), isFetched: true)
     }
@@ -102,6 +117,11 @@ final class CopiedRowStorage: RowStorage {
         self.isFetched = isFetched
     }
 
+    var copiedValues: [DatabaseValue]? { values }
+
+    /// Whether another copy is of a row of the same statement.
+    func hasColumns(of other: CopiedRowStorage) -> Bool { layout === other.layout }
+
     var count: Int { values.count }
     func columnName(at index: Int) -> String { layout.names[index] }
     func index(ofColumn name: String) -> Int? { layout.searchIndexWithoutHint(ofColumn: name) }
@@ -116,11 +136,19 @@ final class AdaptedRowStorage: RowStorage {
     private let adapter: any _LayoutedRowAdapter
     private let mapping: _LayoutedColumnMapping
 
+    /// The layout of the columns, if they follow each other in the current row of a statement.
+    let liveLayout: StatementColumnLayout?
+
     init(base: Row, adapter: any _LayoutedRowAdapter) {
         self.base = base
         self.adapter = adapter
-        self.mapping = adapter._mapping
+        mapping = adapter._mapping
+        let first = base.liveHandle == nil ? nil : mapping.firstOfFollowingColumns
+        liveLayout = first.map { base.storage.liveLayout(of: adapter._mapping, from: $0) }
     }
+
+    /// Which column of the base row is the first one, if all others follow it there, too.
+    var firstOfFollowingColumns: Int? { mapping.firstOfFollowingColumns }
 
     var isFetched: Bool { base.storage.isFetched }
     var statement: Statement? { base.storage.statement }
@@ -134,10 +162,10 @@ final class AdaptedRowStorage: RowStorage {
     func unadapted(_ row: Row) -> Row { base.unadapted }
     func unscoped(_ row: Row) -> Row {
         guard !adapter._scopes.isEmpty else { return row }
-        return Row(storage: AdaptedRowStorage(base: base, adapter: mapping))
+        return Row(base: base, layoutedAdapter: mapping)
     }
     var scopeAdapters: [String: any _LayoutedRowAdapter] { adapter._scopes }
-    func scope(_ adapter: any _LayoutedRowAdapter) -> Row { Row(storage: AdaptedRowStorage(base: base, adapter: adapter)) }
+    func scope(_ adapter: any _LayoutedRowAdapter) -> Row { Row(base: base, layoutedAdapter: adapter) }
     func copy() -> any RowStorage { AdaptedRowStorage(base: base.copy(), adapter: adapter) }
 
     private func baseIndex(_ index: Int) -> Int { mapping._layoutColumns[index].0 }

@@ -139,7 +139,7 @@ struct SQLSource: Sendable {
     /// Writes the table and its alias, as `FROM` wants them.
     func write(to context: inout SQLGenerationContext, aliasKeyword: String = " ") throws {
         context.append(identifier: tableName)
-        if let name = try aliasName(), !name.utf8.elementsEqual(tableName.utf8) {
+        if let name = try aliasName(), !name.hasSameBytes(as: tableName) {
             context.append(aliasKeyword)
             context.append(identifier: name)
         }

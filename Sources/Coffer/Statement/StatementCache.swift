@@ -92,7 +92,7 @@ private struct SQLText: Hashable {
 
     init(_ sql: String) { self.sql = sql }
 
-    static func == (lhs: SQLText, rhs: SQLText) -> Bool { lhs.sql.utf8.elementsEqual(rhs.sql.utf8) }
+    static func == (lhs: SQLText, rhs: SQLText) -> Bool { lhs.sql.hasSameBytes(as: rhs.sql) }
 
     func hash(into hasher: inout Hasher) {
         let isHashed: Void? = unsafe sql.utf8.withContiguousStorageIfAvailable { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }

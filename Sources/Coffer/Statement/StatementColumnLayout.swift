@@ -16,6 +16,12 @@ final class StatementColumnLayout {
 
     private let lowercasedIndexes: [String: Int]
 
+    /// What an adapter for rows with these columns has become, for the next cursor over them.
+    var layoutedAdapter: AnyObject?
+
+    /// The layouts of some of the columns.
+    private var partialLayouts: [(first: Int, layout: StatementColumnLayout)] = []
+
     init(names: [String]) {
         self.names = names
         self.lowercasedIndexes = Dictionary(
@@ -39,6 +45,15 @@ final class StatementColumnLayout {
         guard let index = searchIndexWithoutHint(ofColumn: name) else { return nil }
         unsafe expectedIndex = index + 1 == names.count ? 0 : index + 1
         return index
+    }
+
+    /// The layout of columns that follow each other, which rows of their own show under these names.
+    func partialLayout(named names: [String], from first: Int) -> StatementColumnLayout {
+        if let known = partialLayouts.first(where: { $0.first == first && $0.layout.names == names }) { return known.layout }
+        let layout = StatementColumnLayout(names: names)
+        // Adapters that rename columns could be different each time.
+        if partialLayouts.count < 64 { partialLayouts.append((first, layout)) }
+        return layout
     }
 
     /// The same, without a trace: for rows that outlive their access and may be read by several threads.

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The name of a table or a column, compared as SQLite compares it: without regard to the case of ASCII letters.
 struct CaseInsensitiveName: Hashable, Sendable {
     /// The name as it was written first.
@@ -10,11 +12,8 @@ struct CaseInsensitiveName: Hashable, Sendable {
         self.folded = spelling.foldingASCIICase()
     }
 
-    // Bytes are compared, not characters: to Swift a composed and a decomposed letter are equal, to SQLite they are not. Strings that
-    // differ to Swift have other bytes, too, and that is found out at once.
-    static func == (lhs: CaseInsensitiveName, rhs: CaseInsensitiveName) -> Bool {
-        lhs.folded == rhs.folded && lhs.folded.utf8.elementsEqual(rhs.folded.utf8)
-    }
+    // Bytes are compared, not characters: to Swift a composed and a decomposed letter are equal, to SQLite they are not.
+    static func == (lhs: CaseInsensitiveName, rhs: CaseInsensitiveName) -> Bool { lhs.folded.hasSameBytes(as: rhs.folded) }
 
     func hash(into hasher: inout Hasher) {
         hasher.combine(folded)
@@ -28,6 +27,18 @@ extension CaseInsensitiveName: Comparable {
 }
 
 extension String {
+    /// Whether another string has the same bytes of UTF-8. Strings are equal when they look the same, which is less.
+    func hasSameBytes(as other: String) -> Bool {
+        let result = unsafe utf8.withContiguousStorageIfAvailable { bytes in
+            unsafe other.utf8.withContiguousStorageIfAvailable { others in
+                guard bytes.count == others.count else { return false }
+                guard let start = bytes.baseAddress, let otherStart = others.baseAddress else { return true }
+                return unsafe memcmp(start, otherStart, bytes.count) == 0
+            }
+        }
+        return (result ?? nil) ?? utf8.elementsEqual(other.utf8)
+    }
+
     /// The string with ASCII capitals made small; other characters stay as they are, as in SQLite.
     fileprivate func foldingASCIICase() -> String {
         guard utf8.contains(where: { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") }) else { return self }

@@ -130,6 +130,34 @@ struct RowAdapterTests {
         }
     }
 
+    @Test(
+        "an adapter changes no conversion: rows of a cursor have those of SQLite, copies those of values",
+        arguments: [
+            nil, RangeRowAdapter(0..<3), SuffixRowAdapter(fromIndex: 0), ColumnMapping(["a": "a", "b": "b", "c": "c"]),
+            ColumnMapping(["b": "a", "a": "b", "c": "c"]), RenameColumnAdapter { $0 }, ScopeAdapter(["s": RangeRowAdapter(0..<3)]),
+        ] as [(any RowAdapter)?])
+    func conversions(adapter: (any RowAdapter)?) throws {
+        struct Columns: Decodable, FetchableRecord {
+            let a: Int
+            let b: Int?
+        }
+        try DatabaseQueue().inDatabase { db throws in
+            let rows = try Row.fetchCursor(db, sql: "SELECT '12 small' AS a, '12 large' AS b, NULL AS c", adapter: adapter)
+            let row = try #require(try rows.next())
+            for row in [row] + row.scopes.map(\.row) {
+                #expect(try row.decode(Int.self, forColumn: "a") == 12)
+                #expect(row["b"] == 12 as Int && row["c"] as Int? == nil && row[0] == 12 as Int)
+                let columns = try Columns(row: row)
+                #expect(columns.a == 12 && columns.b == 12)
+                let copy = row.copy()
+                #expect(throws: RowDecodingError.self) { try copy.decode(Int.self, forColumn: "a") }
+                #expect(throws: RowDecodingError.self) { try copy.decode(Int.self, atIndex: 1) }
+                #expect(copy["c"] as Int? == nil && (copy["a"] as String).hasPrefix("12 "))
+                #expect(throws: RowDecodingError.self) { try Columns(row: copy) }
+            }
+        }
+    }
+
     @Test("rows of a cursor are adapted at each step, and copies stay")
     func cursor() throws {
         try DatabaseQueue().read { db throws in

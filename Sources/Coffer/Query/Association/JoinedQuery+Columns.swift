@@ -7,13 +7,13 @@ extension JoinedQuery {
         let counts = try columnCounts(db)
         guard counts.dropFirst().contains(where: { $0 > 0 }) else { return nil }
         // From the last table to the first one, so that all tables that are joined to a table come before it.
-        var scopes: [[String: any RowAdapter]] = Array(repeating: [:], count: tables.count)
+        var scopes: [[JoinedRowAdapter.Scope]] = Array(repeating: [], count: tables.count)
         var end = counts.reduce(0, +)
         for index in tables.indices.dropFirst().reversed() {
             let start = end - counts[index]
             // What selects nothing is a scope only for what is below it.
             if start < end || !scopes[index].isEmpty, let parent = tables[index].parent {
-                scopes[parent][tables[index].key] = RangeRowAdapter(start..<end).addingScopes(scopes[index])
+                scopes[parent].append(JoinedRowAdapter.Scope(name: tables[index].key, columns: start..<end, scopes: scopes[index]))
             }
             end = start
         }
@@ -70,26 +70,5 @@ extension SQLCommonTable {
                 message: "Can't compute the number of columns in the \(name.quotedDatabaseIdentifier) common table expression: \(error). "
                     + "Name its columns when you create it.")
         }
-    }
-}
-
-/// Shows the columns of the first table, and a scope for each joined one.
-struct JoinedRowAdapter: RowAdapter {
-    /// How many columns there are in all.
-    let columnCount: Int
-
-    /// How many of them belong to the first table.
-    let rootColumnCount: Int
-    let scopes: [String: any RowAdapter]
-
-    func _layoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter {
-        // A process that has changed the schema since the columns were counted must not shift values from one table to another.
-        guard layout._layoutColumns.count == columnCount else {
-            throw DatabaseError(
-                resultCode: .SQLITE_SCHEMA,
-                message:
-                    "The statement has \(layout._layoutColumns.count) columns, and \(columnCount) were expected: the schema has changed.")
-        }
-        return try ScopeAdapter(base: RangeRowAdapter(0..<rootColumnCount), scopes: scopes)._layoutedAdapter(from: layout)
     }
 }

@@ -42,7 +42,7 @@ extension JoinedQuery {
     private func write(_ table: JoinedTable, to context: inout SQLGenerationContext) throws {
         let tableName = table.relation.source.tableName
         context.append(identifier: tableName)
-        if !table.name.utf8.elementsEqual(tableName.utf8) {
+        if !table.name.hasSameBytes(as: tableName) {
             context.append(" ")
             context.append(identifier: table.name)
         }

@@ -51,9 +51,17 @@ final class RowDecodingSource {
     let record: any FetchableRecord.Type
     let storage: any RowStorage
 
-    /// The statement whose current row this is, if the row is that and nothing else.
+    /// The statement whose current row has the columns of the row, if they follow each other there.
     let handle: StatementHandle?
-    let codingPath: [any CodingKey]
+
+    /// Which column of the statement is the first one.
+    let firstLiveColumn: CInt
+
+    /// The position of the row among rows that are decoded one after the other.
+    var element: Int?
+
+    /// The way to the row, or to all of these rows.
+    private let path: [any CodingKey]
 
     /// How the value of each column becomes the type that was asked for last.
     private var conversions: [(type: ObjectIdentifier, conversion: ColumnConversion)?] = []
@@ -62,7 +70,9 @@ final class RowDecodingSource {
     private var indexesOfConvertedColumns: [String: Int]?
     private let key: ((String) -> String)?
     private let prefetchedTree: PrefetchedRowsTree?
-    private var knownScopes: [String: Row] = [:]
+
+    /// How rows become the types that were asked for: scopes, and the row itself.
+    private var rowConversions: [(row: Row, type: ObjectIdentifier, conversion: RowConversion)] = []
 
     /// The key without a column or a scope that stands for the row itself. There is one at most.
     private var keyOfRow: String?
@@ -79,11 +89,13 @@ final class RowDecodingSource {
         self.record = record
         self.storage = row.storage
         self.handle = row.liveHandle
-        self.codingPath = codingPath
+        self.firstLiveColumn = row.firstColumn
+        self.path = codingPath
         self.key = keys.key
         self.prefetchedTree = row.prefetchedTree
     }
 
+    var codingPath: [any CodingKey] { element.map { path + [IndexKey($0)] } ?? path }
     var userInfo: [CodingUserInfoKey: Any] { record.databaseDecodingUserInfo }
 
     /// The row, made anew: the row owns this object.
@@ -102,7 +114,8 @@ extension Row {
     @usableFromInline
     func decoder(for record: any FetchableRecord.Type) -> any Decoder {
         let id = ObjectIdentifier(record)
-        for known in unsafe recordDecoders where known.record == id { return known.decoder }
+        // Nothing else than record decoders gets there.
+        for known in unsafe recordDecoders where known.record == id { return unsafe unsafeDowncast(known.decoder, to: RecordDecoder.self) }
         let decoder = RecordDecoder(self, record: record)
         unsafe recordDecoders.append((id, decoder))
         return decoder
@@ -129,12 +142,7 @@ extension RowDecodingSource {
     }
 
     /// The scope of a coding key, at any depth. It is the same object for all rows, so that its decoders are kept.
-    func scope(_ name: String) -> Row? {
-        if let row = knownScopes[name] { return row }
-        guard !storage.scopeAdapters.isEmpty, let row = wholeRow.scopesTree[name] else { return nil }
-        knownScopes[name] = row
-        return row
-    }
+    func scope(_ name: String) -> Row? { wholeRow.scope(named: name) }
 
     /// The row itself, if no other key stands for it.
     func row(forUnknownKey name: String) -> Row? {
@@ -146,14 +154,25 @@ extension RowDecodingSource {
     /// The key that stands for the row itself.
     var nameOfRow: String? { keyOfRow }
 
+    /// How a row becomes a type, if that was found out before.
+    func knownConversion(of row: Row, to type: any Any.Type) -> RowConversion? {
+        let id = ObjectIdentifier(type)
+        for known in rowConversions where known.row === row && known.type == id { return known.conversion }
+        return nil
+    }
+
+    func remember(_ conversion: RowConversion, of row: Row, to type: any Any.Type) {
+        rowConversions.append((row, ObjectIdentifier(type), conversion))
+    }
+
     func mismatch(_ type: any Any.Type, at column: Int) -> RowDecodingError {
         RowDecodingError.valueMismatch(type, row: row, index: column)
     }
 
     func missing(_ key: any CodingKey) -> RowDecodingError { RowDecodingError.columnNotFound(key.stringValue, row: row) }
 
-    /// As `Row` does: where the row still stands on its statement, if only through adapters, SQLite converts.
-    func decodeAdapted<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at column: Int) throws -> Value {
+    /// A value of a row that is no part of a statement's current row, or that an adapter shows in another order.
+    func decodeShown<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at column: Int) throws -> Value {
         guard let live = storage.liveColumn(at: column) else { return try decodeStored(type, at: column) }
         guard let value = unsafe Value.fromStatement(live.handle.pointer, atUncheckedIndex: live.index) else {
             throw mismatch(type, at: column)
@@ -165,6 +184,14 @@ extension RowDecodingSource {
         guard let value = Value.fromDatabaseValue(storage.databaseValue(at: column)) else { throw mismatch(type, at: column) }
         return value
     }
+}
+
+/// How a row becomes a type.
+enum RowConversion {
+    /// By its own initializer.
+    case record(any FetchableRecord.Type)
+    /// As a part of the record that the decoder belongs to.
+    case part(RecordDecoder)
 }
 
 // MARK: - Values
@@ -244,12 +271,13 @@ extension RowDecodingSource {
     ) throws -> T {
         let value: Value
         if let handle {
-            guard let live = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column)) else {
+            let liveColumn = firstLiveColumn &+ CInt(truncatingIfNeeded: column)
+            guard let decoded = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: liveColumn) else {
                 throw mismatch(type, at: column)
             }
-            value = live
+            value = decoded
         } else {
-            value = try decodeAdapted(Value.self, at: column)
+            value = try decodeShown(Value.self, at: column)
         }
         return unsafe unsafeBitCast(value, to: T.self)  // Value is T, seen as what it conforms to
     }
@@ -264,7 +292,9 @@ extension RowDecodingSource {
     private func decodeDate(at column: Int) throws -> Date {
         let strategy = record.databaseDateDecodingStrategy(for: storage.columnName(at: column))
         let date: Date?
-        if case .deferredToDate = strategy, let live = storage.liveColumn(at: column) {
+        if case .deferredToDate = strategy, let handle {
+            date = unsafe Date.fromStatement(handle.pointer, atUncheckedIndex: firstLiveColumn &+ CInt(truncatingIfNeeded: column))
+        } else if case .deferredToDate = strategy, let live = storage.liveColumn(at: column) {
             date = unsafe Date.fromStatement(live.handle.pointer, atUncheckedIndex: live.index)
         } else {
             date = strategy.decode(storage.databaseValue(at: column))

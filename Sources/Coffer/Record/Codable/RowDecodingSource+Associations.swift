@@ -10,6 +10,7 @@ extension RowDecodingSource {
     }
 
     func decodeAssociation<T: Decodable>(_ type: T.Type, key: any CodingKey) throws -> T {
+        if let value = try decodeKnownAssociation(type, key: key) { return value }
         if let optional = type as? any DecodableOptional.Type { return try decodeOptionalAssociation(optional, as: type, key: key) }
         let name = key.stringValue
         if let row = scope(name) {
@@ -38,6 +39,17 @@ extension RowDecodingSource {
         return try decode(type, from: row, key: key)
     }
 
+    /// Decodes what was decoded before in the same way, from another row of a cursor; nil if it was not, or has to be looked at again.
+    private func decodeKnownAssociation<T: Decodable>(_ type: T.Type, key: any CodingKey) throws -> T? {
+        let name = key.stringValue
+        if let row = scope(name) {
+            guard let conversion = knownConversion(of: row, to: type), row.containsNonNullValue else { return nil }
+            return try decode(type, from: row, conversion)
+        }
+        guard nameOfRow == name, let row = row(forUnknownKey: name), let conversion = knownConversion(of: row, to: type) else { return nil }
+        return try decode(type, from: row, conversion)
+    }
+
     func decodeAssociationIfPresent<T: Decodable>(_ type: T.Type, key: any CodingKey) throws -> T? {
         let name = key.stringValue
         if let row = scope(name) { return row.containsNonNullValue ? try decode(type, from: row, key: key) : nil }
@@ -53,8 +65,23 @@ extension RowDecodingSource {
 
     /// Decodes a row: records by their own initializer, and other types as parts of this record.
     private func decode<T: Decodable>(_ type: T.Type, from row: Row, key: any CodingKey) throws -> T {
-        if let type = type as? any FetchableRecord.Type, let value = try type.init(row: row) as? T { return value }
-        return try T(from: decoder(of: row, key))
+        if let conversion = knownConversion(of: row, to: type) { return try decode(type, from: row, conversion) }
+        let conversion =
+            (type as? any FetchableRecord.Type).map { RowConversion.record($0) } ?? .part(decoder(of: row, key))
+        remember(conversion, of: row, to: type)
+        return try decode(type, from: row, conversion)
+    }
+
+    private func decode<T: Decodable>(_ type: T.Type, from row: Row, _ conversion: RowConversion) throws -> T {
+        switch conversion {
+        case .record(let record): try decode(record, as: type, from: row)
+        case .part(let decoder): try T(from: decoder)
+        }
+    }
+
+    private func decode<Record: FetchableRecord, T>(_ record: Record.Type, as type: T.Type, from row: Row) throws -> T {
+        let value = try Record(row: row)
+        return unsafe unsafeBitCast(value, to: T.self)  // Record is T, seen as what it conforms to
     }
 
     /// A decoder of what is under a name, for containers that are made by hand.
@@ -112,6 +139,9 @@ private struct PrefetchedRowsContainer: UnkeyedDecodingContainer {
     let decoder: PrefetchedRowsDecoder
     private(set) var currentIndex = 0
 
+    /// What decoded the row before: it serves for rows of the same columns.
+    private var last: (type: ObjectIdentifier, decoder: RowElementDecoder, row: SuccessiveRow)?
+
     init(decoder: PrefetchedRowsDecoder) { self.decoder = decoder }
 
     var codingPath: [any CodingKey] { decoder.codingPath }
@@ -146,16 +176,52 @@ private struct PrefetchedRowsContainer: UnkeyedDecodingContainer {
     }
 
     /// The decoder of the next row. Its columns are those of the element, its values are read as the owner reads them.
-    private func nextDecoder(_ type: any Any.Type) throws -> RowElementDecoder {
+    private mutating func nextDecoder(_ type: any Any.Type) throws -> RowElementDecoder {
         guard !isAtEnd else {
             throw DecodingError.valueNotFound(
                 type, DecodingError.Context(codingPath: codingPath + [IndexKey(currentIndex)], debugDescription: "There are no more rows."))
         }
+        let row = decoder.rows[currentIndex]
+        if let last, last.type == ObjectIdentifier(type), last.row.move(to: row) {
+            last.decoder.source.element = currentIndex
+            return last.decoder
+        }
         let keys = (type as? any FetchableRecord.Type)?.databaseColumnDecodingStrategy ?? .useDefaultKeys
-        return RowElementDecoder(
-            RowDecodingSource(
-                decoder.rows[currentIndex], record: decoder.owner.record, keys: keys, codingPath: codingPath + [IndexKey(currentIndex)]))
+        let successive = SuccessiveRow(row)
+        let source = RowDecodingSource(
+            successive.map { Row(storage: $0) } ?? row, record: decoder.owner.record, keys: keys, codingPath: codingPath)
+        source.element = currentIndex
+        let element = RowElementDecoder(source)
+        last = successive.map { (ObjectIdentifier(type), element, $0) }
+        return element
     }
+}
+
+/// Copies of rows of one statement, one after the other, as a row that changes.
+private final class SuccessiveRow: RowStorage {
+    private var current: CopiedRowStorage
+
+    /// - Returns: nil for a row that has scopes, or rows that were fetched for it.
+    init?(_ row: Row) {
+        guard let storage = row.storage as? CopiedRowStorage, row.prefetchedTree == nil else { return nil }
+        current = storage
+    }
+
+    /// Becomes another row, unless it has other columns, scopes, or rows that were fetched for it.
+    func move(to row: Row) -> Bool {
+        guard let storage = row.storage as? CopiedRowStorage, storage.hasColumns(of: current), row.prefetchedTree == nil
+        else { return false }
+        current = storage
+        return true
+    }
+
+    var count: Int { current.count }
+    var isFetched: Bool { current.isFetched }
+    func columnName(at index: Int) -> String { current.columnName(at: index) }
+    func index(ofColumn name: String) -> Int? { current.index(ofColumn: name) }
+    func databaseValue(at index: Int) -> DatabaseValue { current.databaseValue(at: index) }
+    func isNull(at index: Int) -> Bool { current.isNull(at: index) }
+    func copy() -> any RowStorage { current }
 }
 
 /// Decodes a row, or its first column where one value is asked for.

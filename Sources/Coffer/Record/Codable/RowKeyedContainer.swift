@@ -9,6 +9,7 @@ internal import SQLCipherBridge
 final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let source: RowDecodingSource
     private let handle: StatementHandle?
+    private let firstLiveColumn: CInt
 
     /// Whether the keys are values of one byte, so that equal bytes are equal keys.
     private let areKeysBytes = MemoryLayout<Key>.size == 1 && _isPOD(Key.self)
@@ -19,6 +20,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     init(_ source: RowDecodingSource) {
         self.source = source
         self.handle = source.handle
+        self.firstLiveColumn = source.firstLiveColumn
     }
 
     var codingPath: [any CodingKey] { source.codingPath }
@@ -61,12 +63,11 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let column = column(key)
         guard column >= 0 else { throw source.missing(key) }
         if let handle {
-            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: CInt(truncatingIfNeeded: column)) {
-                return value
-            }
+            let liveColumn = firstLiveColumn &+ CInt(truncatingIfNeeded: column)
+            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: liveColumn) { return value }
             throw source.mismatch(type, at: column)
         }
-        return try source.decodeAdapted(type, at: column)
+        return try source.decodeShown(type, at: column)
     }
 
     @inline(__always)
@@ -76,12 +77,12 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let column = column(key)
         guard column >= 0 else { return nil }
         if let handle {
-            let column32 = CInt(truncatingIfNeeded: column)
-            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: column32) { return value }
-            if handle.isNull(at: column32) { return nil }
+            let liveColumn = firstLiveColumn &+ CInt(truncatingIfNeeded: column)
+            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: liveColumn) { return value }
+            if handle.isNull(at: liveColumn) { return nil }
             throw source.mismatch(type, at: column)
         }
-        return source.storage.isNull(at: column) ? nil : try source.decodeAdapted(type, at: column)
+        return source.storage.isNull(at: column) ? nil : try source.decodeShown(type, at: column)
     }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
