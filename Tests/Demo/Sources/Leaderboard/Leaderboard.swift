@@ -40,7 +40,11 @@ struct Leaderboard {
         let last = try await (topThree, leader, points)
         let stored = try await pool.read { db in (try Self.topThree(db), try Self.leader(db), try Self.points(db)) }
         guard last == stored else { throw Failure("the last lines say \(last), and the file holds \(stored)") }
-        print("The game is over.")
+        print("The game is over. What the file holds:\n")
+        try await pool.read { db in
+            try db.dumpTables(["player"], format: .debug(header: true))
+            try db.dumpRequest(Table("game").select(Column("round")).order(Column("round").desc).limit(3), format: .line())
+        }
     }
 
     struct Failure: Error, CustomStringConvertible {
