@@ -88,7 +88,7 @@ extension Database {
             private var statement: StatementHandle?
 
             init(_ statement: StatementHandle, comment: String?) {
-                self.sql = KeyRedaction.redactingKeys(in: (comment ?? statement.sql).trimmedSQLStatement)
+                self.sql = KeyRedaction.redactingKeys(in: comment ?? statement.sql.trimmedSQLStatement)
                 self.statement = comment == nil ? statement : nil
             }
 

@@ -16,12 +16,6 @@ extension DatabaseValue {
         case .blob(let value): blob(value)
         }
     }
-
-    /// The value as an SQL literal, as SQLite's `QUOTE` function writes it.
-    var dumpLiteral: String {
-        if case .double(let value) = storage, value.isInfinite { return value < 0 ? "-9.0e+999" : "9.0e+999" }
-        return sqlLiteral
-    }
 }
 
 extension Data {

@@ -73,7 +73,7 @@ extension MutablePersistableRecord {
         let container = try plan.container(for: self)
         guard plan.positionsOfCompleteKey(in: container) != nil else { return nil }
         do {
-            return try updateWithCallbacks(db, columns: Set(container.columns)) { try update(self) }
+            return try updateWithCallbacks(db, columns: namesOfTableColumns(db)) { try update(self) }
         } catch RecordError.recordNotFound(let tableName, let key) where tableName == plan.tableName && key == plan.key(of: container) {
             return nil
         }

@@ -167,8 +167,12 @@ extension MutablePersistableRecord {
     fileprivate func updateWithAllCallbacks(
         _ db: Database, columns: Set<String>?, _ body: (Self, Set<String>?) throws -> PersistenceSuccess
     ) throws {
-        // The callbacks want names, before they may change an object that is encoded only then.
-        let names = try columns ?? Set(PersistenceContainer(self).columns)
+        let names = try columns ?? namesOfTableColumns(db)
         try saveWithCallbacks(db) { try updateWithCallbacks(db, columns: names) { try body(self, columns) } }
+    }
+
+    /// What the callbacks of an update of all columns get: the names of the table's columns, also of those that the record does not have.
+    func namesOfTableColumns(_ db: Database) throws -> Set<String> {
+        Set(try db.columns(in: Swift.type(of: self).databaseTableName).map(\.name))
     }
 }

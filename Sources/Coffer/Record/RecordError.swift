@@ -8,7 +8,7 @@ extension RecordError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .recordNotFound(let databaseTableName, let key):
-            let columns = key.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: ", ")
+            let columns = key.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ")
             return "Key not found in table \(databaseTableName): [\(columns.isEmpty ? ":" : columns)]"
         }
     }

@@ -7,8 +7,8 @@ extension Row: CustomStringConvertible, CustomDebugStringConvertible {
     /// The columns and their values, the row without its adapter, the scopes, and how many rows were prefetched, one a line.
     public var debugDescription: String {
         let details = details(indentation: "  ")
-        guard !details.isEmpty else { return description }
-        let isAdapted = unscoped != unadapted.unscoped
+        let isAdapted = unadapted !== self
+        guard isAdapted || !details.isEmpty else { return description }
         return (["▿ " + description] + (isAdapted ? ["  unadapted: " + unadapted.description] : []) + details).joined(separator: "\n")
     }
 
@@ -19,7 +19,8 @@ extension Row: CustomStringConvertible, CustomDebugStringConvertible {
             lines.append("\(indentation)- \(name): \(scope.description)")
             lines += scope.details(indentation: indentation + "  ")
         }
-        for (key, rows) in prefetchedTree?.ownRows ?? [] {
+        for key in prefetchedRows.keys.sorted() {
+            guard let rows = prefetchedRows[key] else { continue }
             lines.append("\(indentation)+ \(key): \(rows.count) \(rows.count > 1 ? "rows" : "row")")
         }
         return lines

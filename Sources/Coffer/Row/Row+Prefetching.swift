@@ -14,9 +14,6 @@ final class PrefetchedRowsTree {
     /// The tree of a scope, if something was fetched for it.
     func knownScope(_ name: String) -> PrefetchedRowsTree? { scopes[name] }
 
-    /// The rows that were fetched for the row itself, sorted by key.
-    var ownRows: [(key: String, value: [Row])] { rows.sorted { $0.key < $1.key } }
-
     func set(_ rows: [Row], forKey key: String) { self.rows[key] = rows }
 }
 

@@ -48,7 +48,7 @@ extension RowDecodingError: CustomStringConvertible {
         if let columnIndex { parts.append("column index: \(columnIndex)") }
         if let columns, showsValues { parts.append("row: \(Row(columns: columns))") }
         if let sql { parts.append("sql: `\(sql)`") }
-        if let arguments, publicStatementArguments, !arguments.isEmpty { parts.append("arguments: \(arguments)") }
+        if let arguments, publicStatementArguments { parts.append("arguments: \(arguments)") }
         return parts[0] + (parts.count > 1 ? " - " + parts.dropFirst().joined(separator: ", ") : "")
     }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SQLCipherBridge
 
 extension DatabaseValue {
     /// The value as SQL: a literal that SQLite reads back as the same value.
@@ -19,8 +20,8 @@ extension Double {
     /// SQLite has no literal for infinity, but takes what is out of range for it. It has no NaN: that is NULL, as it is in a binding.
     fileprivate var sqlLiteral: String {
         if isNaN { return "NULL" }
-        if isInfinite { return self < 0 ? "-9e999" : "9e999" }
-        return "\(self)"
+        if isInfinite { return self < 0 ? "-9.0e+999" : "9.0e+999" }
+        return engineLiteral
     }
 }
 

@@ -50,6 +50,12 @@ extension Statement {
         }
     }
 
+    /// The arguments as the values of the parameters in order, for errors.
+    var orderedArguments: StatementArguments {
+        guard !boundArguments.namedValues.isEmpty, let values = try? assignment(of: boundArguments) else { return boundArguments }
+        return StatementArguments(values: values)
+    }
+
     /// The value for each parameter, in order.
     private func assignment(of arguments: StatementArguments) throws -> [DatabaseValue] {
         var remaining = arguments.values[...]
@@ -69,7 +75,7 @@ extension Statement {
             let message =
                 names.isEmpty || names.count < missing.count
                 ? "wrong number of statement arguments: \(arguments.values.count)"
-                : "missing statement argument(s): \(names.joined(separator: ", "))"
+                : "missing statement argument: \(names[0])"
             throw DatabaseError(resultCode: .SQLITE_MISUSE, message: message, sql: sql)
         }
         if !remaining.isEmpty {

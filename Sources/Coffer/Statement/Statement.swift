@@ -196,7 +196,7 @@ extension Statement {
         let refusal = database.authorizer.takeExecutionRefusal()
         let error = DatabaseError(
             resultCode: ResultCode(rawValue: code), message: refusal ?? database.handle.lastErrorMessage,
-            sql: handle.sql.trimmedSQLStatement, arguments: boundArguments,
+            sql: handle.sql.trimmedSQLStatement, arguments: orderedArguments,
             publicStatementArguments: database.configuration.publicStatementArguments, messageIsOurs: refusal != nil)
         handle.reset()
         try database.statementDidFail(self, with: error)

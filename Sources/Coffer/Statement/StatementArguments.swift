@@ -139,7 +139,7 @@ extension StatementArguments {
 
 extension StatementArguments: CustomStringConvertible {
     public var description: String {
-        let named = namedValues.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+        let named = namedValues.sorted { $0.key < $1.key }.map { "\(String(reflecting: $0.key)): \($0.value)" }
         return "[" + (named + values.map(\.description)).joined(separator: ", ") + "]"
     }
 }

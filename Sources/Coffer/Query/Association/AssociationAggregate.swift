@@ -82,6 +82,9 @@ extension DerivableRequest {
 
 // MARK: - Making
 
+/// A zero that is a part of the SQL, which names the column of an aggregate without a name, and no argument.
+private var literalZero: SQLExpression { SQLExpression(impl: .boolean(false)) }
+
 extension AssociationToMany {
     /// How many associated rows there are: `COUNT(DISTINCT primaryKey)`. The column is called like `itemCount`.
     public var count: AssociationAggregate<OriginRowDecoder> {
@@ -90,7 +93,8 @@ extension AssociationToMany {
 
     /// Whether there is no associated row: `COUNT(DISTINCT primaryKey) = 0`. The column is called like `hasNoItem`.
     public var isEmpty: AssociationAggregate<OriginRowDecoder> {
-        counting(key: "hasNo" + _sqlAssociation.destination.key.singular.capitalizingFirstLetter, negation: { $0 > 0 }) { $0 == 0 }
+        let key = "hasNo" + _sqlAssociation.destination.key.singular.capitalizingFirstLetter
+        return counting(key: key, negation: { $0 > literalZero }) { $0 == 0 }
     }
 
     private func counting(

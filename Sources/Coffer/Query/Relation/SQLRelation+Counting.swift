@@ -27,7 +27,7 @@ extension SQLRelation {
         // The order of the rows does not change their number.
         if children.isEmpty { relation.ordering = Ordering() } else { relation = relation.unordered() }
         let selection = try selection.resolve(context.db)
-        if limit == nil, !hasGroups, !hasJoins {
+        if limit == nil, !hasGroups, !hasJoins, commonTables.isEmpty {
             if isDistinct, selection.count == 1, let expression = selection[0].countedExpression {
                 relation.isDistinct = false
                 relation.selection = .values([count(distinct: expression).sqlSelection])

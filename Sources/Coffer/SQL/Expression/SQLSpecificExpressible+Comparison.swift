@@ -26,12 +26,12 @@ extension SQLSpecificExpressible {
 
     /// The `=` operator, with 1 for true and 0 for false.
     public static func == (lhs: Self, rhs: Bool) -> SQLExpression {
-        .equal(lhs.sqlExpression, SQLExpression(impl: .boolean(rhs)))
+        .equal(lhs.sqlExpression, rhs.sqlExpression)
     }
 
     /// The `=` operator, with 1 for true and 0 for false.
     public static func == (lhs: Bool, rhs: Self) -> SQLExpression {
-        .equal(rhs.sqlExpression, SQLExpression(impl: .boolean(lhs)))
+        .equal(rhs.sqlExpression, lhs.sqlExpression)
     }
 
     /// The `<>` operator, or `IS NOT NULL` for nil.
@@ -51,12 +51,12 @@ extension SQLSpecificExpressible {
 
     /// The `<>` operator, with 1 for true and 0 for false.
     public static func != (lhs: Self, rhs: Bool) -> SQLExpression {
-        .notEqual(lhs.sqlExpression, SQLExpression(impl: .boolean(rhs)))
+        .notEqual(lhs.sqlExpression, rhs.sqlExpression)
     }
 
     /// The `<>` operator, with 1 for true and 0 for false.
     public static func != (lhs: Bool, rhs: Self) -> SQLExpression {
-        .notEqual(rhs.sqlExpression, SQLExpression(impl: .boolean(lhs)))
+        .notEqual(rhs.sqlExpression, lhs.sqlExpression)
     }
 }
 

@@ -104,7 +104,9 @@ extension TableSQL {
     }
 
     private func indexes(of definition: TableDefinition) throws -> [String] {
+        // Those of several columns come first: the order of the schema is that which programs know.
         var indexes: [String] = []
+        var compositeIndexes: [String] = []
         for element in definition.elements {
             switch element {
             case .column(let column):
@@ -112,16 +114,16 @@ extension TableSQL {
             case .foreignKey(let foreignKey):
                 let names = try names(of: foreignKey, to: destination(of: foreignKey))
                 guard foreignKey.isIndexed || foreignKey.isUnique, !(foreignKey.isUnique && names.count == 1) else { continue }
-                indexes.append(
-                    IndexSQL.creation(
-                        name: names.count == 1 ? columnIndexName(names[0]) : IndexSQL.defaultName(on: tableName, columns: names),
-                        on: tableName, terms: names.map(\.quotedDatabaseIdentifier),
-                        options: indexOptions(of: definition.options, isUnique: foreignKey.isUnique)))
+                let index = IndexSQL.creation(
+                    name: names.count == 1 ? columnIndexName(names[0]) : IndexSQL.defaultName(on: tableName, columns: names),
+                    on: tableName, terms: names.map(\.quotedDatabaseIdentifier),
+                    options: indexOptions(of: definition.options, isUnique: foreignKey.isUnique))
+                if names.count == 1 { indexes.append(index) } else { compositeIndexes.append(index) }
             case .literal:
                 continue
             }
         }
-        return indexes
+        return compositeIndexes + indexes
     }
 
     private func indexOptions(of options: TableOptions, isUnique: Bool) -> IndexOptions {

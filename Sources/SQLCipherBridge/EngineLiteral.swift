@@ -1,0 +1,18 @@
+internal import CSQLCipher
+
+extension Double {
+    /// The finite number as SQLite's `QUOTE` function writes it: with 15 digits, or 20 where those are another number.
+    package var engineLiteral: String {
+        guard let short = Self.format("%!0.15g", self) else { return description }
+        return Double(short) == self ? short : Self.format("%!0.20e", self) ?? description
+    }
+
+    /// The number in one of the formats of SQLite's own `printf`; nil when memory ran out.
+    private static func format(_ format: String, _ value: Double) -> String? {
+        unsafe withVaList([value]) { arguments in
+            guard let text = unsafe sqlite3_vmprintf(format, arguments) else { return nil }
+            defer { unsafe sqlite3_free(text) }
+            return unsafe String(cString: text)
+        }
+    }
+}
