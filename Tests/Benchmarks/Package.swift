@@ -36,14 +36,14 @@ if ProcessInfo.processInfo.environment["COFFER_BENCH_WITHOUT_PEER"] == nil {
             path: "Sources/BenchGRDB", swiftSettings: [.define("GRDB")]))
 }
 
-// An application in the same sources for both libraries: see compare-address-book, which sets the variable.
-if ProcessInfo.processInfo.environment["COFFER_ADDRESS_BOOK"] != nil {
+// Calls of all areas in the same sources for both libraries: see compare, which sets the variable.
+if ProcessInfo.processInfo.environment["COFFER_COMPARE"] != nil {
     package.targets += [
         .executableTarget(
-            name: "address-book-coffer", dependencies: [.product(name: "Coffer", package: "Coffer")], path: "Sources/AddressBookCoffer"),
+            name: "compare-coffer", dependencies: [.product(name: "Coffer", package: "Coffer")], path: "Sources/CompareCoffer"),
         .executableTarget(
-            name: "address-book-grdb", dependencies: ["SQLCipherKey", .product(name: "GRDB", package: "GRDB.swift")],
-            path: "Sources/AddressBookGRDB", swiftSettings: [.define("GRDB")]),
+            name: "compare-grdb", dependencies: ["SQLCipherKey", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Sources/CompareGRDB", swiftSettings: [.define("GRDB")]),
         .target(
             name: "SQLCipherKey",
             // Before the plain library that GRDB links: see the Architecture article of Coffer.

@@ -1,0 +1,93 @@
+import Foundation
+
+/// The calls of one area of the interface. Each one is written out under its name: its result or its error, and the statements that ran.
+final class Area {
+    let name: String
+    let databases: Databases
+    private let writer: any DatabaseWriter
+    private var names: Set<String> = []
+
+    init(name: String, databases: Databases) throws {
+        self.name = name
+        self.databases = databases
+        writer = try databases.sample()
+    }
+
+    /// A call in a transaction of its own on the sample, which is rolled back.
+    func call<Value>(_ call: String, _ body: (Database) throws -> Value) {
+        report(call) { lines in
+            try writer.writeWithoutTransaction { db in
+                try db.inTransaction {
+                    try Self.traced(db, lines) { lines.add(Text.lines(of: try body(db))) }
+                    return .rollback
+                }
+            }
+        }
+    }
+
+    /// What a request finds, counts, and whether there is anything.
+    func rows<Request: FetchRequest>(_ call: String, _ request: @autoclosure () throws -> Request) {
+        self.call(call) { db in
+            let request = try request()
+            let rows = try Row.fetchAll(db, request)
+            let count = try request.fetchCount(db)
+            return rows.map(\.description) + ["count: \(count)"]
+        }
+    }
+
+    /// A call without a transaction around it, on a sample of its own.
+    func bare<Value>(_ call: String, _ body: (Database) throws -> Value) {
+        report(call) { lines in
+            try databases.sample().writeWithoutTransaction { db in
+                try Self.traced(db, lines) { lines.add(Text.lines(of: try body(db))) }
+            }
+        }
+    }
+
+    /// A call on an empty database of its own.
+    func fresh<Value>(_ call: String, _ body: (any DatabaseWriter) throws -> Value) {
+        report(call) { lines in lines.add(Text.lines(of: try body(try databases.make()))) }
+    }
+
+    /// A call on a database of its own with the sample.
+    func sample<Value>(_ call: String, _ body: (any DatabaseWriter) throws -> Value) {
+        report(call) { lines in lines.add(Text.lines(of: try body(try databases.sample()))) }
+    }
+
+    /// A call without a database.
+    func value<Value>(_ call: String, _ body: () throws -> Value) {
+        report(call) { lines in lines.add(Text.lines(of: try body())) }
+    }
+
+    private func report(_ call: String, _ body: (Lines) throws -> Void) {
+        precondition(names.insert(call).inserted, "Two calls have the name \(name).\(call).")
+        // At once, so that the name of a call that ends the program is the last one in the output.
+        Output.write("# \(name).\(call)")
+        let lines = Lines()
+        do { try body(lines) } catch { lines.add(Text.lines(of: error)) }
+        for line in lines.all { Output.write("  " + line) }
+    }
+
+    private static func traced(_ db: Database, _ lines: Lines, _ body: () throws -> Void) throws {
+        db.trace { lines.add(["sql: \(Text.oneLine($0.expandedDescription))"]) }
+        defer { db.trace(options: [], nil) }
+        do { try body() } catch { lines.add(Text.lines(of: error)) }
+    }
+}
+
+/// Lines that closures of several kinds add to, on any thread.
+final class Lines: @unchecked Sendable {
+    // @unchecked: `stored` is only touched with `lock` held.
+    private let lock = NSLock()
+    private var stored: [String] = []
+
+    func add(_ lines: [String]) { lock.withLock { stored += lines } }
+
+    func add(_ line: String) { add([line]) }
+
+    var all: [String] { lock.withLock { stored } }
+}
+
+enum Output {
+    static func write(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+}
