@@ -14,6 +14,7 @@ struct TextBehaviorTests {
         var name: String
 
         @TaskLocal static var updatedColumns = Columns()
+        // @unchecked: the test waits for the write that sets the names.
         final class Columns: @unchecked Sendable { var names: Set<String> = [] }
         func willUpdate(_ db: Database, columns: Set<String>) throws { Self.updatedColumns.names = columns }
     }
@@ -174,6 +175,7 @@ struct TextBehaviorTests {
     }
 
     private func traced(_ db: Database, _ body: () throws -> Void) throws -> [String] {
+        // @unchecked: the trace function is called within `body`.
         final class Lines: @unchecked Sendable { var all: [String] = [] }
         let lines = Lines()
         db.trace { lines.all.append($0.expandedDescription) }

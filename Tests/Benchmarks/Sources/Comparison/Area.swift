@@ -76,8 +76,8 @@ final class Area {
 }
 
 /// Lines that closures of several kinds add to, on any thread.
+// @unchecked: `stored` is only touched with `lock` held.
 final class Lines: @unchecked Sendable {
-    // @unchecked: `stored` is only touched with `lock` held.
     private let lock = NSLock()
     private var stored: [String] = []
 
@@ -89,5 +89,12 @@ final class Lines: @unchecked Sendable {
 }
 
 enum Output {
-    static func write(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+    /// Writes a line, with control characters escaped, at once.
+    static func write(_ line: String) {
+        var text = ""
+        for scalar in line.unicodeScalars {
+            if scalar.value < 32 { text += "\\u{\(String(scalar.value, radix: 16))}" } else { text.unicodeScalars.append(scalar) }
+        }
+        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+    }
 }

@@ -6,6 +6,7 @@ private struct Noisy: Codable, FetchableRecord, MutablePersistableRecord {
     var id: Int64?
     var name: String
     var email: String?
+    // nonisolated(unsafe): the calls run one after the other.
     nonisolated(unsafe) static var log: [String] = []
 
     func willSave(_ db: Database) throws { Self.log.append("willSave") }
