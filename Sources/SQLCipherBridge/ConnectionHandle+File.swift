@@ -71,10 +71,12 @@ extension ConnectionHandle {
 
     /// Has what lies beside the main database file judged before the engine uses it, until the connection is closed.
     ///
-    /// - Parameter owner: connections with one owner trust each other with a log that they have open.
-    package func watchSideFiles(owner: AnyObject, _ judge: @escaping SideFileJudge) {
+    /// - Parameters:
+    ///   - owner: connections with one owner trust each other with a log that they have open.
+    ///   - report: learns what is refused because of the user that it belongs to.
+    package func watchSideFiles(owner: AnyObject, report: @escaping ForeignOwnerReport, _ judge: @escaping SideFileJudge) {
         guard let file = unsafe mainFile else { return }
-        unsafe SideFiles.watch(file, self, owner: owner, judge)
+        unsafe SideFiles.watch(file, self, owner: owner, judge, report)
     }
 
     func unwatchSideFiles() -> () -> Void {

@@ -15,6 +15,9 @@ package enum SideFile: Sendable {
 /// the connection.
 package typealias SideFileJudge = @Sendable (_ kind: SideFile, _ side: any StoredBytes, _ database: any StoredBytes) -> Bool
 
+/// Learns the path of a side file that was refused because it belongs to another user, who can change it at any time.
+package typealias ForeignOwnerReport = @Sendable (_ path: String) -> Void
+
 /// The file system of all connections: the standard one, but for the moment in which the engine opens what lies beside a database file.
 ///
 /// The engine opens a rollback journal without the permission to create it only where it takes it for hot: there is one, nobody has reserved
@@ -24,8 +27,8 @@ package enum SideFiles {
 
     /// What SQLite has no words for.
     static let refusal =
-        "A rollback journal or write-ahead log beside the database file does not belong to it, and was not used. Open the file again to "
-        + "learn which"
+        "A rollback journal or write-ahead log beside the database file does not belong to it, or to its owner, and was not used. Open the "
+        + "file again to learn which"
 
     private struct Watch {
         let judge: SideFileJudge
@@ -35,17 +38,19 @@ package enum SideFiles {
         let database: FileIdentity?
         /// The log that was found good, as long as the connection has it open.
         var log: FileIdentity?
+        let report: ForeignOwnerReport
     }
 
     /// By the address of the engine's open database file, which lives as long as its connection does.
     private static let watches = Mutex<[UInt: Watch]>([:])
 
     static func watch(
-        _ file: UnsafeMutablePointer<sqlite3_file>, _ connection: ConnectionHandle, owner: AnyObject, _ judge: @escaping SideFileJudge
+        _ file: UnsafeMutablePointer<sqlite3_file>, _ connection: ConnectionHandle, owner: AnyObject, _ judge: @escaping SideFileJudge,
+        _ report: @escaping ForeignOwnerReport
     ) {
         let watch = Watch(
             judge: judge, owner: ObjectIdentifier(owner), isReadOnly: connection.isReadOnly(schema: "main"),
-            database: connection.filename(schema: "main").flatMap(FileIdentity.init))
+            database: connection.filename(schema: "main").flatMap(FileIdentity.init), report: report)
         watches.withLock { $0[UInt(bitPattern: file)] = watch }
     }
 
@@ -54,6 +59,67 @@ package enum SideFiles {
         let key = UInt(bitPattern: file)
         let watch = watches.withLock { $0.removeValue(forKey: key) }
         return { if let watch { watches.withLock { $0[key] = watch } } }
+    }
+
+    // MARK: - Owners
+
+    /// What is asked of the files beside a database in a directory in which others can make files.
+    private struct Place {
+        let owners: SideFileOwners
+        /// Where the engine has the index of the log.
+        let indexPath: String
+    }
+
+    /// Like ``watches``, but for every open database file: attached ones too, and those without a key.
+    private static let places = Mutex<[UInt: Place]>([:])
+
+    fileprivate static func didOpen(_ database: UnsafeMutablePointer<sqlite3_file>, _ path: String) {
+        guard let owners = SideFileOwners(ofDatabase: path) else { return }
+        places.withLock { $0[UInt(bitPattern: database)] = Place(owners: owners, indexPath: "\(path)-shm") }
+    }
+
+    static func willClose(_ database: UnsafeMutablePointer<sqlite3_file>) {
+        _ = places.withLock { $0.removeValue(forKey: UInt(bitPattern: database)) }
+    }
+
+    /// Whether the engine may open a side file, as far as its kind and its owner tell.
+    fileprivate static func mayOpen(_ name: UnsafePointer<CChar>, creates: Bool) -> Bool {
+        let key = unsafe UInt(bitPattern: sqlite3_database_file_object(name))
+        let isAllowed =
+            if let owners = places.withLock({ $0[key]?.owners }) {
+                unsafe creates ? owners.reserve(name) : owners.mayUse(name)
+            } else {
+                // To open a pipe for reading is to wait for its other end.
+                unsafe creates || SideFileOwners.isFileOrNothing(name)
+            }
+        if !isAllowed { unsafe watches.withLock { $0[key]?.report }?(String(cString: name)) }
+        return isAllowed
+    }
+
+    /// Whether what was opened is still what its owner makes it: the name may have been given to another file in between.
+    fileprivate static func mayKeepOpen(_ name: UnsafePointer<CChar>) -> Bool {
+        let key = unsafe UInt(bitPattern: sqlite3_database_file_object(name))
+        guard let owners = places.withLock({ $0[key]?.owners }), unsafe !owners.mayUse(name) else { return true }
+        unsafe watches.withLock { $0[key]?.report }?(String(cString: name))
+        return false
+    }
+
+    static func mayMapIndex(of database: UnsafeMutablePointer<sqlite3_file>) -> Bool {
+        let key = UInt(bitPattern: database)
+        guard let place = places.withLock({ $0[key] }) else { return true }
+        if unsafe place.indexPath.withCString({ unsafe place.owners.reserve($0) }) { return true }
+        watches.withLock { $0[key]?.report }?(place.indexPath)
+        return false
+    }
+
+    /// Whether SQLite finds a journal at a path that several files have in common: any file but an empty one.
+    package static func isThere(_ path: [UInt8]) -> Bool {
+        var status = stat()
+        let isFound = unsafe (path.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { name in
+            guard let start = name.baseAddress else { return false }
+            return unsafe stat(start, &status) == 0
+        }
+        return isFound && (status.st_mode & S_IFMT != S_IFREG || status.st_size > 0)
     }
 
     fileprivate static func mayUse(
@@ -122,15 +188,33 @@ private func openTrampoline(
     _ flags: CInt, _ resultFlags: UnsafeMutablePointer<CInt>?
 ) -> CInt {
     guard let standard = unsafe standardSystem, let open = unsafe standard.pointee.xOpen else { return SQLITE_CANTOPEN }
+    let isSideFile = flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL) != 0
+    let creates = flags & SQLITE_OPEN_CREATE != 0
+    if isSideFile, let name = unsafe name, unsafe !SideFiles.mayOpen(name, creates: creates) {
+        unsafe file?.pointee.pMethods = nil
+        return EngineCode.refusedSideFile
+    }
     let code = unsafe open(standard, name, file, flags, resultFlags)
-    let isHotJournal = flags & SQLITE_OPEN_MAIN_JOURNAL != 0 && flags & SQLITE_OPEN_CREATE == 0
+    if code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0, let file = unsafe file, let name = unsafe name,
+        let calls = unsafe file.pointee.pMethods
+    {
+        unsafe file.pointee.pMethods = GuardedCalls.guarding(calls)
+        unsafe SideFiles.didOpen(file, String(cString: name))
+    }
+    if code == SQLITE_OK, isSideFile, let name = unsafe name, unsafe !SideFiles.mayKeepOpen(name) { return unsafe refuse(file) }
+    let isHotJournal = flags & SQLITE_OPEN_MAIN_JOURNAL != 0 && !creates
     guard code == SQLITE_OK, isHotJournal || flags & SQLITE_OPEN_WAL != 0, let name = unsafe name, let file = unsafe file else {
         return code
     }
     let isOpenForWriting = flags & SQLITE_OPEN_READWRITE != 0
     if unsafe SideFiles.mayUse(isHotJournal ? .journal : .log, named: name, file, isOpenForWriting: isOpenForWriting) { return SQLITE_OK }
-    _ = unsafe file.pointee.pMethods?.pointee.xClose(file)
-    unsafe file.pointee.pMethods = nil
+    return unsafe refuse(file)
+}
+
+/// Closes a file that must not be used.
+private func refuse(_ file: UnsafeMutablePointer<sqlite3_file>?) -> CInt {
+    if let calls = unsafe file?.pointee.pMethods { _ = unsafe calls.pointee.xClose(file) }
+    unsafe file?.pointee.pMethods = nil
     return EngineCode.refusedSideFile
 }
 

@@ -31,6 +31,9 @@ extension EncryptionFailure: CustomStringConvertible {
         case .foreignSideFile(let path, false):
             "\(path) does not belong to the database file beside it with this key, and the file is not whole without it. If the key was "
                 + "being changed, open the file with the former key; if not, put back the file that was there, or restore a backup."
+        case .sideFileOfAnotherUser(let path):
+            "\(path) belongs to another user, who could destroy the database with it, or is no regular file with one name. It was not used. If it "
+                + "is yours, give it the owner of the database; if not, move it away. A directory in which others cannot make files is safer."
         case .engineWithoutCipher:
             "The SQLite library that answers in this process is not Coffer's SQLCipher. Do not link another libsqlite3 before it."
         case .keyRotated:
@@ -47,7 +50,7 @@ extension EncryptionFailure: CustomStringConvertible {
         switch self {
         case .noKey, .wrongKey, .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase, .keyRotated, .damaged:
             EngineCode.notADatabase
-        case .foreignSideFile: EngineCode.cantOpen
+        case .foreignSideFile, .sideFileOfAnotherUser: EngineCode.cantOpen
         case .engineWithoutCipher: EngineCode.error
         case .invalidKey, .invalidCipherSettings: EngineCode.misuse
         }

@@ -41,6 +41,13 @@ public enum EncryptionFailure: Sendable, Hashable {
     /// place: the former key opens it.
     case foreignSideFile(path: String, isFileWhole: Bool)
 
+    /// What lies at this path beside the file belongs to a user who may not write to the file, or is no regular file with one name: its owner could change
+    /// at any time what the engine takes from it. It was not used, and nothing was changed.
+    ///
+    /// Only directories in which others can make files are looked at. Where the named file is yours, such as one that another user has restored, give it
+    /// the owner of the database; if not, move it away. Open again then.
+    case sideFileOfAnotherUser(path: String)
+
     /// The SQLite library that answers in this process is not the SQLCipher that Coffer was built with.
     case engineWithoutCipher
 

@@ -64,7 +64,7 @@ extension KeyRing {
         } catch {
             // Damaged, but decrypted: the format is right.
             switch error.failure {
-            case .damaged, .foreignSideFile: return true
+            case .damaged, .foreignSideFile, .sideFileOfAnotherUser: return true
             default: return false
             }
         }

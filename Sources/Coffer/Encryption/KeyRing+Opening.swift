@@ -98,7 +98,7 @@ extension KeyRing {
             throw .failure(.invalidCipherSettings(.refused(words)))
         }
         let watch = SideFileWatch(material, settings)
-        handle.watchSideFiles(owner: self) { watch.mayUse($0, $1, of: $2) }
+        handle.watchSideFiles(owner: self, report: { watch.refuse(ofAnotherUser: $0) }) { watch.mayUse($0, $1, of: $2) }
         do throws(EngineError) {
             try handle.verifyKey()
             return true

@@ -7,8 +7,9 @@ struct RollbackJournal {
     let pageSize: Int
     /// To how many pages SQLite brings the file, before it plays back anything.
     let pageCount: Int
-    /// The path of the journal that several files have in common. SQLite removes it when it has played back the last of theirs.
-    let commonName: String?
+    /// The path of the journal that several files have in common, as the bytes that it has: names need not be UTF-8. SQLite removes it when it has
+    /// played back the last of theirs.
+    let commonName: [UInt8]?
 
     private let size: Int64
     private let sectorSize: Int64
@@ -27,7 +28,7 @@ struct RollbackJournal {
     /// - Returns: nil when SQLite plays back nothing.
     init?(
         defaultPageSize: Int, size: Int64, read: @escaping (_ offset: Int64, _ count: Int) throws -> [UInt8],
-        exists: (String) throws -> Bool
+        exists: ([UInt8]) throws -> Bool
     ) throws {
         source = BlockReader(read)
         self.size = size
@@ -83,7 +84,7 @@ struct RollbackJournal {
     }
 
     /// At the end of the journal: the path, its length, a checksum, and the magic.
-    private static func commonName(_ size: Int64, _ source: BlockReader) throws -> String? {
+    private static func commonName(_ size: Int64, _ source: BlockReader) throws -> [UInt8]? {
         let end = Array(try source.bytes(at: size - 16, count: 16))
         guard end.count == 16, Array(end[8...]) == magic else { return nil }
         let length = Int64(end[...].word(at: 0))
@@ -91,7 +92,7 @@ struct RollbackJournal {
         guard length > 0, length <= size - 16, length <= 512 else { return nil }
         let name = try source.bytes(at: size - 16 - length, count: Int(length))
         guard name.reduce(UInt32(0), { $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1))) }) == end[...].word(at: 4) else { return nil }
-        let path = String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+        let path = Array(name.prefix { $0 != 0 })
         return path.isEmpty ? nil : path
     }
 }

@@ -65,9 +65,9 @@ struct SideFileCheck {
     // MARK: - Journals
 
     private func verdict(onJournal bytes: any StoredBytes) throws -> Verdict {
+        // Whether there is a common journal is what the engine asks in a moment, when it may be another answer: the records are judged in any case.
         let journal = try RollbackJournal(
-            defaultPageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, count: $1) },
-            exists: { FileIdentity($0) != nil })
+            defaultPageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, count: $1) }, exists: { _ in true })
         guard let journal else { return .harmless }
         var findings = Findings()
         findings.isSuspicious = journal.pageSize != pageSize || journal.commonName.map { !SideFileCheck.isCommonJournal($0) } ?? false
@@ -85,8 +85,8 @@ struct SideFileCheck {
 
     /// Whether a path looks like that of a journal that several files have in common. SQLite removes it after it has played back a journal that
     /// names it: it must not be any file.
-    private static func isCommonJournal(_ path: String) -> Bool {
-        let suffix = Array(path.utf8.suffix(12))
+    private static func isCommonJournal(_ path: [UInt8]) -> Bool {
+        let suffix = Array(path.suffix(12))
         let digits = suffix.dropFirst(3)
         return suffix.starts(with: Array("-mj".utf8)) && digits.count == 9
             && digits.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x46).contains($0) }

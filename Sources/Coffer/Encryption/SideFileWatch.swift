@@ -7,9 +7,10 @@ final class SideFileWatch: Sendable {
     private let settings: CipherSettings
     private let refusal = Mutex<Refusal?>(nil)
 
-    private struct Refusal {
-        let kind: SideFile
-        let reason: Result<SideFileCheck.Verdict, EngineError>
+    private enum Refusal {
+        case judged(SideFile, SideFileCheck.Verdict)
+        case notReadable(EngineError)
+        case ofAnotherUser(path: String)
     }
 
     init(_ material: KeyRing.Material, _ settings: CipherSettings) {
@@ -18,17 +19,20 @@ final class SideFileWatch: Sendable {
     }
 
     func mayUse(_ kind: SideFile, _ sideFile: any StoredBytes, of database: any StoredBytes) -> Bool {
-        let reason: Result<SideFileCheck.Verdict, EngineError>
+        let found: Refusal
         do {
             let verdict = try SideFileCheck(material, settings, database: database).verdict(on: kind, sideFile)
             if verdict == .harmless { return true }
-            reason = .success(verdict)
+            found = .judged(kind, verdict)
         } catch {
-            reason = .failure(error as? EngineError ?? EngineError(code: EngineCode.ioError, message: "\(error)"))
+            found = .notReadable(error as? EngineError ?? EngineError(code: EngineCode.ioError, message: "\(error)"))
         }
-        refusal.withLock { $0 = Refusal(kind: kind, reason: reason) }
+        refusal.withLock { $0 = found }
         return false
     }
+
+    /// Notes that a side file was refused because another user owns it, and can change it.
+    func refuse(ofAnotherUser path: String) { refusal.withLock { $0 = .ofAnotherUser(path: path) } }
 
     /// What a refusal means to a connection that was about to prove its key.
     ///
@@ -39,12 +43,13 @@ final class SideFileWatch: Sendable {
             // Not judged here: a connection of this process has the log for the file that was here before.
             throw .failure(.foreignSideFile(path: "\(file)-wal", isFileWhole: true))
         }
-        switch refusal.reason {
-        case .success(.foreign(let isFileWhole)):
-            let suffix = if case .journal = refusal.kind { "-journal" } else { "-wal" }
+        switch refusal {
+        case .judged(let kind, .foreign(let isFileWhole)):
+            let suffix = if case .journal = kind { "-journal" } else { "-wal" }
             throw .failure(.foreignSideFile(path: file + suffix, isFileWhole: isFileWhole))
-        case .success: return false
-        case .failure(let error): throw .engine(error)
+        case .judged: return false
+        case .notReadable(let error): throw .engine(error)
+        case .ofAnotherUser(let path): throw .failure(.sideFileOfAnotherUser(path: path))
         }
     }
 }

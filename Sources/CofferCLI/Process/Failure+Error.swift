@@ -53,7 +53,8 @@ extension Failure {
     private static func status(of failure: EncryptionFailure) -> ExitStatus {
         switch failure {
         case .noKey, .wrongKey, .keyRotated, .invalidKey: .keyRejected
-        case .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase, .damaged, .foreignSideFile: .badData
+        case .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser:
+            .badData
         case .engineWithoutCipher: .unavailable
         case .invalidCipherSettings: .usage
         }
@@ -72,6 +73,7 @@ extension Failure {
         case .notADatabase: "not_a_database"
         case .damaged: "damaged"
         case .foreignSideFile: "foreign_side_file"
+        case .sideFileOfAnotherUser: "foreign_side_file_owner"
         case .engineWithoutCipher: "engine"
         case .invalidCipherSettings: "cipher_settings"
         }
@@ -92,7 +94,9 @@ extension Failure {
         case .invalidKey(.passphraseLooksLikeRawKey):
             "The passphrase has the form x'...', which other tools take for a raw key. Give the digits with --key-type raw, or another passphrase."
         case .invalidKey(let problem): problem.description
-        case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .engineWithoutCipher, .invalidCipherSettings: failure.description
+        case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser, .engineWithoutCipher,
+            .invalidCipherSettings:
+            failure.description
         }
     }
 }

@@ -10,7 +10,7 @@ struct HotJournal: Equatable {
     ///   - read: bytes of the journal; fewer at its end.
     ///   - exists: whether there is a file at a path: a journal that belongs to a transaction on several files is void without their common one.
     init(
-        pageSize: Int, size: Int64, read: @escaping (_ offset: Int64, _ count: Int) throws -> [UInt8], exists: (String) throws -> Bool
+        pageSize: Int, size: Int64, read: @escaping (_ offset: Int64, _ count: Int) throws -> [UInt8], exists: ([UInt8]) throws -> Bool
     ) throws {
         let journal = try RollbackJournal(defaultPageSize: pageSize, size: size, read: read, exists: exists)
         guard let journal, journal.pageSize == pageSize else { return }

@@ -41,7 +41,7 @@ final class StoredView: StoredBytes, @unchecked Sendable {
             if let journal = try StoredView.hotJournal(path, file: file) {
                 let content = try HotJournal(
                     pageSize: pageSize, size: journal.size, read: { try journal.file.read(at: $0, count: $1) },
-                    exists: { try SystemFile.status($0) != nil })
+                    exists: SideFiles.isThere)
                 (offsets, pageCount) = (content.offsets, content.pageCount)
                 overlay = journal
             } else if let status = try SystemFile.status("\(path)-wal"), status.isRegular, status.size > 32 {

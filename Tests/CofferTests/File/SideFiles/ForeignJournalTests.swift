@@ -6,8 +6,9 @@ import Testing
 @Suite("A rollback journal beside an encrypted file")
 struct ForeignJournalTests {
     let directory: TestDirectory
+    let elsewhere: TestDirectory
 
-    init() throws { directory = try TestDirectory() }
+    init() throws { (directory, elsewhere) = try (TestDirectory(), TestDirectory()) }
 
     @Test("of the file itself is played back after a crash", arguments: Access.allCases)
     func own(access: Access) throws {
@@ -26,7 +27,7 @@ struct ForeignJournalTests {
         case plaintext, otherKey, otherSalt, otherPageSize
         case changedByte, exchangedNumbers, zeros, salt
         case cutToOnePage, cutToNothing, cutToFewer, grown, sectorBehindEnd
-        case doomedFile
+        case doomedFile, commonNameOfOtherBytes, voidByCommonName
     }
 
     @Test("that would destroy the file is refused, and named, and nothing changes", arguments: Attack.allCases)
@@ -34,6 +35,7 @@ struct ForeignJournalTests {
         _ = try directory.makeFile(rows: 300)
         let content = try directory.content(key: Keys.old)
         let journal = try forge(attack)
+        defer { _ = unsafe unlink((commonNameOfOtherBytes + [0]).map { CChar(bitPattern: $0) }) }
         let before = try directory.bytes(of: "a.db")
         try directory.write(journal, to: "a.db-journal")
         let files = try directory.snapshot()
@@ -47,6 +49,9 @@ struct ForeignJournalTests {
         try FileManager.default.moveItem(atPath: path, toPath: directory.path("moved"))
         #expect(try directory.content(key: Keys.old) == content)
     }
+
+    /// In a directory of its own, as those who list a directory want texts.
+    private var commonNameOfOtherBytes: [UInt8] { Array(elsewhere.path("x").utf8) + [0xff] + Array("-mj012345678".utf8) }
 
     private func forge(_ attack: Attack) throws -> [UInt8] {
         let own = try directory.crash()
@@ -96,6 +101,16 @@ struct ForeignJournalTests {
             try directory.write([1, 2, 3], to: "precious")
             let journal = Forgery.journal(pageCount: pageCount, records: [(2, page(2, own.before))])
             return Forgery.withCommonName(directory.path("precious"), journal)
+        case .commonNameOfOtherBytes:
+            // SQLite finds the file of this name, which no text has.
+            let name = commonNameOfOtherBytes
+            let file = unsafe open((name + [0]).map { CChar(bitPattern: $0) }, O_RDWR | O_CREAT, 0o600)
+            let count = unsafe write(file, "x", 1)
+            #expect(count == 1 && close(file) == 0)
+            return Forgery.withCommonName(name, Forgery.journal(pageCount: 1, records: []))
+        case .voidByCommonName:
+            // Whoever has put the journal there can make its common journal in the moment after the look.
+            return Forgery.withCommonName(directory.path("gone"), Forgery.journal(pageCount: 1, records: []))
         }
     }
 
@@ -103,7 +118,7 @@ struct ForeignJournalTests {
 
     /// Journals that SQLite takes nothing from.
     enum Idle: String, CaseIterable, Sendable {
-        case empty, short, zeroedHeader, otherMagic, strangePageSize, voidByCommonName
+        case empty, short, zeroedHeader, otherMagic, strangePageSize, ownVoidByCommonName
     }
 
     @Test("that SQLite takes nothing from is none of our business", arguments: Idle.allCases)
@@ -117,7 +132,7 @@ struct ForeignJournalTests {
         case .zeroedHeader: journal.replaceSubrange(0..<28, with: [UInt8](repeating: 0, count: 28))
         case .otherMagic: journal[5] ^= 1
         case .strangePageSize: Forgery.put(1000, into: &journal, at: 24)
-        case .voidByCommonName: journal = Forgery.withCommonName(directory.path("gone"), journal)
+        case .ownVoidByCommonName: journal = Forgery.withCommonName(directory.path("a.db-mj012345678"), try directory.crash().journal)
         }
         try directory.write(journal, to: "a.db-journal")
         #expect(try directory.content(key: Keys.old) == content)

@@ -109,13 +109,15 @@ enum Forgery {
         }
     }
 
-    static func withCommonName(_ path: String, _ journal: [UInt8]) -> [UInt8] {
-        let name = Array(path.utf8)
+    static func withCommonName(_ path: String, _ journal: [UInt8]) -> [UInt8] { withCommonName(Array(path.utf8), journal) }
+
+    static func withCommonName(_ name: [UInt8], _ journal: [UInt8]) -> [UInt8] {
         var end = [UInt8](repeating: 0, count: 4) + name + [UInt8](repeating: 0, count: 8)
         // The page number that no page has.
         put((1 << 30) / 4096 + 1, into: &end, at: 0)
         put(UInt32(name.count), into: &end, at: 4 + name.count)
-        put(name.reduce(0) { $0 &+ UInt32($1) }, into: &end, at: 8 + name.count)
+        // As SQLite adds them up where characters have a sign.
+        put(name.reduce(0) { $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1))) }, into: &end, at: 8 + name.count)
         return journal + end + journal[0..<8]
     }
 

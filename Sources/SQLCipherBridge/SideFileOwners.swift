@@ -1,0 +1,103 @@
+internal import CSQLCipher
+internal import Glibc
+internal import Synchronization
+
+/// Whose files may lie beside a database, where others than its owner can make files.
+///
+/// Who owns a journal, a log or the index of a log can change it after it was looked at: between two calls of the engine, or while it is written. The
+/// index (`-shm`) has no codes at all, and by it the engine finds in a log what it brings into the file. So those of another user are refused before the engine
+/// opens them, and what is missing is made first, by a call that replaces nothing: in a sticky directory nobody else can take it away again.
+struct SideFileOwners: Sendable {
+    private let trusted: Set<uid_t>
+
+    /// - Returns: nil where nobody else can make files, or whoever can may write to the database itself: then there is nothing to ask for.
+    init?(ofDatabase path: String) {
+        var (file, folder) = (stat(), stat())
+        let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        guard unsafe stat(path, &file) == 0, unsafe stat(parent, &folder) == 0 else { return nil }
+        trusted = [0, geteuid(), file.st_uid]
+        // With an access control list, the bits of the group are those of its mask.
+        let othersWrite: mode_t = 0o022
+        let isShared = !trusted.contains(folder.st_uid) || folder.st_mode & othersWrite != 0
+        guard isShared, file.st_mode & othersWrite == 0 else { return nil }
+    }
+
+    /// Makes an empty file where there is none, and answers whether what is there now is a file of a trusted user.
+    func reserve(_ path: UnsafePointer<CChar>) -> Bool {
+        // Another connection may be removing its own at this moment.
+        for _ in 0..<100 {
+            // Without opening it: to close it again would drop the locks that this process may have on it by then.
+            if unsafe mknod(path, S_IFREG | 0o600, 0) == 0 { return true }
+            guard errno == EEXIST else { return unsafe mayUse(path) }
+            var status = stat()
+            if unsafe lstat(path, &status) == 0 { return isTrusted(status) }
+        }
+        return false
+    }
+
+    /// Whether there is nothing at a path, or a file of a trusted user.
+    func mayUse(_ path: UnsafePointer<CChar>) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) != 0 || isTrusted(status)
+    }
+
+    /// Whether there is a regular file at a path, or nothing.
+    static func isFileOrNothing(_ path: UnsafePointer<CChar>) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+    }
+
+    private func isTrusted(_ status: stat) -> Bool {
+        status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 && trusted.contains(status.st_uid)
+    }
+}
+
+// MARK: - The index of a log
+
+/// The calls on open database files: those of the system, but for the one that closes them, and the one that opens the index of a log (`-shm`), which
+/// passes through no other call of the engine.
+enum GuardedCalls {
+    /// The address of the system's own calls, by that of the copy that was made of them. Copies stay for the life of the process; there is one, as
+    /// the system has one kind of locks.
+    private static let copies = Mutex<[UInt: UInt]>([:])
+
+    static func guarding(_ standard: UnsafePointer<sqlite3_io_methods>) -> UnsafePointer<sqlite3_io_methods> {
+        let address = UInt(bitPattern: standard)
+        let guarded = copies.withLock { copies -> UInt in
+            if let known = copies.first(where: { $0.value == address })?.key { return known }
+            let copy = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
+            unsafe copy.initialize(to: standard.pointee)
+            unsafe copy.pointee.xShmMap = mapIndexTrampoline
+            unsafe copy.pointee.xClose = closeTrampoline
+            copies[UInt(bitPattern: copy)] = address
+            return UInt(bitPattern: copy)
+        }
+        return unsafe UnsafePointer(bitPattern: guarded) ?? standard
+    }
+
+    fileprivate static func standard(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafePointer<sqlite3_io_methods>? {
+        let address = unsafe UInt(bitPattern: file.pointee.pMethods)
+        let standard = copies.withLock { $0[address] } ?? 0
+        return unsafe UnsafePointer(bitPattern: standard)
+    }
+}
+
+private func closeTrampoline(_ file: UnsafeMutablePointer<sqlite3_file>?) -> CInt {
+    guard let file = unsafe file, let standard = unsafe GuardedCalls.standard(of: file), let close = unsafe standard.pointee.xClose else {
+        return SQLITE_IOERR
+    }
+    unsafe SideFiles.willClose(file)
+    return unsafe close(file)
+}
+
+private func mapIndexTrampoline(
+    _ file: UnsafeMutablePointer<sqlite3_file>?, _ region: CInt, _ size: CInt, _ isExtended: CInt,
+    _ target: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> CInt {
+    guard let file = unsafe file, let standard = unsafe GuardedCalls.standard(of: file), let map = unsafe standard.pointee.xShmMap else {
+        return SQLITE_IOERR
+    }
+    // The first region comes first, and opens the file.
+    guard unsafe region > 0 || SideFiles.mayMapIndex(of: file) else { return EngineCode.refusedSideFile }
+    return unsafe map(file, region, size, isExtended, target)
+}

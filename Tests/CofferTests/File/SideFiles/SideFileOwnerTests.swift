@@ -1,0 +1,139 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// Files beside the database that another user owns, in a directory in which everybody can make files.
+///
+/// The engine finds the pages of a log by its index (`-shm`), which has no codes: a forged one has a checkpoint bring into the file whatever is in a log.
+@Suite("What another user owns beside an encrypted file")
+struct SideFileOwnerTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    /// What lies there, and is not ours: of another user where the test may give files away, and a file with a second name otherwise.
+    private func leave(_ suffix: String, _ bytes: [UInt8]) throws -> String {
+        let path = directory.path("a.db\(suffix)")
+        try directory.write(bytes, to: "a.db\(suffix)")
+        if getuid() == 0 {
+            try #require(unsafe chown(path, 65534, 65534) == 0)
+        } else {
+            try #require(unsafe link(path, directory.path("second")) == 0)
+        }
+        return path
+    }
+
+    private func share() throws { try #require(unsafe chmod(directory.path, 0o1777) == 0) }
+
+    @Test("is refused in a shared directory before the engine opens it, and named", arguments: ["-wal", "-shm"], Access.allCases)
+    func refused(suffix: String, access: Access) throws {
+        _ = try directory.makeFile(rows: 300)
+        let content = try directory.content(key: Keys.old)
+        try directory.makeQueue().inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        let before = try directory.bytes(of: "a.db")
+        try share()
+        let path = try leave(suffix, [UInt8](repeating: 0, count: suffix == "-shm" ? 32768 : 0))
+        let error = #expect(throws: DatabaseError.self) { try directory.make(access, "a.db").close() }
+        #expect(error?.encryptionFailure == .sideFileOfAnotherUser(path: path))
+        #expect(error?.resultCode == .SQLITE_CANTOPEN)
+        #expect(throws: DatabaseFileError.self) { try DatabaseFile(path: directory.path("a.db")).rotate(from: Keys.old, to: Keys.new) }
+        #expect(try directory.bytes(of: "a.db") == before)
+        // Neither is it removed: it is somebody's.
+        #expect(FileManager.default.fileExists(atPath: path))
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try directory.content(key: Keys.old) == content)
+    }
+
+    @Test("is refused beside a file in rollback mode, and a new journal does not go into it", arguments: ["-wal", "-journal"])
+    func rollbackMode(suffix: String) throws {
+        _ = try directory.makeFile(rows: 10)
+        try share()
+        // Not hot: the engine would write to it.
+        let path = try leave(suffix, suffix == "-wal" ? [1] : [0, 1, 2])
+        let before = try directory.bytes(of: "a.db")
+        let error = #expect(throws: DatabaseError.self) {
+            try directory.makeQueue().write { try $0.execute(sql: "INSERT INTO t (a) VALUES ('x')") }
+        }
+        #expect(error?.resultCode == .SQLITE_CANTOPEN)
+        #expect(try directory.bytes(of: "a.db") == before)
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test("is refused beside attached files and those without a key as well", arguments: ["-wal", "-journal", "-shm"])
+    func otherConnections(suffix: String) throws {
+        let plain = Configuration().with { $0.allowsPlaintext = true }
+        let makers = [("plain.db", plain), ("attached.db", .rawKeyed)]
+        for (name, configuration) in makers {
+            let queue = try directory.makeQueue(name, configuration)
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA journal_mode = \(suffix == "-shm" ? "WAL" : "DELETE")")
+                try db.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+            }
+            try queue.close()
+        }
+        let before = try makers.map { try directory.bytes(of: $0.0) }
+        let main = try directory.makeQueue("main.db")
+        try share()
+        for (name, _) in makers {
+            try directory.write([UInt8](repeating: 7, count: 600), to: "\(name)\(suffix)")
+            let path = directory.path("\(name)\(suffix)")
+            try #require(unsafe getuid() == 0 ? chown(path, 65534, 65534) == 0 : link(path, path + "2") == 0)
+        }
+        let errors = [
+            #expect(throws: DatabaseError.self) {
+                try directory.makeQueue("plain.db", plain).read { _ = try Int.fetchOne($0, sql: "SELECT a FROM t") }
+            },
+            #expect(throws: DatabaseError.self) {
+                try main.inDatabase { db in
+                    try db.execute(sql: "ATTACH '\(directory.path("attached.db"))' AS b")
+                    _ = try Int.fetchOne(db, sql: "SELECT a FROM b.t")
+                }
+            },
+        ]
+        #expect(errors.allSatisfy { $0?.resultCode == .SQLITE_CANTOPEN }, "\(errors)")
+        #expect(try makers.map { try directory.bytes(of: $0.0) } == before)
+    }
+
+    @Test("is none of our business where others cannot make files, or may write to the database itself", arguments: ["folder", "file"])
+    func harmless(what: String) throws {
+        _ = try directory.makeFile(rows: 10)
+        if what == "file" {
+            try share()
+            try #require(unsafe chmod(directory.path("a.db"), 0o666) == 0)
+        }
+        _ = try leave("-shm", [])
+        try directory.makeQueue().inDatabase { db in
+            try db.execute(sql: "PRAGMA journal_mode = WAL; INSERT INTO t (a) VALUES ('x')")
+            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM t WHERE a = 'x'") == 1)
+        }
+    }
+
+    @Test("is not waited for where it is a pipe, whoever has made it", arguments: ["-journal"], Access.allCases)
+    func pipe(suffix: String, access: Access) throws {
+        _ = try directory.makeFile(rows: 10)
+        let path = directory.path("a.db\(suffix)")
+        try #require(unsafe mkfifo(path, 0o600) == 0)
+        let error = #expect(throws: DatabaseError.self) { try directory.make(access, "a.db").close() }
+        #expect(error?.encryptionFailure == .sideFileOfAnotherUser(path: path))
+        #expect(throws: DatabaseFileError.self) { try DatabaseFile(path: directory.path("a.db")).rotate(from: Keys.old, to: Keys.new) }
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test("is not what a database of ours has in a shared directory", arguments: Access.allCases)
+    func own(access: Access) throws {
+        _ = try directory.makeFile(rows: 10)
+        try share()
+        for mode in [Configuration.JournalModeConfiguration.wal, .default] {
+            let writer = try directory.make(access, "a.db", .rawKeyed.with { $0.journalMode = mode })
+            try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES ('x')") }
+            #expect(try directory.content(key: Keys.old) != [])
+            try writer.close()
+        }
+        try directory.makeQueue().inDatabase { db in
+            try db.execute(sql: "PRAGMA journal_mode = DELETE; INSERT INTO t (a) VALUES ('x')")
+            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM t WHERE a = 'x'") == 3)
+        }
+        #expect(directory.fileNames() == ["a.db"])
+    }
+}
