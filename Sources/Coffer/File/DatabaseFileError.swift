@@ -64,7 +64,8 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
         case replaced
         /// Other users may rename files in the directory, and could put one of theirs in the place of the result.
         case sharedDirectory
-        /// The note of an interrupted run is there, and is not this user's own: another owner, other names, or not a file. It is not believed.
+        /// Where the note of an interrupted run would be, there is something else, which is neither believed nor removed: it is not this user's own
+        /// (another owner, other names, or not a file), or no note.
         case foreignNote
     }
 

@@ -112,6 +112,50 @@ struct LeftoverNoteTests {
         #expect(directory.fileNames() == ["a.db", "other.db"])
     }
 
+    // MARK: - What is no note
+
+    @Test(
+        "a file of the user's that is called like a note is neither replaced nor removed, by any work",
+        arguments: ["report", "text", "binary", "empty report"], Work.allCases)
+    func usersFile(kind: String, work: Work) throws {
+        let file = try makeFile(work)
+        let name = "a.db.\(work.operation.rawValue).json"
+        let mine: [UInt8] =
+            switch kind {
+            case "report": Array(#"{"schema":1,"type":"result","command":"rotate","path":"a.db","code":0}"#.utf8)
+            case "text": Array("my notes\n".utf8)
+            case "binary": [UInt8](repeating: 0, count: 70_000)
+            default: []
+            }
+        try directory.write(mine, to: name)
+        // As a shell makes it for the output of a command.
+        try #require(unsafe chmod(directory.path(name), 0o644) == 0)
+        let before = try directory.bytes(of: "a.db")
+        #expect(reason { try run(work, file) } == .unsafeFile(.foreignNote))
+        #expect(try directory.bytes(of: name) == mine && directory.bytes(of: "a.db") == before)
+        #expect(directory.fileNames() == ["a.db", name])
+        #expect(try file.inspect().leftovers == [])
+        // Nor does it count as one where the database goes.
+        try file.erase(confirming: "a.db")
+        #expect(directory.fileNames() == [name])
+    }
+
+    @Test("an empty file for the owner only is a note that was not written yet, unless a process has it open")
+    func unwritten() throws {
+        let file = try directory.makeFile()
+        let name = directory.path("a.db.rotate.json")
+        try directory.write([], to: "a.db.rotate.json")
+        try #require(unsafe chmod(name, 0o600) == 0)
+        do {
+            // Such as the standard output of this process.
+            let output = try FileHandle(forWritingTo: URL(fileURLWithPath: name))
+            #expect(reason { try file.rotate(from: Keys.old, to: Keys.new) } == .unsafeFile(.foreignNote))
+            try output.close()
+        }
+        #expect(try file.rotate(from: Keys.old, to: Keys.new).isResumed)
+        #expect(directory.fileNames() == ["a.db"])
+    }
+
     // MARK: - Whose note it is
 
     @Test(

@@ -107,6 +107,9 @@ final class NoteFile {
             guard try SystemFile.status(path)?.identity == opened.identity else { continue }
             guard isOwn(opened) else { throw DatabaseFileError(.unsafeFile(.foreignNote), path: path) }
             let previous = ReplacementNote.decode(try file.read(at: 0, count: 65536))
+            guard previous != nil || isUnwritten(opened) && !isInUse(opened) else {
+                throw DatabaseFileError(.unsafeFile(.foreignNote), path: path)
+            }
             return NoteFile(path, next: next, file: file, wasLeft: true, previous: previous)
         }
         throw DatabaseFileError(.busy([]), path: path)
@@ -114,6 +117,15 @@ final class NoteFile {
 
     private static func isOwn(_ status: FileStatus) -> Bool {
         status.isRegular && status.linkCount == 1 && [0, geteuid()].contains(status.userID) && status.permissions & 0o022 == 0
+    }
+
+    /// Whether a file of ours is what a crash leaves between the making of a note and its first words. Whatever else is no note is a file of the user's,
+    /// who may call a report of a rotation so, and is never replaced or removed.
+    private static func isUnwritten(_ status: FileStatus) -> Bool { status.size == 0 && status.permissions == 0o600 }
+
+    /// Whether anybody else has the file open, such as a shell that directs the output of this process into it.
+    private static func isInUse(_ status: FileStatus) -> Bool {
+        FileUsers.ownDescriptorCount(of: status) > 1 || !FileUsers.others(of: status).isEmpty
     }
 
     /// Puts a new note in the place of the one before, in one step that a crash leaves done or not done.
@@ -155,12 +167,19 @@ final class NoteFile {
         return ReplacementNote.decode(bytes)
     }
 
+    /// Whether there is a note of ours at a path.
+    private static func isLeft(_ path: String) throws(DatabaseFileError) -> Bool {
+        guard let status = try SystemFile.status(path), isOwn(status) else { return false }
+        return isUnwritten(status) || read(path) != nil
+    }
+
     /// A note that was left, and those files that exist of what it names.
     static func leftovers(
         note: String, next: String, copy: (RunIdentifier) -> String
     ) throws(DatabaseFileError) -> [String] {
         var result: [String] = []
-        for path in [note, next] where try SystemFile.status(path) != nil { result.append(path) }
+        if try isLeft(note) { result.append(note) }
+        if try SystemFile.status(next) != nil { result.append(next) }
         if let id = read(note).flatMap({ RunIdentifier($0.id) }), let status = try SystemFile.status(copy(id)), status.isRegular {
             result.append(copy(id))
         }
