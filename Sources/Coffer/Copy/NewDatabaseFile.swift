@@ -28,6 +28,7 @@ struct NewDatabaseFile: ~Copyable {
             NewDatabaseFile.removeLeftovers(names)
             throw DatabaseFileError(.exists, path: path)
         }
+        try NewDatabaseFile.checkIsAlone(path)
         if let errno = SystemFile.isWritable(directory: directory) {
             throw DatabaseFileError(.unsafeFile(.directory(errno: errno)), path: path)
         }
@@ -63,6 +64,17 @@ struct NewDatabaseFile: ~Copyable {
         }
     }
 
+    /// What a file that had this name before has left would be played back into the new one by the first program that opens it, and destroy it.
+    ///
+    /// - Throws: `exists` with the path of a journal or a log that is not empty.
+    private static func checkIsAlone(_ path: String) throws(DatabaseFileError) {
+        // With a name that is as long as names can be, there is no file of such a name.
+        for name in ["\(path)-journal", "\(path)-wal"] where SystemFile.name(of: name).utf8.count <= 255 {
+            guard let status = try SystemFile.status(name), !status.isRegular || status.size > 0 else { continue }
+            throw DatabaseFileError(.exists, path: name)
+        }
+    }
+
     /// What is beside a file that is complete, of a run that was interrupted at its very end.
     private static func removeLeftovers(_ names: NewFileNames) {
         guard (try? SystemFile.status(names.lock)) != nil, let note = try? NoteFile.take(names.lock, next: names.nextLock) else { return }
@@ -77,6 +89,7 @@ struct NewDatabaseFile: ~Copyable {
         try file.synchronize()
         try FailPoint.copySynchronized.pass(path)
         try file.checkName(file.path, attributes: file.ownAttributes)
+        try NewDatabaseFile.checkIsAlone(path)
         try SystemFile.renameExclusively(file.path, to: path)
         do {
             guard try file.hasName(path) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }

@@ -10,6 +10,9 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
     private var words: String {
         switch reason {
         case .missing: "There is no such file."
+        case .exists where path.hasSuffix("-wal") || path.hasSuffix("-journal"):
+            "A database that had the name before has left it, and any program would play it back into the new file. Move it away, or remove it if "
+                + "nobody needs it."
         case .exists: "There is a file of that name already, and it is not overwritten."
         case .unsafeFile(let kind): kind.words
         case .pathTooLong: "The path is too long for the files that are made beside it. Use a shorter name."
@@ -51,8 +54,8 @@ extension DatabaseFileError.UnsafeFile {
             "Other users may rename files in its directory, and could put one of theirs in the place of the result. "
                 + "Take the right to write from them (chmod go-w), or make the directory sticky (chmod +t) and your own, and try again."
         case .foreignNote:
-            "It says that an interrupted run has left something, but it is not a file of your own with one name. "
-                + "Look at it, and remove it if nobody needs it."
+            "A note of what an interrupted run has left would have this name, but this is none: it is something else, or not a file of your own "
+                + "with one name. Nothing was done. Look at it, and move it away, or remove it if nobody needs it."
         }
     }
 }

@@ -40,6 +40,36 @@ struct NewDatabaseFileTests {
         #expect(directory.fileNames().filter { $0.hasPrefix(".coffer-") } == [])
     }
 
+    @Test(
+        "a copy is not made where a log or a journal lies that would be played back into it", arguments: ["-wal", "-journal"],
+        ["backup", "decryption"])
+    func besideLeftSideFile(suffix: String, kind: String) throws {
+        let file = try directory.makeFile()
+        let (copy, side) = (directory.path("copy.db"), directory.path("copy.db\(suffix)"))
+        func make() throws {
+            if kind == "backup" {
+                try file.backup(to: copy, key: Keys.old)
+            } else {
+                try file.decrypt(to: copy, key: Keys.old, confirming: .contentBecomesReadableByAnyone)
+            }
+        }
+        // Of a file that had the name before, and was removed without it.
+        try directory.write([1, 2, 3], to: "copy.db\(suffix)")
+        let error = #expect(throws: DatabaseFileError.self) { try make() }
+        #expect(error?.reason == .exists && error?.path == side)
+        #expect(try directory.bytes(of: "copy.db\(suffix)") == [1, 2, 3])
+        #expect(directory.fileNames() == ["a.db", "copy.db\(suffix)"])
+        // The engine takes an empty one for none.
+        try directory.write([], to: "copy.db\(suffix)")
+        try make()
+        // And one that comes while the copy is made.
+        for name in ["copy.db", "copy.db\(suffix)"] { try FileManager.default.removeItem(atPath: directory.path(name)) }
+        #expect(throws: DatabaseFileError.self) {
+            try file.vacuum(into: copy, key: Keys.old) { _ in try directory.write([1], to: "copy.db\(suffix)") }
+        }
+        #expect(directory.fileNames() == ["a.db", "copy.db\(suffix)"])
+    }
+
     @Test("what an interrupted run has left goes with the next one to the same place, and nothing else does")
     func leftovers() throws {
         let file = try directory.makeFile()
