@@ -63,7 +63,7 @@ package enum CommandLineTool {
 
     /// Prints help where it was asked for, and what is wrong with the arguments otherwise.
     private static func refuse(_ error: any Error, _ arguments: [String]) -> ExitStatus {
-        let text = CofferCommand.fullMessage(for: error)
+        let text = HiddenKeys.hiding(in: CofferCommand.fullMessage(for: error))
         guard CofferCommand.exitCode(for: error) != .success else {
             OutputFile.output.writeLine(text)
             return OutputFile.output.lostText == nil ? .done : .inputOutput
@@ -78,7 +78,7 @@ package enum CommandLineTool {
     }
 
     private static func refuse(_ message: String, _ arguments: [String]) -> ExitStatus {
-        OutputFile.errors.writeLine("coffer: error: \(TextLayout.harmless(message))")
+        OutputFile.errors.writeLine("coffer: error: \(TextLayout.harmless(HiddenKeys.hiding(in: message)))")
         reportRefusal(message, arguments)
         return .usage
     }

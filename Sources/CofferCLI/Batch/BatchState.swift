@@ -79,7 +79,8 @@ final class BatchState: Sendable {
             // The rest of one that a crash has left; it is done again.
             let start = Array(start.utf8)
             if !line.isTerminated, line.bytes.prefix(start.count).elementsEqual(start.prefix(line.bytes.count)) { return entries }
-            guard let object = try? JSONSerialization.jsonObject(with: Data(line.bytes)) as? [String: Any],
+            // Lines of ours begin so. Others may be JSON too, and are somebody's.
+            guard line.bytes.starts(with: start), let object = try? JSONSerialization.jsonObject(with: Data(line.bytes)) as? [String: Any],
                 let command = object["command"] as? String, let id = object["id"] as? String
             else { return nil }
             entries["\(command) \(id)"] = Entry(

@@ -80,7 +80,8 @@ extension Reporter {
         state.withLock { $0.failures[failure.status, default: 0] += 1 }
         // Some messages name the file that they are about, which would be there twice.
         let prefix = path.map { $0 + ": " } ?? ""
-        let message = failure.message.hasPrefix(prefix) ? String(failure.message.dropFirst(prefix.count)) : failure.message
+        let message = HiddenKeys.hiding(
+            in: failure.message.hasPrefix(prefix) ? String(failure.message.dropFirst(prefix.count)) : failure.message)
         if style.isJSON {
             var details: [JSONValue.Member] = []
             if let path { details.append(.init("path", .string(path))) }
@@ -96,7 +97,8 @@ extension Reporter {
     }
 
     func warning(_ text: String) {
-        talk("coffer: \(Color.yellow.paint("warning:", if: style.colorsErrors)) \(TextLayout.harmless(text, keepingLines: true))")
+        let words = TextLayout.harmless(HiddenKeys.hiding(in: text), keepingLines: true)
+        talk("coffer: \(Color.yellow.paint("warning:", if: style.colorsErrors)) \(words)")
     }
 
     /// What is worth knowing, unless `--quiet`.

@@ -133,11 +133,15 @@ final class RowPrinter {
 
     /// Members of a JSON object need names of their own.
     private static func distinct(_ names: [String]) -> [String] {
-        var seen: [String: Int] = [:]
+        var (seen, taken) = ([:] as [String: Int], Set(names))
         return names.map { name in
-            seen[name, default: 0] += 1
-            let number = seen[name] ?? 1
-            return number == 1 ? name : "\(name):\(number)"
+            var number = seen[name, default: 0] + 1
+            // Another column may have the name with the number.
+            while number > 1, taken.contains("\(name):\(number)") { number += 1 }
+            seen[name] = number
+            let own = number == 1 ? name : "\(name):\(number)"
+            taken.insert(own)
+            return own
         }
     }
 }

@@ -92,10 +92,11 @@ struct BatchStateTests {
         if ["link", "hard"].contains(kind) { #expect(try tool.text(of: "other") == text) }
     }
 
-    @Test("a file that is no state is left as it is", arguments: ["list", "1.db", "text", "old.key", "json"])
+    @Test("a file that is no state is left as it is", arguments: ["list", "1.db", "text", "old.key", "json", "orders"])
     func otherFiles(name: String) throws {
         try tool.write("precious\n", to: "text")
         try tool.write("{\"schema\":1}\n", to: "json")
+        try tool.write("{\"id\":\"7\",\"command\":\"ship\",\"code\":0}\n", to: "orders")
         // A name that a careless program would use for itself.
         try tool.write("mine\n", to: "\(name).new")
         let before = try tool.directory.bytes(of: name)

@@ -79,6 +79,8 @@ struct CreateAndQueryTests {
         #expect(rows[2]["text"] is NSNull)
         #expect(try tool.run(["query", "a.db", "SELECT 1 WHERE 0", "--format", "json"] + key).output == "[]\n")
         #expect(try tool.run(["query", "a.db", "SELECT 1 AS a, 2 AS a", "--format", "json"] + key).output.contains(#""a":1,"a:2":2"#))
+        let taken = try tool.run(["query", "a.db", #"SELECT 1 AS a, 2 AS a, 3 AS "a:2", 4 AS a"#, "--format", "json"] + key).output
+        #expect(taken.contains(#""a":1,"a:3":2,"a:2":3,"a:4":4"#))
     }
 
     @Test("control characters in the data do not reach the terminal as they are")

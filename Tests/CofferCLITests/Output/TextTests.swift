@@ -17,6 +17,18 @@ struct TextTests {
         #expect(TextLayout.seconds(.seconds(7265)) == "2 h 1 min")
     }
 
+    @Test("a message does not show what is as long as a raw key, and has only its digits")
+    func hiddenKeys() {
+        let (key, long) = (String(repeating: "0aF9", count: 16), String(repeating: "5e", count: 48))
+        let hidden = "(64 digits that look like a key)"
+        #expect(HiddenKeys.hiding(in: "The key file '\(key)' cannot be opened") == "The key file '\(hidden)' cannot be opened")
+        #expect(HiddenKeys.hiding(in: key) == hidden && HiddenKeys.hiding(in: "x'\(key)'=\(key),") == "x'\(hidden)'=\(hidden),")
+        #expect(HiddenKeys.hiding(in: "--key=\(long)") == "--key=(96 digits that look like a key)")
+        for shown in ["/backup/\(key).db", "\(key).key", "\(key)0", String(key.dropLast()), "g" + key.dropFirst(), "ü \n", ""] {
+            #expect(HiddenKeys.hiding(in: shown) == shown)
+        }
+    }
+
     @Test("a bar fits each width", arguments: 10...120)
     func bars(width: Int) {
         for completed in [0, 1, 499, 1000] as [Int64] {
