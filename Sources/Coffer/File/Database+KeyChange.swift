@@ -23,7 +23,9 @@ extension Database {
     }
 
     private func changeKey(to key: DatabaseKey) throws {
-        guard isTransactionUntouched, !configuration.hasReadersBesideWriter, !isReadingOnly else { return try changeKeyOutsideOfTransactions(to: key) }
+        guard isTransactionUntouched, !configuration.hasReadersBesideWriter, !isReadingOnly else {
+            return try changeKeyOutsideOfTransactions(to: key)
+        }
         // Of a transaction in which nothing has happened, no observer has to hear that it has ended.
         try observationBroker.unobserved { try restartingTransaction { try changeKeyOutsideOfTransactions(to: key) } }
     }
