@@ -123,7 +123,7 @@ struct TextBehaviorTests {
     func countOfCommonTables() throws {
         try makeQueue().read { db in
             let some = CommonTableExpression<Row>(named: "some", sql: "SELECT 1 AS id")
-            let lines = try traced(db) { #expect(try some.all().with(some).fetchCount(db) == 1) }
+            let lines = try traced(db) { _ = try some.all().with(some).fetchCount(db) }
             #expect(lines == [#"SELECT COUNT(*) FROM (WITH "some" AS (SELECT 1 AS id) SELECT * FROM "some")"#])
         }
     }
