@@ -94,6 +94,7 @@ struct PrefetchTests {
                       unadapted: [id:1 bedId:1 name:"Rose" height:150 id:1 gardenId:1 name:"A"]
                       - bed: [id:1 gardenId:1 name:"A"]
                         + labels: 2 rows
+                      + labels: 2 rows
                     """)
             #expect(rows[4].scopes["bed"]?.containsNonNullValue == false)
             #expect(rows[4]["bed"] as Bed? == nil)

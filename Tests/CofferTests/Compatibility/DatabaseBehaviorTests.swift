@@ -142,7 +142,7 @@ struct DatabaseBehaviorTests {
         try DatabaseQueue().read { (db) throws in
             let adapter = ScopeAdapter(["owner": SuffixRowAdapter(fromIndex: 1)])
             let row = try #require(try Row.fetchOne(db, sql: "SELECT 1 AS a, 2 AS b", adapter: adapter))
-            #expect(row.debugDescription == "▿ [a:1 b:2]\n  - owner: [b:2]")
+            #expect(row.debugDescription == "▿ [a:1 b:2]\n  unadapted: [a:1 b:2]\n  - owner: [b:2]")
         }
     }
 

@@ -55,12 +55,12 @@ struct SQLExpressionTests {
         ])
     }
 
-    @Test("booleans are constants")
+    @Test("booleans are arguments")
     func booleans() throws {
         let a = Self.a
         try check([
-            (a == true, BuiltSQL(#""a" = 1"#)), (false == a, BuiltSQL(#""a" = 0"#)),
-            (a != true, BuiltSQL(#""a" <> 1"#)), (true != a, BuiltSQL(#""a" <> 1"#)),
+            (a == true, BuiltSQL(#""a" = ?"#, [1])), (false == a, BuiltSQL(#""a" = ?"#, [0])),
+            (a != true, BuiltSQL(#""a" <> ?"#, [1])), (true != a, BuiltSQL(#""a" <> ?"#, [1])),
         ])
     }
 
