@@ -108,7 +108,7 @@ struct TextBehaviorTests {
     @Test("doubles are written in SQL as SQLite writes them")
     func doubles() throws {
         try makeQueue().read { db in
-            for value in [0.1, 1, -0.5, 1e15, 1e16, 1.0 / 3, 5e-324, 1.7976931348623157e308, 123_456_789.123_456_78, .infinity, -.infinity]
+            for value in [0.1, 1, -0.5, 1e15, 1e16, 1.0 / 3, .leastNonzeroMagnitude, 1.7976931348623157e308, 123_456_789.123_456_78, .infinity, -.infinity]
             {
                 let stream = TextStream()
                 try db.dumpSQL("SELECT \(value)", format: .quote(), to: stream)
