@@ -22,10 +22,17 @@ struct EmptyFileTests {
         #expect(directory.fileNames() == ["a.db"])
     }
 
-    @Test("nothing is made of an empty file, and each work and each plan says the same")
-    func works() throws {
+    // The engine removes what lies beside an empty file: that may be all that is left of the content.
+    @Test(
+        "nothing is made of an empty file, nothing is taken from beside it, and each work and each plan says the same",
+        arguments: [nil, "a.db-wal", "a.db-journal"])
+    func works(beside: String?) throws {
         let path = directory.path("a.db")
+        try directory.makeFile(rows: 30)
+        let left = try beside == "a.db-wal" ? directory.crashInWAL().log : directory.crash().journal
         try directory.write([], to: "a.db")
+        if let beside { try directory.write(left, to: beside) }
+        let names = ["a.db"] + [beside].compactMap { $0 }
         let file = DatabaseFile(path: path)
         let copy = directory.path("copy.db")
         var inPlace = DatabaseFile.RotationOptions()
@@ -52,8 +59,9 @@ struct EmptyFileTests {
         for (name, work) in works {
             let problem = reason { try work() }
             #expect(problem == .emptyFile, "\(name)")
-            #expect(directory.fileNames() == ["a.db"], "\(name)")
+            #expect(directory.fileNames() == names, "\(name)")
             #expect(try directory.bytes(of: "a.db").isEmpty, "\(name)")
+            if let beside { #expect(try directory.bytes(of: beside) == left, "\(name)") }
         }
         #expect(DatabaseFileError(.emptyFile, path: path).databaseError.resultCode == .SQLITE_CORRUPT)
     }

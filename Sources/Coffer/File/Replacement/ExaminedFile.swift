@@ -67,12 +67,11 @@ struct ExaminedFile {
         return status
     }
 
-    /// - Throws: `emptyFile` for a file without bytes, unless a journal may bring them back.
+    /// Fails before anything opens a file without bytes: the engine would remove a journal or a log that lies beside it, with what is in it.
+    ///
+    /// - Throws: `emptyFile`.
     static func checkIsNotEmpty(_ path: String, _ status: FileStatus) throws(DatabaseFileError) {
         guard status.size == 0 else { return }
-        for name in ["\(path)-journal", "\(path)-wal"] {
-            if let beside = try SystemFile.status(name), beside.size > 0 { return }
-        }
         throw DatabaseFileError(.emptyFile, path: path)
     }
 
