@@ -52,6 +52,13 @@ struct CopyAndCloseTests {
                 try pool.rotateKey(to: .rawKey([UInt8](repeating: 9, count: 32)))
                 #expect(old.ring == nil)
                 try pool.close()
+
+                let other = try directory.makePool("other-\(name)", configuration)
+                let ofPool = try #require(other.writeWithoutTransaction { $0.currentRing ?? $0.keys.configured })
+                let saltOfPool = try Array(directory.bytes(of: "other-\(name)").prefix(16))
+                #expect(ofPool.cachedMaterial(keyIndex: 0, fileSalt: saltOfPool) != nil)
+                try other.close()
+                #expect(ofPool.cachedMaterial(keyIndex: 0, fileSalt: saltOfPool) == nil)
             }
         }
     }

@@ -63,6 +63,7 @@ struct MovedFileTests {
             { try $0.writeWithoutTransaction { try $0.execute(sql: "INSERT INTO t VALUES (2)") } },
             { try $0.writeWithoutTransaction { try $0.execute(sql: "BEGIN; INSERT INTO t VALUES (2)") } },
             { try $0.writeWithoutTransaction { try MovedFileTests.deleteInSavepoint($0) } },
+            { try $0.writeWithoutTransaction { try MovedFileTests.releaseSavepoint($0) } },
         ]
         for (number, way) in ways.enumerated() {
             usleep(1000)
@@ -91,6 +92,12 @@ struct MovedFileTests {
             try db.execute(sql: "DELETE FROM t")
             return .commit
         }
+    }
+
+    /// A savepoint outside of a transaction, whose end is a commit.
+    private static func releaseSavepoint(_ db: Database) throws {
+        defer { try? db.rollback() }
+        try db.execute(sql: "SAVEPOINT s; INSERT INTO t VALUES (2); RELEASE s")
     }
 
     @Test("moved away and back, it writes again", arguments: Mode.all)
@@ -124,6 +131,16 @@ struct MovedFileTests {
         try FileManager.default.moveItem(atPath: directory.path("folder/a.db-wal"), toPath: directory.path("former-wal"))
         let second = try directory.makePool("folder/a.db", configuration)
         #expect(try second.read { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [10])
+    }
+
+    @Test("a pool opens no reader on the file that has come to its place, also where no log is left")
+    func newReader() throws {
+        let pool = try open(Mode(access: .pool, journal: "wal"))
+        try bring(.replacedWithSameKey)
+        for suffix in ["-wal", "-shm"] { try FileManager.default.removeItem(atPath: directory.path("folder/a.db\(suffix)")) }
+        let error = #expect(throws: DatabaseError.self) { try pool.read { try Int.fetchAll($0, sql: "SELECT a FROM t") } }
+        #expect(error?.extendedResultCode == .SQLITE_READONLY_DBMOVED)
+        try pool.close()
     }
 
     @Test("a former pool that is closed late takes nothing from the pool of the new file")

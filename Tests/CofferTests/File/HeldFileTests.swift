@@ -203,6 +203,51 @@ struct HeldFileTests {
         #expect(directory.fileNames() == ["a.db"])
     }
 
+    @Test("a file that is put in the place of the database in the last moment stays there")
+    func replacedMeanwhile() throws {
+        let file = try directory.makeFile()
+        let problem = reason {
+            try file.rotate(from: Keys.old, to: Keys.new) { progress in
+                guard progress.phase == .publishing else { return }
+                try FileManager.default.removeItem(atPath: file.path)
+                try directory.write([1, 2, 3], to: "a.db")
+            }
+        }
+        #expect(problem == .unsafeFile(.replaced))
+        #expect(try directory.bytes(of: "a.db") == [1, 2, 3])
+        #expect(directory.fileNames() == ["a.db"])
+    }
+
+    @Test("a process that opens the file while it is copied is found before the copy has its place")
+    func openedMeanwhile() throws {
+        let file = try directory.makeFile(rows: 2000)
+        let before = try directory.bytes(of: "a.db")
+        let other = Process()
+        other.executableURL = URL(fileURLWithPath: "/bin/sh")
+        other.arguments = ["-c", "exec 3<\"$0\"; echo open; exec sleep 1000", file.path]
+        let answers = Pipe()
+        other.standardOutput = answers
+        defer {
+            other.terminate()
+            other.waitUntilExit()
+        }
+        var options = DatabaseFile.RotationOptions()
+        options.lockTimeout = 0.1
+        var isOpen = false
+        let problem = reason {
+            try file.rotate(from: Keys.old, to: Keys.new, options: options) { progress in
+                guard progress.phase == .verifying, !isOpen else { return }
+                try other.run()
+                isOpen = !answers.fileHandleForReading.availableData.isEmpty
+            }
+        }
+        #expect(isOpen)
+        guard case .busy(let users) = problem else { return #expect(problem == .busy([])) }
+        #expect(users.map(\.processID) == [other.processIdentifier])
+        #expect(try directory.bytes(of: "a.db") == before)
+        #expect(directory.fileNames() == ["a.db"])
+    }
+
     // MARK: - Who has the old file
 
     @Test(

@@ -138,6 +138,34 @@ struct ForeignJournalTests {
         #expect(try directory.content(key: Keys.old) == content)
     }
 
+    @Test("is used up to the first record that is torn")
+    func torn() throws {
+        _ = try directory.makeFile(rows: 300)
+        let content = try directory.content(key: Keys.old)
+        let before = try directory.bytes(of: "a.db")
+        let records = [2, 3].map { (page: UInt32($0), content: page($0, before)) }
+        var journal = Forgery.journal(pageCount: UInt32(before.count / 4096), records: records)
+        // A byte of the last page that the checksum looks at.
+        journal[journal.count - 4 - 200] ^= 1
+        try directory.write(journal, to: "a.db-journal")
+        #expect(try directory.content(key: Keys.old) == content)
+    }
+
+    @Test("does not hide that the file itself is damaged", arguments: [1, 2, 9, 40])
+    func damagedFile(page: Int) throws {
+        _ = try directory.makeFile(rows: 300)
+        var file = try directory.bytes(of: "a.db")
+        try #require(file.count >= page * 4096)
+        file[page * 4096 - 100] ^= 1
+        try directory.write(file, to: "a.db")
+        let journal = Forgery.journal(pageCount: 1, records: [(1, [UInt8](repeating: 7, count: 4096))])
+        try directory.write(journal, to: "a.db-journal")
+        let error = #expect(throws: DatabaseError.self) { _ = try directory.makeQueue("a.db") }
+        let expected = EncryptionFailure.foreignSideFile(path: directory.path("a.db-journal"), isFileWhole: false)
+        #expect(error?.encryptionFailure == expected)
+        #expect(try directory.bytes(of: "a.db") == file)
+    }
+
     @Test("of a process that writes at the moment is no false alarm")
     func live() throws {
         _ = try directory.makeFile(rows: 300)

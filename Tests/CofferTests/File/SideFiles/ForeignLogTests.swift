@@ -21,7 +21,7 @@ struct ForeignLogTests {
     }
 
     enum Attack: String, CaseIterable, Sendable {
-        case plaintext, otherKey, otherSalt, otherPageSize
+        case plaintext, otherKey, otherSalt, otherPageSize, smallerPages
         case changedByte, exchangedNumbers, zeros, salt, withoutFirstPage
         case cut, grown, besideRollbackMode
     }
@@ -68,6 +68,10 @@ struct ForeignLogTests {
         case .otherKey: return try other(.rawKeyed(0x17))
         case .otherSalt: return try other(.rawKeyed)
         case .otherPageSize: return try other(.rawKeyed.with { $0.cipher = .sqlcipher(format: 3) })
+        case .smallerPages:
+            // The number of pages is that of the file.
+            let page = [UInt8](repeating: 7, count: 1024)
+            return Forgery.log(pageSize: 1024, pageCount: pageCount, frames: [(2, page), (3, page)])
         case .changedByte:
             frames[1].content[100] ^= 1
             return Forgery.log(pageCount: pageCount, frames: frames)

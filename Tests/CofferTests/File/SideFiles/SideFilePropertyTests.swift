@@ -1,5 +1,7 @@
 import CofferTestSupport
 import Foundation
+import SQLCipherBridge
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -78,5 +80,41 @@ struct SideFilePropertyTests {
             try directory.write(intact, to: "a.db")
         }
         #expect(refusals > 0)
+    }
+
+    @Test("that a writer begins anew while it is looked at is looked at again")
+    func restarted() throws {
+        _ = try directory.makeFile(rows: 40)
+        let own = try directory.crashInWAL().log
+        var frames = Forgery.frames(of: own)
+        // What was read of the state before, and of the one after.
+        frames[0].content[100] ^= 1
+        let file = try directory.bytes(of: "a.db")
+        let torn = Forgery.log(pageCount: UInt32(file.count / 4096), frames: frames)
+        let queue = try directory.makeQueue()
+        let ring = try #require(queue.inDatabase { $0.keys.configured })
+        let material = try #require(ring.cachedMaterial(keyIndex: 0, fileSalt: Array(file.prefix(16))))
+        let check = try SideFileCheck(material, CipherSettings(), database: StatesOfFile([file]))
+        #expect(try check.verdict(on: .log, StatesOfFile([torn, own])) == .harmless)
+        #expect(try check.verdict(on: .log, StatesOfFile([torn])) == .foreign(isFileWhole: true))
+    }
+}
+
+/// Bytes that are others from the second look at their start on.
+private final class StatesOfFile: StoredBytes {
+    private let states: [[UInt8]]
+    private let looks = Mutex(0)
+
+    init(_ states: [[UInt8]]) { self.states = states }
+
+    private var state: [UInt8] { states[min(max(0, looks.withLock { $0 } - 1), states.count - 1)] }
+
+    var size: Int64 { Int64(state.count) }
+
+    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
+        if offset == 0 && target.count == 32 { looks.withLock { $0 += 1 } }
+        let part = state.dropFirst(Int(offset)).prefix(target.count)
+        unsafe target.copyBytes(from: part)
+        return part.count
     }
 }
