@@ -38,10 +38,14 @@ final class PageCode {
         guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { return nil }
         defer { unsafe EVP_MAC_free(algorithm) }
         guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { return nil }
+        // The parameters keep a pointer to their name, and a string of Swift gives one only for the call that makes them.
+        let parameter: StaticString = "digest"
         var digest = Array(name.utf8CString)
         let isKeyed = unsafe digest.withUnsafeMutableBufferPointer { digest in
             let parameters = unsafe [
-                OSSL_PARAM_construct_utf8_string("digest", digest.baseAddress, 0), OSSL_PARAM_construct_end(),
+                OSSL_PARAM_construct_utf8_string(
+                    UnsafeRawPointer(parameter.utf8Start).assumingMemoryBound(to: CChar.self), digest.baseAddress, 0),
+                OSSL_PARAM_construct_end(),
             ]
             return key.withUnsafeBytes { key in
                 unsafe EVP_MAC_init(context, key.assumingMemoryBound(to: UInt8.self).baseAddress, key.count, parameters) == 1
