@@ -108,8 +108,11 @@ struct TextBehaviorTests {
     @Test("doubles are written in SQL as SQLite writes them")
     func doubles() throws {
         try makeQueue().read { db in
-            for value in [0.1, 1, -0.5, 1e15, 1e16, 1.0 / 3, .leastNonzeroMagnitude, 1.7976931348623157e308, 123_456_789.123_456_78, .infinity, -.infinity]
-            {
+            let values: [Double] = [
+                0.1, 1, -0.5, 1e15, 1e16, 1.0 / 3, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 123_456_789.123_456_78, .infinity,
+                -.infinity,
+            ]
+            for value in values {
                 let stream = TextStream()
                 try db.dumpSQL("SELECT \(value)", format: .quote(), to: stream)
                 let quoted = try String.fetchOne(db, sql: "SELECT QUOTE(?)", arguments: [value])

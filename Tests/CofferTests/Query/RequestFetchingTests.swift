@@ -101,8 +101,8 @@ struct RequestFetchingTests {
             try executed(5) { try Player.aliased(alias).select(alias["name"]).distinct().fetchCount($0) }
                 == [#"SELECT COUNT(DISTINCT "p"."name") FROM "player" "p""#])
         let cte = CommonTableExpression<Int>(named: "one", sql: "SELECT 1")
-        let count = #"SELECT COUNT(*) FROM (WITH "one" AS (SELECT 1) SELECT * FROM "one")"#
-        #expect(try executed(1) { try cte.all().with(cte).fetchCount($0) } == [count])
+        let counting = #"SELECT COUNT(*) FROM (WITH "one" AS (SELECT 1) SELECT * FROM "one")"#
+        #expect(try executed(1) { try cte.all().with(cte).fetchCount($0) } == [counting])
         #expect(try makeLeague().read { try Table("player").fetchCount($0) } == 6)
     }
 
