@@ -2,9 +2,12 @@ internal import CSQLCipher
 
 extension Double {
     /// The finite number as SQLite's `QUOTE` function writes it: with 15 digits, or 20 where those are another number.
-    package var engineLiteral: String {
-        guard let short = Self.format("%!0.15g", self) else { return description }
-        return Double(short) == self ? short : Self.format("%!0.20e", self) ?? description
+    package var engineLiteral: String { exactShortLiteral ?? Self.format("%!0.20e", self) ?? description }
+
+    /// The finite number with 15 digits in SQLite's format; nil where those are another number. SQLite reads more digits, such as the 20 of
+    /// `QUOTE`, as a neighbour of some numbers.
+    package var exactShortLiteral: String? {
+        Self.format("%!0.15g", self).flatMap { Double($0) == self ? $0 : nil }
     }
 
     /// The number in one of the formats of SQLite's own `printf`; nil when memory ran out.

@@ -16,6 +16,11 @@ extension DatabaseValue {
         case .blob(let value): blob(value)
         }
     }
+
+    /// The value as an SQL literal, as SQLite's `QUOTE` function writes it.
+    var dumpLiteral: String {
+        if case .double(let value) = storage, value.isFinite { value.engineLiteral } else { sqlLiteral }
+    }
 }
 
 extension Data {

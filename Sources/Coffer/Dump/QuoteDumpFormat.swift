@@ -25,7 +25,7 @@ public struct QuoteDumpFormat: DumpFormat, Sendable {
             stream.write(statement.allColumnNames.map(\.sqlLiteral).joined(separator: separator) + "\n")
         }
         isFirstRow = false
-        let values = statement.dumpedColumns.map { statement.value(at: $0).sqlLiteral }
+        let values = statement.dumpedColumns.map { statement.value(at: $0).dumpLiteral }
         stream.write(values.joined(separator: separator) + "\n")
     }
 

@@ -21,7 +21,7 @@ extension Double {
     fileprivate var sqlLiteral: String {
         if isNaN { return "NULL" }
         if isInfinite { return self < 0 ? "-9.0e+999" : "9.0e+999" }
-        return engineLiteral
+        return exactShortLiteral ?? description
     }
 }
 

