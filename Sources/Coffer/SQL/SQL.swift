@@ -54,10 +54,10 @@ public struct SQL: Sendable {
     }
 
     func write(to context: inout SQLGenerationContext) throws {
-        for element in elements {
+        for (index, element) in elements.enumerated() {
             switch element {
             case .sql(let sql, let arguments): try context.append(sql: sql, arguments: arguments)
-            case .expression(let expression): try expression.write(to: &context, asOperand: true)
+            case .expression(let expression): try expression.write(to: &context, asOperand: !standsAlone(index))
             case .selection(let selection): try selection.write(to: &context)
             case .ordering(let ordering): try ordering.write(to: &context)
             case .subquery(let subquery): try subquery.write(to: &context)
@@ -69,6 +69,61 @@ public struct SQL: Sendable {
             case .commonTable(let table): try table.write(to: &context)
             }
         }
+    }
+}
+
+// MARK: - Parentheses
+
+extension SQL {
+    /// Whether the plain SQL around an expression shows that no operator takes it for an operand, as in `SELECT \(a + 1) AS b`. Then it needs no
+    /// parentheses, and is the same text as in views that GRDB has made.
+    private func standsAlone(_ index: Int) -> Bool {
+        guard index > 0, index + 1 < elements.count, case .sql(let before, _) = elements[index - 1],
+            case .sql(let after, _) = elements[index + 1]
+        else { return false }
+        return SQL.endsBeforeExpression(before) && SQL.beginsAfterExpression(after)
+    }
+
+    private static func endsBeforeExpression(_ sql: String) -> Bool {
+        var rest = sql.utf8[...]
+        while let last = rest.last, isSpace(last) { rest.removeLast() }
+        guard let last = rest.last else { return false }
+        if last == UInt8(ascii: "(") || last == UInt8(ascii: ",") { return true }
+        // Where no space separates the word from the expression, it is no word.
+        guard rest.endIndex < sql.utf8.endIndex else { return false }
+        let word = rest.suffix(while: isLetter)
+        let isWhole = rest.dropLast(word.count).last.map { isSpace($0) || $0 == UInt8(ascii: "(") } ?? true
+        return isWhole && wordsBefore.contains(String(Substring(word)).uppercased())
+    }
+
+    private static func beginsAfterExpression(_ sql: String) -> Bool {
+        let rest = sql.utf8.drop(while: isSpace)
+        guard let first = rest.first else { return false }
+        if first == UInt8(ascii: ")") || first == UInt8(ascii: ",") || first == UInt8(ascii: ";") { return true }
+        guard rest.startIndex > sql.utf8.startIndex else { return false }
+        let word = rest.prefix(while: isLetter)
+        let isWhole = rest.dropFirst(word.count).first.map(isSpace) ?? true
+        return isWhole && wordsAfter.contains(String(Substring(word)).uppercased())
+    }
+
+    private static let wordsBefore: Set<String> = [
+        "SELECT", "DISTINCT", "WHERE", "HAVING", "BY", "CASE", "WHEN", "THEN", "ELSE", "LIMIT", "OFFSET", "RETURNING",
+    ]
+    private static let wordsAfter: Set<String> = [
+        "AS", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "WHEN", "THEN", "ELSE", "END", "ASC", "DESC", "UNION",
+        "EXCEPT", "INTERSECT",
+    ]
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5a).contains(byte & 0xdf) || byte == UInt8(ascii: "_") }
+}
+
+extension BidirectionalCollection {
+    /// The last elements, as long as they meet a condition.
+    fileprivate func suffix(while predicate: (Element) -> Bool) -> SubSequence {
+        var start = endIndex
+        while start > startIndex, predicate(self[index(before: start)]) { start = index(before: start) }
+        return self[start...]
     }
 }
 

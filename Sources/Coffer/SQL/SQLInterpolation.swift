@@ -61,7 +61,8 @@ extension SQLInterpolation {
         append(.expression(expressible?.sqlExpression ?? .databaseValue(.null)))
     }
 
-    /// Appends an expression, in parentheses where it has an operator.
+    /// Appends an expression, in parentheses where it has an operator, unless the SQL around it shows that it stands alone, as behind `SELECT` or `,`
+    /// and before `AS` or `)`.
     public mutating func appendInterpolation(_ expressible: some SQLExpressible & SQLOrderingTerm & SQLSelectable) {
         append(.expression(expressible.sqlExpression))
     }

@@ -87,18 +87,22 @@ struct EraseTests {
         let tool = try Tool()
         try tool.makeDatabase()
         try tool.makeDatabase("other.db")
-        for name in ["a.db-journal", "a.db.rotate.json"] { try tool.write("left", to: name) }
+        try tool.write("left", to: "a.db-journal")
+        // The note of a run that ended before it was written, and a report that only has the name of a note.
+        try tool.write("", to: "a.db.rotate.json")
+        try #require(unsafe chmod(tool.directory.path("a.db.rotate.json"), 0o600) == 0)
+        try tool.write("my report", to: "a.db.upgrade.json")
         #expect(try tool.run("erase", "a.db").status == 64)
         #expect(try tool.run("erase", "a.db", "--yes-erase", "other.db").status == 65)
         let plan = try tool.run("erase", "a.db", "--dry-run")
-        #expect(plan.output.contains("a.db.rotate.json"))
+        #expect(plan.output.contains("a.db.rotate.json") && !plan.output.contains("a.db.upgrade.json"))
         #expect(tool.exists("a.db"))
         let queue = try tool.directory.makeQueue()
         #expect(try tool.run("erase", "a.db", "--yes-erase", "a.db").status == 75)
         try queue.close()
         let result = try tool.run("erase", "a.db", "--yes-erase", "a.db", "--audit", "log")
         #expect(result.status == 0, "\(result)")
-        #expect(tool.directory.fileNames() == ["a.key", "log", "other.db"])
+        #expect(tool.directory.fileNames() == ["a.db.upgrade.json", "a.key", "log", "other.db"])
         #expect(try tool.run("erase", "a.db", "--yes-erase", "a.db").status == 66)
     }
 

@@ -25,6 +25,31 @@ struct KeptDifferenceTests {
             let sum = [1.databaseValue.sqlExpression, Column("a").sqlExpression].joined(operator: .add)
             try db.execute(sql: "CREATE TABLE item (a); INSERT INTO item VALUES (2)")
             #expect(try Int.fetchOne(db, SQLRequest<Int>("SELECT \(sum) * 2 FROM item")) == 6)
+            func sql(_ literal: SQL) throws -> String { try literal.build(db).sql }
+            for (literal, expected) in [
+                ("SELECT 2 * \(sum) AS b FROM item", #"SELECT 2 * (? + "a") AS b FROM item"#), ("\(sum)", #"(? + "a")"#),
+                ("SELECT \(sum)*2", #"SELECT (? + "a")*2"#), ("SELECT NOT \(sum) FROM item", #"SELECT NOT (? + "a") FROM item"#),
+                ("SELECT a.BY\(sum) FROM item", #"SELECT a.BY(? + "a") FROM item"#),
+                ("SELECT \(sum) COLLATE NOCASE", #"SELECT (? + "a") COLLATE NOCASE"#),
+                ("SELECT \(sum)FROM item", #"SELECT (? + "a")FROM item"#), ("SELECT x_by \(sum) AS b", #"SELECT x_by (? + "a") AS b"#),
+            ] as [(SQL, String)] {
+                #expect(try sql(literal) == expected)
+            }
+        }
+    }
+
+    @Test("expressions in literals that plainly stand alone have none, as in views that GRDB has made")
+    func noParentheses() throws {
+        try DatabaseQueue().read { db in
+            let sum = Column("a") + Column("b")
+            for (literal, expected) in [
+                ("SELECT \(sum) AS c FROM item", #"SELECT "a" + "b" AS c FROM item"#),
+                ("SELECT max(\(sum), 1), \(sum)\n\tFROM item", "SELECT max(\"a\" + \"b\", 1), \"a\" + \"b\"\n\tFROM item"),
+                ("select case when \(sum) then \(sum) end", #"select case when "a" + "b" then "a" + "b" end"#),
+                ("SELECT 1 ORDER BY \(sum) DESC, \(sum) LIMIT 1", #"SELECT 1 ORDER BY "a" + "b" DESC, "a" + "b" LIMIT 1"#),
+            ] as [(SQL, String)] {
+                #expect(try literal.build(db).sql == expected)
+            }
         }
     }
 
