@@ -44,7 +44,9 @@ extension ConnectionHandle {
         }
         var pointer: OpaquePointer?
         let allFlags = flags.rawValue | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let code = unsafe sqlite3_open_v2(path, &pointer, allFlags, SideFiles.systemName)
+        // Builds of the engine with SQLITE_USE_URI take such a path for a URI without the flag, and open another file, or memory.
+        let name = path.hasPrefix("file:") && !flags.contains(.uri) ? "./\(path)" : path
+        let code = unsafe sqlite3_open_v2(name, &pointer, allFlags, SideFiles.systemName)
         guard code == SQLITE_OK, let opened = unsafe pointer else {
             // sqlite3_open_v2 hands out a connection even when it fails, to carry the message.
             let message = unsafe pointer.flatMap { unsafe sqlite3_errmsg($0) }.map { unsafe String(cString: $0) }

@@ -165,7 +165,9 @@ struct AttachTests {
     func vacuumInto(source: Source) throws {
         try withTestDirectory { directory in
             for allowsPlaintext in [false, true] {
-                let writer = try source.open(directory, allowsPlaintext: allowsPlaintext)
+                // That plaintext is allowed makes no copy of an encrypted database readable.
+                let configuration = Configuration.rawKeyed.with { $0.allowsPlaintext = allowsPlaintext }
+                let writer = try source.open(directory, configuration, allowsPlaintext: allowsPlaintext)
                 let path = directory.path("copy\(allowsPlaintext).db")
                 let isAllowed = !source.hasKey && (allowsPlaintext || source == .plaintextQueue)
                 try writer.writeWithoutTransaction { db in
@@ -188,6 +190,22 @@ struct AttachTests {
                 }
                 try writer.close()
             }
+        }
+    }
+
+    @Test("VACUUM INTO takes no path for a URI", arguments: Source.allCases)
+    func vacuumIntoURI(source: Source) throws {
+        guard !source.hasKey else { return }
+        try withTestDirectory { directory in
+            let writer = try source.open(directory)
+            try writer.writeWithoutTransaction { db in
+                try db.execute(sql: "CREATE TABLE t (a)")
+                let error = #expect(throws: DatabaseError.self) {
+                    try db.execute(sql: "VACUUM INTO 'file:\(directory.path("uri.db"))?mode=rwc'")
+                }
+                #expect(error?.message?.contains("URI") == true, "\(String(describing: error))")
+            }
+            #expect(!directory.fileNames().contains { $0.contains("uri") })
         }
     }
 
@@ -234,6 +252,9 @@ struct AttachTests {
                 let error = #expect(throws: DatabaseError.self) { try db.execute(sql: sql) }
                 #expect(error?.sql == sql)
                 #expect(error?.message?.contains("already in use") == true)
+                // The quote that is missing does not show what is added behind it.
+                let unclosed = #expect(throws: DatabaseError.self) { try db.execute(sql: "ATTACH 'x.db' AS 'y") }
+                #expect(unclosed.map { "\($0)".contains("coffer_") } == false, "\(String(describing: unclosed))")
                 try db.execute(sql: "DETACH x")
                 try db.execute(sql: sql + " KEY 'other'")
                 #expect(recorder.statements.last == sql + " KEY '<redacted>'")
@@ -264,6 +285,7 @@ struct AttachTests {
     @Test("URIs stay paths, also beside a named database in memory")
     func uris() async {
         await #expect(processExitsWith: .exitCode(7)) {
+            var isRight = true
             try withTestDirectory { directory in
                 _ = FileManager.default.changeCurrentDirectoryPath(directory.path)
                 for source in Source.allCases {
@@ -271,10 +293,15 @@ struct AttachTests {
                     try source.open(directory).writeWithoutTransaction { db in
                         try db.execute(sql: "ATTACH '\(name)' AS x KEY 'secret'; CREATE TABLE x.t (a); DETACH x")
                     }
-                    guard directory.fileNames().contains(name) else { exit(1) }
+                    // Made for it, and written to.
+                    let size = try FileManager.default.attributesOfItem(atPath: directory.path(name))[.size] as? Int
+                    if size != 8192 {
+                        print("\(name) has \(String(describing: size)) bytes")
+                        isRight = false
+                    }
                 }
             }
-            exit(7)
+            exit(isRight ? 7 : 1)
         }
     }
 

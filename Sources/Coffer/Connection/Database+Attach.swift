@@ -51,9 +51,9 @@ extension Database {
         guard !path.utf8.contains(0) else {
             throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "unable to open database file: the path has a NUL character")
         }
-        // Only connections to a named database in memory read URIs, because there is no other way to name it. Those of users are paths.
-        let isTakenForURI = location.isShared && path.hasPrefix("file:")
-        attachedFile = AttachedFile(path: isTakenForURI ? "./\(path)" : path)
+        // The engine takes it for a URI where the connection reads them, as those to a named database in memory do, or where it was built so. What
+        // users write is a path.
+        attachedFile = AttachedFile(path: path.hasPrefix("file:") ? "./\(path)" : path)
         context.set(attachedFile.path)
     }
 
@@ -191,7 +191,7 @@ extension Database {
         guard configuration.allowsPlaintext else {
             return "The copy would not be encrypted. Use vacuum(into:key:), or allow it with Configuration.allowsPlaintext."
         }
-        guard !(location.isShared && path.hasPrefix("file:")) else {
+        guard !path.hasPrefix("file:") else {
             return "A name that begins with 'file:' would be taken for a URI. Write './file:' instead."
         }
         do {
