@@ -21,7 +21,12 @@ extension Database {
             if known.columnCount > 0 { try readSchema {} }
             if let statement = statementCaches.application[sql] { return statement }
         }
-        let statement = try makeStatement(sql: sql, persistent: true)
+        var statement = try makeStatement(sql: sql, persistent: true)
+        if schemaCache.watch == nil, !statement.facts.databaseRegion.isEmpty {
+            // Changes of the schema are noticed from now on, and this statement is of the one that is watched.
+            try readSchema {}
+            statement = try makeStatement(sql: sql, persistent: true)
+        }
         statementCaches.application.insert(statement, for: sql)
         return statement
     }
