@@ -42,23 +42,19 @@ package enum CommandLineTool {
         if let name = CofferCommand.unknownHelp(in: arguments) {
             return refuse("There is no command '\(name)'; 'coffer --help' lists them.", arguments)
         }
-        let command: any ParsableCommand
         do {
-            command = try CofferCommand.parseAsRoot(arguments)
+            return try operation(arguments)?.perform() ?? .done
         } catch {
             return refuse(error, arguments)
         }
-        guard let operation = command as? any Operation else {
-            // The help that ArgumentParser adds.
-            do {
-                var command = command
-                try command.run()
-                return .done
-            } catch {
-                return refuse(error, arguments)
-            }
-        }
-        return operation.perform()
+    }
+
+    /// The operation that arguments ask for; nil once ArgumentParser has given the help that it adds.
+    static func operation(_ arguments: [String]) throws -> (any Operation)? {
+        var command = try CofferCommand.parseAsRoot(arguments)
+        if let operation = command as? any Operation { return operation }
+        try command.run()
+        return nil
     }
 
     /// Prints help where it was asked for, and what is wrong with the arguments otherwise.

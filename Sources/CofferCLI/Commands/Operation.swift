@@ -19,8 +19,10 @@ extension Operation {
 
     var subject: String? { nil }
 
-    func perform() -> ExitStatus {
-        let reporter = Reporter(command: Self.title, style: OutputStyle(output))
+    func perform() -> ExitStatus { perform(Reporter(command: Self.title, style: OutputStyle(output))) }
+
+    /// Does the work, and says what is to be said, the last line of JSON included.
+    func perform(_ reporter: Reporter) -> ExitStatus {
         Interruption.shared.setFarewell { status in
             reporter.failure(Interruption.shared.failure(status))
             reporter.summary(status)

@@ -12,69 +12,110 @@ struct QueryEndTests {
         try tool.makeDatabase()
     }
 
-    /// Runs a statement from the standard input, in each way, and expects one answer.
-    private func expect(_ status: Int32, _ sql: String, _ words: String = "", options: [String] = []) throws {
-        for mode in [[], ["--json"], ["--write"], ["--write", "--json"], ["--format", "json"], ["--format", "csv", "--dry-run"]] {
+    /// Runs statements from the standard input, in each way, and expects one answer: by the command in this process in all ways, and by a process of the
+    /// tool in one of them, at night in all.
+    private struct Expectation {
+        private static let modes = [
+            [], ["--json"], ["--write"], ["--write", "--json"], ["--format", "json"], ["--format", "csv", "--dry-run"],
+        ]
+        private let tool: Tool
+        private let ways: [(mode: [String], arguments: [String], query: Tool.Query)]
+        private var count = 0
+
+        init(_ tool: Tool) throws {
+            self.tool = tool
+            ways = try Expectation.modes.map { mode in
+                let arguments = mode + ["--key-file", tool.directory.path("a.key"), "--key-type", "raw"]
+                return (mode, arguments, try Tool.Query(tool.directory.path("a.db"), arguments))
+            }
+        }
+
+        mutating func check(_ status: Int32, _ sql: String, _ words: String = "") throws {
+            count += 1
+            // What holds for a whole process is not for this one.
+            let isForProcess = sql.contains("heap_limit")
+            for (index, way) in ways.enumerated() {
+                if !isForProcess { try check(way.query.run(sql), way.mode, status, sql, words) }
+                guard Nightly.isOn || index == count % ways.count else { continue }
+                try check(tool.run(["query", "a.db", "-"] + way.arguments, input: sql), way.mode, status, sql, words)
+            }
+        }
+
+        private func check(_ result: Tool.Result, _ mode: [String], _ status: Int32, _ sql: String, _ words: String) throws {
             let isDryRun = mode.contains("--dry-run")
-            let result = try tool.run(["query", "a.db", "-"] + mode + options + key, input: sql)
-            if !isDryRun { #expect(result.status == status, "\(sql) \(mode) \(result)") }
+            let name = "\(sql.prefix(200)) \(mode) \(result.description.prefix(500))"
+            if !isDryRun { #expect(result.status == status, "\(name)") }
             // Never a signal, never "an error of coffer itself".
-            #expect(result.status >= 0 && result.status < 128 && result.status != 70, "\(sql) \(mode) \(result)")
-            if mode.contains("--json") { #expect(try Schema.problems(result) == [], "\(sql)") }
-            if !isDryRun && !words.isEmpty { #expect((result.errors + result.output).contains(words), "\(sql) \(result)") }
+            #expect(result.status >= 0 && result.status < 128 && result.status != 70, "\(name)")
+            if mode.contains("--json") { #expect(try Schema.problems(result) == [], "\(name)") }
+            if !isDryRun && !words.isEmpty { #expect((result.errors + result.output).contains(words), "\(name)") }
         }
     }
 
-    @Test(
-        "a transaction is refused, and leaves nothing behind",
-        arguments: [
-            "BEGIN", "begin immediate", "BEGIN EXCLUSIVE TRANSACTION", "SAVEPOINT a", "/* a */ BEGIN", "-- a\nBEGIN", ";; \n BEGIN",
-            "\u{feff}BEGIN",
-            "\u{c}SAVEPOINT \"b\"", "COMMIT", "END", "ROLLBACK", "RELEASE a", "ROLLBACK TO a", "BEGIN;", "BEGIN/**/DEFERRED",
-        ])
-    func transactions(sql: String) throws {
-        try expect(64, sql)
-        let result = try tool.run(["query", "a.db", "INSERT INTO t (text) VALUES ('after')", "--write"] + key)
-        #expect(result.status == 0, "\(result)")
+    private static let transactions = [
+        "BEGIN", "begin immediate", "BEGIN EXCLUSIVE TRANSACTION", "SAVEPOINT a", "/* a */ BEGIN", "-- a\nBEGIN", ";; \n BEGIN",
+        "\u{feff}BEGIN",
+        "\u{c}SAVEPOINT \"b\"", "COMMIT", "END", "ROLLBACK", "RELEASE a", "ROLLBACK TO a", "BEGIN;", "BEGIN/**/DEFERRED",
+    ]
+
+    @Test("a transaction is refused, and leaves nothing behind")
+    func transactions() throws {
+        var expectation = try Expectation(tool)
+        let writing = try Tool.Query(
+            tool.directory.path("a.db"), ["--write", "--key-file", tool.directory.path("a.key"), "--key-type", "raw"])
+        for sql in QueryEndTests.transactions {
+            try expectation.check(64, sql)
+            let result = try writing.run("INSERT INTO t (text) VALUES ('after')")
+            #expect(result.status == 0, "\(sql) \(result)")
+        }
+        let rows = QueryEndTests.transactions.count + 1
+        #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["\(rows)"])
     }
 
-    @Test(
-        "what cannot be done is wrong usage",
-        arguments: [
-            ("SELECT ?1", "argument"), ("SELECT :a || @b", "argument"), ("SELECT ?32767", ""), ("SELECT ?999999999999", ""),
-            ("SELECT zeroblob(3000000000)", "too big"), ("SELECT replace(hex(zeroblob(600000000)), '0', 'ab')", ""),
-            ("PRAGMA page_size = 8192", "refused"), ("PRAGMA temp_store = 1", "refused"), ("PRAGMA cipher_page_size = 1024", "refused"),
-            ("PRAGMA cipher_migrate", "refused"), ("SELECT abs(-9223372036854775808)", "overflow"), ("DETACH main", ""),
-            ("DETACH temp", ""),
-            ("DETACH nobody", ""), ("SELECT 1; SELECT 2", "more than one"), ("", "no statement"), (";", "no statement"),
-            ("-- a", "no statement"),
-            ("SELECT \u{0}1", ""), ("SELECT 1\u{0}; BEGIN", ""), ("SELECT 'a\u{0}b', 1, ?", ""), (".schema", "syntax"),
-            ("SELECT load_extension('x')", ""), ("SELECT sqlcipher_export('nowhere')", ""), ("SELECT json('{')", ""),
-            ("SELECT 1 UNION SELECT 1, 2", ""), ("EXPLAIN", ""), ("VALUES", ""), ("SELECT * FROM pragma_key", ""),
-        ] as [(String, String)])
-    func wrongUsage(sql: String, words: String) throws { try expect(64, sql, words) }
+    private static let wrongUsages: [(String, String)] = [
+        ("SELECT ?1", "argument"), ("SELECT :a || @b", "argument"), ("SELECT ?32767", ""), ("SELECT ?999999999999", ""),
+        ("SELECT zeroblob(3000000000)", "too big"), ("SELECT replace(hex(zeroblob(600000000)), '0', 'ab')", ""),
+        ("PRAGMA page_size = 8192", "refused"), ("PRAGMA temp_store = 1", "refused"), ("PRAGMA cipher_page_size = 1024", "refused"),
+        ("PRAGMA cipher_migrate", "refused"), ("SELECT abs(-9223372036854775808)", "overflow"), ("DETACH main", ""),
+        ("DETACH temp", ""),
+        ("DETACH nobody", ""), ("SELECT 1; SELECT 2", "more than one"), ("", "no statement"), (";", "no statement"),
+        ("-- a", "no statement"),
+        ("SELECT \u{0}1", ""), ("SELECT 1\u{0}; BEGIN", ""), ("SELECT 'a\u{0}b', 1, ?", ""), (".schema", "syntax"),
+        ("SELECT load_extension('x')", ""), ("SELECT sqlcipher_export('nowhere')", ""), ("SELECT json('{')", ""),
+        ("SELECT 1 UNION SELECT 1, 2", ""), ("EXPLAIN", ""), ("VALUES", ""), ("SELECT * FROM pragma_key", ""),
+    ]
 
-    @Test(
-        "statements of every shape come to their end",
-        arguments: [
-            "SELECT 9e999, -9e999, 0.0 / 0", "SELECT char(0, 97, 0)", "SELECT CAST(x'fffe' AS TEXT)", "SELECT 1 AS a, 2 AS a, 3 AS ''",
-            "EXPLAIN BEGIN", "EXPLAIN QUERY PLAN SELECT 1", "PRAGMA query_only = 0", "PRAGMA locking_mode = exclusive",
-            "PRAGMA writable_schema = 1", "PRAGMA hard_heap_limit = 1000", "PRAGMA max_page_count = 1", "PRAGMA integrity_check",
-            "SELECT zeroblob(5000000)", "SELECT printf('%5000000d', 1)", "SELECT 1 WHERE 0", "PRAGMA cache_size = 0",
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT max(i) FROM n", "SELECT randomblob(0)",
-            "SELECT * FROM t AS a, t AS b", "PRAGMA read_uncommitted = 1", "PRAGMA foreign_keys = 0", "PRAGMA foreign_key_list('t')",
-            "PRAGMA table_info(\"key\")", "PRAGMA foreign_key_check", "PRAGMA recursive_triggers = 1",
-        ])
-    func ordinary(sql: String) throws { try expect(0, sql) }
+    @Test("what cannot be done is wrong usage")
+    func wrongUsage() throws {
+        var expectation = try Expectation(tool)
+        for (sql, words) in QueryEndTests.wrongUsages { try expectation.check(64, sql, words) }
+    }
+
+    private static let ordinary = [
+        "SELECT 9e999, -9e999, 0.0 / 0", "SELECT char(0, 97, 0)", "SELECT CAST(x'fffe' AS TEXT)", "SELECT 1 AS a, 2 AS a, 3 AS ''",
+        "EXPLAIN BEGIN", "EXPLAIN QUERY PLAN SELECT 1", "PRAGMA query_only = 0", "PRAGMA locking_mode = exclusive",
+        "PRAGMA writable_schema = 1", "PRAGMA hard_heap_limit = 1000", "PRAGMA max_page_count = 1", "PRAGMA integrity_check",
+        "SELECT zeroblob(5000000)", "SELECT printf('%5000000d', 1)", "SELECT 1 WHERE 0", "PRAGMA cache_size = 0",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT max(i) FROM n", "SELECT randomblob(0)",
+        "SELECT * FROM t AS a, t AS b", "PRAGMA read_uncommitted = 1", "PRAGMA foreign_keys = 0", "PRAGMA foreign_key_list('t')",
+        "PRAGMA table_info(\"key\")", "PRAGMA foreign_key_check", "PRAGMA recursive_triggers = 1",
+    ]
+
+    @Test("statements of every shape come to their end")
+    func ordinary() throws {
+        var expectation = try Expectation(tool)
+        for sql in QueryEndTests.ordinary { try expectation.check(0, sql) }
+    }
 
     @Test("a statement of a thousand columns and one of a thousand nested terms come to their end")
     func large() throws {
-        try expect(0, "SELECT " + (1...1900).map(String.init).joined(separator: ","))
-        try expect(64, "SELECT " + (1...3000).map(String.init).joined(separator: ","))
-        try expect(64, "SELECT " + String(repeating: "-", count: 1) + String(repeating: "~", count: 5000) + "1")
-        try expect(64, "SELECT " + String(repeating: "?,", count: 40_000) + "1")
-        try expect(64, String(repeating: "x", count: 2_000_000))
-        try expect(0, "SELECT '" + String(repeating: "é", count: 500_000) + "'")
+        var expectation = try Expectation(tool)
+        try expectation.check(0, "SELECT " + (1...1900).map(String.init).joined(separator: ","))
+        try expectation.check(64, "SELECT " + (1...3000).map(String.init).joined(separator: ","))
+        try expectation.check(64, "SELECT " + String(repeating: "-", count: 1) + String(repeating: "~", count: 5000) + "1")
+        try expectation.check(64, "SELECT " + String(repeating: "?,", count: 40_000) + "1")
+        try expectation.check(64, String(repeating: "x", count: 2_000_000))
+        try expectation.check(0, "SELECT '" + String(repeating: "é", count: 500_000) + "'")
     }
 
     @Test("a violated constraint is the answer no for a query, and damage of the source for a copy")
