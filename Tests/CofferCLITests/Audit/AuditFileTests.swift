@@ -31,7 +31,9 @@ struct AuditFileTests {
         #expect(try tool.run("audit", "verify", ".").status != 0)
     }
 
-    @Test("nothing is added to a broken or a foreign log", arguments: ["host", "changed", "removed", "swapped", "long", "bytes"])
+    @Test(
+        "nothing is added to a broken or a foreign log",
+        arguments: ["host", "changed", "removed", "swapped", "long", "bytes", "spliced", "torn twice"])
     func broken(how: String) throws {
         for _ in 0..<3 { #expect(try work().status == 0) }
         var lines = try tool.text(of: "log").split(separator: "\n").map(String.init)
@@ -40,6 +42,11 @@ struct AuditFileTests {
         case "changed": lines[1] = lines[1].replacing("\"code\":0", with: "\"code\":1")
         case "removed": lines.remove(at: 2)
         case "swapped": lines.swapAt(0, 1)
+        case "spliced":
+            // The last record of another log is whole, and has the same number.
+            for _ in 0..<3 { #expect(try work("other").status == 0) }
+            lines[5] = try #require(tool.text(of: "other").split(separator: "\n").map(String.init).last)
+        case "torn twice": lines += ["{\"schema\":1,\"seq\":7,\"ti", "{\"schema\":1,\"seq\":7,\"time"]
         case "long": lines[3] = String(repeating: "x", count: 200_000)
         default: lines[2] = "\u{0}"
         }
@@ -116,7 +123,7 @@ struct AuditFileTests {
     func digests() throws {
         // All that the log has, and the content, must not be enough to tell that it is the content.
         try tool.writeKey("b.key", 0x43)
-        try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "same.db")
+        for copy in ["same.db", "third.db"] { try tool.directory.write(tool.directory.bytes(of: "a.db"), to: copy) }
         try tool.makeDatabase("c.db", key: "c.key", 0x44)
         func digest(_ file: String, _ key: String, _ newKey: String) throws -> String {
             let result = try tool.run(
@@ -126,6 +133,9 @@ struct AuditFileTests {
         }
         let first = try digest("a.db", "a.key", "b.key")
         #expect(try digest("same.db", "a.key", "b.key") == first)
+        // The key after the work is the one that counts.
+        _ = try digest("third.db", "a.key", "c.key")
+        #expect(try digest("third.db", "c.key", "b.key") == first)
         #expect(try digest("a.db", "b.key", "a.key") != first)
         let backup = try tool.run(["backup", "a.db", "x.db", "--json"] + key)
         let plain = try tool.run(["decrypt", "a.db", "plain.db", "--yes-plaintext", "--json"] + key)

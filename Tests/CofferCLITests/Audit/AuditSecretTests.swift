@@ -55,9 +55,9 @@ struct AuditSecretTests {
 
     @Test("a chain that was computed anew without the secret is no chain; without a secret it passes, and the tool says so")
     func forgery() throws {
-        func forge(_ seal: AuditSeal) throws {
+        func forge(_ seal: AuditSeal, _ numbers: [Int] = [1, 2, 3]) throws {
             var (text, previous) = ("", AuditRecord.firstPrevious)
-            for number in 1...3 {
+            for number in numbers {
                 let line = try AuditRecord.line(
                     [.init("event", "forged")], sequence: number, previous: previous, followsTornLine: false, seal: seal)
                 previous = try #require(AuditRecord(Array(line.utf8))).hash
@@ -65,6 +65,9 @@ struct AuditSecretTests {
             }
             try tool.write(text, to: "log")
         }
+        // A number that is missing is a record that is.
+        try forge(.plain, [1, 2, 4])
+        #expect(try tool.run("audit", "verify", "log").status == 65)
         try forge(.plain)
         let plain = try tool.run("audit", "verify", "log")
         #expect(plain.status == 0 && plain.output.contains("without a secret: whoever can write to the log"))

@@ -40,7 +40,9 @@ struct FileVerificationTests {
         _ = try directory.makeFile("plain.db", rows: 3) {
             $0.key = nil; $0.allowsPlaintext = true
         }
+        // A note that was not written yet is for its owner only.
         try directory.write([], to: "a.db.rotate.json")
+        try #require(unsafe chmod(directory.path("a.db.rotate.json"), 0o600) == 0)
         let before = try directory.snapshot()
         let inspection = try file.inspect()
         #expect(inspection.kind == .encrypted && inspection.pageSize == 4096 && inspection.isPageSizeGuessed)

@@ -112,6 +112,30 @@ struct LeftoverNoteTests {
         #expect(directory.fileNames() == ["a.db", "other.db"])
     }
 
+    @Test("an identifier with a path in it leads nowhere, also where there is such a directory")
+    func identifierWithPath() throws {
+        let file = try directory.makeFile()
+        let copy = ReplacementNames(path: file.path, operation: .rotate).copy(RunIdentifier(number: 0))
+        let stem = SystemFile.name(of: copy).replacing("0000000000000000.rotate", with: "")
+        _ = try directory.makeFolder(stem)
+        try directory.write([1], to: "victim.rotate")
+        _ = try writeNote(.rotate, id: "/../victim")
+        #expect(FileManager.default.fileExists(atPath: directory.path("\(stem)/../victim.rotate")))
+        #expect(try file.rotate(from: Keys.old, to: Keys.new).isResumed)
+        #expect(directory.fileNames() == ["a.db", "victim.rotate"])
+    }
+
+    @Test("a relative path in a note has nothing removed: it led from the directory of a process that is gone")
+    func relativePath() throws {
+        let file = try directory.makeFile()
+        try FileManager.default.linkItem(atPath: file.path, toPath: directory.path("kept.db"))
+        _ = try writeNote(.rotate, kept: "kept.db")
+        let result = try ChildProcess.run(
+            "sh", ["-c", "cd \"$1\" && exec \"$2\" rotate a.db 66 23", "sh", directory.path, ChildProcess.built("CrashWorker")])
+        #expect(result.outputText.hasPrefix("failed"), "\(result.outputText) \(result.errorText)")
+        #expect(directory.opens(key: Keys.old) && directory.opens("kept.db", key: Keys.old))
+    }
+
     // MARK: - What is no note
 
     @Test(
