@@ -40,7 +40,7 @@ struct KeptDifferenceTests {
 
     @Test("expressions in literals that plainly stand alone have none, as in views that GRDB has made")
     func noParentheses() throws {
-        try DatabaseQueue().read { db in
+        try DatabaseQueue().read { (db) throws in
             let sum = Column("a") + Column("b")
             for (literal, expected) in [
                 ("SELECT \(sum) AS c FROM item", #"SELECT "a" + "b" AS c FROM item"#),
