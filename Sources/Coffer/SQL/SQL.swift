@@ -99,10 +99,10 @@ extension SQL {
     private static func beginsAfterExpression(_ sql: String) -> Bool {
         let rest = sql.utf8.drop(while: isSpace)
         guard let first = rest.first else { return false }
-        if first == UInt8(ascii: ")") || first == UInt8(ascii: ",") || first == UInt8(ascii: ";") { return true }
+        if endsExpression(first) { return true }
         guard rest.startIndex > sql.utf8.startIndex else { return false }
         let word = rest.prefix(while: isLetter)
-        let isWhole = rest.dropFirst(word.count).first.map(isSpace) ?? true
+        let isWhole = rest.dropFirst(word.count).first.map { isSpace($0) || endsExpression($0) } ?? true
         return isWhole && wordsAfter.contains(String(Substring(word)).uppercased())
     }
 
@@ -114,6 +114,7 @@ extension SQL {
         "EXCEPT", "INTERSECT",
     ]
 
+    private static func endsExpression(_ byte: UInt8) -> Bool { [UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: ";")].contains(byte) }
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
     private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5a).contains(byte & 0xdf) || byte == UInt8(ascii: "_") }
 }

@@ -228,7 +228,8 @@ struct HeldFileTests {
         let answers = Pipe()
         other.standardOutput = answers
         defer {
-            other.terminate()
+            // Not SIGTERM, which a process inherits blocked from a thread that blocks it.
+            if other.isRunning { kill(other.processIdentifier, SIGKILL) }
             other.waitUntilExit()
         }
         var options = DatabaseFile.RotationOptions()

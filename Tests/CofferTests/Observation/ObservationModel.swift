@@ -22,6 +22,7 @@ struct ObservationModel {
     }
 
     private enum ObserverStep {
+        case beginFetch
         case readClock
         case snapshot(WriteClock.Time)
         case setRegion(WriteClock.Time, value: [String: Int])
@@ -51,7 +52,7 @@ struct ObservationModel {
                 let end: [WriterStep] = transaction.isCommitted ? [.commit(transaction.tables)] : []
                 return writes + end + [.moveClock, .tell(rolledBack: !transaction.isCommitted)]
             }[...]
-        if observer.start() { observerSteps = [.readClock] }
+        if observer.start() { observerSteps = [.beginFetch] }
     }
 
     private var now: WriteClock.Time { WriteClock.Time(transactionCount: time.count, isWriting: time.isWriting) }
@@ -89,6 +90,9 @@ struct ObservationModel {
     mutating func observe() {
         guard !observerSteps.isEmpty else { return }
         switch observerSteps.removeFirst() {
+        case .beginFetch:
+            observer.willFetch()
+            observerSteps = [.readClock]
         case .readClock:
             observerSteps = [.snapshot(now)]
         case .snapshot(let start):
@@ -100,12 +104,12 @@ struct ObservationModel {
         case .deliver(let state):
             delivered.append(value(of: state))
             let goesOn = [observer.didFetch(), observer.didReduce()]
-            if goesOn.contains(true) { observerSteps = [.readClock] }
+            if goesOn.contains(true) { observerSteps = [.beginFetch] }
         }
     }
 
     private mutating func databaseDidChange() {
-        if observer.databaseDidChange() { observerSteps = [.readClock] }
+        if observer.databaseDidChange() { observerSteps = [.beginFetch] }
     }
 
     /// What tells two states of the model apart.
