@@ -68,12 +68,15 @@ struct SQLInterpolationTests {
                 == #"SELECT "a b", "name", "group by", "score", "name""#)
     }
 
-    @Test("expressions are in parentheses where they have an operator")
+    @Test("expressions are in parentheses where they have an operator, and another may stand beside them")
     func expressions() throws {
         let bonus = 100
         #expect(
             try BuiltSQL(building: "SELECT \(Column("score") + bonus) AS points, \(julianDay(Column("date")))")
-                == BuiltSQL(#"SELECT ("score" + ?) AS points, JULIANDAY("date")"#, [100]))
+                == BuiltSQL(#"SELECT "score" + ? AS points, JULIANDAY("date")"#, [100]))
+        #expect(
+            try BuiltSQL(building: "SELECT 2 * \(Column("score") + bonus) AS points")
+                == BuiltSQL(#"SELECT 2 * ("score" + ?) AS points"#, [100]))
     }
 
     @Test("selections are written as they are selected")
