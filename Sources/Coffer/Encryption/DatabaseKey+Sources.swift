@@ -32,12 +32,12 @@ extension DatabaseKey {
     /// A key in SQLCipher's own notation, as `PRAGMA key` and GRDB's `usePassphrase` take it: `x'...'` with 64 hexadecimal digits is a raw key, with 96 digits
     /// a raw key and its salt, and everything else a passphrase.
     ///
-    /// Prefer ``rawKey(_:)`` and ``passphrase(_:)-9w1vl`` for new programs, where a mistake in the text does not make another kind of key.
+    /// Prefer ``rawKey(_:)`` and `passphrase(_:)` for new programs, where a mistake in the text does not make another kind of key.
     public static func keySpec(_ text: some Sequence<UInt8>) -> DatabaseKey {
         DatabaseKey(sqlCipherText: SecretBytes(text))
     }
 
-    /// A key in SQLCipher's own notation; see ``keySpec(_:)-(Sequence<UInt8>)``.
+    /// A key in SQLCipher's own notation: a raw key as `x'...'` with 64 or 96 hexadecimal digits, or a passphrase.
     public static func keySpec(_ text: String) -> DatabaseKey {
         DatabaseKey(sqlCipherText: SecretBytes(utf8: text))
     }
