@@ -153,12 +153,12 @@ extension FileConversion {
         var job = ReplacementJob(
             operation: operation, path: path, before: before, after: after, lockTimeout: options.lockTimeout,
             keepOldPath: options.keepOldPath, makeCopy: { source.fingerprint = try makeCopy($0) },
-            compare: { ReplacementJob.Comparison(digest: try compare($0, with: source.fingerprint)) })
+            compare: { CopyComparison(digest: try compare($0, with: source.fingerprint)) })
         job.keepsKey = operation == .vacuum
         return job
     }
 
-    private func makeCopy(_ work: ReplacementJob.CopyWork) throws -> ContentFingerprint {
+    private func makeCopy(_ work: CopyWork) throws -> ContentFingerprint {
         let copy = try work.openCopy()
         do {
             try prepare(work.source)
@@ -179,7 +179,7 @@ extension FileConversion {
         }
     }
 
-    private func compare(_ work: ReplacementJob.ComparisonWork, with source: ContentFingerprint?) throws -> String {
+    private func compare(_ work: ComparisonWork, with source: ContentFingerprint?) throws -> String {
         try prepare(work.copy)
         let total = try Int(work.copy.integer(pragma: "page_count"))
         let rowCount = max(1, source?.rowCount ?? 1)

@@ -43,7 +43,7 @@ struct FileVerifier {
         result.findings = try pageFindings(file, declared: declared, opened.view)
         guard result.findings.isEmpty else { return result }
         if let handle = opened.handle {
-            result.findings = try StructureCheck.findings(handle, options.structure, progress: progress).map { .structure($0) }
+            result.findings = try options.structure.check?.findings(handle, progress: progress).map { .structure($0) } ?? []
         } else {
             result.findings = [.structure("the engine cannot read the first page")]
         }
@@ -97,6 +97,17 @@ extension DatabaseFile.Verification.Finding {
         switch self {
         case .notAuthentic(let page), .zeroed(let page), .missing(let page): page
         case .foreignBytes, .empty, .structure: .max
+        }
+    }
+}
+
+extension DatabaseFile.VerificationOptions.StructureCheck {
+    /// Nil for none.
+    fileprivate var check: StructureCheck? {
+        switch self {
+        case .none: nil
+        case .quick: .quick
+        case .full: .full
         }
     }
 }

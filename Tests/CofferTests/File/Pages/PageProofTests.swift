@@ -31,13 +31,13 @@ struct PageProofTests {
         try SystemFile.remove(directory.path("copy.db"))
         let file = try HeldFile(creating: directory.path("copy.db"))
         try PageCopy.run(
-            ReplacementJob.CopyWork(
+            CopyWork(
                 source: source, before: before, target: file, after: after, path: directory.path("a.db"), progress: progress))
     }
 
     private func prove(
         _ key: DatabaseKey = Keys.new, _ settings: CipherSettings = CipherSettings()
-    ) throws -> ReplacementJob.Comparison {
+    ) throws -> CopyComparison {
         let (before, after) = try protections(key, settings)
         let source = try before.open(directory.path("a.db"), flags: .readOnly)
         defer { source.closeProbe() }
@@ -45,7 +45,7 @@ struct PageProofTests {
         let copy = try after.open(viewing: file)
         defer { copy.closeProbe() }
         return try PageProof.run(
-            ReplacementJob.ComparisonWork(
+            ComparisonWork(
                 source: source, before: before, copy: copy, file: file, after: after, path: directory.path("a.db"),
                 progress: PageProofTests.silent))
     }
@@ -58,7 +58,7 @@ struct PageProofTests {
         try Data(bytes).write(to: URL(fileURLWithPath: directory.path("copy.db")))
     }
 
-    private func isRejected(_ body: () throws -> ReplacementJob.Comparison) -> Bool {
+    private func isRejected(_ body: () throws -> CopyComparison) -> Bool {
         do {
             let comparison = try body()
             return comparison.structure?.isEmpty == false || comparison.isOldKeyAccepted == true

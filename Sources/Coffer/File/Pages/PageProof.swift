@@ -11,7 +11,7 @@ enum PageProof {
     }
 
     /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``; ``DatabaseFileError/Reason/damaged(pages:)`` for the source.
-    static func run(_ work: ReplacementJob.ComparisonWork) throws -> ReplacementJob.Comparison {
+    static func run(_ work: ComparisonWork) throws -> CopyComparison {
         let (before, after, file) = (work.before, work.after, work.file)
         let (digest, aside) = try SideWork<Aside>.run(
             side: { signal in
@@ -32,10 +32,10 @@ enum PageProof {
             })
         // Without codes, nothing but its structure lets the engine itself decrypt each page of the copy: it has to check that as well.
         let structure = after.ring?.settings.usesHMAC == true || !aside.structure.isEmpty ? aside.structure : nil
-        return ReplacementJob.Comparison(digest: digest, structure: structure, isOldKeyAccepted: aside.isOldKeyAccepted)
+        return CopyComparison(digest: digest, structure: structure, isOldKeyAccepted: aside.isOldKeyAccepted)
     }
 
-    private static func checkCodes(_ work: ReplacementJob.ComparisonWork) throws {
+    private static func checkCodes(_ work: ComparisonWork) throws {
         guard work.after.ring?.settings.usesHMAC == true else { return }
         if let finding = try work.copy.firstText(trusted: "PRAGMA cipher_integrity_check") {
             throw DatabaseFileError(.copyRejected(finding), path: work.path)
@@ -49,6 +49,6 @@ enum PageProof {
         try handle.execute(
             "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         let progress = ProgressReport({ _ in try signal.check() }, isCancellable: false)
-        return try StructureCheck.findings(handle, .quick, progress: progress)
+        return try StructureCheck.quick.findings(handle, progress: progress)
     }
 }

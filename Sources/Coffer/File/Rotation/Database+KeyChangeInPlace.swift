@@ -163,7 +163,7 @@ extension Database {
             guard found.digest == digest else {
                 throw DatabaseFileError(.copyRejected("the content of the file is another one"), path: file)
             }
-            guard try StructureCheck.findings(handle, .quick, progress: silent).isEmpty else {
+            guard try StructureCheck.quick.findings(handle, progress: silent).isEmpty else {
                 throw DatabaseFileError(.damaged(pages: []), path: file)
             }
             return handle

@@ -7,13 +7,13 @@ internal import Synchronization
 /// The engine has no part in it: it is the one that looks at the copy afterwards (``PageProof``).
 enum PageCopy {
     /// - Throws: ``EngineError`` where the source cannot be read.
-    static func run(_ work: ReplacementJob.CopyWork) throws {
+    static func run(_ work: CopyWork) throws {
         let source = try PageFile(work.source, work.before)
         let salt = try work.after.saltForNewFile()
         try run(work, source, PageCopyPlan(source: source, target: work.target, protection: work.after, salt: salt))
     }
 
-    private static func run(_ work: ReplacementJob.CopyWork, _ source: PageFile, _ plan: PageCopyPlan) throws {
+    private static func run(_ work: CopyWork, _ source: PageFile, _ plan: PageCopyPlan) throws {
         guard let first = plan.claim() else { return }
         func copyOn(_ first: Range<Int>) throws {
             let copier = try PageCopier(source, plan)

@@ -6,7 +6,7 @@ struct CopyProof {
     let copy: ConnectionHandle
     let path: String
 
-    func prove(_ job: ReplacementJob, _ comparison: ReplacementJob.Comparison, progress: ProgressReport) throws -> ReplacementProof {
+    func prove(_ job: ReplacementJob, _ comparison: CopyComparison, progress: ProgressReport) throws -> ReplacementProof {
         let copyFile = try PageFile(copy, job.after)
         let pageCount = try Int(fact("page_count", of: copy)) ?? 0
         guard copyFile.excess == 0, copyFile.pageCount == pageCount else {
@@ -20,7 +20,7 @@ struct CopyProof {
             throw DatabaseFileError(.copyRejected("its schema is another one"), path: path)
         }
         // The content is equal, so that the source has what is found.
-        guard try (comparison.structure ?? StructureCheck.findings(copy, .quick, progress: progress)).isEmpty else {
+        guard try (comparison.structure ?? StructureCheck.quick.findings(copy, progress: progress)).isEmpty else {
             throw DatabaseFileError(.damaged(pages: []), path: path)
         }
         let before = try salt(of: source, job.before)

@@ -23,7 +23,7 @@ struct ReplacementJob {
     var makeCopy: (CopyWork) throws -> Void
 
     /// Proves that the copy has the content of the source.
-    var compare: (ComparisonWork) throws -> Comparison
+    var compare: (ComparisonWork) throws -> CopyComparison
 
     /// Records the result; called with the file in its place, before the note is removed.
     var audit: (ReplacementProof) throws -> Void = { _ in }
@@ -36,42 +36,6 @@ struct ReplacementJob {
     /// For databases in use: lets go of the lent connection, which is still in its transaction, and goes on with the new file in the journal
     /// mode that is given.
     var resume: (_ journalMode: String) throws -> Void = { _ in }
-
-    struct CopyWork {
-        /// A connection in a read transaction, which sees everything. It has no functions and collations of an application.
-        var source: ConnectionHandle
-        var before: FileProtection
-        /// The file of the copy. There is no other way to write to it.
-        var target: HeldFile
-        var after: FileProtection
-        /// Of the source, for errors.
-        var path: String
-        var progress: ProgressReport
-
-        /// A connection to the empty file of the copy, which is made permanent as a whole later on, so that it needs no journal.
-        func openCopy() throws -> ConnectionHandle { try after.open(writing: target) }
-    }
-
-    struct Comparison {
-        /// Of the content, which was found equal, as hexadecimal digits.
-        var digest: String
-        /// What is wrong with the structure; nil when it was not looked at.
-        var structure: [String]?
-        /// Whether the old key opens the copy; nil when it was not tried.
-        var isOldKeyAccepted: Bool?
-    }
-
-    struct ComparisonWork {
-        var source: ConnectionHandle
-        var before: FileProtection
-        /// A fresh connection to the copy, that cannot write.
-        var copy: ConnectionHandle
-        /// The file of the copy, for other readers.
-        var file: any StoredBytes
-        var after: FileProtection
-        var path: String
-        var progress: ProgressReport
-    }
 }
 
 /// What was proved of a copy before it took its place.

@@ -19,7 +19,7 @@ struct CopyFile: ~Copyable {
         let job = examined.job
         do {
             try job.makeCopy(
-                ReplacementJob.CopyWork(
+                CopyWork(
                     source: source, before: job.before, target: file, after: job.after, path: job.path, progress: examined.progress))
         } catch let error as EngineError {
             // Was it the source that could not be read?
@@ -40,7 +40,7 @@ struct CopyFile: ~Copyable {
         }
         defer { copy.closeProbe() }
         let comparison = try job.compare(
-            ReplacementJob.ComparisonWork(
+            ComparisonWork(
                 source: source, before: job.before, copy: copy, file: file, after: job.after, path: job.path, progress: examined.progress))
         let proof = try CopyProof(source: source, copy: copy, path: job.path).prove(job, comparison, progress: examined.progress)
         let hasOldKey = !job.keepsKey && (job.before.ring != nil || job.after.ring != nil)

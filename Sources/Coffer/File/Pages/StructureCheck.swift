@@ -1,12 +1,15 @@
 internal import SQLCipherBridge
 
 /// The engine's own checks of the structure, which can be ended.
-enum StructureCheck {
+enum StructureCheck: String {
+    case quick = "quick_check"
+    /// Compares indexes with their tables as well.
+    case full = "integrity_check"
+
+    private var pragma: String { "PRAGMA \(rawValue)(100)" }
+
     /// - Returns: the engine's words for what it finds, at most 100; none when the structure is whole.
-    static func findings(
-        _ handle: ConnectionHandle, _ kind: DatabaseFile.VerificationOptions.StructureCheck, progress: ProgressReport
-    ) throws -> [String] {
-        guard kind != .none else { return [] }
+    func findings(_ handle: ConnectionHandle, progress: ProgressReport) throws -> [String] {
         var failure: (any Error)?
         // Some hundred times a second.
         let handler = ProgressHandler(handle, every: 200_000) {
@@ -21,14 +24,14 @@ enum StructureCheck {
         defer { handler.remove(from: handle) }
         try progress(.checkingStructure, 0, of: 0)
         do {
-            let answer = try handle.column(trusted: kind == .quick ? "PRAGMA quick_check(100)" : "PRAGMA integrity_check(100)")
+            let answer = try handle.column(trusted: pragma)
             return answer == ["ok"] ? [] : answer.isEmpty ? ["no answer"] : answer
         } catch {
             if let failure { throw failure }
             switch error.code & 0xff {
             // The schema was read when the key was proved: what cannot be compiled needs a collation or a tokenizer of an application.
-            case EngineCode.error where !canBeCompiled(kind, handle):
-                return try findingsTableByTable(handle)
+            case EngineCode.error where !canBeCompiled(handle):
+                return try StructureCheck.findingsTableByTable(handle)
             // A page that cannot be read is damage, in whatever words.
             case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error: return [error.message ?? "not readable"]
             default: throw error
@@ -36,9 +39,9 @@ enum StructureCheck {
         }
     }
 
-    private static func canBeCompiled(_ kind: DatabaseFile.VerificationOptions.StructureCheck, _ handle: ConnectionHandle) -> Bool {
+    private func canBeCompiled(_ handle: ConnectionHandle) -> Bool {
         do {
-            try handle.prepare(trusted: kind == .quick ? "PRAGMA quick_check(100)" : "PRAGMA integrity_check(100)")?.finalize()
+            try handle.prepare(trusted: pragma)?.finalize()
             return true
         } catch {
             return error.code & 0xff != EngineCode.error

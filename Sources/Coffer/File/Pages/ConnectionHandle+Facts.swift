@@ -1,0 +1,25 @@
+internal import SQLCipherBridge
+
+// What a database says of itself.
+extension ConnectionHandle {
+    /// The integer that a pragma answers.
+    func integer(pragma: String) throws -> Int64 {
+        try firstText(trusted: "PRAGMA main.\(pragma)").flatMap(Int64.init) ?? 0
+    }
+
+    func textEncoding() throws -> TextEncoding {
+        guard let encoding = try firstText(trusted: "PRAGMA main.encoding").flatMap(TextEncoding.init(rawValue:)) else {
+            throw EngineError(code: EngineCode.error, message: "The encoding of the database is not known")
+        }
+        return encoding
+    }
+
+    /// The tables that have a b-tree, with SQLite's own (`sqlite_sequence`, `sqlite_stat1`) and the shadow tables of virtual tables.
+    func storedTableNames() throws -> [String] {
+        var names: [String] = []
+        try forEachRow(trusted: "SELECT name FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 ORDER BY rowid") {
+            names.append($0.string(at: 0))
+        }
+        return names
+    }
+}
