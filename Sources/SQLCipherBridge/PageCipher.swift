@@ -4,7 +4,7 @@ package import KeyMaterial
 /// Reads the stored bytes of pages without SQLCipher: whether they are authentic, and what they contain.
 ///
 /// Source of the layout: SQLCipher's design notes. A page ends with its reserve: IV (16 bytes), HMAC, padding to whole blocks. The HMAC covers
-/// ciphertext, IV and the page number (little endian by default), and its key is PBKDF2(key, salt xor 0x3a). Page 1 begins with the salt, or with a part
+/// ciphertext, IV and the page number (little endian by default), and its key is PBKDF2(key, salt xor mask), with 0x3a for each byte of the mask. Page 1 begins with the salt, or with a part
 /// of the database header in the clear.
 ///
 /// One instance serves one thread at a time.
@@ -20,10 +20,12 @@ package final class PageCipher {
         package var plaintextHeaderSize: Int
         /// Whether the codes cover the numbers of pages with the highest byte first.
         package var hasBigEndianNumbers: Bool
+        /// What each byte of the salt is combined with where the key for HMAC is derived.
+        package var hmacSaltMask: UInt8
 
         package init(
             pageSize: Int, hmac: KeyDerivation.Hash?, kdf: KeyDerivation.Hash, hmacKeyIterations: Int, plaintextHeaderSize: Int,
-            hasBigEndianNumbers: Bool = false
+            hasBigEndianNumbers: Bool = false, hmacSaltMask: UInt8 = 0x3a
         ) {
             self.pageSize = pageSize
             self.hmac = hmac
@@ -31,6 +33,7 @@ package final class PageCipher {
             self.hmacKeyIterations = hmacKeyIterations
             self.plaintextHeaderSize = plaintextHeaderSize
             self.hasBigEndianNumbers = hasBigEndianNumbers
+            self.hmacSaltMask = hmacSaltMask
         }
 
         /// The bytes at the end of each page that are not content: IV and HMAC, in whole cipher blocks.

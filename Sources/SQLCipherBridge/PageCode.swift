@@ -16,7 +16,7 @@ final class PageCode {
     init?(key: borrowing SecretBytes, salt: [UInt8], layout: PageCipher.Layout) throws(CryptographyFailure) {
         guard let hash = layout.hmac else { return nil }
         let hmacKey = try KeyDerivation.pbkdf2(
-            key, salt: salt.map { $0 ^ 0x3a }, iterations: layout.hmacKeyIterations, hash: layout.kdf)
+            key, salt: salt.map { $0 ^ layout.hmacSaltMask }, iterations: layout.hmacKeyIterations, hash: layout.kdf)
         guard let context = unsafe PageCode.makeContext(key: hmacKey, hash: hash) else {
             throw CryptographyFailure(function: "EVP_MAC_init")
         }

@@ -6,6 +6,7 @@ extension PageCipher.Layout {
         self.init(
             pageSize: settings.pageSize, hmac: settings.usesHMAC ? settings.hmacAlgorithm.bridged : nil,
             kdf: settings.kdfAlgorithm.bridged, hmacKeyIterations: settings.hmacKeyIterations,
-            plaintextHeaderSize: settings.plaintextHeaderSize, hasBigEndianNumbers: settings.hmacPageNumberOrder == .bigEndian)
+            plaintextHeaderSize: settings.plaintextHeaderSize, hasBigEndianNumbers: settings.hmacPageNumberOrder == .bigEndian,
+            hmacSaltMask: settings.hmacSaltMask)
     }
 }

@@ -43,6 +43,11 @@ extension CipherSettings.HashAlgorithm {
     }
 }
 
+extension CipherSettings {
+    /// The engine's own mask, which no connection of this library changes.
+    static let engineSaltMask: UInt8 = 0x3a
+}
+
 extension CipherSettings.ByteOrder {
     fileprivate var pragmaName: String {
         switch self {
@@ -110,6 +115,7 @@ extension CipherSettings {
         case "cipher_kdf_algorithm": value == "pbkdf2_hmac_\(kdfAlgorithm.pragmaName.lowercased())"
         case "cipher_compatibility": Int(value).map(isFormat) ?? false
         case "cipher_hmac_pgno": value == hmacPageNumberOrder.pragmaName
+        case "cipher_hmac_salt_mask": value == "x'\([hmacSaltMask].hexadecimal)'"
         // What Coffer never sets, so that SQLCipher's own values hold.
         case "cipher": value == "aes-256-cbc"
         case "cipher_store_pass": CipherSettings.boolean(value) == false
@@ -124,6 +130,7 @@ extension CipherSettings {
         settings.plaintextHeaderSize = plaintextHeaderSize
         settings.hmacKeyIterations = hmacKeyIterations
         settings.hmacPageNumberOrder = hmacPageNumberOrder
+        settings.hmacSaltMask = hmacSaltMask
         return settings == self
     }
 

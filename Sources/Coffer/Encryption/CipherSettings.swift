@@ -34,6 +34,12 @@ public struct CipherSettings: Sendable, Hashable {
     /// later. SQLCipher 2 wrote it as the machine does, so that files of big-endian machines have the other order.
     public var hmacPageNumberOrder = ByteOrder.littleEndian
 
+    /// What each byte of the salt is combined with, by exclusive or, where the key for HMAC is derived, called `cipher_hmac_salt_mask` by SQLCipher: 0x3a in
+    /// all released versions. Files of the beta of SQLCipher 2 have 0, and 4,000 for ``hmacKeyIterations``.
+    ///
+    /// SQLCipher has one mask for the whole process. Coffer leaves it alone, and uses another one for the connections of these settings only.
+    public var hmacSaltMask: UInt8 = 0x3a
+
     /// Whether each page carries an authentication code. Without one, nobody notices that a file was changed.
     public var usesHMAC = true
 
@@ -69,5 +75,20 @@ public struct CipherSettings: Sendable, Hashable {
         var settings = CipherSettings.sqlcipher(format: 2)
         settings.hmacPageNumberOrder = .bigEndian
         return settings
+    }()
+
+    /// The settings of the beta of SQLCipher 2.
+    static let ofFormat2Beta: CipherSettings = {
+        var settings = CipherSettings.sqlcipher(format: 2)
+        settings.hmacKeyIterations = 4_000
+        settings.hmacSaltMask = 0
+        return settings
+    }()
+
+    /// What a file of SQLCipher 2 may have in place of the settings of its format.
+    static let unusualFormats: [CipherSettings] = {
+        var betaOfBigEndianMachines = ofFormat2Beta
+        betaOfBigEndianMachines.hmacPageNumberOrder = .bigEndian
+        return [ofBigEndianMachines, ofFormat2Beta, betaOfBigEndianMachines]
     }()
 }

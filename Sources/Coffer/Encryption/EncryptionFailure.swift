@@ -23,7 +23,8 @@ public enum EncryptionFailure: Sendable, Hashable {
     /// The key is right, and the file has this format of SQLCipher, which is newer than the configured one.
     case newerFormat(Int)
 
-    /// The key is right, and the file has these cipher settings, which no version of SQLCipher has by default: those of a big-endian machine.
+    /// The key is right, and the file has these cipher settings, which no released version of SQLCipher has by default: those of
+    /// a big-endian machine, or of the beta of SQLCipher 2.
     case otherSettings(CipherSettings)
 
     /// The file cannot be a database: it is too short, or its content is not ciphertext.

@@ -15,8 +15,8 @@ extension KeyRing {
                 guard try opens(other, keyIndex: keyIndex, header: header, memo: &memo, open: open) else { continue }
                 return .failure(format < ownFormat ? .olderFormat(format) : .newerFormat(format))
             }
-            let other = CipherSettings.ofBigEndianMachines
-            if other != settings, try opens(other, keyIndex: keyIndex, header: header, memo: &memo, open: open) {
+            for other in CipherSettings.unusualFormats where other != settings {
+                guard try opens(other, keyIndex: keyIndex, header: header, memo: &memo, open: open) else { continue }
                 return .failure(.otherSettings(other))
             }
         }

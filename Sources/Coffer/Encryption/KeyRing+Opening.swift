@@ -90,8 +90,9 @@ extension KeyRing {
 
     /// Keys a connection, and reads the schema. Answers false when the key does not open the file; the connection is of no use then.
     func unlock(_ handle: ConnectionHandle, with material: Material, settings: CipherSettings) throws(KeyError) -> Bool {
+        let masked = try MaskedSalt(material, settings, handle)
         do throws(EngineError) {
-            try handle.setKey(rawKey: material.secret.bytes, salt: material.salt)
+            try handle.setKey(rawKey: material.secret.bytes, salt: masked?.given ?? material.salt)
             try settings.apply(to: handle)
         } catch {
             guard error.code == EngineCode.misuse, let words = error.message else { throw KeyError(error) }
@@ -101,6 +102,7 @@ extension KeyRing {
         handle.watchSideFiles(owner: self, report: { watch.refuse(ofAnotherUser: $0) }) { watch.mayUse($0, $1, of: $2) }
         do throws(EngineError) {
             try handle.verifyKey()
+            try masked?.settle(on: handle)
             return true
         } catch {
             if error.code == EngineCode.refusedSideFile { return try watch.explainRefusal(handle) }

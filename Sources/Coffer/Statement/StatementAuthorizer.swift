@@ -189,6 +189,7 @@ extension StatementAuthorizer {
     /// that no connection can read, and temporary files would be plaintext on the disk (I1). Settings that hold already are left out, as
     /// SQLCipher would set them anew on a connection that is in use.
     private func verdict(onPragma name: String, value: String?, schema: String?) -> PragmaVerdict {
+        if name == "cipher_hmac_salt_mask", let value, cipher.holds(name, value) { return .ignore }
         if value != nil, name.hasPrefix("cipher_default_") || name == "cipher_hmac_salt_mask" {
             return .deny(
                 "PRAGMA \(name) would change the encryption of every connection in this process. Use Configuration.cipher instead.")

@@ -90,7 +90,7 @@ extension Failure {
             "The key is right, but the file has the older format \(format). Use 'coffer upgrade', or add --cipher-format \(format)."
         case .newerFormat(let format): "The key is right, but the file has format \(format). Use --cipher-format \(format)."
         case .otherSettings:
-            "The key is right, but the file is one of SQLCipher 2 from a big-endian machine. Use 'coffer upgrade'."
+            "The key is right, but the file is one of SQLCipher 2 from a big-endian machine, or of its beta. Use 'coffer upgrade'."
         case .invalidKey(.passphraseLooksLikeRawKey):
             "The passphrase has the form x'...', which other tools take for a raw key. Give the digits with --key-type raw, or another passphrase."
         case .invalidKey(let problem): problem.description

@@ -53,6 +53,10 @@ struct CipherInteroperabilityTests {
         fast.hmacKeyIterations = 10
         var header = CipherSettings()
         header.plaintextHeaderSize = 32
+        var masked = CipherSettings()
+        masked.hmacSaltMask = 0xc5
+        var maskedHeader = header
+        maskedHeader.hmacSaltMask = 0xc5
         let salt = "PRAGMA cipher_plaintext_header_size = 32; PRAGMA cipher_salt = \"x'\(hexText(saltBytes))'\";"
         return [
             Case(
@@ -68,6 +72,20 @@ struct CipherInteroperabilityTests {
                 name: "big-endian machine", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofBigEndianMachines,
                 shellSettings: "PRAGMA cipher_compatibility = 2; PRAGMA cipher_hmac_pgno = be;"),
             Case(
+                name: "beta of SQLCipher 2, passphrase", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofFormat2Beta,
+                shellSettings: betaSettings),
+            Case(
+                name: "beta of SQLCipher 2, raw key", key: .rawKey(rawKeyBytes), shellKey: "\"x'\(hexText(rawKeyBytes))'\"",
+                settings: .ofFormat2Beta, shellSettings: betaSettings),
+            Case(
+                name: "another mask, raw key and salt", key: .rawKey(rawKeyBytes, salt: saltBytes),
+                shellKey: "\"x'\(hexText(rawKeyBytes + saltBytes))'\"", settings: masked,
+                shellSettings: "PRAGMA cipher_hmac_salt_mask = \"x'c5'\";"),
+            Case(
+                name: "another mask, plaintext header", key: .rawKey(rawKeyBytes, salt: saltBytes),
+                shellKey: "\"x'\(hexText(rawKeyBytes + saltBytes))'\"", settings: maskedHeader,
+                shellSettings: "PRAGMA cipher_plaintext_header_size = 32; PRAGMA cipher_hmac_salt_mask = \"x'c5'\";"),
+            Case(
                 name: "plaintext header, raw key", key: .rawKey(rawKeyBytes, salt: saltBytes),
                 shellKey: "\"x'\(hexText(rawKeyBytes + saltBytes))'\"", settings: header,
                 shellSettings: "PRAGMA cipher_plaintext_header_size = 32;"),
@@ -76,6 +94,9 @@ struct CipherInteroperabilityTests {
                 shellSettings: salt),
         ]
     }()
+
+    private static let betaSettings =
+        "PRAGMA cipher_compatibility = 2; PRAGMA fast_kdf_iter = 4000; PRAGMA cipher_hmac_salt_mask = \"x'00'\";"
 
     static let cases = keys + formats + pageSizes + others
 
@@ -104,23 +125,33 @@ struct CipherInteroperabilityTests {
         #expect(try file.shell("\(keyed) SELECT group_concat(x) FROM t;") == "from the shell,from Coffer")
     }
 
-    @Test("a file of a big-endian machine is recognised, verified and upgraded")
-    func bigEndian() throws {
+    static let unusual: [Case] = [
+        Case(
+            name: "big-endian machine", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofBigEndianMachines,
+            shellSettings: "PRAGMA cipher_compatibility = 2; PRAGMA cipher_hmac_pgno = be;"),
+        Case(name: "beta", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofFormat2Beta, shellSettings: betaSettings),
+        Case(
+            name: "beta on a big-endian machine", key: .passphrase("pw"), shellKey: "'pw'", settings: CipherSettings.unusualFormats[2],
+            shellSettings: betaSettings + "PRAGMA cipher_hmac_pgno = be;"),
+    ]
+
+    @Test("an unusual file of SQLCipher 2 is recognised, verified and upgraded", arguments: unusual)
+    func unusualFile(_ item: Case) throws {
         let file = try EncryptedFile()
         let made = try file.shell(
             """
-            PRAGMA key = 'pw'; PRAGMA cipher_compatibility = 2; PRAGMA cipher_hmac_pgno = be;
+            PRAGMA key = 'pw'; \(item.shellSettings)
             CREATE TABLE t(x); INSERT INTO t VALUES('from afar');
             """)
         #expect(made == "")
         let found = failure { try file.run(KeyRing(key: .passphrase("pw"))) }
-        #expect(found == .otherSettings(.ofBigEndianMachines))
+        #expect(found == .otherSettings(item.settings))
         #expect(failure { try file.run(KeyRing(key: .passphrase("another"))) } == .wrongKey)
 
         let database = DatabaseFile(path: file.path)
         let verification = try database.verify(key: .passphrase("pw"))
         #expect(verification.isIntact)
-        #expect(verification.cipher == .ofBigEndianMachines)
+        #expect(verification.cipher == item.settings)
         #expect(try database.upgradePlan(key: .passphrase("pw")).format == 2)
         #expect(try database.upgrade(key: .passphrase("pw")).isChanged)
         #expect(try file.run(KeyRing(key: .passphrase("pw")), "SELECT x FROM t") == "from afar")

@@ -1,0 +1,136 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// SQLCipher has one mask for the whole process, which must stay as it is while files with another one are in use.
+@Suite("Files whose key for HMAC was derived with another mask")
+struct SaltMaskTests {
+    static let beta: CipherSettings = {
+        var settings = CipherSettings.sqlcipher(format: 2)
+        settings.hmacKeyIterations = 4_000
+        settings.hmacSaltMask = 0
+        return settings
+    }()
+
+    private static let shellSettings =
+        "PRAGMA cipher_compatibility = 2; PRAGMA fast_kdf_iter = 4000; PRAGMA cipher_hmac_salt_mask = \"x'00'\";"
+
+    private static func configuration(_ settings: CipherSettings = beta) -> Configuration {
+        var configuration = Configuration()
+        configuration.key = .passphrase("pw")
+        configuration.cipher = settings
+        return configuration
+    }
+
+    /// What the stock shell reads of a file of the beta.
+    private static func judged(_ file: EncryptedFile, _ query: String) throws -> String {
+        try file.shell("PRAGMA key = 'pw'; \(shellSettings) \(query)")
+    }
+
+    @Test("a pool in WAL mode writes one, and the shell finds every page good", arguments: Access.allCases)
+    func work(_ access: Access) throws {
+        let file = try EncryptedFile()
+        let salt: [UInt8]
+        do {
+            let made = try Self.judged(file, "CREATE TABLE t(x); INSERT INTO t VALUES ('old');")
+            #expect(made == "")
+            salt = try Array(file.bytes.prefix(16))
+        }
+        let database: any DatabaseWriter =
+            switch access {
+            case .queue: try DatabaseQueue(path: file.path, configuration: Self.configuration())
+            case .pool: try DatabasePool(path: file.path, configuration: Self.configuration())
+            }
+        for number in 1...50 {
+            // Page 1 among them, which has the salt.
+            try database.write { db in
+                try db.execute(sql: "INSERT INTO t VALUES (hex(randomblob(2000)))")
+                try db.execute(sql: "PRAGMA user_version = \(number)")
+            }
+        }
+        try database.vacuum()
+        let copy = try EncryptedFile("copy.sqlite")
+        try database.vacuum(into: copy.path)
+        #expect(try Self.judged(copy, "SELECT count(*) FROM t; PRAGMA cipher_integrity_check;") == "51")
+        #expect(try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 51)
+        try database.close()
+        #expect(try Array(file.bytes.prefix(16)) == salt)
+        #expect(try Self.judged(file, "SELECT count(*) FROM t; PRAGMA user_version; PRAGMA cipher_integrity_check;") == "51\n50")
+    }
+
+    @Test("the process keeps its mask, and files of both kinds are opened at the same time")
+    func sharedProcess() throws {
+        let (old, new) = try (EncryptedFile("old.sqlite"), EncryptedFile("new.sqlite"))
+        for (file, settings) in [(old, Self.beta), (new, CipherSettings.sqlcipher(format: 2))] {
+            let queue = try DatabaseQueue(path: file.path, configuration: Self.configuration(settings))
+            try queue.write { try $0.execute(sql: "CREATE TABLE t(x); INSERT INTO t VALUES ('found')") }
+            try queue.close()
+        }
+        let paths = [(old.path, Self.beta), (new.path, CipherSettings.sqlcipher(format: 2))]
+        DispatchQueue.concurrentPerform(iterations: 40) { index in
+            let (path, settings) = paths[index % 2]
+            #expect(throws: Never.self) {
+                let queue = try DatabaseQueue(path: path, configuration: Self.configuration(settings))
+                #expect(try queue.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "found")
+                #expect(try queue.read { try String.fetchOne($0, sql: "PRAGMA cipher_hmac_salt_mask") } == "3a")
+            }
+        }
+    }
+
+    @Test("a hot journal of one is played back, and its page 1 keeps the salt")
+    func hotJournal() throws {
+        let file = try EncryptedFile()
+        #expect(try Self.judged(file, "CREATE TABLE t(x); INSERT INTO t VALUES ('committed');") == "")
+        let before = try file.bytes
+        let (copy, journal) = try { () throws -> ([UInt8], [UInt8]) in
+            let queue = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+            var found: ([UInt8], [UInt8]) = ([], [])
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA cache_size = 1; BEGIN; PRAGMA user_version = 7")
+                for _ in 0..<40 { try db.execute(sql: "INSERT INTO t VALUES (hex(randomblob(400)))") }
+                found = try (file.bytes, Array(Data(contentsOf: URL(fileURLWithPath: file.path + "-journal"))))
+                try db.execute(sql: "ROLLBACK")
+            }
+            try queue.close()
+            return found
+        }()
+        #expect(copy.count > before.count)
+        // As after a loss of power in the middle of the transaction.
+        try file.write(copy)
+        try Data(journal).write(to: URL(fileURLWithPath: file.path + "-journal"))
+        let queue = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+        #expect(try queue.read { try String.fetchOne($0, sql: "SELECT group_concat(x) FROM t") } == "committed")
+        try queue.close()
+        #expect(try file.bytes.prefix(16) == before.prefix(16))
+        #expect(try Self.judged(file, "SELECT x FROM t; PRAGMA cipher_integrity_check;") == "committed")
+    }
+
+    @Test("its key is rotated by a proved copy, and not in place")
+    func rotation() throws {
+        let file = try EncryptedFile()
+        #expect(try Self.judged(file, "CREATE TABLE t(x); INSERT INTO t VALUES ('kept');") == "")
+        let queue = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+        var options = DatabaseFile.RotationOptions()
+        options.method = .inPlace
+        #expect(throws: DatabaseFileError.self) { try queue.rotateKey(to: .passphrase("new"), options: options) }
+        #expect(try queue.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "kept")
+        try queue.rotateKey(to: .passphrase("new"))
+        #expect(try queue.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "kept")
+        try queue.close()
+        let seen = try file.shell("PRAGMA key = 'new'; \(Self.shellSettings) SELECT x FROM t; PRAGMA cipher_integrity_check;")
+        #expect(seen == "kept")
+    }
+
+    @Test("its pragma does nothing where it says what holds, and is refused otherwise")
+    func pragma() throws {
+        let file = try EncryptedFile()
+        let queue = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+        try queue.write { db in
+            try db.execute(sql: "PRAGMA cipher_hmac_salt_mask = \"x'00'\"")
+            let error = #expect(throws: DatabaseError.self) { try db.execute(sql: "PRAGMA cipher_hmac_salt_mask = \"x'3a'\"") }
+            #expect(error?.resultCode == .SQLITE_AUTH)
+            #expect(try String.fetchOne(db, sql: "PRAGMA cipher_hmac_salt_mask") == "3a")
+        }
+    }
+}
