@@ -31,9 +31,10 @@ final class SchemaWatch {
         statement.finalize()
     }
 
-    /// A query with one row that reads from each schema.
+    /// A query with one row that begins to read from each schema: SQLite compares it, and reads no row, as it sees that there is none to find.
     static func sql(for schemas: [DatabaseSchemaID]) -> String {
-        "SELECT " + schemas.map { "EXISTS (SELECT 1 FROM \($0.name.quotedDatabaseIdentifier).sqlite_master)" }.joined(separator: ", ")
+        let reads = schemas.map { "EXISTS (SELECT 1 FROM \($0.name.quotedDatabaseIdentifier).sqlite_master WHERE 0)" }
+        return "SELECT " + reads.joined(separator: ", ")
     }
 
     /// Tells whether the schema has changed since the last call, and holds it still until ``release()`` unless it failed.

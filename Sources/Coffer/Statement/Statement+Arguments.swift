@@ -87,7 +87,7 @@ extension Statement {
 
     func bind(_ values: [DatabaseValue], recording arguments: StatementArguments) throws {
         handle.reset()
-        if request != nil { request = nil }
+        forgetRequest()
         boundTexts.begin()
         for position in values.indices {
             let index = CInt(truncatingIfNeeded: position + 1)
@@ -119,7 +119,7 @@ extension Statement {
 
     /// Forgets the arguments, as others are about to be bound without a list of them.
     func forgetArguments() {
-        if request != nil { request = nil }
+        forgetRequest()
         if !boundArguments.isEmpty { boundArguments = StatementArguments() }
         boundTexts.begin()
         areArgumentsValid = true

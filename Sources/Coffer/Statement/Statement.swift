@@ -43,7 +43,10 @@ public final class Statement {
     let parameterNames: [String?]
 
     /// The request that the statement has its arguments from, which may tell that only some rows are read.
-    var request: (any RegionNarrowing)?
+    private(set) var request: (any RegionNarrowing)?
+
+    /// Whether there is such a request. Each execution asks, and asking the request itself would copy it.
+    private(set) var hasRequest = false
 
     /// The row that a fetch by key asks for, which is all that it reads of its table.
     var fetchedRow: (table: String, rowID: Int64)?
@@ -130,6 +133,23 @@ extension Statement: CustomStringConvertible {
 
 @available(*, unavailable)
 extension Statement: Sendable {}
+
+// MARK: - The request
+
+extension Statement {
+    /// Remembers the request that the arguments were made of.
+    func setRequest(_ request: some RegionNarrowing) {
+        self.request = request
+        hasRequest = true
+    }
+
+    /// Forgets the request, as the arguments are others now.
+    func forgetRequest() {
+        guard hasRequest else { return }
+        request = nil
+        hasRequest = false
+    }
+}
 
 // MARK: - Execution
 

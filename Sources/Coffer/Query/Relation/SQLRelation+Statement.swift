@@ -24,10 +24,10 @@ extension SQLRelation {
             }
         try statement.setArguments(context.arguments)
         if !filters.isEmpty || !children.isEmpty {
-            statement.request = self
-        } else if statement.request != nil {
+            statement.setRequest(self)
+        } else {
             // The same text may have been made of a request that fetches more rows after its own.
-            statement.request = nil
+            statement.forgetRequest()
         }
         return statement
     }
