@@ -9,8 +9,10 @@ internal import Synchronization
 /// opens them, and what is missing is made first, by a call that replaces nothing: in a sticky directory nobody else can take it away again.
 struct SideFileOwners: Sendable {
     private let trusted: Set<uid_t>
+    /// Who else may write to the database, and so to what is beside it.
+    private let writers: FileWriters
 
-    /// - Returns: nil where nobody else can make files, or whoever can may write to the database itself: then there is nothing to ask for.
+    /// - Returns: nil where nobody else can make files, or everybody may write to the database itself: then there is nothing to ask for.
     init?(ofDatabase path: String) {
         var (file, folder) = (stat(), stat())
         let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -19,7 +21,8 @@ struct SideFileOwners: Sendable {
         // With an access control list, the bits of the group are those of its mask.
         let othersWrite: mode_t = 0o022
         let isShared = !trusted.contains(folder.st_uid) || folder.st_mode & othersWrite != 0
-        guard isShared, file.st_mode & othersWrite == 0 else { return nil }
+        guard isShared, file.st_mode & 0o002 == 0 else { return nil }
+        writers = FileWriters(of: path, file)
     }
 
     /// Makes an empty file where there is none, and answers whether what is there now is a file of a trusted user.
@@ -48,7 +51,53 @@ struct SideFileOwners: Sendable {
     }
 
     private func isTrusted(_ status: stat) -> Bool {
-        status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 && trusted.contains(status.st_uid)
+        status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1
+            && (trusted.contains(status.st_uid) || writers.contains(status.st_uid))
+    }
+}
+
+/// The users that may write to a file by its group, or by its access control list.
+private struct FileWriters: Sendable {
+    private var users: Set<uid_t> = []
+    private var groups: Set<gid_t> = []
+
+    init(of path: String, _ status: stat) {
+        // With a list, these are the bits of its mask.
+        guard status.st_mode & 0o020 != 0 else { return }
+        guard let list = try? ExtendedAttributes.value(of: "system.posix_acl_access", at: path) else {
+            groups = [status.st_gid]
+            return
+        }
+        // A version, and entries of 8 bytes: kind, permissions, number. See <linux/posix_acl_xattr.h>.
+        for offset in stride(from: 4, through: list.count - 8, by: 8) where list[offset + 2] & 2 != 0 {
+            let number = (4..<8).reduce(UInt32(0)) { $0 | UInt32(list[offset + $1]) << (8 * UInt32($1 - 4)) }
+            switch list[offset] {
+            case 0x02: users.insert(number)
+            case 0x04: groups.insert(status.st_gid)
+            case 0x08: groups.insert(number)
+            default: break
+            }
+        }
+    }
+
+    func contains(_ user: uid_t) -> Bool {
+        users.contains(user) || !groups.isEmpty && !groups.isDisjoint(with: FileWriters.groups(of: user))
+    }
+
+    private static func groups(of user: uid_t) -> Set<gid_t> {
+        var entry = unsafe passwd()
+        var result: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 1 << 16)
+        guard unsafe getpwuid_r(user, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil, let name = unsafe entry.pw_name
+        else { return [] }
+        let ownGroup = unsafe entry.pw_gid
+        var count: CInt = 64
+        while true {
+            var groups = [gid_t](repeating: 0, count: Int(count))
+            let room = count
+            if unsafe getgrouplist(name, ownGroup, &groups, &count) >= 0 { return Set(groups.prefix(Int(count))) }
+            guard count > room else { return [ownGroup] }
+        }
     }
 }
 

@@ -68,10 +68,17 @@ extension Database {
             try setInheritedKey(path, context)
         case EngineType.text, EngineType.blob:
             guard let value else { return }
+            let isPlaintext = value.byteCount == 0
             if isFile {
-                let isPlaintext = value.byteCount == 0
                 if isPlaintext { try checkMayCreatePlaintext(path) }
                 try createAttachedFile(path)
+            }
+            if isFile, Database.hasSideFiles(path) {
+                if isPlaintext {
+                    try refuseEncryptedFile(path)
+                } else if let judged = try judgedKey(value, path) {
+                    return context.set(wiping: judged)
+                }
             }
             // A copy that is wiped: SQLite's own would not be.
             value.byteCount == 0 ? context.set(value) : context.set(wiping: value.secret)
@@ -86,6 +93,7 @@ extension Database {
         guard let ring = currentRing ?? keys.configured else {
             try checkMayCreatePlaintext(path)
             try createAttachedFile(path)
+            if Database.hasSideFiles(path) { try refuseEncryptedFile(path) }
             return context.setNull()
         }
         guard ring.settings == CipherSettings() else {
@@ -96,19 +104,23 @@ extension Database {
         }
         try createAttachedFile(path)
         let attachedKeys = try ringOfAttachedFiles(ring)
-        let open: KeyRing.Open = { [configuration] () throws(EngineError) in
-            let probe = try ConnectionHandle.open(path: path, flags: configuration.readonly ? .readOnly : .readWrite)
-            probe.busyTimeout(milliseconds: 1000)
-            return probe
-        }
+        let open = openProbe(ofAttachedFile: path)
         let header = try attachedFileHeader(open)
         let (material, salt) =
             if header.salt.isEmpty {
                 try newMaterial(attachedKeys)
             } else {
-                (try material(forSalt: header.salt, attachedKeys, ring, open), header.salt)
+                (try material(forSalt: header.salt, attachedKeys, ring, path, open), header.salt)
             }
         context.set(wiping: ConnectionHandle.keyText(rawKey: material.secret.bytes, salt: salt))
+    }
+
+    private func openProbe(ofAttachedFile path: String) -> KeyRing.Open {
+        { [configuration] () throws(EngineError) in
+            let probe = try ConnectionHandle.open(path: path, flags: configuration.readonly ? .readOnly : .readWrite)
+            probe.busyTimeout(milliseconds: 1000)
+            return probe
+        }
     }
 
     private func attachedFileHeader(_ open: KeyRing.Open) throws -> FileHeader {
@@ -131,18 +143,40 @@ extension Database {
     }
 
     private func material(
-        forSalt salt: [UInt8], _ attachedKeys: KeyRing, _ ring: KeyRing, _ open: @escaping KeyRing.Open
+        forSalt salt: [UInt8], _ attachedKeys: KeyRing, _ ring: KeyRing, _ path: String, _ open: @escaping KeyRing.Open
     ) throws -> KeyRing.Material {
-        if let index = ring.usedKeyIndex, ring.keys[index].salt == nil, let known = ring.cachedMaterial(keyIndex: index, fileSalt: salt),
-            known.isBoundToFileSalt
+        if !Database.hasSideFiles(path), let index = ring.usedKeyIndex, ring.keys[index].salt == nil,
+            let known = ring.cachedMaterial(keyIndex: index, fileSalt: salt), known.isBoundToFileSalt
         {
             return known
         }
-        try attachedKeys.openKeyed(open: open).handle.closeProbe()
-        guard let index = attachedKeys.usedKeyIndex, let material = attachedKeys.cachedMaterial(keyIndex: index, fileSalt: salt) else {
+        return try judgedMaterial(forSalt: salt, attachedKeys, open)
+    }
+
+    /// Proves the key of a file by a connection of its own, which has what lies beside the file judged, and has played back what belongs to it
+    /// when it is closed: `ATTACH` opens, unlocks and plays back in one call of the engine, in which nobody else has a say.
+    private func judgedMaterial(forSalt salt: [UInt8], _ keys: KeyRing, _ open: KeyRing.Open) throws -> KeyRing.Material {
+        try keys.openKeyed(open: open).handle.closeProbe()
+        guard let index = keys.usedKeyIndex, let material = keys.cachedMaterial(keyIndex: index, fileSalt: salt) else {
             throw DatabaseError(resultCode: .SQLITE_BUSY, message: "The file got another salt meanwhile. Try again.")
         }
         return material
+    }
+
+    /// The key that a statement gives, derived, after what lies beside the file was judged with it; nil for an empty file, to which nothing
+    /// belongs.
+    private func judgedKey(_ value: ValueHandle, _ path: String) throws -> SecretBytes? {
+        let open = openProbe(ofAttachedFile: path)
+        let salt = try attachedFileHeader(open).salt
+        guard !salt.isEmpty else { return nil }
+        let material = try judgedMaterial(forSalt: salt, KeyRing(key: DatabaseKey(sqlCipherText: value.secret)), open)
+        return ConnectionHandle.keyText(rawKey: material.secret.bytes, salt: material.salt ?? salt)
+    }
+
+    private func refuseEncryptedFile(_ path: String) throws {
+        let probe = try KeyRing.fresh(openProbe(ofAttachedFile: path))
+        defer { probe.closeProbe() }
+        try KeyRing.refuseEncryptedFile(probe)
     }
 
     /// The keys of this database, for other files: what is derived for them is kept as long as the connection has these keys.

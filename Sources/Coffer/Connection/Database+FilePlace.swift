@@ -20,8 +20,8 @@ extension Database {
         self.lastLookAtFile = now
     }
 
-    /// In nanoseconds: a fifth of a millisecond.
-    private static let longestTrustInFilePlace: Int64 = 200_000
+    /// In nanoseconds: half a millisecond.
+    private static let longestTrustInFilePlace: Int64 = 500_000
 }
 
 extension DatabaseError {

@@ -30,17 +30,20 @@ extension KeyRing {
     ///
     /// - Throws: the typed reason when the file is encrypted, or no database.
     static func verifyPlaintext(_ handle: ConnectionHandle) throws(KeyError) {
-        // Without the key, the engine must not play back a journal of an encrypted file, which may be foreign. Zeros are what the first
-        // transaction of a new file may leave.
-        let header = try KeyRing.header(of: handle)
-        if let size = header.size, size >= 512, !header.hasSQLiteMagic, header.start.contains(where: { $0 != 0 }) {
-            throw try diagnoseWithoutKey(KeyRing.header(of: handle, count: 65536))
-        }
+        try refuseEncryptedFile(handle)
         do throws(EngineError) {
             try handle.verifyKey()
         } catch {
             guard error.code & 0xff == EngineCode.notADatabase else { throw KeyError(error) }
             throw try diagnoseWithoutKey(KeyRing.header(of: handle, count: 65536))
         }
+    }
+
+    /// Refuses what looks encrypted before the engine looks into it without a key: it would play back a journal, which may be foreign.
+    static func refuseEncryptedFile(_ handle: ConnectionHandle) throws(KeyError) {
+        let header = try KeyRing.header(of: handle)
+        // Zeros are what the first transaction of a new file may leave.
+        guard let size = header.size, size >= 512, !header.hasSQLiteMagic, header.start.contains(where: { $0 != 0 }) else { return }
+        throw try diagnoseWithoutKey(KeyRing.header(of: handle, count: 65536))
     }
 }

@@ -23,11 +23,11 @@ struct RollbackJournal {
     /// - Parameters:
     ///   - defaultPageSize: the size of the pages of a journal that does not tell, as those of old versions do not.
     ///   - size: of the journal, in bytes.
-    ///   - read: bytes of the journal; fewer at its end.
+    ///   - read: reads from the journal.
     ///   - exists: whether there is a file at a path.
     /// - Returns: nil when SQLite plays back nothing.
     init?(
-        defaultPageSize: Int, size: Int64, read: @escaping (_ offset: Int64, _ count: Int) throws -> [UInt8],
+        defaultPageSize: Int, size: Int64, read: @escaping BlockReader.Read,
         exists: ([UInt8]) throws -> Bool
     ) throws {
         source = BlockReader(read)
@@ -99,24 +99,32 @@ struct RollbackJournal {
 
 /// Reads a file in blocks, for those who want small pieces of it, mostly in order.
 final class BlockReader {
-    private let read: (Int64, Int) throws -> [UInt8]
+    /// Fills the target with the bytes from an offset on, and returns how many there were: fewer than the target has at the end of the file only.
+    typealias Read = (_ offset: Int64, _ target: inout [UInt8]) throws -> Int
+
+    private let read: Read
+    /// Used again for each block, unless a caller still has a piece of the last one.
     private var block: [UInt8] = []
-    private var start: Int64 = 0
+    /// Which part of the file is in the block.
+    private var range: Range<Int64> = 0..<0
 
     private static let blockSize = 1 << 18
 
-    init(_ read: @escaping (_ offset: Int64, _ count: Int) throws -> [UInt8]) {
+    init(_ read: @escaping Read) {
         self.read = read
     }
 
     /// Up to `count` bytes; fewer at the end of the file.
     func bytes(at offset: Int64, count: Int) throws -> ArraySlice<UInt8> {
-        if offset < start || offset + Int64(count) > start + Int64(block.count) {
-            block = try read(offset, max(count, BlockReader.blockSize))
-            start = offset
+        if offset < range.lowerBound || offset + Int64(count) > range.upperBound {
+            if block.count < max(count, BlockReader.blockSize) {
+                block = [UInt8](repeating: 0, count: max(count, BlockReader.blockSize))
+            }
+            range = 0..<0
+            range = offset..<offset + Int64(try read(offset, &block))
         }
-        let first = Int(offset - start)
-        return block[min(first, block.count)..<min(first + count, block.count)]
+        let first = Int(min(offset - range.lowerBound, Int64(range.count)))
+        return block[first..<min(first + count, range.count)]
     }
 }
 

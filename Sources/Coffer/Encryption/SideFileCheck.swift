@@ -67,7 +67,7 @@ struct SideFileCheck {
     private func verdict(onJournal bytes: any StoredBytes) throws -> Verdict {
         // Whether there is a common journal is what the engine asks in a moment, when it may be another answer: the records are judged in any case.
         let journal = try RollbackJournal(
-            defaultPageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, count: $1) }, exists: { _ in true })
+            defaultPageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, filling: &$1) }, exists: { _ in true })
         guard let journal else { return .harmless }
         var findings = Findings()
         findings.isSuspicious = journal.pageSize != pageSize || journal.commonName.map { !SideFileCheck.isCommonJournal($0) } ?? false
@@ -104,21 +104,24 @@ struct SideFileCheck {
 
     // MARK: - Logs
 
+    /// Of each page, the engine takes the last frame before the last commit, to read it and to bring it into the file. What is in earlier frames is
+    /// used by nobody, and codes cost more than all the rest: only those of the last frames are looked at, and the frames are read a second time.
     private func verdict(onLog bytes: any StoredBytes) throws -> Verdict {
-        guard let log = try WriteAheadLog(read: { try bytes.read(at: $0, count: $1) }) else { return .harmless }
+        guard let log = try WriteAheadLog(read: { try bytes.read(at: $0, filling: &$1) }) else { return .harmless }
+        let content = try CommittedLog(log)
+        guard let pageCount = content.pageCount else { return .harmless }
         var findings = Findings()
-        var uncommitted = Findings()
-        var pageCount: Int?
-        let isReadable = log.isOfKnownVersion && log.pageSize == pageSize
-        try log.forEachFrame { frame in
-            if isReadable { uncommitted.form(try judge(frame.content, frame.page)) }
-            guard let count = frame.committedPageCount else { return }
-            pageCount = count
-            findings.form(uncommitted)
-            uncommitted = Findings()
+        guard log.isOfKnownVersion, log.pageSize == pageSize else {
+            findings.isSuspicious = true
+            return try verdict(findings, pageCount: pageCount)
         }
-        guard let pageCount else { return .harmless }
-        if !isReadable { findings.isSuspicious = true }
+        var frame = [UInt8](repeating: 0, count: pageSize)
+        for (page, offset) in content.offsets.sorted(by: { $0.value < $1.value }) {
+            let count = try bytes.read(at: offset, filling: &frame)
+            findings.form(try judge(frame.prefix(count), page))
+            // The rest would not change the verdict.
+            if findings.isSuspicious && findings.hasAuthenticPage { break }
+        }
         return try verdict(findings, pageCount: pageCount)
     }
 

@@ -8,7 +8,8 @@ struct WriteAheadLog {
     let isOfKnownVersion: Bool
 
     private let isBigEndian: Bool
-    private let salt: [UInt8]
+    /// What each frame has of it: two words.
+    private let salt: (UInt32, UInt32)
     private let headerSum: Checksum
     private let source: BlockReader
 
@@ -21,13 +22,11 @@ struct WriteAheadLog {
         let committedPageCount: Int?
         /// Where the content is, in bytes from the start of the log.
         let offset: Int64
-        /// Valid for the time of the call.
-        let content: ArraySlice<UInt8>
     }
 
-    /// - Parameter read: bytes of the log; fewer at its end.
+    /// - Parameter read: reads from the log.
     /// - Returns: nil when SQLite would find nothing.
-    init?(read: @escaping (_ offset: Int64, _ count: Int) throws -> [UInt8]) throws {
+    init?(read: @escaping BlockReader.Read) throws {
         source = BlockReader(read)
         let header = try source.bytes(at: 0, count: 32)
         guard header.count == 32 else { return nil }
@@ -38,7 +37,7 @@ struct WriteAheadLog {
         guard headerSum == (header.word(at: 24), header.word(at: 28)) else { return nil }
         pageSize = Int(page)
         isOfKnownVersion = header.word(at: 4) == 3_007_000
-        salt = Array(header.dropFirst(16).prefix(8))
+        salt = (header.word(at: 16), header.word(at: 20))
     }
 
     /// Calls `body` with each frame up to the first one that is not whole, in order. Frames behind the last commit do not count.
@@ -47,13 +46,13 @@ struct WriteAheadLog {
         var (sum, offset) = (headerSum, Int64(32))
         while true {
             let frame = try source.bytes(at: offset, count: frameSize)
-            guard frame.count == frameSize, frame.dropFirst(8).prefix(8).elementsEqual(salt) else { return }
+            guard frame.count == frameSize, (frame.word(at: 8), frame.word(at: 12)) == salt else { return }
             let content = frame.dropFirst(24)
             sum = WriteAheadLog.checksum(frame.prefix(8), isBigEndian, sum)
             sum = WriteAheadLog.checksum(content, isBigEndian, sum)
             let (page, size) = (Int(frame.word(at: 0)), Int(frame.word(at: 4)))
             guard page > 0, sum == (frame.word(at: 16), frame.word(at: 20)) else { return }
-            try body(Frame(page: page, committedPageCount: size > 0 ? size : nil, offset: offset + 24, content: content))
+            try body(Frame(page: page, committedPageCount: size > 0 ? size : nil, offset: offset + 24))
             offset += Int64(frameSize)
         }
     }

@@ -50,7 +50,7 @@ struct MovedFileTests {
             try files.linkItem(atPath: path, toPath: directory.path("folder/link.db"))
             try files.removeItem(atPath: path)
         }
-        // Statements that follow one another within a fifth of a millisecond share one look at the name.
+        // Statements that follow one another within half a millisecond share one look at the name.
         usleep(1000)
     }
 

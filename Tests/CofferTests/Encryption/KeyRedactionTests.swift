@@ -88,6 +88,18 @@ struct KeyRedactionTests {
         #expect(error.description.contains("SQL logic error"))
     }
 
+    @Test(
+        "a message of SQLite's log that is cut shows no words from behind the cut",
+        arguments: ["SELECT 1 ", "PRAGMA ", "ATTACH ", "ATTACH 'a.db' AS b ", "UPDATE t SET a = 1 ", ""])
+    func cutLogMessages(start: String) {
+        // The key comes behind the end of what is quoted, and SQLite has stumbled over it.
+        let quoted = start + String(repeating: " ", count: 300)
+        for words in ["near \"S3CRET\": syntax error", "unrecognized token: \"'S3CRET\"", "no such column: S3CRET"] {
+            let message = String("\(words) in \"\(quoted)".prefix(209))
+            #expect(!KeyRedaction.redactingKeys(inLogMessage: message, description: "SQL logic error").contains("S3CRET"), "\(message)")
+        }
+    }
+
     @Test("any bytes are taken, and a result is stable")
     func arbitrary() {
         var generator = SystemRandomNumberGenerator()

@@ -5,16 +5,28 @@ struct CommittedLog: Equatable {
     /// The size of the database after the last commit, in pages; nil when there is no commit.
     private(set) var pageCount: Int?
 
-    /// - Parameter read: bytes of the log; fewer at its end.
-    init(pageSize: Int, read: @escaping (_ offset: Int64, _ count: Int) throws -> [UInt8]) throws {
-        guard let log = try WriteAheadLog(read: read), log.isOfKnownVersion, log.pageSize == pageSize else { return }
-        var uncommitted: [Int: Int64] = [:]
+    /// Of a log that the engine may refuse for its version or the size of its pages.
+    init(_ log: WriteAheadLog) throws {
+        var uncommitted: [(page: Int, offset: Int64)] = []
         try log.forEachFrame { frame in
-            uncommitted[frame.page] = frame.offset
+            uncommitted.append((frame.page, frame.offset))
             guard let count = frame.committedPageCount else { return }
             pageCount = count
-            offsets.merge(uncommitted) { $1 }
-            uncommitted = [:]
+            for (page, offset) in uncommitted { offsets[page] = offset }
+            uncommitted.removeAll(keepingCapacity: true)
         }
     }
+
+    /// Of a log that belongs to a database with pages of this size: nothing, of another one.
+    ///
+    /// - Parameter read: reads from the log.
+    init(pageSize: Int, read: @escaping BlockReader.Read) throws {
+        if let log = try WriteAheadLog(read: read), log.isOfKnownVersion, log.pageSize == pageSize {
+            try self.init(log)
+        } else {
+            self.init()
+        }
+    }
+
+    private init() {}
 }

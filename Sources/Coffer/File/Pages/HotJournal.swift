@@ -7,11 +7,9 @@ struct HotJournal: Equatable {
 
     /// - Parameters:
     ///   - size: of the journal, in bytes.
-    ///   - read: bytes of the journal; fewer at its end.
+    ///   - read: reads from the journal.
     ///   - exists: whether there is a file at a path: a journal that belongs to a transaction on several files is void without their common one.
-    init(
-        pageSize: Int, size: Int64, read: @escaping (_ offset: Int64, _ count: Int) throws -> [UInt8], exists: ([UInt8]) throws -> Bool
-    ) throws {
+    init(pageSize: Int, size: Int64, read: @escaping BlockReader.Read, exists: ([UInt8]) throws -> Bool) throws {
         let journal = try RollbackJournal(defaultPageSize: pageSize, size: size, read: read, exists: exists)
         guard let journal, journal.pageSize == pageSize else { return }
         pageCount = journal.pageCount

@@ -161,6 +161,11 @@ extension StoredBytes {
         let done = try unsafe bytes.withUnsafeMutableBytes { unsafe try read(at: offset, into: $0) }
         return done == bytes.count ? bytes : Array(bytes.prefix(done))
     }
+
+    /// Fills all of the target, as far as there are bytes, and returns how many there were.
+    func read(at offset: Int64, filling target: inout [UInt8]) throws -> Int {
+        try unsafe target.withUnsafeMutableBytes { unsafe try read(at: offset, into: $0) }
+    }
 }
 
 extension FileHeader {

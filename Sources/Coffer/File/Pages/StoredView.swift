@@ -40,13 +40,13 @@ final class StoredView: StoredBytes, @unchecked Sendable {
             var overlay: Overlay?
             if let journal = try StoredView.hotJournal(path, file: file) {
                 let content = try HotJournal(
-                    pageSize: pageSize, size: journal.size, read: { try journal.file.read(at: $0, count: $1) },
+                    pageSize: pageSize, size: journal.size, read: { try journal.read(at: $0, filling: &$1) },
                     exists: SideFiles.isThere)
                 (offsets, pageCount) = (content.offsets, content.pageCount)
                 overlay = journal
             } else if let status = try SystemFile.status("\(path)-wal"), status.isRegular, status.size > 32 {
                 let log = Overlay(.log, try Descriptor.open("\(path)-wal"))
-                let content = try CommittedLog(pageSize: pageSize) { try log.file.read(at: $0, count: $1) }
+                let content = try CommittedLog(pageSize: pageSize) { try log.read(at: $0, filling: &$1) }
                 (offsets, pageCount) = (content.offsets, content.pageCount)
                 overlay = log
             }
@@ -66,7 +66,7 @@ final class StoredView: StoredBytes, @unchecked Sendable {
     deinit { file.closeProbe() }
 
     private static func lock(_ path: String, timeout: TimeInterval) throws -> ConnectionHandle {
-        let end = Date(timeIntervalSinceNow: timeout)
+        let end = Deadline(after: timeout)
         while true {
             let file = try ConnectionHandle.open(path: path, flags: .readOnly)
             do throws(EngineError) {
@@ -74,7 +74,7 @@ final class StoredView: StoredBytes, @unchecked Sendable {
                 return file
             } catch {
                 file.closeProbe()
-                guard error.code & 0xff == EngineCode.busy, Date() < end else { throw error }
+                guard error.code & 0xff == EngineCode.busy, !end.isOver else { throw error }
                 Thread.sleep(forTimeInterval: 0.02)
             }
         }

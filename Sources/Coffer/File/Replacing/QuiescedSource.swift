@@ -65,13 +65,13 @@ struct QuiescedSource: ~Copyable {
     mutating func didReplace() { isReplaced = true }
 
     private static func leaveJournal(_ writer: ConnectionHandle, _ job: ReplacementJob) throws {
-        let end = Date(timeIntervalSinceNow: job.lockTimeout)
+        let end = Deadline(after: job.lockTimeout)
         while true {
             do {
                 return try writer.changeJournalMode(to: .delete, job.before)
             } catch let error as EngineError {
                 // SQLite waits for a lock here where it asks for one, but not for the last other connection to go.
-                guard error.code & 0xff == EngineCode.busy, Date() < end else { throw error }
+                guard error.code & 0xff == EngineCode.busy, !end.isOver else { throw error }
                 Thread.sleep(forTimeInterval: 0.02)
             }
         }

@@ -29,10 +29,14 @@ enum FailPoint: String, CaseIterable {
     /// The step that fails in the current task: for tests that go on afterwards.
     @TaskLocal static var failing: FailPoint?
 
+    /// What happens at each step in the current task: for tests in which another process acts in between.
+    @TaskLocal static var passing: (@Sendable (FailPoint) -> Void)?
+
     private static let configured = ProcessInfo.processInfo.environment["COFFER_FAIL_POINT"]
 
     func pass(_ path: String) throws(DatabaseFileError) {
         if FailPoint.configured == rawValue { kill(getpid(), SIGKILL) }
+        FailPoint.passing?(self)
         if FailPoint.failing == self || FailPoint.configured == "\(rawValue):error" {
             throw DatabaseFileError(.inputOutput(call: "fail point \(rawValue)", errno: EIO), path: path)
         }

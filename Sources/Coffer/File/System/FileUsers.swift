@@ -29,7 +29,7 @@ enum FileUsers {
     ///   locks.
     /// - Throws: `busy` after the time is over.
     static func waitForNone(of file: FileStatus, _ path: String, timeout: TimeInterval) throws(DatabaseFileError) {
-        let start = Date()
+        let (end, endOfUnknown) = (Deadline(after: timeout), Deadline(after: max(timeout, 0.5)))
         while true {
             guard ownDescriptorCount(of: file) == 0 else { throw DatabaseFileError(.busy([thisProcess]), path: path) }
             let lease: Descriptor.Lease
@@ -42,7 +42,7 @@ enum FileUsers {
             guard lease == .inUse else { return }
             let users = others(of: file)
             // A child of this process has our descriptors for a moment, until it becomes another program.
-            guard Date() < start + max(timeout, users.isEmpty ? 0.5 : 0) else { throw DatabaseFileError(.busy(users), path: path) }
+            guard !(users.isEmpty ? endOfUnknown : end).isOver else { throw DatabaseFileError(.busy(users), path: path) }
             Thread.sleep(forTimeInterval: 0.02)
         }
     }
@@ -57,13 +57,13 @@ enum FileUsers {
     static func waitForNoneElse(
         of file: FileStatus, _ path: String, timeout: TimeInterval, countsOwn: Bool = true
     ) throws(DatabaseFileError) {
-        let end = Date(timeIntervalSinceNow: max(0.5, timeout))
+        let end = Deadline(after: max(0.5, timeout))
         while true {
             let others = others(of: file)
             let isAlone = !countsOwn || ownDescriptorCount(of: file) <= 2
             if isAlone && others.isEmpty { return }
             // A child of this process has its descriptors for a moment, until it becomes another program.
-            guard Date() < end else { throw DatabaseFileError(.busy(isAlone ? others : [thisProcess] + others), path: path) }
+            guard !end.isOver else { throw DatabaseFileError(.busy(isAlone ? others : [thisProcess] + others), path: path) }
             Thread.sleep(forTimeInterval: 0.02)
         }
     }

@@ -73,10 +73,12 @@ struct ForeignLogTests {
             let page = [UInt8](repeating: 7, count: 1024)
             return Forgery.log(pageSize: 1024, pageCount: pageCount, frames: [(2, page), (3, page)])
         case .changedByte:
-            frames[1].content[100] ^= 1
+            frames[frames.count - 2].content[100] ^= 1
             return Forgery.log(pageCount: pageCount, frames: frames)
         case .exchangedNumbers:
-            (frames[0].page, frames[1].page) = (frames[1].page, frames[0].page)
+            // The last ones of their pages.
+            let (first, second) = (frames.count - 1, frames.count - 2)
+            (frames[first].page, frames[second].page) = (frames[second].page, frames[first].page)
             return Forgery.log(pageCount: pageCount, frames: frames)
         case .zeros: return Forgery.log(pageCount: pageCount, frames: [(3, [UInt8](repeating: 0, count: 4096))])
         case .salt:
@@ -92,6 +94,24 @@ struct ForeignLogTests {
         }
     }
 
+    @Test("is judged by the last frame of each page: earlier ones are used by nobody", arguments: Access.allCases)
+    func earlierFrames(access: Access) throws {
+        _ = try directory.makeFile(rows: 300)
+        let own = try directory.crashInWAL()
+        let content = try directory.content(key: Keys.old)
+        var frames = Forgery.frames(of: own.log)
+        let earlier = frames.indices.filter { index in frames[(index + 1)...].contains { $0.page == frames[index].page } }
+        try #require(!earlier.isEmpty)
+        for index in earlier { frames[index].content = [UInt8](repeating: 7, count: 4096) }
+        try directory.write(own.file, to: "b.db")
+        try directory.write(Forgery.log(pageCount: UInt32(own.file.count / 4096), frames: frames), to: "b.db-wal")
+        let writer = try directory.make(access, "b.db")
+        try writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        try writer.close()
+        #expect(try directory.content("b.db", key: Keys.old) == content)
+        #expect(try DatabaseFile(path: directory.path("b.db")).verify(key: Keys.old).isIntact)
+    }
+
     @Test("in which no transaction is complete is none of our business")
     func idle() throws {
         _ = try directory.makeFile(rows: 300)
@@ -105,6 +125,19 @@ struct ForeignLogTests {
             try directory.write(log, to: "a.db-wal")
             #expect(try directory.content(key: Keys.old) == content)
         }
+    }
+
+    @Test("that another queue or pool of this process has open is looked at by each one anew", arguments: Access.allCases)
+    func openElsewhere(access: Access) throws {
+        _ = try directory.makeFile(wal: true, rows: 300)
+        let pageCount = UInt32(try directory.bytes(of: "a.db").count / 4096)
+        let first = try directory.make(access, "a.db")
+        try first.write { try $0.execute(sql: "INSERT INTO t (a) VALUES ('x')") }
+        // Into the file that the first one has open.
+        try directory.write(Forgery.log(pageCount: pageCount, frames: [(3, [UInt8](repeating: 0, count: 4096))]), to: "a.db-wal")
+        let error = #expect(throws: DatabaseError.self) { try directory.makeQueue("a.db").close() }
+        #expect(error?.encryptionFailure == .foreignSideFile(path: directory.path("a.db-wal"), isFileWhole: true))
+        try? first.close()
     }
 
     @Test("of an earlier file of that name, of the same key, is refused while a pool of this process still has that file")

@@ -109,6 +109,36 @@ struct SideFileOwnerTests {
         }
     }
 
+    @Test(
+        "counts as well where a group may write to the database, unless the user is of that group, or of the access control list",
+        .enabled(if: getuid() == 0, "needs a user who can give files away"), arguments: ["none", "group", "user", "users of a list"])
+    func writers(kind: String) throws {
+        _ = try directory.makeFile(rows: 10)
+        let database = directory.path("a.db")
+        try share()
+        try #require(unsafe chmod(database, 0o660) == 0)
+        switch kind {
+        case "none": break
+        case "group": try #require(unsafe chown(database, 0, 65534) == 0)
+        default:
+            // The owner, one user, the group, the mask and everybody else: 65534 may write, or only 65533.
+            let user = kind == "user" ? "feff0000" : "fdff0000"
+            let list = "02000000" + "01000600ffffffff" + "02000600\(user)" + "04000000ffffffff" + "10000600ffffffff" + "20000000ffffffff"
+            let script = "import os, sys; os.setxattr(sys.argv[1], 'system.posix_acl_access', bytes.fromhex(sys.argv[2]))"
+            guard try ChildProcess.run("python3", ["-c", script, database, list]).status == 0 else {
+                return print("access control lists: not here")
+            }
+        }
+        let path = try leave("-shm", [])
+        let use = {
+            try directory.makeQueue().inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL; INSERT INTO t (a) VALUES ('x')") }
+        }
+        if kind == "group" || kind == "user" { return try use() }
+        let error = #expect(throws: DatabaseError.self, performing: use)
+        #expect(error?.resultCode == .SQLITE_CANTOPEN)
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+
     @Test("is not waited for where it is a pipe, whoever has made it", arguments: ["-journal"], Access.allCases)
     func pipe(suffix: String, access: Access) throws {
         _ = try directory.makeFile(rows: 10)

@@ -23,10 +23,11 @@ struct SideFilePropertyTests {
         return bytes
     }
 
-    private static func read(_ bytes: [UInt8]) -> (Int64, Int) -> [UInt8] {
-        { offset, count in
-            guard offset < bytes.count else { return [] }
-            return Array(bytes[Int(offset)..<min(bytes.count, Int(offset) + count)])
+    private static func read(_ bytes: [UInt8]) -> BlockReader.Read {
+        { offset, target in
+            let part = bytes.dropFirst(Int(offset)).prefix(target.count)
+            target.replaceSubrange(0..<part.count, with: part)
+            return part.count
         }
     }
 
@@ -88,7 +89,7 @@ struct SideFilePropertyTests {
         let own = try directory.crashInWAL().log
         var frames = Forgery.frames(of: own)
         // What was read of the state before, and of the one after.
-        frames[0].content[100] ^= 1
+        frames[frames.count - 1].content[100] ^= 1
         let file = try directory.bytes(of: "a.db")
         let torn = Forgery.log(pageCount: UInt32(file.count / 4096), frames: frames)
         let queue = try directory.makeQueue()

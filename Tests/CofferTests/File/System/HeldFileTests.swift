@@ -222,34 +222,72 @@ struct HeldFileTests {
     func openedMeanwhile() throws {
         let file = try directory.makeFile(rows: 2000)
         let before = try directory.bytes(of: "a.db")
-        let other = Process()
-        other.executableURL = URL(fileURLWithPath: "/bin/sh")
-        other.arguments = ["-c", "exec 3<\"$0\"; echo open; exec sleep 1000", file.path]
-        let answers = Pipe()
-        other.standardOutput = answers
-        defer {
-            // Not SIGTERM, which a process inherits blocked from a thread that blocks it.
-            if other.isRunning { kill(other.processIdentifier, SIGKILL) }
-            other.waitUntilExit()
-        }
+        let other = Holder(file.path)
         var options = DatabaseFile.RotationOptions()
         options.lockTimeout = 0.1
         var isOpen = false
         let problem = reason {
             try file.rotate(from: Keys.old, to: Keys.new, options: options) { progress in
                 guard progress.phase == .verifying, !isOpen else { return }
-                try other.run()
-                isOpen = !answers.fileHandleForReading.availableData.isEmpty
+                isOpen = try other.open()
             }
         }
         #expect(isOpen)
         guard case .busy(let users) = problem else { return #expect(problem == .busy([])) }
-        #expect(users.map(\.processID) == [other.processIdentifier])
+        #expect(users.map(\.processID) == [other.processID])
         #expect(try directory.bytes(of: "a.db") == before)
         #expect(directory.fileNames() == ["a.db"])
     }
 
     // MARK: - Who has the old file
+
+    /// Another process that opens a file for reading, and has it open as long as this object lives.
+    private final class Holder: Sendable {
+        private let process = Process()
+        private let answers = Pipe()
+
+        var processID: Int32 { process.processIdentifier }
+
+        init(_ path: String) {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "exec 3<\"$0\"; echo open; exec sleep 1000", path]
+            process.standardOutput = answers
+        }
+
+        /// Whether the file is open.
+        func open() throws -> Bool {
+            try process.run()
+            return !answers.fileHandleForReading.availableData.isEmpty
+        }
+
+        func end() {
+            // Not SIGTERM, which a process inherits blocked from a thread that blocks it.
+            guard process.isRunning else { return }
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+
+        deinit { end() }
+    }
+
+    @Test("a process that opens a file in the last moment that is kept is named, and the next run completes the rotation")
+    func keptFileInUse() throws {
+        let file = try directory.makeFile()
+        let before = try directory.bytes(of: "a.db")
+        var options = DatabaseFile.RotationOptions()
+        options.keepOldPath = directory.path("old.db")
+        let other = Holder(directory.path("old.db"))
+        let problem = FailPoint.$passing.withValue({ if $0 == .renamed { #expect(throws: Never.self) { try other.open() } } }) {
+            reason { try file.rotate(from: Keys.old, to: Keys.new, options: options) }
+        }
+        guard case .busy(let users) = problem else { return #expect(problem == .busy([])) }
+        #expect(users.map(\.processID) == [other.processID])
+        #expect(try directory.bytes(of: "old.db") == before)
+        #expect(directory.opens(key: Keys.new))
+        other.end()
+        #expect(try file.rotate(from: Keys.old, to: Keys.new, options: options).isResumed)
+        #expect(directory.fileNames() == ["a.db", "old.db"])
+    }
 
     @Test(
         "who has opened the old file in the last moment finds nothing there to write to, unless the file is kept",

@@ -66,6 +66,27 @@ struct EmptyFileTests {
         #expect(DatabaseFileError(.emptyFile, path: path).databaseError.resultCode == .SQLITE_CORRUPT)
     }
 
+    @Test("a file that its journal makes empty, as after a crash in its first transaction, is an empty one")
+    func emptyAfterJournal() throws {
+        let file = DatabaseFile(path: directory.path("a.db"))
+        var inPlace = DatabaseFile.RotationOptions()
+        inPlace.method = .inPlace
+        let works: [(String, () throws -> Void)] = [
+            ("rotate", { try file.rotate(from: Keys.old, to: Keys.new) }),
+            ("in place", { try file.rotate(from: Keys.old, to: Keys.new, options: inPlace) }),
+            ("vacuum", { try file.vacuum(key: Keys.old) }), ("upgrade", { try file.upgrade(key: Keys.old) }),
+            ("decrypt", { try file.decrypt(key: Keys.old, confirming: .contentBecomesReadableByAnyone) }),
+        ]
+        for (name, work) in works {
+            try directory.write([UInt8](repeating: 7, count: 4096), to: "a.db")
+            try directory.write(Forgery.journal(pageCount: 0, records: []), to: "a.db-journal")
+            let problem = reason { try work() }
+            #expect(problem == .emptyFile, "\(name)")
+            #expect(directory.fileNames() == ["a.db"], "\(name)")
+            #expect(try directory.bytes(of: "a.db").isEmpty, "\(name)")
+        }
+    }
+
     @Test("a new database can still be made of an empty file")
     func opening() throws {
         try directory.write([], to: "a.db")
