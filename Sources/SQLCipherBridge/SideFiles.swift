@@ -112,6 +112,17 @@ package enum SideFiles {
         return false
     }
 
+    /// Whether a journal or a log with some content lies where the engine looks for it: beside the file itself, wherever links lead.
+    package static func lie(beside path: String) -> Bool {
+        let resolved = unsafe realpath(path, nil)
+        defer { unsafe free(resolved) }
+        let file = unsafe resolved.map { unsafe String(cString: $0) } ?? path
+        return ["-journal", "-wal"].contains { suffix in
+            var status = stat()
+            return unsafe stat(file + suffix, &status) == 0 && status.st_size > 0
+        }
+    }
+
     /// Whether SQLite finds a journal at a path that several files have in common: any file but an empty one.
     package static func isThere(_ path: [UInt8]) -> Bool {
         var status = stat()

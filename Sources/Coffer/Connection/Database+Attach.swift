@@ -73,7 +73,7 @@ extension Database {
                 if isPlaintext { try checkMayCreatePlaintext(path) }
                 try createAttachedFile(path)
             }
-            if isFile, Database.hasSideFiles(path) {
+            if isFile, SideFiles.lie(beside: path) {
                 if isPlaintext {
                     try refuseEncryptedFile(path)
                 } else if let judged = try judgedKey(value, path) {
@@ -93,7 +93,7 @@ extension Database {
         guard let ring = currentRing ?? keys.configured else {
             try checkMayCreatePlaintext(path)
             try createAttachedFile(path)
-            if Database.hasSideFiles(path) { try refuseEncryptedFile(path) }
+            if SideFiles.lie(beside: path) { try refuseEncryptedFile(path) }
             return context.setNull()
         }
         guard ring.settings == CipherSettings() else {
@@ -145,7 +145,7 @@ extension Database {
     private func material(
         forSalt salt: [UInt8], _ attachedKeys: KeyRing, _ ring: KeyRing, _ path: String, _ open: @escaping KeyRing.Open
     ) throws -> KeyRing.Material {
-        if !Database.hasSideFiles(path), let index = ring.usedKeyIndex, ring.keys[index].salt == nil,
+        if !SideFiles.lie(beside: path), let index = ring.usedKeyIndex, ring.keys[index].salt == nil,
             let known = ring.cachedMaterial(keyIndex: index, fileSalt: salt), known.isBoundToFileSalt
         {
             return known

@@ -125,12 +125,6 @@ extension Database {
         var status = stat()
         return unsafe stat(path, &status) != 0 || status.st_size == 0
     }
-
-    /// Whether a journal or a log with some content lies beside a file, where the engine looks for them.
-    static func hasSideFiles(_ path: String) -> Bool {
-        let file = (try? SystemFile.resolved(path)) ?? path
-        return ["-journal", "-wal"].contains { !isEmptyOrMissing(file + $0) }
-    }
 }
 
 extension DatabaseLocation {

@@ -121,7 +121,8 @@ final class BlockReader {
                 block = [UInt8](repeating: 0, count: max(count, BlockReader.blockSize))
             }
             range = 0..<0
-            range = offset..<offset + Int64(try read(offset, &block))
+            let done = try read(offset, &block)
+            range = offset..<offset + Int64(done)
         }
         let first = Int(min(offset - range.lowerBound, Int64(range.count)))
         return block[first..<min(first + count, range.count)]

@@ -92,6 +92,17 @@ struct BatchStateTests {
         if ["link", "hard"].contains(kind) { #expect(try tool.text(of: "other") == text) }
     }
 
+    @Test("an empty state is what a crash has left before the first line: it is gone on with, and nothing else is")
+    func emptyFile() throws {
+        try tool.write("", to: "list.state")
+        #expect(try rotate().status == 73)
+        #expect(try tool.directory.bytes(of: "list.state").isEmpty && opens("1.db", 1))
+        let result = try rotate("--continue")
+        #expect(result.status == 0, "\(result)")
+        #expect(opens("1.db", 2) && opens("2.db", 2))
+        #expect(!tool.directory.fileNames().contains("list.state"))
+    }
+
     @Test("a file that is no state is left as it is", arguments: ["list", "1.db", "text", "old.key", "json", "orders"])
     func otherFiles(name: String) throws {
         try tool.write("precious\n", to: "text")

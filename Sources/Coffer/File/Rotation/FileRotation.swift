@@ -57,6 +57,8 @@ struct FileRotation {
                 let isResumed = try InPlaceNote.completeInterruptedRun(path, new, after)
                 return FileRotation.result(nil, isResumed: isResumed, options, since: start)
             }
+            // A journal of a first transaction may have been played back. The queue would make a new database of what is left.
+            try ExaminedFile.checkIsNotEmpty(path, ExaminedFile.regularFile(path))
             var configuration = Configuration()
             configuration.key = before.ring?.keys[0]
             configuration.cipher = options.cipher

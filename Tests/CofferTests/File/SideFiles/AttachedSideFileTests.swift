@@ -28,7 +28,8 @@ struct AttachedSideFileTests {
         case .rawKeyAsBlob: return "ATTACH \(path) AS b KEY \(Data(digits.utf8))"
         case .rawKeyWithSalt:
             let salt = try directory.bytes(of: name).prefix(16).map { String(format: "%02x", $0) }.joined()
-            return "ATTACH \(path) AS b KEY \(digits.dropLast() + salt + "'")"
+            let text = String(digits.dropLast()) + salt + "'"
+            return "ATTACH \(path) AS b KEY \(text)"
         }
     }
 

