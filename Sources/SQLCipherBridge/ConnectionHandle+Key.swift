@@ -86,10 +86,4 @@ extension ConnectionHandle {
             throw error
         }
     }
-
-    /// Closes a connection that was opened to find out something, without a checkpoint of a write-ahead log that it may not understand.
-    package func closeProbe() {
-        _ = unsafe coffer_db_config_flag(pointer, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil)
-        closeEventually()
-    }
 }

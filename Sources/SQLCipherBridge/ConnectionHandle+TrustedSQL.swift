@@ -40,10 +40,9 @@ extension ConnectionHandle {
     /// - Throws: the error of the engine, also one that comes after the last row; that of `body`, which ends the statement.
     package func forEachRow(trusted sql: String, _ body: (StatementHandle) throws -> Void) throws {
         guard let statement = try prepare(trusted: sql) else { return }
-        defer { statement.finalize() }
         while true {
-            switch statement.step() {
-            case SQLITE_ROW: try body(statement)
+            switch statement.handle.step() {
+            case SQLITE_ROW: try body(statement.handle)
             case SQLITE_DONE: return
             case let code: throw EngineError(code: code, message: lastErrorMessage)
             }
@@ -53,22 +52,12 @@ extension ConnectionHandle {
     /// The same for a body that does not throw.
     private func readRows(trusted sql: String, _ body: (StatementHandle) -> Void) throws(EngineError) {
         guard let statement = try prepare(trusted: sql) else { return }
-        defer { statement.finalize() }
         while true {
-            switch statement.step() {
-            case SQLITE_ROW: body(statement)
+            switch statement.handle.step() {
+            case SQLITE_ROW: body(statement.handle)
             case SQLITE_DONE: return
             case let code: throw EngineError(code: code, message: lastErrorMessage)
             }
         }
-    }
-
-    /// Prepares the first statement of a text, for one that is executed many times; nil where there is no statement.
-    ///
-    /// The caller steps it to its end each time, and finalizes it.
-    package func prepare(trusted sql: String) throws(EngineError) -> StatementHandle? {
-        var statement: OpaquePointer?
-        try check(unsafe sqlite3_prepare_v2(pointer, sql, -1, &statement, nil))
-        return unsafe statement.map { unsafe StatementHandle($0) }
     }
 }

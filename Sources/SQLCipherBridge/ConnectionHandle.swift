@@ -1,6 +1,6 @@
 internal import CSQLCipher
 
-/// A borrowed `sqlite3 *`. Whoever opens it closes it, once, and lets nobody use it afterwards.
+/// A borrowed `sqlite3 *`: it cannot be closed, and is of use as long as the ``EngineConnection`` that owns it.
 @safe
 @usableFromInline
 package struct ConnectionHandle: Equatable {
@@ -17,59 +17,7 @@ package struct ConnectionHandle: Equatable {
     }
 }
 
-// MARK: - Opening and closing
-
 extension ConnectionHandle {
-    /// How a connection is opened. Connections are always opened with extended result codes and without SQLite's own mutex (I3).
-    package struct OpenFlags: OptionSet, Sendable {
-        package let rawValue: CInt
-        package init(rawValue: CInt) { self.rawValue = rawValue }
-
-        package static let readOnly = OpenFlags(rawValue: SQLITE_OPEN_READONLY)
-        package static let readWrite = OpenFlags(rawValue: SQLITE_OPEN_READWRITE)
-        package static let create = OpenFlags(rawValue: SQLITE_OPEN_CREATE)
-
-        /// The path is a URI, and so are those that the connection attaches: for a name that no user gives.
-        package static let uri = OpenFlags(rawValue: SQLITE_OPEN_URI)
-    }
-
-    /// Opens a connection. URI handling is never enabled for the path of a user: `key=` in a file name must not become a key.
-    ///
-    /// - Throws: the error of `sqlite3_open_v2`, after the half-open handle is closed.
-    package static func open(path: String, flags: OpenFlags) throws(EngineError) -> ConnectionHandle {
-        try Engine.prove()
-        let registration = SideFiles.registration
-        guard registration == SQLITE_OK else {
-            throw EngineError(code: registration, message: "The file system of connections could not be registered")
-        }
-        var pointer: OpaquePointer?
-        let allFlags = flags.rawValue | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        // Builds of the engine with SQLITE_USE_URI take such a path for a URI without the flag, and open another file, or memory.
-        let name = path.hasPrefix("file:") && !flags.contains(.uri) ? "./\(path)" : path
-        let code = unsafe sqlite3_open_v2(name, &pointer, allFlags, SideFiles.systemName)
-        guard code == SQLITE_OK, let opened = unsafe pointer else {
-            // sqlite3_open_v2 hands out a connection even when it fails, to carry the message.
-            let message = unsafe pointer.flatMap { unsafe sqlite3_errmsg($0) }.map { unsafe String(cString: $0) }
-            unsafe sqlite3_close_v2(pointer)
-            throw EngineError(code: code, message: message ?? ConnectionHandle.describe(code))
-        }
-        return unsafe ConnectionHandle(opened)
-    }
-
-    /// `sqlite3_close`: fails with `SQLITE_BUSY` while statements or backups live.
-    package func close() -> CInt {
-        let watchAgain = unwatchSideFiles()
-        let code = unsafe sqlite3_close(pointer)
-        if code != SQLITE_OK { watchAgain() }
-        return code
-    }
-
-    /// `sqlite3_close_v2`: never fails; the connection ends with its last statement.
-    package func closeEventually() {
-        _ = unwatchSideFiles()
-        unsafe sqlite3_close_v2(pointer)
-    }
-
     /// The statements that are still prepared on this connection, for messages about what prevents closing.
     package var pendingStatements: [StatementHandle] {
         var result: [StatementHandle] = []
@@ -112,31 +60,6 @@ extension ConnectionHandle {
     package func check(_ code: CInt) throws(EngineError) {
         guard code != SQLITE_OK else { return }
         throw EngineError(code: code, message: lastErrorMessage)
-    }
-}
-
-// MARK: - Statements
-
-extension ConnectionHandle {
-    /// Prepares the first statement of `sql[offset...]`.
-    ///
-    /// - Parameters:
-    ///   - sql: UTF-8 text, terminated by a zero byte.
-    ///   - offset: where to start, in bytes; on return, where the next statement starts.
-    ///   - persistent: tells SQLite that the statement is kept for long.
-    /// - Returns: nil where there is no statement: white space, comments, or the end.
-    package func prepare(
-        _ sql: UnsafeBufferPointer<CChar>, offset: inout Int, persistent: Bool
-    ) throws(EngineError) -> StatementHandle? {
-        var statement: OpaquePointer?
-        var tail: UnsafePointer<CChar>?
-        guard let base = sql.baseAddress else { return nil }
-        let code = unsafe sqlite3_prepare_v3(
-            pointer, base + offset, CInt(clamping: sql.count - offset),
-            persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0, &statement, &tail)
-        try check(code)
-        unsafe offset = tail.map { unsafe base.distance(to: $0) } ?? sql.count
-        return unsafe statement.map { unsafe StatementHandle($0) }
     }
 }
 
@@ -216,6 +139,11 @@ extension ConnectionHandle {
             case .foreignKeys: SQLITE_DBCONFIG_ENABLE_FKEY
             }
         }
+    }
+
+    /// Has the connection leave a write-ahead log as it is when it is closed, although it may be the last one.
+    func leaveLogAtEnd() {
+        _ = unsafe coffer_db_config_flag(pointer, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil)
     }
 
     package func set(_ flag: Flag, _ isOn: Bool) throws(EngineError) {

@@ -30,19 +30,18 @@ extension Engine {
         // initialized it before, it goes on counting.
         _ = coffer_config_memory_statistics(0)
         guard sqliteVersionNumber == compiledSQLiteVersionNumber else { throw EngineError.withoutCipher }
-        var pointer: OpaquePointer?
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX
-        let code = unsafe sqlite3_open_v2(":memory:", &pointer, flags, nil)
-        defer { unsafe sqlite3_close_v2(pointer) }
-        guard code == SQLITE_OK, let opened = unsafe pointer else {
-            throw EngineError(code: code, message: "SQLCipher could not be initialized")
+        let connection: EngineConnection
+        do throws(EngineError) {
+            connection = try EngineConnection(name: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, fileSystem: nil)
+        } catch {
+            throw EngineError(code: error.code, message: "SQLCipher could not be initialized")
         }
-        let handle = unsafe ConnectionHandle(opened)
+        let handle = connection.handle
         guard let version = try handle.firstText(trusted: "PRAGMA cipher_version"), !version.isEmpty else {
             throw EngineError.withoutCipher
         }
         let text = "x'\(String(repeating: "00", count: 32))'"
-        guard unsafe sqlite3_key(opened, text, CInt(text.utf8.count)) == SQLITE_OK,
+        guard unsafe sqlite3_key(handle.pointer, text, CInt(text.utf8.count)) == SQLITE_OK,
             let provider = try handle.firstText(trusted: "PRAGMA cipher_provider"), !provider.isEmpty
         else { throw EngineError.withoutCipher }
         // The level is global, and the first key resets it, so that it is set after one: a wrong key would print to the standard error.

@@ -26,18 +26,18 @@ package protocol WritableBytes: StoredBytes {
 /// the bytes that it was given and nowhere else: there is no name that could lead to another file by now.
 package enum FileView {
     /// Opens a connection that can only read, to bytes that are kept until it is closed.
-    package static func open(_ bytes: any StoredBytes) throws(EngineError) -> ConnectionHandle {
+    package static func open(_ bytes: any StoredBytes) throws(EngineError) -> EngineConnection {
         try open(bytes, flags: SQLITE_OPEN_READONLY)
     }
 
     /// Opens a connection that can write, to bytes that are kept until it is closed.
     ///
     /// It has no journal: set `journal_mode = OFF` before anything is written. A failed transaction leaves bytes of no use.
-    package static func open(writing bytes: any WritableBytes) throws(EngineError) -> ConnectionHandle {
+    package static func open(writing bytes: any WritableBytes) throws(EngineError) -> EngineConnection {
         try open(bytes, flags: SQLITE_OPEN_READWRITE)
     }
 
-    private static func open(_ bytes: any StoredBytes, flags: CInt) throws(EngineError) -> ConnectionHandle {
+    private static func open(_ bytes: any StoredBytes, flags: CInt) throws(EngineError) -> EngineConnection {
         try Engine.prove()
         let code = registration
         guard code == SQLITE_OK else { throw EngineError(code: code, message: "The view of files could not be registered") }
@@ -47,16 +47,9 @@ package enum FileView {
             state.views[name] = bytes
             return name
         }
-        var pointer: OpaquePointer?
-        let allFlags = flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let result = unsafe sqlite3_open_v2(name, &pointer, allFlags, systemName)
         // The open file has its own hold on the bytes.
-        state.withLock { $0.views[name] = nil }
-        guard result == SQLITE_OK, let opened = unsafe pointer else {
-            unsafe sqlite3_close_v2(pointer)
-            throw EngineError(code: result, message: ConnectionHandle.describe(result))
-        }
-        return unsafe ConnectionHandle(opened)
+        defer { state.withLock { $0.views[name] = nil } }
+        return try EngineConnection(name: name, flags: flags, fileSystem: systemName)
     }
 
     private static let systemName = "coffer-view"

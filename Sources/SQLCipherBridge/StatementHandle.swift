@@ -1,6 +1,6 @@
 internal import CSQLCipher
 
-/// A borrowed `sqlite3_stmt *`: thin calls, no ownership and no error handling.
+/// A borrowed `sqlite3_stmt *`: thin calls, no error handling, and no way to finalize it, which is for the ``EngineStatement`` that owns it.
 ///
 /// The functions are not inlinable on purpose: they keep every C symbol inside this module, and a call costs about half a nanosecond.
 @safe
@@ -19,9 +19,6 @@ package struct StatementHandle: Equatable {
     @discardableResult
     @usableFromInline
     package func reset() -> CInt { unsafe sqlite3_reset(pointer) }
-
-    @discardableResult
-    package func finalize() -> CInt { unsafe sqlite3_finalize(pointer) }
 
     @usableFromInline
     package static func == (lhs: StatementHandle, rhs: StatementHandle) -> Bool {

@@ -41,39 +41,3 @@ package struct ValueHandle {
         return unsafe body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_value_bytes(pointer))))
     }
 }
-
-/// SQLite's fundamental types, as `sqlite3_column_type` and `sqlite3_value_type` return them.
-@usableFromInline
-package enum EngineType {
-    @usableFromInline package static let integer: CInt = 1
-    @usableFromInline package static let float: CInt = 2
-    @usableFromInline package static let text: CInt = 3
-    @usableFromInline package static let blob: CInt = 4
-    @usableFromInline package static let null: CInt = 5
-}
-
-/// The result codes that the Swift code itself tests for. The public `ResultCode` lists them all.
-@usableFromInline
-package enum EngineCode {
-    @usableFromInline package static let ok: CInt = 0
-    package static let error: CInt = 1
-    package static let busy: CInt = 5
-    package static let locked: CInt = 6
-    package static let noMemory: CInt = 7
-    package static let readOnly: CInt = 8
-    package static let interrupt: CInt = 9
-    package static let ioError: CInt = 10
-    package static let corrupt: CInt = 11
-    package static let full: CInt = 13
-    package static let cantOpen: CInt = 14
-    package static let constraint: CInt = 19
-    /// `SQLITE_CANTOPEN` with an extension of our own: what lies beside the database file was refused.
-    package static let refusedSideFile: CInt = 14 | 0x7f << 8
-    /// `SQLITE_READONLY_DBMOVED`.
-    package static let databaseMoved: CInt = 8 | 4 << 8
-    package static let misuse: CInt = 21
-    package static let authorization: CInt = 23
-    package static let notADatabase: CInt = 26
-    @usableFromInline package static let row: CInt = 100
-    @usableFromInline package static let done: CInt = 101
-}

@@ -4,9 +4,8 @@ import Testing
 
 @Suite struct HookTests {
     private func withConnection<T>(_ path: String = ":memory:", _ body: (ConnectionHandle) throws -> T) throws -> T {
-        let connection = try ConnectionHandle.open(path: path, flags: [.readWrite, .create])
-        defer { connection.closeEventually() }
-        return try body(connection)
+        let connection = try EngineConnection(path: path, flags: [.readWrite, .create])
+        return try body(connection.handle)
     }
 
     @Test("a busy handler is asked with the number of tries, until it gives up")
@@ -86,10 +85,9 @@ import Testing
             try connection.createCollation("c") { _, _ in 0 }
             let sql = Array("SELECT 1 UNION ALL SELECT 2".utf8CString)
             var offset = 0
-            let statement = try unsafe sql.withUnsafeBufferPointer { text in
-                unsafe try connection.prepare(text, offset: &offset, persistent: false)
-            }
-            #expect(statement?.step() == EngineCode.row)
+            guard let statement = try connection.prepare(sql, offset: &offset, persistent: false) else { return }
+            let code = statement.handle.step()
+            #expect(code == EngineCode.row)
             do {
                 let token = Token()
                 weakToken = token
@@ -99,7 +97,6 @@ import Testing
                 #expect(error?.code == EngineCode.busy)
             }
             #expect(weakToken == nil)
-            statement?.finalize()
         }
     }
 }

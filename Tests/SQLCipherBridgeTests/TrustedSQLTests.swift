@@ -5,9 +5,8 @@ import Testing
 @Suite("Trusted SQL")
 struct TrustedSQLTests {
     private func withConnection<T>(_ body: (ConnectionHandle) throws -> T) throws -> T {
-        let connection = try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create])
-        defer { connection.closeEventually() }
-        return try body(connection)
+        let connection = try EngineConnection(path: ":memory:", flags: [.readWrite, .create])
+        return try body(connection.handle)
     }
 
     /// Gives its first row, and fails at the second one.

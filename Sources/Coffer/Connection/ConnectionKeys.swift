@@ -43,7 +43,7 @@ final class ConnectionKeys: Sendable {
     func ring(for key: DatabaseKey) throws(KeyError) -> KeyRing {
         let ring = try KeyRing(key: preparedPassphrases.shared(key), settings: settings)
         return prepared.withLock { rings in
-            if let known = rings.first(where: { $0.keys[0].hasSameSecret(as: key) }) { return known }
+            if let known = rings.first(where: { $0.keys[0].salt == key.salt && $0.keys[0].hasSameSecret(as: key) }) { return known }
             rings.append(ring)
             return ring
         }
@@ -106,19 +106,5 @@ final class ConnectionKeys: Sendable {
             return rings
         }
         for ring in rings { ring.removeDerivedKeys() }
-    }
-}
-
-extension DatabaseKey {
-    /// Whether both are made of the same bytes in the same way. Takes as long for different bytes as for equal ones.
-    func hasSameSecret(as other: DatabaseKey) -> Bool {
-        switch (kind, other.kind) {
-        case (.passphrase(let mine, let mySalt), .passphrase(let theirs, let theirSalt)):
-            mySalt == theirSalt && mine.bytes == theirs.bytes
-        case (.rawKey(let mine, let mySalt), .rawKey(let theirs, let theirSalt)):
-            mySalt == theirSalt && mine.bytes == theirs.bytes
-        default:
-            false
-        }
     }
 }

@@ -110,23 +110,22 @@ extension Database {
             if header.salt.isEmpty {
                 try newMaterial(attachedKeys)
             } else {
-                (try material(forSalt: header.salt, attachedKeys, ring, path, open), header.salt)
+                (try materialOfAttachedFile(header.salt, attachedKeys, ring, path, open), header.salt)
             }
         context.set(wiping: ConnectionHandle.keyText(rawKey: material.secret.bytes, salt: salt))
     }
 
     private func openProbe(ofAttachedFile path: String) -> KeyRing.Open {
         { [configuration] () throws(EngineError) in
-            let probe = try ConnectionHandle.open(path: path, flags: configuration.readonly ? .readOnly : .readWrite)
-            probe.busyTimeout(milliseconds: 1000)
+            let probe = try EngineConnection(path: path, flags: configuration.readonly ? .readOnly : .readWrite)
+            probe.handle.busyTimeout(milliseconds: 1000)
             return probe
         }
     }
 
     private func attachedFileHeader(_ open: KeyRing.Open) throws -> FileHeader {
-        let probe = try KeyRing.fresh(open)
-        defer { probe.closeProbe() }
-        return try KeyRing.header(of: probe)
+        let probe = try open()
+        return try FileHeader(probe.handle)
     }
 
     /// The key of this database with a salt of its own: pages of two files with the same key and salt could be exchanged unnoticed.
@@ -139,11 +138,11 @@ extension Database {
                     + "Give the file a key with KEY, or use vacuum(into:key:).")
         }
         let salt = try SystemRandomness.bytes(count: 16)
-        return (try ring.material(of: key, fileSalt: salt, settings: ring.settings), salt)
+        return (try ring.derive(from: key, fileSalt: salt, settings: ring.settings), salt)
     }
 
-    private func material(
-        forSalt salt: [UInt8], _ attachedKeys: KeyRing, _ ring: KeyRing, _ path: String, _ open: @escaping KeyRing.Open
+    private func materialOfAttachedFile(
+        _ salt: [UInt8], _ attachedKeys: KeyRing, _ ring: KeyRing, _ path: String, _ open: @escaping KeyRing.Open
     ) throws -> KeyRing.Material {
         if !SideFiles.lie(beside: path), let index = ring.usedKeyIndex, ring.keys[index].salt == nil,
             let known = ring.cachedMaterial(keyIndex: index, fileSalt: salt), known.isBoundToFileSalt
@@ -155,8 +154,8 @@ extension Database {
 
     /// Proves the key of a file by a connection of its own, which has what lies beside the file judged, and has played back what belongs to it
     /// when it is closed: `ATTACH` opens, unlocks and plays back in one call of the engine, in which nobody else has a say.
-    private func judgedMaterial(forSalt salt: [UInt8], _ keys: KeyRing, _ open: KeyRing.Open) throws -> KeyRing.Material {
-        try keys.openKeyed(open: open).handle.closeProbe()
+    private func judgedMaterial(forSalt salt: [UInt8], _ keys: KeyRing, _ open: @escaping KeyRing.Open) throws -> KeyRing.Material {
+        _ = try keys.openKeyed(open: open)
         guard let index = keys.usedKeyIndex, let material = keys.cachedMaterial(keyIndex: index, fileSalt: salt) else {
             throw DatabaseError(resultCode: .SQLITE_BUSY, message: "The file got another salt meanwhile. Try again.")
         }
@@ -174,9 +173,9 @@ extension Database {
     }
 
     private func refuseEncryptedFile(_ path: String) throws {
-        let probe = try KeyRing.fresh(openProbe(ofAttachedFile: path))
-        defer { probe.closeProbe() }
-        try KeyRing.refuseEncryptedFile(probe)
+        let open = openProbe(ofAttachedFile: path)
+        let probe = try open()
+        try probe.handle.refuseEncryptedFile()
     }
 
     /// The keys of this database, for other files: what is derived for them is kept as long as the connection has these keys.

@@ -28,7 +28,8 @@ extension Database {
             let ring = try keys.ring(for: key)
             switch protection {
             case .awaitingKey:
-                isFileEmpty = try ring.unlock(handle) { () throws(EngineError) in try self.openProbe() }
+                var opening = KeyedOpening(ring) { () throws(EngineError) in try self.openProbe() }
+                isFileEmpty = try opening.setKey(of: handle)
             case .memory where !isPrepared:
                 try KeyRing.keyMemoryConnection(handle, settings: configuration.cipher)
             default:
@@ -44,8 +45,8 @@ extension Database {
     }
 
     /// A connection to the same file, to find out why this one does not open.
-    private func openProbe() throws(EngineError) -> ConnectionHandle {
-        try ConnectionHandle.open(path: path, flags: configuration.readonly ? .readOnly : .readWrite)
+    private func openProbe() throws(EngineError) -> EngineConnection {
+        try EngineConnection(path: path, flags: configuration.readonly ? .readOnly : .readWrite)
     }
 }
 

@@ -8,14 +8,17 @@ extension Database {
     /// Observers, functions, collations and the trace are moved to the new one, which is prepared like any other.
     /// - Throws: `SQLITE_BUSY` before anything happens if statements of the application are alive; the error of `open`, after which
     ///   this connection is closed for good.
-    func replaceHandle(working work: (ConnectionHandle) -> Void, reopening open: () throws -> ConnectionHandle) throws {
+    func replaceHandle(working work: (ConnectionHandle) -> Void, reopening open: () throws -> EngineConnection) throws {
         try endOwnStatements()
         detachHooks()
         sharedState.replace(nil)
         work(handle)
-        handle.closeEventually()
+        connection = nil
         do {
-            handle = try open()
+            var next = try open()
+            next.checkpointsAtEnd = true
+            handle = next.handle
+            connection = consume next
             try keys.checkFile(at: path, isDecisive: true)
         } catch {
             didClose()
@@ -47,7 +50,7 @@ extension Database {
     func closeOrThrow() throws {
         guard !isClosed else { return }
         clearStatementCaches()
-        let code = sharedState.close { handle.close() }
+        let code = sharedState.close { connection?.close() ?? EngineCode.ok }
         guard code == EngineCode.ok else {
             logPendingStatements(code)
             let hint = handle.pendingStatements.isEmpty ? "" : ": unfinalized statements \(namesOfPendingStatements)"
@@ -60,7 +63,6 @@ extension Database {
         clearStatementCaches()
         sharedState.replace(nil)
         detachHooks()
-        handle.closeEventually()
         didClose()
     }
 
@@ -116,6 +118,7 @@ extension Database {
 
     private func didClose() {
         sharedState.replace(nil)
+        connection = nil
         isClosed = true
         traceHook = nil
         busyHandler = nil

@@ -2,8 +2,8 @@ internal import Glibc
 internal import SQLCipherBridge
 
 extension Database {
-    struct Opened {
-        var handle: ConnectionHandle
+    struct Opened: ~Copyable {
+        var connection: EngineConnection
         var protection: Protection
         var busyHandler: BusyHandler?
         var isFileEmpty = false
@@ -15,34 +15,36 @@ extension Database {
     ) throws -> Opened {
         var busyHandler: BusyHandler?
         let open: KeyRing.Open = { () throws(EngineError) in
-            let handle = try ConnectionHandle.open(path: location.engineName, flags: flags(for: location, configuration: configuration))
-            busyHandler = installBusyMode(on: handle, configuration: configuration, purpose: purpose)
-            return handle
+            let connection = try EngineConnection(path: location.engineName, flags: flags(for: location, configuration: configuration))
+            busyHandler = installBusyMode(on: connection.handle, configuration: configuration, purpose: purpose)
+            return connection
         }
         do {
             switch location {
             case .file(let path):
                 guard configuration.mayOpenFiles else { throw DatabaseError(encryptionFailure: .noKey) }
                 try prepareFile(at: path, configuration: configuration)
-                let opened: Opened
+                var opened: Opened
                 if let ring = keys.configured {
-                    let connection = try ring.openKeyed(open: open)
+                    let keyed = try ring.openKeyed(open: open)
+                    let isFileEmpty = keyed.isFileEmpty
                     opened = Opened(
-                        handle: connection.handle, protection: .encrypted, busyHandler: busyHandler, isFileEmpty: connection.isFileEmpty)
+                        connection: keyed.connection, protection: .encrypted, busyHandler: busyHandler, isFileEmpty: isFileEmpty)
                 } else {
-                    opened = Opened(handle: try open(), protection: .awaitingKey, busyHandler: busyHandler)
+                    opened = Opened(connection: try open(), protection: .awaitingKey, busyHandler: busyHandler)
                 }
-                try closing(opened.handle) { try keys.checkFile(at: path, isDecisive: purpose == .writer) }
+                opened.connection.checkpointsAtEnd = true
+                try keys.checkFile(at: path, isDecisive: purpose == .writer)
                 return opened
 
             case .memory, .temporary:
-                let handle = try open()
+                let connection = try open()
                 // Connections to one named database share its pages, and could not do so with different keys.
                 guard keys.configured != nil, location.isPrivate else {
-                    return Opened(handle: handle, protection: .memory, busyHandler: busyHandler)
+                    return Opened(connection: connection, protection: .memory, busyHandler: busyHandler)
                 }
-                try closing(handle) { try KeyRing.keyMemoryConnection(handle, settings: configuration.cipher) }
-                return Opened(handle: handle, protection: .encrypted, busyHandler: busyHandler)
+                try KeyRing.keyMemoryConnection(connection.handle, settings: configuration.cipher)
+                return Opened(connection: connection, protection: .encrypted, busyHandler: busyHandler)
             }
         } catch let error as EngineError {
             throw DatabaseError(openingError: error, path: location.path)
@@ -53,17 +55,7 @@ extension Database {
         }
     }
 
-    /// Runs `body`, and closes the connection if it throws.
-    private static func closing(_ handle: ConnectionHandle, _ body: () throws -> Void) throws {
-        do {
-            try body()
-        } catch {
-            handle.closeEventually()
-            throw error
-        }
-    }
-
-    private static func flags(for location: DatabaseLocation, configuration: Configuration) -> ConnectionHandle.OpenFlags {
+    private static func flags(for location: DatabaseLocation, configuration: Configuration) -> EngineConnection.OpenFlags {
         switch location {
         case .file: configuration.readonly ? .readOnly : .readWrite
         // The flags hold for attached files as well: that the database is in memory is said by its name alone.

@@ -60,7 +60,7 @@ extension Database {
         guard protection == .awaitingKey else { return }
         guard configuration.allowsPlaintext else { throw DatabaseError(encryptionFailure: .noKey) }
         do {
-            try KeyRing.verifyPlaintext(handle)
+            try handle.verifyPlaintext()
             protection = .plaintext
             try setUpPageStorage()
         } catch {

@@ -146,23 +146,20 @@ extension Database {
         let attach = kind == .attach ? AttachStatement(text, from: offset) : nil
         authorizer.begin(mayAttach: attach != nil || kind == .explain)
         do {
-            let handle: StatementHandle?
+            let compiled: EngineStatement?
             if let attach {
                 var ignored = 0
-                handle = unsafe try attach.text.withUnsafeBufferPointer { text throws(EngineError) in
-                    unsafe try self.handle.prepare(text, offset: &ignored, persistent: persistent)
-                }
+                compiled = try handle.prepare(attach.text, offset: &ignored, persistent: persistent)
                 offset = attach.end
             } else {
-                handle = unsafe try text.withUnsafeBufferPointer { text throws(EngineError) in
-                    unsafe try self.handle.prepare(text, offset: &offset, persistent: persistent)
-                }
+                compiled = try handle.prepare(text, offset: &offset, persistent: persistent)
             }
             let facts = authorizer.end()
-            return handle.map { Statement(database: self, handle: $0, facts: facts) }
+            guard let compiled else { return nil }
+            return Statement(database: self, compiled, facts: facts)
         } catch {
             // SQLite asks the authorizer before it finds that something else is wrong.
-            let denial = error.code & 0xff == EngineCode.authorization ? authorizer.denialMessage : nil
+            let denial = error.primaryCode == EngineCode.authorization ? authorizer.denialMessage : nil
             _ = authorizer.end()
             // The compilation itself can be interrupted.
             if error.primaryCode == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }

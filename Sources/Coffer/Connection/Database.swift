@@ -21,7 +21,10 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// How the connection protects what it writes.
     var protection: Protection
 
-    /// The connection of the C library. It outlives its closing by `sqlite3_close_v2` only as long as statements live.
+    /// The connection of the C library, until it is closed. It outlives that only as long as statements live.
+    var connection: EngineConnection?
+
+    /// What is done with the connection of the C library.
     var handle: ConnectionHandle {
         // The next connection of the C library may well have the address of the last one.
         didSet { fullText = nil }
@@ -112,19 +115,21 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
         opening location: DatabaseLocation, configuration: Configuration, purpose: Purpose, description: String, keys: ConnectionKeys
     ) throws {
         let opened = try Database.open(location, configuration: configuration, purpose: purpose, keys: keys)
+        let handle = opened.connection.handle
         self.configuration = configuration
         self.description = description
         self.path = location.path
         self.location = location
-        self.handle = opened.handle
+        self.handle = handle
         self.protection = opened.protection
         self.busyHandler = opened.busyHandler
-        self.authorizer = StatementAuthorizer(opened.handle)
-        self.observationBroker = DatabaseObservationBroker(opened.handle, authorizer: authorizer)
-        self.sharedState = SharedState(handle: opened.handle)
+        self.authorizer = StatementAuthorizer(handle)
+        self.observationBroker = DatabaseObservationBroker(handle, authorizer: authorizer)
+        self.sharedState = SharedState(handle: handle)
         self.keys = keys
         self.purpose = purpose
         self.isFileEmpty = opened.isFileEmpty
+        self.connection = .some(opened.connection)
         self.lastLookAtFile = location.isFile && !configuration.readonly ? .distantPast : nil
         reference.database = self
         followRecompilations()

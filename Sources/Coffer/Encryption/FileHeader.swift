@@ -13,10 +13,22 @@ struct FileHeader {
         self.start = start
     }
 
+    /// The size of the largest page, in bytes.
+    static let longestPage = 65536
+
     /// - Parameter count: how much to read; the salt takes 16 bytes.
     init(_ handle: ConnectionHandle, count: Int = 16) throws(EngineError) {
         size = try handle.fileSize()
         start = try handle.readFile(at: 0, count: count)
+    }
+
+    /// The same for those who throw errors of keys.
+    static func read(_ handle: ConnectionHandle, count: Int = 16) throws(KeyError) -> FileHeader {
+        do throws(EngineError) {
+            return try FileHeader(handle, count: count)
+        } catch {
+            throw KeyError(error)
+        }
     }
 
     /// The first 16 bytes, which are the salt of an encrypted file; empty when there are fewer.

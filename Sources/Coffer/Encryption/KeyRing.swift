@@ -133,8 +133,8 @@ final class KeyRing: Sendable {
     ///   - fileSalt: the first 16 bytes of the file; none while it is empty.
     ///   - settings: the settings of the derivation, not always the ring's.
     ///   - path: where the file is, if others with the same key may be about to give it a salt.
-    func material(
-        of key: DatabaseKey, fileSalt: [UInt8], settings: CipherSettings, path: String? = nil
+    func derive(
+        from key: DatabaseKey, fileSalt: [UInt8], settings: CipherSettings, path: String? = nil
     ) throws(KeyError) -> Material {
         switch key.kind {
         case .rawKey(let secret, let salt):
@@ -153,6 +153,11 @@ final class KeyRing: Sendable {
         case .provider: throw .failure(.invalidKey(.nestedProvider))
         case .invalid(let problem): throw .failure(.invalidKey(problem))
         }
+    }
+
+    /// What a connection needs for the current key, asked and derived anew.
+    func freshMaterial(fileSalt: [UInt8]) throws(KeyError) -> Material {
+        try derive(from: resolve(keyIndex: 0), fileSalt: fileSalt, settings: settings)
     }
 
     private func pendingSalt(_ passphrase: Passphrase, path: String?) throws(KeyError) -> [UInt8] {

@@ -20,7 +20,7 @@ struct MaskedSalt {
     init?(_ material: KeyRing.Material, _ settings: CipherSettings, _ handle: ConnectionHandle) throws(KeyError) {
         let difference = settings.hmacSaltMask ^ CipherSettings.engineSaltMask
         guard settings.usesHMAC, difference != 0 else { return nil }
-        let header = try KeyRing.header(of: handle)
+        let header = try FileHeader.read(handle)
         if let salt = material.salt {
             stored = salt
         } else if !header.salt.isEmpty {

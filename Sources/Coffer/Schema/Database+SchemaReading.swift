@@ -75,10 +75,9 @@ extension Database {
     func forEachSchemaRow(_ sql: String, _ body: (StatementHandle) -> Void) throws {
         try withoutTrace {
             let statement = try prepareSchemaQuery(sql, persistent: false)
-            defer { statement.finalize() }
             while true {
-                switch statement.step() {
-                case EngineCode.row: body(statement)
+                switch statement.handle.step() {
+                case EngineCode.row: body(statement.handle)
                 case EngineCode.done: return
                 case let code: throw schemaError(code, sql: sql)
                 }
@@ -86,16 +85,15 @@ extension Database {
         }
     }
 
-    private func prepareSchemaQuery(_ sql: String, persistent: Bool) throws -> StatementHandle {
+    private func prepareSchemaQuery(_ sql: String, persistent: Bool) throws -> EngineStatement {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         guard protection != .awaitingKey else { throw DatabaseError(encryptionFailure: .noKey) }
         if isTaskCancelled { throw CancellationError() }
         do {
-            let statement = unsafe try Array(sql.utf8CString).withUnsafeBufferPointer { text throws(EngineError) in
-                var offset = 0
-                return unsafe try handle.prepare(text, offset: &offset, persistent: persistent)
+            var offset = 0
+            guard let statement = try handle.prepare(Array(sql.utf8CString), offset: &offset, persistent: persistent) else {
+                throw DatabaseError(message: "empty statement", sql: sql)
             }
-            guard let statement else { throw DatabaseError(message: "empty statement", sql: sql) }
             return statement
         } catch let error as EngineError {
             if error.primaryCode == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }

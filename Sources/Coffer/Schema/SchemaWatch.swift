@@ -16,19 +16,16 @@ final class SchemaWatch {
     /// The schemas in the order in which SQLite searches them for an unqualified name: temporary, main, attached.
     let schemas: [DatabaseSchemaID]
 
-    private let statement: StatementHandle
+    private let engineStatement: EngineStatement
+    private var statement: StatementHandle { engineStatement.handle }
 
     /// How often the statement had been compiled again when it was asked last.
     private var recompilationCount = 0
 
-    /// - Parameter statement: a statement of ``sql(for:)``, which the watch finalizes.
-    init(schemas: [DatabaseSchemaID], statement: StatementHandle) {
+    /// - Parameter statement: a statement of ``sql(for:)``, which is finalized with the watch.
+    init(schemas: [DatabaseSchemaID], statement: consuming EngineStatement) {
         self.schemas = schemas
-        self.statement = statement
-    }
-
-    deinit {
-        statement.finalize()
+        engineStatement = statement
     }
 
     /// A query with one row that begins to read from each schema: SQLite compares it, and reads no row, as it sees that there is none to find.

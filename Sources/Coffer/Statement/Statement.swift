@@ -12,6 +12,9 @@ public final class Statement {
     /// The same pointer, behind the thin calls of the bridge.
     @usableFromInline let handle: StatementHandle
 
+    /// Finalizes the prepared statement, before the buffer ends that its parameters point to: properties end in their order.
+    private let engineStatement: EngineStatement
+
     /// The connection that made the statement.
     unowned let database: Database
 
@@ -67,7 +70,9 @@ public final class Statement {
     /// Whether an execution begins or ends transactions or savepoints, or changes the schema.
     let changesTransactionOrSchema: Bool
 
-    init(database: Database, handle: StatementHandle, facts: StatementFacts) {
+    init(database: Database, _ statement: consuming EngineStatement, facts: StatementFacts) {
+        let handle = statement.handle
+        engineStatement = statement
         unsafe self.sqliteStatement = handle.pointer
         self.handle = handle
         self.database = database
@@ -79,11 +84,6 @@ public final class Statement {
         self.areArgumentsValid = parameterCount == 0
         self.changesTransactionOrSchema = facts.transactionEffect != nil || facts.invalidatesDatabaseSchemaCache
         self.notifiesBroker = !isReadonly || changesTransactionOrSchema
-    }
-
-    deinit {
-        // Before the end of the buffer that its parameters point to.
-        handle.finalize()
     }
 
     func setFacts(_ facts: StatementFacts, preparation: Int) {

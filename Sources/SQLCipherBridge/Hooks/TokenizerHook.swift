@@ -118,7 +118,7 @@ private func tokenTrampoline(
 extension EngineError {
     /// The code for an engine that takes `SQLITE_ROW` and `SQLITE_DONE` for success.
     fileprivate var failureCode: CInt {
-        switch code & 0xff {
+        switch primaryCode {
         case SQLITE_OK, SQLITE_ROW, SQLITE_DONE: SQLITE_ERROR
         default: code
         }

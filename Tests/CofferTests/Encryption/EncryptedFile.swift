@@ -17,22 +17,20 @@ final class EncryptedFile {
 
     deinit { try? FileManager.default.removeItem(at: directory) }
 
-    func open() throws(EngineError) -> ConnectionHandle {
-        try ConnectionHandle.open(path: path, flags: [.readWrite, .create])
+    func open() throws(EngineError) -> EngineConnection {
+        try EngineConnection(path: path, flags: [.readWrite, .create])
     }
 
     /// Opens with a ring, runs SQL, and closes.
     @discardableResult
     func run(_ ring: KeyRing, _ sql: String = "SELECT count(*) FROM sqlite_master") throws -> String? {
         let connection = try ring.openKeyed(open: open)
-        defer { connection.handle.closeEventually() }
         return try connection.handle.firstText(trusted: sql)
     }
 
     /// Makes a table `t` with `rows` rows of 500 bytes, and the number 42 as `user_version`.
     func fill(_ ring: KeyRing, rows: Int = 20) throws {
         let connection = try ring.openKeyed(open: open)
-        defer { connection.handle.closeEventually() }
         try connection.handle.execute(
             trusted: """
                 CREATE TABLE t(id INTEGER PRIMARY KEY, x BLOB);

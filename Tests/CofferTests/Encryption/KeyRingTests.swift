@@ -111,29 +111,31 @@ struct KeyRingTests {
         let second = try KeyRing(key: key())
         let a = try first.openKeyed(open: file.open)
         let b = try second.openKeyed(open: file.open)
-        #expect(a.isFileEmpty && b.isFileEmpty)
+        let (isFirstEmpty, isSecondEmpty) = (a.isFileEmpty, b.isFileEmpty)
+        #expect(isFirstEmpty && isSecondEmpty)
         try a.handle.execute("PRAGMA auto_vacuum = 2")
         try a.handle.claimEmptyFile()
         #expect(try file.bytes.count == 4096)
         if isPassphrase {
-            #expect(throws: EngineError.self) { try b.handle.claimEmptyFile() }
+            let handle = b.handle
+            #expect(throws: EngineError.self) { try handle.claimEmptyFile() }
         } else {
             // SQLCipher reads the salt for a raw key when it needs it.
             try b.handle.claimEmptyFile()
         }
-        b.handle.closeEventually()
+        _ = consume b
         try a.handle.execute("CREATE TABLE t(x)")
         #expect(try file.run(second, "SELECT count(*) FROM t") == "0")
         #expect(try file.run(second, "PRAGMA auto_vacuum") == "2")
-        a.handle.closeEventually()
+        _ = consume a
         #expect(try file.openDescriptors == 0)
     }
 
     @Test("settings that SQLCipher does not take are refused, and no file is written")
     func settingsAreProved() throws {
         let file = try EncryptedFile()
-        let handle = try file.open()
-        defer { handle.closeEventually() }
+        let opened = try file.open()
+        let handle = opened.handle
         try handle.setKey(rawKey: SecretBytes(rawKeyBytes), salt: nil)
         #expect(throws: EngineError.self) { try handle.proveCodec(settings: ["PRAGMA cipher_page_size = 8192;"]) }
         #expect(try file.bytes.isEmpty)
@@ -142,8 +144,8 @@ struct KeyRingTests {
     @Test("a connection without a codec is not taken for an encrypted one, and an empty key is an error")
     func codecIsProved() throws {
         let file = try EncryptedFile()
-        let handle = try file.open()
-        defer { handle.closeEventually() }
+        let opened = try file.open()
+        let handle = opened.handle
         #expect(throws: EngineError.withoutCipher) { try handle.proveCodec(settings: []) }
         #expect(throws: EngineError.self) { try handle.setKey(text: SecretBytes(count: 0)) }
         #expect(throws: EngineError.self) { try handle.setKey(rawKey: SecretBytes([1, 2]), salt: nil) }
@@ -156,10 +158,10 @@ struct KeyRingTests {
         try file.fill(KeyRing(key: .rawKey(rawKeyBytes)))
         let ring = try KeyRing(key: .rawKey(rawKeyBytes))
         let connection = try ring.openKeyed(open: file.open)
-        defer { connection.handle.closeEventually() }
-        #expect(try connection.handle.firstText(trusted: "PRAGMA cipher_page_size") == "4096")
-        #expect(try connection.handle.firstText(trusted: "PRAGMA fast_kdf_iter") == "2")
-        #expect(try connection.handle.firstText(trusted: "PRAGMA kdf_iter") == "256000")
+        let handle = connection.handle
+        #expect(try handle.firstText(trusted: "PRAGMA cipher_page_size") == "4096")
+        #expect(try handle.firstText(trusted: "PRAGMA fast_kdf_iter") == "2")
+        #expect(try handle.firstText(trusted: "PRAGMA kdf_iter") == "256000")
     }
 
     @Test("everything that a ring, its keys and its derivations held is wiped")
@@ -239,18 +241,18 @@ struct KeyRingTests {
 
     @Test("a memory database with a random key takes a copy of nothing but encrypted databases")
     func memory() throws {
-        let handle = try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create])
-        defer { handle.closeEventually() }
+        let memory = try EngineConnection(path: ":memory:", flags: [.readWrite, .create])
+        let handle = memory.handle
         try KeyRing.keyMemoryConnection(handle, settings: CipherSettings())
         try handle.execute("CREATE TABLE t(x)")
         #expect(try handle.firstText(trusted: "PRAGMA cipher_provider") == "openssl")
         #expect(try handle.fileSize() == nil)
         let ring = try KeyRing(key: .passphrase("pw"))
         let connection = try ring.openKeyed { () throws(EngineError) in
-            try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create])
+            try EngineConnection(path: ":memory:", flags: [.readWrite, .create])
         }
-        #expect(!connection.isFileEmpty)
-        connection.handle.closeEventually()
+        let isFileEmpty = connection.isFileEmpty
+        #expect(!isFileEmpty)
     }
 
     @Test("a hot journal is rolled back with the key, and survives tries with wrong keys")
@@ -266,7 +268,7 @@ struct KeyRingTests {
         let crashed = try EncryptedFile()
         try crashed.write(file.bytes)
         try FileManager.default.copyItem(atPath: file.path + "-journal", toPath: crashed.path + "-journal")
-        connection.handle.closeEventually()
+        _ = consume connection
         #expect(failure { try crashed.run(KeyRing(key: .passphrase("wrong"))) } == .wrongKey)
         #expect(try crashed.run(KeyRing(key: .rawKey(rawKeyBytes)), "SELECT count(*) FROM t WHERE x = zeroblob(500)") == "0")
         #expect(try crashed.run(KeyRing(key: .rawKey(rawKeyBytes)), "PRAGMA integrity_check") == "ok")
@@ -283,7 +285,7 @@ struct KeyRingTests {
         let crashed = try EncryptedFile()
         try crashed.write(file.bytes)
         try FileManager.default.copyItem(atPath: file.path + "-wal", toPath: crashed.path + "-wal")
-        connection.handle.closeEventually()
+        _ = consume connection
         #expect(failure { try crashed.run(KeyRing(key: .passphrase("wrong"))) } == .wrongKey)
         #expect(try crashed.run(KeyRing(key: .rawKey(rawKeyBytes)), "PRAGMA user_version") == "77")
     }

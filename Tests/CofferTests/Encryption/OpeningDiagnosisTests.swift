@@ -92,7 +92,7 @@ struct OpeningDiagnosisTests {
         let file = try EncryptedFile("missing/test.sqlite")
         let error = #expect(throws: KeyError.self) { try file.run(KeyRing(key: .rawKey(rawKeyBytes))) }
         guard case .engine(let error) = error else { throw error ?? KeyError.failure(.noKey) }
-        #expect(error.code & 0xff == EngineCode.cantOpen)
+        #expect(error.primaryCode == EngineCode.cantOpen)
     }
 
     @Test("page 1 with a flipped byte, where another page proves the key", arguments: [16, 100, 2000, 4015, 4016, 4031, 4032, 4095])
@@ -131,7 +131,7 @@ struct OpeningDiagnosisTests {
         let page =
             try connection.handle.firstText(
                 trusted: "SELECT rootpage FROM sqlite_master ORDER BY rootpage LIMIT 1") ?? ""
-        connection.handle.closeEventually()
+        _ = consume connection
         #expect(Int(page) ?? 0 >= 2)
         // Pages of the schema follow among the tables; damage all but page 1.
         try file.change { bytes in for index in stride(from: 4096, to: bytes.count / 2, by: 4096) { bytes[index + 50] ^= 1 } }
@@ -157,9 +157,8 @@ struct OpeningDiagnosisTests {
         func reason(_ bytes: [UInt8]) throws -> EncryptionFailure? {
             let file = try EncryptedFile()
             try file.write(bytes)
-            let handle = try file.open()
-            defer { handle.closeProbe() }
-            return KeyRing.diagnoseWithoutKey(try FileHeader(handle, count: 65536)).failure
+            let connection = try file.open()
+            return try FileHeader(connection.handle, count: 65536).reasonWithoutKey.failure
         }
         #expect(try reason((0..<4096).map { _ in UInt8.random(in: 0...255) }) == .noKey)
         #expect(try reason([UInt8](repeating: 7, count: 4096)) == .notADatabase)

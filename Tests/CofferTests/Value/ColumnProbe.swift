@@ -10,14 +10,13 @@ enum ColumnProbe {
         _ expression: String, binding value: (any StatementBinding)? = nil, encoding: String = "UTF-8",
         _ body: (OpaquePointer) throws -> Result
     ) throws -> Result {
-        let connection = try ConnectionHandle.open(path: ":memory:", flags: [.readWrite, .create])
-        defer { _ = connection.close() }
+        let opened = try EngineConnection(path: ":memory:", flags: [.readWrite, .create])
+        let connection = opened.handle
         try connection.execute(trusted: "PRAGMA encoding = '\(encoding)'; CREATE TABLE t (a)")
         var offset = 0
         let sql = Array("SELECT \(expression)".utf8CString)
-        let prepared = try unsafe sql.withUnsafeBufferPointer { try unsafe connection.prepare($0, offset: &offset, persistent: false) }
-        let statement = try unwrap(prepared)
-        defer { statement.finalize() }
+        guard let prepared = try connection.prepare(sql, offset: &offset, persistent: false) else { throw ProbeError.noStatement }
+        let statement = prepared.handle
         if let value { try connection.check(unsafe value.bind(to: statement.pointer, at: 1)) }
         guard statement.step() == 100 else { throw ProbeError.noRow }
         return try unsafe body(statement.pointer)
@@ -42,11 +41,6 @@ enum ColumnProbe {
     /// Binds a value and reads it back without a `DatabaseValue`.
     static func roundTrip<Value: StatementBinding & StatementColumnConvertible>(_ value: Value) throws -> Value? {
         try unsafe column("?", binding: value) { unsafe Value.fromStatement($0, atUncheckedIndex: 0) }
-    }
-
-    private static func unwrap<Value>(_ value: Value?) throws -> Value {
-        guard let value else { throw ProbeError.noStatement }
-        return value
     }
 
     enum ProbeError: Error { case noRow, noStatement }

@@ -129,12 +129,11 @@ extension ContentCopy {
             """
         let insertion = "INSERT INTO main.sqlite_master (type, name, tbl_name, sql, rootpage) VALUES (?1, ?2, ?3, ?4, 0)"
         guard let insert = try destination.prepare(trusted: insertion) else { return }
-        defer { insert.finalize() }
         try source.forEachRow(trusted: selection) { row in
             for column in 0..<CInt(4) {
-                try destination.check(insert.bind(column: column, of: row, encoding: encoding, at: column + 1))
+                try destination.check(insert.handle.bind(column: column, of: row, encoding: encoding, at: column + 1))
             }
-            try execute(insert)
+            try execute(insert.handle)
         }
     }
 }
@@ -155,13 +154,12 @@ extension ContentCopy {
             var digest = ContentFingerprint.Table()
             let hash = try ContentHash()
             guard let insert = try destination.prepare(trusted: table.insertion) else { return digest }
-            defer { insert.finalize() }
             try source.forEachRow(trusted: table.selection) { row in
                 for column in table.fields.indices {
                     try hash.add(column: CInt(column), of: row, encoding: encoding)
-                    try destination.check(insert.bind(column: CInt(column), of: row, encoding: encoding, at: CInt(column + 1)))
+                    try destination.check(insert.handle.bind(column: CInt(column), of: row, encoding: encoding, at: CInt(column + 1)))
                 }
-                try execute(insert)
+                try execute(insert.handle)
                 digest.rowCount += 1
                 if digest.rowCount.isMultiple(of: 256) { try checkpoint() }
             }

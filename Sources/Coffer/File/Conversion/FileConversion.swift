@@ -77,7 +77,7 @@ extension FileConversion {
         do {
             return try body()
         } catch let error as EngineError
-            where [EngineCode.error, EngineCode.corrupt, EngineCode.notADatabase, EngineCode.ioError].contains(error.code & 0xff)
+            where [EngineCode.error, EngineCode.corrupt, EngineCode.notADatabase, EngineCode.ioError].contains(error.primaryCode)
         {
             var verification = DatabaseFile.VerificationOptions()
             verification.lockTimeout = options.lockTimeout
@@ -103,17 +103,17 @@ extension FileConversion {
         _ body: (ConnectionHandle) throws -> Result
     ) throws -> Result {
         let hadLog = try keepingLog ?? hasLog(path)
-        let handle: ConnectionHandle
+        var connection: EngineConnection
         do {
             // Only a connection that may write can play back a journal, and remove the log that it has to make.
-            handle = try protection.open(path, timeout: timeout)
-        } catch KeyError.engine(let error) where [EngineCode.readOnly, EngineCode.cantOpen].contains(error.code & 0xff) {
-            handle = try protection.open(path, flags: .readOnly, timeout: timeout)
+            connection = try protection.open(path, timeout: timeout)
+        } catch KeyError.engine(let error) where [EngineCode.readOnly, EngineCode.cantOpen].contains(error.primaryCode) {
+            connection = try protection.open(path, flags: .readOnly, timeout: timeout)
         }
         // Who finds a log leaves it: the last one to close would bring it into the file.
-        defer { if hadLog { handle.closeProbe() } else { handle.closeEventually() } }
-        try handle.execute("PRAGMA query_only = 1")
-        return try body(handle)
+        connection.checkpointsAtEnd = !hadLog
+        try connection.handle.execute("PRAGMA query_only = 1")
+        return try body(connection.handle)
     }
 }
 
@@ -159,7 +159,8 @@ extension FileConversion {
     }
 
     private func makeCopy(_ work: CopyWork) throws -> ContentFingerprint {
-        let copy = try work.openCopy()
+        var connection = try work.openCopy()
+        let copy = connection.handle
         do {
             try prepare(work.source)
             let pageSize = after.ring == nil ? try work.source.integer(pragma: "page_size") : nil
@@ -169,12 +170,11 @@ extension FileConversion {
                     try FailPoint.copying.pass(work.path)
                     try work.progress(phase, done, of: total)
                 })
-            let code = copy.close()
+            let code = connection.close()
             guard code == EngineCode.ok else { throw EngineError(code: code, message: "The copy could not be closed") }
             return fingerprint
         } catch {
             let isFull = ContentFile.isFull(error, systemError: copy.lastSystemError)
-            copy.closeProbe()
             throw isFull ? DatabaseFileError(.diskFull, path: work.path) : error
         }
     }

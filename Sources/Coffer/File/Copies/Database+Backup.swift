@@ -61,8 +61,8 @@ extension Database {
     ) throws {
         let total = Int(try handle.integer(pragma: "page_count"))
         let report = DatabaseBackupProgress(remainingPageCount: total, totalPageCount: total, isCompleted: false)
-        let scratch = try destination.openScratch(pageSize: layout.pageSize)
-        defer { scratch.closeEventually() }
+        let connection = try destination.openScratch(pageSize: layout.pageSize)
+        let scratch = connection.handle
         try addCustomizations(to: scratch)
         let copy = ContentCopy(source: handle, destination: scratch) {
             try self.checkIsNotInterrupted()
@@ -104,7 +104,9 @@ extension Database {
                 return (remaining, total)
             case .failed(let code):
                 var message = ConnectionHandle.describe(code)
-                if code & 0xff == EngineCode.busy, isInsideTransaction, handle.transactionState == .write {
+                if EngineError(code: code, message: nil).primaryCode == EngineCode.busy, isInsideTransaction,
+                    handle.transactionState == .write
+                {
                     message += " - the transaction of the source has written: make the backup after it, or from another connection"
                 }
                 throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
@@ -141,32 +143,27 @@ extension Database {
     }
 
     /// A database for the moment, whose pages can go to this one: encrypted with a key that nobody knows if this one is encrypted.
-    func openScratch(pageSize: Int64) throws -> ConnectionHandle {
-        let scratch = try ConnectionHandle.open(path: isEncrypted ? "" : ":memory:", flags: [.readWrite, .create])
-        do {
-            if isEncrypted {
-                try KeyRing.keyMemoryConnection(scratch, settings: configuration.cipher)
-                try scratch.execute("PRAGMA temp_store = MEMORY")
-            } else {
-                try scratch.execute(trusted: "PRAGMA page_size = \(pageSize)")
-            }
-            return scratch
-        } catch {
-            scratch.closeEventually()
-            throw error
+    func openScratch(pageSize: Int64) throws -> EngineConnection {
+        let scratch = try EngineConnection(path: isEncrypted ? "" : ":memory:", flags: [.readWrite, .create])
+        if isEncrypted {
+            try KeyRing.keyMemoryConnection(scratch.handle, settings: configuration.cipher)
+            try scratch.handle.execute("PRAGMA temp_store = MEMORY")
+        } else {
+            try scratch.handle.execute(trusted: "PRAGMA page_size = \(pageSize)")
         }
+        return scratch
     }
 
     /// Opens the file of an encrypted database on a fresh connection, and reads its structure.
     func proveFile() throws {
         guard isEncrypted, let ring = currentRing ?? keys.configured, !path.isEmpty, handle.filename(schema: "main")?.isEmpty == false
         else { return }
-        guard let fresh = try openBeside(ring) else {
+        guard let beside = try openBeside(ring) else {
             // Nobody else can look while this connection keeps the file to itself: its own view must do.
             handle.releaseMemory()
             return try LenientStructureCheck(handle).run()
         }
-        defer { fresh.closeProbe() }
+        let fresh = beside.handle
         try addCustomizations(to: fresh)
         // From this size on SQLite brings a transaction into the file after the commit; zero is never.
         let checkpointedCount = try handle.integer(pragma: "wal_autocheckpoint")
@@ -185,19 +182,20 @@ extension Database {
     }
 
     /// A fresh connection to the file, or nil if it is locked.
-    private func openBeside(_ ring: KeyRing) throws -> ConnectionHandle? {
+    private func openBeside(_ ring: KeyRing) throws -> EngineConnection? {
         do {
-            return try ring.openKeyed(open: openForReading).handle
+            let keyed = try ring.openKeyed(open: openForReading)
+            return keyed.connection
         } catch {
             if case .engine(let reason) = error, reason.primaryCode == EngineCode.busy { return nil }
             throw error
         }
     }
 
-    private func openForReading() throws(EngineError) -> ConnectionHandle {
-        let handle = try ConnectionHandle.open(path: path, flags: .readOnly)
-        handle.busyTimeout(milliseconds: 500)
-        return handle
+    private func openForReading() throws(EngineError) -> EngineConnection {
+        let connection = try EngineConnection(path: path, flags: .readOnly)
+        connection.handle.busyTimeout(milliseconds: 500)
+        return connection
     }
 
     /// Gives another connection the functions and collations of this one.

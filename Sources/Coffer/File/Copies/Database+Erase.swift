@@ -16,8 +16,8 @@ extension Database {
         releaseMemory()
         do {
             let layout = try PageLayout(of: handle, isEncrypted: isEncrypted)
-            let scratch = try openScratch(pageSize: layout.pageSize)
-            defer { scratch.closeEventually() }
+            let connection = try openScratch(pageSize: layout.pageSize)
+            let scratch = connection.handle
             try scratch.execute(trusted: "PRAGMA encoding = '\(try handle.textEncoding().rawValue)'")
             try scratch.execute(trusted: "PRAGMA auto_vacuum = \(try handle.integer(pragma: "auto_vacuum"))")
             // Makes the first page.

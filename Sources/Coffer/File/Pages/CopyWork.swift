@@ -13,7 +13,7 @@ struct CopyWork {
     var progress: ProgressReport
 
     /// A connection to the empty file of the copy, which is made permanent as a whole later on, so that it needs no journal.
-    func openCopy() throws -> ConnectionHandle { try after.open(writing: target) }
+    func openCopy() throws -> EngineConnection { try after.open(writing: target) }
 }
 
 /// The comparison of a copy with its source.

@@ -22,90 +22,67 @@ enum FileProtection: Sendable {
     ///
     /// - Throws: ``KeyError`` or ``EngineError``.
     func open(
-        _ path: String, flags: ConnectionHandle.OpenFlags = .readWrite, timeout: TimeInterval = 0
-    ) throws -> ConnectionHandle {
+        _ path: String, flags: EngineConnection.OpenFlags = .readWrite, timeout: TimeInterval = 0
+    ) throws -> EngineConnection {
         try open { () throws(EngineError) in
-            let handle = try ConnectionHandle.open(path: path, flags: flags)
-            handle.busyTimeout(milliseconds: CInt(clamping: Int((max(0, timeout) * 1000).rounded(.up))))
-            return handle
+            let connection = try EngineConnection(path: path, flags: flags)
+            connection.handle.busyTimeout(milliseconds: CInt(clamping: Int((max(0, timeout) * 1000).rounded(.up))))
+            return connection
         }
     }
 
-    private func open(_ open: KeyRing.Open) throws -> ConnectionHandle {
+    private func open(_ open: @escaping KeyRing.Open) throws -> EngineConnection {
         switch self {
         case .plaintext:
-            let handle = try open()
-            do {
-                try KeyRing.verifyPlaintext(handle)
-                return handle
-            } catch {
-                handle.closeProbe()
-                throw error
-            }
+            let connection = try open()
+            try connection.handle.verifyPlaintext()
+            return connection
         case .encrypted(let ring):
-            let handle = try ring.openKeyed(open: open).handle
-            do {
-                // Sorts would be on the disk in the clear.
-                try handle.execute("PRAGMA temp_store = MEMORY")
-                return handle
-            } catch {
-                handle.closeProbe()
-                throw error
-            }
+            let keyed = try ring.openKeyed(open: open)
+            // Sorts would be on the disk in the clear.
+            try keyed.handle.execute("PRAGMA temp_store = MEMORY")
+            return keyed.connection
         }
     }
 
     /// Opens a connection that can only read to the bytes of a file that has no name to trust, and proves that the key opens it.
-    func open(viewing bytes: any StoredBytes) throws -> ConnectionHandle { try open { () throws(EngineError) in try FileView.open(bytes) } }
+    func open(viewing bytes: any StoredBytes) throws -> EngineConnection { try open { () throws(EngineError) in try FileView.open(bytes) } }
 
     /// Opens a connection to the bytes of a new file, which it writes without a journal.
-    func open(writing bytes: any WritableBytes) throws -> ConnectionHandle {
-        let handle = try open { () throws(EngineError) in try FileView.open(writing: bytes) }
-        do {
-            guard try handle.firstText(trusted: "PRAGMA main.journal_mode = OFF") == "off" else {
-                throw EngineError(code: EngineCode.error, message: "The copy cannot be written without a journal")
-            }
-            try handle.execute("PRAGMA synchronous = OFF")
-            return handle
-        } catch {
-            handle.closeProbe()
-            throw error
+    func open(writing bytes: any WritableBytes) throws -> EngineConnection {
+        let connection = try open { () throws(EngineError) in try FileView.open(writing: bytes) }
+        guard try connection.handle.firstText(trusted: "PRAGMA main.journal_mode = OFF") == "off" else {
+            throw EngineError(code: EngineCode.error, message: "The copy cannot be written without a journal")
         }
+        try connection.handle.execute("PRAGMA synchronous = OFF")
+        return connection
     }
 
     /// Opens a connection that can write, as ``open(_:flags:timeout:)`` does.
     ///
     /// SQLite answers with one that can only read when the system refuses to open the file for writing, be it only once.
-    func openForWriting(_ path: String, timeout: TimeInterval = 0) throws -> ConnectionHandle {
+    func openForWriting(_ path: String, timeout: TimeInterval = 0) throws -> EngineConnection {
         for _ in 0..<2 {
-            let handle = try open(path, timeout: timeout)
-            guard handle.isReadOnly(schema: "main") else { return handle }
-            handle.closeProbe()
+            let connection = try open(path, timeout: timeout)
+            if !connection.handle.isReadOnly(schema: "main") { return connection }
         }
         throw EngineError(code: EngineCode.readOnly, message: "The file cannot be opened for writing")
     }
 
     /// Whether a fresh connection can read the file. Unlike ``open(_:flags:timeout:)`` it does not look for the reason when it cannot.
-    func opens(_ path: String) throws -> Bool { try opens(ConnectionHandle.open(path: path, flags: .readOnly)) }
+    func opens(_ path: String) throws -> Bool { try opens(EngineConnection(path: path, flags: .readOnly)) }
 
     /// Whether a fresh connection can read the bytes of a file that has no name to trust.
     func opens(viewing bytes: any StoredBytes) throws -> Bool { try opens(FileView.open(bytes)) }
 
-    private func opens(_ handle: ConnectionHandle) throws -> Bool {
-        defer { handle.closeProbe() }
+    private func opens(_ connection: consuming EngineConnection) throws -> Bool {
+        let handle = connection.handle
         switch self {
         case .plaintext:
-            do throws(EngineError) {
-                try handle.verifyKey()
-                return true
-            } catch {
-                guard error.code & 0xff == EngineCode.notADatabase else { throw error }
-                return false
-            }
+            return try handle.canReadSchema()
         case .encrypted(let ring):
             let header = try FileHeader(handle)
-            let key = try ring.resolve(keyIndex: 0)
-            let material = try ring.material(of: key, fileSalt: header.salt, settings: ring.settings)
+            let material = try ring.freshMaterial(fileSalt: header.salt)
             return try ring.unlock(handle, with: material, settings: ring.settings)
         }
     }
@@ -114,18 +91,13 @@ enum FileProtection: Sendable {
     func material(fileSalt: [UInt8]) throws(KeyError) -> KeyRing.Material? {
         guard let ring else { return nil }
         if let known = ring.cachedMaterial(keyIndex: 0, fileSalt: fileSalt) { return known }
-        let material = try ring.material(of: ring.resolve(keyIndex: 0), fileSalt: fileSalt, settings: ring.settings)
-        return material
+        return try ring.freshMaterial(fileSalt: fileSalt)
     }
 
     /// Whether both keys are the same secret, whatever the salts that come with them.
     func hasSameSecret(as other: FileProtection) -> Bool {
         guard let mine = ring?.keys.first, let theirs = other.ring?.keys.first else { return false }
-        return switch (mine.kind, theirs.kind) {
-        case (.passphrase(let mine, _), .passphrase(let theirs, _)): mine.bytes == theirs.bytes
-        case (.rawKey(let mine, _), .rawKey(let theirs, _)): mine.bytes == theirs.bytes
-        default: false
-        }
+        return mine.hasSameSecret(as: theirs)
     }
 }
 

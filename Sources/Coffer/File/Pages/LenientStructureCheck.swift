@@ -12,12 +12,12 @@ struct LenientStructureCheck {
     func run() throws {
         do {
             try check("PRAGMA main.quick_check(1)")
-        } catch let error as EngineError where error.code & 0xff == EngineCode.error {
+        } catch let error as EngineError where error.primaryCode == EngineCode.error {
             // A tokenizer or collation of an application: the tables that need none of it can be checked one by one.
             for name in try connection.storedTableNames() where name != "sqlite_sequence" {
                 do {
                     try check("PRAGMA main.quick_check(\(name.quotedDatabaseIdentifier))")
-                } catch let error as EngineError where error.code & 0xff == EngineCode.error {
+                } catch let error as EngineError where error.primaryCode == EngineCode.error {
                     continue
                 }
             }

@@ -8,11 +8,16 @@ final class OpenedView {
     /// The settings that open the file; those of SQLCipher 4 for plaintext.
     let settings: CipherSettings
     /// Nil when the key is right, and damage keeps the engine from opening the file.
-    let handle: ConnectionHandle?
+    var handle: ConnectionHandle? {
+        switch connection {
+        case .some(let connection): connection.handle
+        case nil: nil
+        }
+    }
+
+    private let connection: EngineConnection?
     /// Whether the damage is to the salt, so that the codes of pages cannot be checked.
     let isSaltDamaged: Bool
-
-    deinit { handle?.closeProbe() }
 
     /// - Parameters:
     ///   - key: nil for plaintext.
@@ -35,13 +40,13 @@ final class OpenedView {
             self.protection = .plaintext
             settings = CipherSettings()
             isSaltDamaged = false
-            handle = try OpenedView.openPlaintext(view)
+            connection = try OpenedView.openPlaintext(view)
             return
         }
         var settings = first.settings
         var protection = protection
         var view = try StoredView(path, pageSize: settings.pageSize, timeout: timeout)
-        var handle: ConnectionHandle?
+        var connection: EngineConnection?
         var isSaltDamaged = false
         // The first try may find out another format, with which the second one succeeds.
         for isFirst in [true, false] {
@@ -49,8 +54,9 @@ final class OpenedView {
             do {
                 try OpenedView.checkSideFile(view, protection, ring.settings)
                 let seen = view
-                handle = try ring.openKeyed { () throws(EngineError) in try FileView.open(seen) }.handle
-                try handle?.execute("PRAGMA temp_store = MEMORY")
+                let keyed = try ring.openKeyed { () throws(EngineError) in try FileView.open(seen) }
+                try keyed.handle.execute("PRAGMA temp_store = MEMORY")
+                connection = .some(keyed.connection)
                 break
             } catch KeyError.encryption(let failure, let code) {
                 switch failure {
@@ -77,7 +83,7 @@ final class OpenedView {
         self.view = view
         self.protection = protection
         self.settings = settings
-        self.handle = handle
+        self.connection = connection
         self.isSaltDamaged = isSaltDamaged
     }
 
@@ -88,15 +94,14 @@ final class OpenedView {
         }
     }
 
-    private static func openPlaintext(_ view: StoredView) throws -> ConnectionHandle? {
-        let handle = try FileView.open(view)
-        do {
-            try KeyRing.verifyPlaintext(handle)
-            return handle
+    private static func openPlaintext(_ view: StoredView) throws -> EngineConnection? {
+        let connection = try FileView.open(view)
+        do throws(KeyError) {
+            try connection.handle.verifyPlaintext()
+            return connection
         } catch {
-            handle.closeProbe()
             guard case .damaged = error.failure else {
-                if case .engine(let error) = error, error.code & 0xff == EngineCode.corrupt { return nil }
+                if case .engine(let error) = error, error.primaryCode == EngineCode.corrupt { return nil }
                 throw error
             }
             return nil

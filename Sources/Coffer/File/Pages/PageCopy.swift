@@ -30,9 +30,8 @@ enum PageCopy {
         _ = try SideWork<Void>.run(
             side: { _ in
                 do {
-                    let handle = try ConnectionHandle.open(path: path, flags: .readOnly)
-                    defer { handle.closeProbe() }
-                    let copier = try PageCopier(PageFile(handle, before), plan)
+                    let connection = try EngineConnection(path: path, flags: .readOnly)
+                    let copier = try PageCopier(PageFile(connection.handle, before), plan)
                     var next: Range<Int>? = second
                     while let pages = next {
                         try copier.copy(pages)
@@ -160,7 +159,7 @@ extension FileProtection {
     fileprivate func saltForNewFile() throws -> [UInt8] {
         guard let ring else { throw EngineError(code: EngineCode.misuse, message: "A file without a key has no salt") }
         let fresh = try SystemRandomness.bytes(count: 16)
-        let material = try ring.material(of: ring.resolve(keyIndex: 0), fileSalt: fresh, settings: ring.settings)
+        let material = try ring.freshMaterial(fileSalt: fresh)
         let salt = material.salt ?? fresh
         ring.remember(material, keyIndex: 0, fileSalt: salt)
         return salt

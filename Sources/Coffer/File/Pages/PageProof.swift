@@ -43,8 +43,8 @@ enum PageProof {
     }
 
     private static func structure(of file: any StoredBytes, _ protection: FileProtection, _ signal: StopSignal) throws -> [String] {
-        let handle = try FileView.open(DecryptedView(file, protection))
-        defer { handle.closeProbe() }
+        let connection = try FileView.open(DecryptedView(file, protection))
+        let handle = connection.handle
         // What a check may have to sort is not for the disk. The codes of the pages are checked at the same time, not before.
         try handle.execute(
             "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")

@@ -64,9 +64,9 @@ struct SteadyLook {
     /// Not those of progress and cancellation, nor a lock that others did not give up in time.
     private static func mayComeFromDisturbance(_ error: any Error) -> Bool {
         switch error {
-        case KeyError.engine(let error): error.code & 0xff != EngineCode.busy
+        case KeyError.engine(let error): error.primaryCode != EngineCode.busy
         case KeyError.encryption: true
-        case let error as EngineError: error.code & 0xff != EngineCode.busy
+        case let error as EngineError: error.primaryCode != EngineCode.busy
         case let error as DatabaseFileError: if case .busy = error.reason { false } else { true }
         default: false
         }

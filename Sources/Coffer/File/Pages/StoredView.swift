@@ -14,7 +14,9 @@ final class StoredView: StoredBytes, @unchecked Sendable {
     /// Where pages are in the log or the journal.
     private let offsets: [Int: Int64]
     private let overlay: Overlay?
-    private let file: ConnectionHandle
+    /// Has a shared lock.
+    private let connection: EngineConnection
+    private var file: ConnectionHandle { connection.handle }
 
     /// How many pages come from the log or the journal.
     var overlaidPageCount: Int { offsets.count { $0.key <= pageCount } }
@@ -30,51 +32,44 @@ final class StoredView: StoredBytes, @unchecked Sendable {
     ///   - pageSize: nil to take it from a plaintext header.
     init(_ path: String, pageSize: Int?, timeout: TimeInterval) throws {
         self.path = path
-        let file = try StoredView.lock(path, timeout: timeout)
-        do {
-            let header = try FileHeader(file, count: 100)
-            let pageSize = pageSize ?? header.plaintextPageSize
-            let fileSize = header.size ?? 0
-            var offsets: [Int: Int64] = [:]
-            var pageCount: Int?
-            var overlay: Overlay?
-            if let journal = try StoredView.hotJournal(path, file: file) {
-                let content = try HotJournal(
-                    pageSize: pageSize, size: journal.size, read: { try journal.read(at: $0, filling: &$1) },
-                    exists: SideFiles.isThere)
-                (offsets, pageCount) = (content.offsets, content.pageCount)
-                overlay = journal
-            } else if let status = try SystemFile.status("\(path)-wal"), status.isRegular, status.size > 32 {
-                let log = Overlay(.log, try Descriptor.open("\(path)-wal"))
-                let content = try CommittedLog(pageSize: pageSize) { try log.read(at: $0, filling: &$1) }
-                (offsets, pageCount) = (content.offsets, content.pageCount)
-                overlay = log
-            }
-            self.pageSize = pageSize
-            self.fileSize = fileSize
-            fileSalt = header.salt
-            self.offsets = offsets
-            self.overlay = overlay
-            self.file = file
-            size = pageCount.map { Int64($0) * Int64(pageSize) } ?? fileSize
-        } catch {
-            file.closeProbe()
-            throw error
+        let connection = try StoredView.lock(path, timeout: timeout)
+        let file = connection.handle
+        let header = try FileHeader(file, count: 100)
+        let pageSize = pageSize ?? header.plaintextPageSize
+        let fileSize = header.size ?? 0
+        var offsets: [Int: Int64] = [:]
+        var pageCount: Int?
+        var overlay: Overlay?
+        if let journal = try StoredView.hotJournal(path, file: file) {
+            let content = try HotJournal(
+                pageSize: pageSize, size: journal.size, read: { try journal.read(at: $0, filling: &$1) },
+                exists: SideFiles.isThere)
+            (offsets, pageCount) = (content.offsets, content.pageCount)
+            overlay = journal
+        } else if let status = try SystemFile.status("\(path)-wal"), status.isRegular, status.size > 32 {
+            let log = Overlay(.log, try Descriptor.open("\(path)-wal"))
+            let content = try CommittedLog(pageSize: pageSize) { try log.read(at: $0, filling: &$1) }
+            (offsets, pageCount) = (content.offsets, content.pageCount)
+            overlay = log
         }
+        self.pageSize = pageSize
+        self.fileSize = fileSize
+        fileSalt = header.salt
+        self.offsets = offsets
+        self.overlay = overlay
+        self.connection = connection
+        size = pageCount.map { Int64($0) * Int64(pageSize) } ?? fileSize
     }
 
-    deinit { file.closeProbe() }
-
-    private static func lock(_ path: String, timeout: TimeInterval) throws -> ConnectionHandle {
+    private static func lock(_ path: String, timeout: TimeInterval) throws -> EngineConnection {
         let end = Deadline(after: timeout)
         while true {
-            let file = try ConnectionHandle.open(path: path, flags: .readOnly)
+            let file = try EngineConnection(path: path, flags: .readOnly)
             do throws(EngineError) {
-                try file.lockFileForReading()
+                try file.handle.lockFileForReading()
                 return file
             } catch {
-                file.closeProbe()
-                guard error.code & 0xff == EngineCode.busy, !end.isOver else { throw error }
+                guard error.primaryCode == EngineCode.busy, !end.isOver else { throw error }
                 Thread.sleep(forTimeInterval: 0.02)
             }
         }

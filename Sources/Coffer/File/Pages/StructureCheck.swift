@@ -28,7 +28,7 @@ enum StructureCheck: String {
             return answer == ["ok"] ? [] : answer.isEmpty ? ["no answer"] : answer
         } catch {
             if let failure { throw failure }
-            switch error.code & 0xff {
+            switch error.primaryCode {
             // The schema was read when the key was proved: what cannot be compiled needs a collation or a tokenizer of an application.
             case EngineCode.error where !canBeCompiled(handle):
                 return try StructureCheck.findingsTableByTable(handle)
@@ -41,10 +41,10 @@ enum StructureCheck: String {
 
     private func canBeCompiled(_ handle: ConnectionHandle) -> Bool {
         do {
-            try handle.prepare(trusted: pragma)?.finalize()
+            _ = try handle.prepare(trusted: pragma)
             return true
         } catch {
-            return error.code & 0xff != EngineCode.error
+            return error.primaryCode != EngineCode.error
         }
     }
 
@@ -52,7 +52,7 @@ enum StructureCheck: String {
         do {
             try LenientStructureCheck(handle).run()
             return []
-        } catch let error as EngineError where error.code & 0xff == EngineCode.corrupt {
+        } catch let error as EngineError where error.primaryCode == EngineCode.corrupt {
             return [error.message ?? "not readable"]
         }
     }

@@ -52,8 +52,8 @@ struct ContentFile {
         _ file: HeldFile, from source: ConnectionHandle, pageCount: Int, path: String
     ) throws -> ContentFingerprint {
         // Whatever goes wrong, the file is removed: it needs neither a journal nor order on the disk before it is published.
-        let handle = try protection.open(writing: file)
-        defer { handle.closeEventually() }
+        let connection = try protection.open(writing: file)
+        let handle = connection.handle
         do {
             if copiesPages {
                 try copyPages(from: source, to: handle)
@@ -109,15 +109,15 @@ struct ContentFile {
     /// SQLite tells a full disk from other errors of the disk, but not the limit of a user or of a process.
     static func isFull(_ error: any Error, systemError: CInt) -> Bool {
         guard let error = error as? EngineError else { return false }
-        return error.code & 0xff == EngineCode.full || error.code & 0xff == EngineCode.ioError && SystemFile.isOutOfSpace(systemError)
+        return error.primaryCode == EngineCode.full || error.primaryCode == EngineCode.ioError && SystemFile.isOutOfSpace(systemError)
     }
 
     // MARK: - Proof
 
     /// Opens the file as anybody will, with a key that is derived anew, and reads everything.
     private func verify(_ file: HeldFile, against fingerprint: ContentFingerprint, pageCount: Int, path: String) throws -> Made {
-        let handle = try protection.withoutDerivedKeys().open(viewing: file)
-        defer { handle.closeEventually() }
+        let connection = try protection.withoutDerivedKeys().open(viewing: file)
+        let handle = connection.handle
         let header = try FileHeader(handle, count: 32)
         if let settings = protection.ring?.settings {
             guard !header.isPlaintext(plaintextHeaderSize: settings.plaintextHeaderSize) else {

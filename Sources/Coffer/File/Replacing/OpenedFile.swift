@@ -38,7 +38,7 @@ struct OpenedFile: ~Copyable {
     private static func hasNewContent(_ job: ReplacementJob) throws -> Bool {
         do {
             // A connection that can write closes the log that it had to open; one that cannot would leave it behind.
-            try job.after.open(job.path, timeout: job.lockTimeout).closeEventually()
+            try job.after.open(job.path, timeout: job.lockTimeout).closeWithCheckpoint()
             return true
         } catch KeyError.encryption {
             return false
@@ -66,21 +66,18 @@ extension ExaminedFile {
 /// The connection that the old content is open with. Ends with its life, unless it is lent.
 struct SourceConnection: ~Copyable {
     let handle: ConnectionHandle
-    private let isLent: Bool
+    /// Rolls back a transaction at its end, which has written nothing. Nil for a connection that is lent.
+    private let owned: EngineConnection?
 
     init(lent: ConnectionHandle) {
         handle = lent
-        isLent = true
+        owned = nil
     }
 
-    init(opening handle: ConnectionHandle) {
-        self.handle = handle
-        isLent = false
-    }
-
-    // Rolls back a transaction, which has written nothing.
-    deinit {
-        if !isLent { handle.closeEventually() }
+    init(opening connection: consuming EngineConnection) {
+        connection.checkpointsAtEnd = true
+        handle = connection.handle
+        owned = consume connection
     }
 }
 

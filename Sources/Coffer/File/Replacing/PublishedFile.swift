@@ -86,9 +86,9 @@ struct PublishedFile: ~Copyable {
 extension ReplacementJob {
     /// Goes on with the new file of a closed database: brings it into a journal mode.
     func reopen(_ journalMode: String) throws {
-        let new = try after.openForWriting(path, timeout: lockTimeout)
-        defer { new.closeEventually() }
-        if journalMode == "wal" { try new.changeJournalMode(to: .wal, after) }
+        var new = try after.openForWriting(path, timeout: lockTimeout)
+        new.checkpointsAtEnd = true
+        if journalMode == "wal" { try new.handle.changeJournalMode(to: .wal, after) }
         try FailPoint.reopened.pass(path)
     }
 }

@@ -8,61 +8,44 @@ internal import SQLCipherBridge
 /// the WAL mode is left, which fails when another connection is there. In the modes with a journal file SQLite notices that the file was
 /// moved. In the others it does not: see ``PublishedFile`` for what is done about that.
 struct QuiescedSource: ~Copyable {
-    /// In a transaction that reads.
-    let reader: ConnectionHandle
-    /// In a transaction that writes nothing, and keeps others from writing.
-    private let writer: ConnectionHandle
-    /// The mode that the file is to be in when it is let go of.
-    private let journalMode: String
-    private let protection: FileProtection
-    private var isReplaced = false
+    /// In a transaction that reads. Ends first: properties end in their order.
+    private let readingConnection: EngineConnection
+    private var lock: QuietWriter
+
+    var reader: ConnectionHandle { readingConnection.handle }
 
     /// - Parameters:
     ///   - writer: lives longer than this.
     ///   - note: learns the journal mode before it is left.
     init(_ file: ExaminedFile, writer: ConnectionHandle, _ note: inout RunNote) throws {
         try note.willLeave(journalMode: writer.firstText(trusted: "PRAGMA main.journal_mode") ?? "delete")
-        let (job, mode) = (file.job, note.journalMode)
-        let reader: ConnectionHandle
-        do {
-            try QuiescedSource.leaveJournal(writer, job)
-            try FailPoint.journalLeft.pass(job.path)
-            // Nobody reads or writes at this moment.
-            try writer.execute("BEGIN EXCLUSIVE")
-            try writer.execute("COMMIT")
-            // And nobody is there who does nothing now, but would later on.
-            try FileUsers.waitForNoneElse(of: file.status, job.path, timeout: job.lockTimeout)
-            // And from here on nobody writes.
-            try writer.execute("BEGIN IMMEDIATE")
-            try QuiescedSource.removeIdleJournal(of: job.path)
-            reader = try job.before.open(job.path, flags: .readOnly, timeout: job.lockTimeout)
-        } catch {
-            QuiescedSource.end(writer, job.before, journalMode: mode)
-            throw error
-        }
-        do {
-            try reader.execute("BEGIN")
-            try reader.verifyKey()
-            try FailPoint.locked.pass(job.path)
-        } catch {
-            reader.closeProbe()
-            QuiescedSource.end(writer, job.before, journalMode: mode)
-            throw error
-        }
-        self.reader = reader
-        self.writer = writer
-        self.protection = job.before
-        journalMode = mode
+        let job = file.job
+        let lock = QuietWriter(writer, job.before, journalMode: note.journalMode)
+        try QuiescedSource.leaveJournal(writer, job)
+        try FailPoint.journalLeft.pass(job.path)
+        // Nobody reads or writes at this moment.
+        try writer.execute("BEGIN EXCLUSIVE")
+        try writer.execute("COMMIT")
+        // And nobody is there who does nothing now, but would later on.
+        try FileUsers.waitForNoneElse(of: file.status, job.path, timeout: job.lockTimeout)
+        // And from here on nobody writes.
+        try writer.execute("BEGIN IMMEDIATE")
+        try QuiescedSource.removeIdleJournal(of: job.path)
+        readingConnection = try QuiescedSource.openReader(job)
+        self.lock = lock
     }
 
-    deinit {
-        reader.closeProbe()
-        // Without its name, the file is in no mode to come back to: the writer only has to end its transaction, as it does when it is closed.
-        if !isReplaced { QuiescedSource.end(writer, protection, journalMode: journalMode) }
+    /// A connection in a transaction that reads.
+    private static func openReader(_ job: ReplacementJob) throws -> EngineConnection {
+        let connection = try job.before.open(job.path, flags: .readOnly, timeout: job.lockTimeout)
+        try connection.handle.execute("BEGIN")
+        try connection.handle.verifyKey()
+        try FailPoint.locked.pass(job.path)
+        return connection
     }
 
     /// From here on the copy has the name of the file.
-    mutating func didReplace() { isReplaced = true }
+    mutating func didReplace() { lock.didReplace() }
 
     private static func leaveJournal(_ writer: ConnectionHandle, _ job: ReplacementJob) throws {
         let end = Deadline(after: job.lockTimeout)
@@ -71,7 +54,7 @@ struct QuiescedSource: ~Copyable {
                 return try writer.changeJournalMode(to: .delete, job.before)
             } catch let error as EngineError {
                 // SQLite waits for a lock here where it asks for one, but not for the last other connection to go.
-                guard error.code & 0xff == EngineCode.busy, !end.isOver else { throw error }
+                guard error.primaryCode == EngineCode.busy, !end.isOver else { throw error }
                 Thread.sleep(forTimeInterval: 0.02)
             }
         }
@@ -93,8 +76,29 @@ struct QuiescedSource: ~Copyable {
         try SystemFile.synchronize(directory: SystemFile.directory(of: path))
     }
 
-    private static func end(_ writer: ConnectionHandle, _ protection: FileProtection, journalMode: String) {
+}
+
+/// A connection that brings everything into the file, and is then in a transaction that writes nothing, and keeps others from writing. At the end of
+/// this value the transaction ends, and the file gets its journal mode back.
+private struct QuietWriter: ~Copyable {
+    private let writer: ConnectionHandle
+    private let protection: FileProtection
+    private let journalMode: String
+    private var isReplaced = false
+
+    init(_ writer: ConnectionHandle, _ protection: FileProtection, journalMode: String) {
+        self.writer = writer
+        self.protection = protection
+        self.journalMode = journalMode
+    }
+
+    deinit {
+        // Without its name, the file is in no mode to come back to: the writer only has to end its transaction, as it does when it is closed.
+        guard !isReplaced else { return }
         if !writer.isAutocommit { try? writer.execute("ROLLBACK") }
         if journalMode == "wal" { try? writer.changeJournalMode(to: .wal, protection) }
     }
+
+    /// From here on the copy has the name of the file.
+    mutating func didReplace() { isReplaced = true }
 }

@@ -32,13 +32,13 @@ struct CopyFile: ~Copyable {
     /// Opens the copy anew, and proves that it has the content of the source, and that only the new key opens it.
     func prove(against source: ConnectionHandle, _ examined: ExaminedFile) throws -> ReplacementProof {
         let job = examined.job
-        let copy: ConnectionHandle
+        let connection: EngineConnection
         do {
-            copy = try job.after.open(viewing: file)
+            connection = try job.after.open(viewing: file)
         } catch KeyError.encryption(let failure, _) {
             throw DatabaseFileError(.copyRejected("the new key does not open it (\(failure))"), path: job.path)
         }
-        defer { copy.closeProbe() }
+        let copy = connection.handle
         let comparison = try job.compare(
             ComparisonWork(
                 source: source, before: job.before, copy: copy, file: file, after: job.after, path: job.path, progress: examined.progress))

@@ -12,7 +12,7 @@ extension Database {
         audit: (ReplacementProof) throws -> Void
     ) throws -> (proof: ReplacementProof, isResumed: Bool) {
         try checkKeyCanChange(in: after, file)
-        let header = try KeyRing.header(of: handle)
+        let header = try FileHeader(handle)
         guard let oldMaterial = try before.material(fileSalt: header.salt), let material = try after.material(fileSalt: header.salt) else {
             throw DatabaseFileError(.unsupported("Only the key of an encrypted file can be rotated."), path: file)
         }
@@ -79,11 +79,11 @@ extension Database {
                 }
             },
             reopening: {
-                func openNew() throws -> ConnectionHandle {
+                func openNew() throws -> EngineConnection {
                     let new = try openAndVerify(file, after, digest: digest)
-                    adopt(wanted, openedBy: after, new)
+                    adopt(wanted, openedBy: after, new.handle)
                     // Before the observers are there, who would hear of a commit.
-                    try? note.restoreJournalMode(new, after)
+                    try? note.restoreJournalMode(new.handle, after)
                     isOpenWithNewKey = true
                     failure = nil
                     return new
@@ -158,22 +158,18 @@ extension Database {
     /// A fresh connection that has proved the key, the authenticity of each page, the content, and the structure.
     private func openAndVerify(
         _ file: String, _ after: FileProtection, digest: String
-    ) throws -> ConnectionHandle {
-        let handle = try after.openForWriting(file)
-        do {
-            // What is begun now is not ended by the caller: the file has its new key.
-            let silent = ProgressReport(nil, isCancellable: false)
-            let found = try PageDigest.compute(handle, after, path: file, progress: silent)
-            guard found.digest == digest else {
-                throw DatabaseFileError(.copyRejected("the content of the file is another one"), path: file)
-            }
-            guard try StructureCheck.quick.findings(handle, progress: silent).isEmpty else {
-                throw DatabaseFileError(.damaged(pages: []), path: file)
-            }
-            return handle
-        } catch {
-            handle.closeEventually()
-            throw error
+    ) throws -> EngineConnection {
+        var connection = try after.openForWriting(file)
+        connection.checkpointsAtEnd = true
+        // What is begun now is not ended by the caller: the file has its new key.
+        let silent = ProgressReport(nil, isCancellable: false)
+        let found = try PageDigest.compute(connection.handle, after, path: file, progress: silent)
+        guard found.digest == digest else {
+            throw DatabaseFileError(.copyRejected("the content of the file is another one"), path: file)
         }
+        guard try StructureCheck.quick.findings(connection.handle, progress: silent).isEmpty else {
+            throw DatabaseFileError(.damaged(pages: []), path: file)
+        }
+        return connection
     }
 }

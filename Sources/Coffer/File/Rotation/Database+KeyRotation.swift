@@ -77,7 +77,7 @@ extension Database {
     func knownProtection() throws -> FileProtection? {
         guard isEncrypted else { return .plaintext }
         guard let ring = currentRing ?? keys.configured else { return nil }
-        let salt = try KeyRing.header(of: handle).salt
+        let salt = try FileHeader(handle).salt
         guard ring.cachedMaterial(keyIndex: ring.usedKeyIndex ?? 0, fileSalt: salt) != nil else { return nil }
         return try currentProtection()
     }
@@ -85,7 +85,7 @@ extension Database {
     /// What the file is open with: one key, which is not asked for again.
     private func currentProtection() throws -> FileProtection {
         guard let ring = currentRing ?? keys.configured else { throw DatabaseError(encryptionFailure: .noKey) }
-        let salt = try KeyRing.header(of: handle).salt
+        let salt = try FileHeader(handle).salt
         let index = ring.usedKeyIndex ?? 0
         let material = ring.cachedMaterial(keyIndex: index, fileSalt: salt)
         let key =
@@ -126,9 +126,9 @@ extension Database {
             },
             reopening: {
                 let new = try after.openForWriting(file)
-                adopt(wanted, openedBy: after, new)
+                adopt(wanted, openedBy: after, new.handle)
                 // Before the observers are there, who would hear of a commit.
-                if journalMode == "wal" { try? new.changeJournalMode(to: .wal, after) }
+                if journalMode == "wal" { try? new.handle.changeJournalMode(to: .wal, after) }
                 return new
             })
         if journalMode == "wal" { try handle.changeJournalMode(to: .wal, after) }
@@ -137,7 +137,7 @@ extension Database {
 
     /// Has this connection and later ones use the new key, with what was derived already.
     func adopt(_ wanted: KeyRing, openedBy after: FileProtection, _ new: ConnectionHandle) {
-        if let salt = try? KeyRing.header(of: new).salt, let material = try? after.material(fileSalt: salt) {
+        if let salt = try? FileHeader(new).salt, let material = try? after.material(fileSalt: salt) {
             wanted.remember(material, keyIndex: 0, fileSalt: salt)
         }
         keys.replaceConfigured(with: wanted)

@@ -50,11 +50,11 @@ struct FileRotation {
             }
             try checkInPlace()
             do {
-                try before.open(path, timeout: options.lockTimeout).closeEventually()
+                try before.open(path, timeout: options.lockTimeout).closeWithCheckpoint()
             } catch KeyError.encryption(let failure, let code) {
-                guard let new = try? after.open(path, timeout: options.lockTimeout) else { throw KeyError.encryption(failure, code: code) }
-                defer { new.closeEventually() }
-                let isResumed = try InPlaceNote.completeInterruptedRun(path, new, after)
+                guard var new = try? after.open(path, timeout: options.lockTimeout) else { throw KeyError.encryption(failure, code: code) }
+                new.checkpointsAtEnd = true
+                let isResumed = try InPlaceNote.completeInterruptedRun(path, new.handle, after)
                 return FileRotation.result(nil, isResumed: isResumed, options, since: start)
             }
             // A journal of a first transaction may have been played back. The queue would make a new database of what is left.

@@ -5,7 +5,7 @@ extension DatabaseFileError {
     init(_ error: EngineError, path: String) {
         let message = error.message ?? ConnectionHandle.describe(error.code)
         let reason: Reason =
-            switch error.code & 0xff {
+            switch error.primaryCode {
             case EngineCode.busy, EngineCode.locked: .busy([])
             case EngineCode.full: .diskFull
             case EngineCode.corrupt: .damaged(pages: [])

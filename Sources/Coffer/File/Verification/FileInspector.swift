@@ -30,9 +30,8 @@ struct FileInspector {
     /// SQLite reads the header, by its own descriptor: one of ours would drop the locks of this process when it is closed.
     private func header(of file: String) throws(DatabaseFileError) -> FileHeader {
         do throws(EngineError) {
-            let handle = try ConnectionHandle.open(path: file, flags: .readOnly)
-            defer { handle.closeProbe() }
-            return try FileHeader(handle, count: 65536)
+            let connection = try EngineConnection(path: file, flags: .readOnly)
+            return try FileHeader(connection.handle, count: FileHeader.longestPage)
         } catch {
             throw DatabaseFileError(error, path: path)
         }

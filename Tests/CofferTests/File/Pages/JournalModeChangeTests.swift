@@ -16,8 +16,8 @@ struct JournalModeChangeTests {
         let right = try FileProtection.encrypted(Keys.old, cipher: CipherSettings())
         // By this key, the header has random numbers of versions: one in 65,536 looks right.
         let wrong = try FileProtection.encrypted(Keys.other, cipher: CipherSettings())
-        let handle = try right.open(directory.path("a.db"))
-        defer { handle.closeEventually() }
+        let connection = try right.open(directory.path("a.db"))
+        let handle = connection.handle
         var refusals: [EngineError] = []
         for mode in [JournalMode.wal, .delete, .wal, .delete] {
             do {

@@ -27,12 +27,11 @@ struct PageProofTests {
     ) throws {
         let (before, after) = try protections(key, settings)
         let source = try before.open(directory.path("a.db"), flags: .readOnly)
-        defer { source.closeProbe() }
         try SystemFile.remove(directory.path("copy.db"))
         let file = try HeldFile(creating: directory.path("copy.db"))
         try PageCopy.run(
             CopyWork(
-                source: source, before: before, target: file, after: after, path: directory.path("a.db"), progress: progress))
+                source: source.handle, before: before, target: file, after: after, path: directory.path("a.db"), progress: progress))
     }
 
     private func prove(
@@ -40,13 +39,11 @@ struct PageProofTests {
     ) throws -> CopyComparison {
         let (before, after) = try protections(key, settings)
         let source = try before.open(directory.path("a.db"), flags: .readOnly)
-        defer { source.closeProbe() }
         let file = try FileBytes(directory.bytes(of: "copy.db"))
         let copy = try after.open(viewing: file)
-        defer { copy.closeProbe() }
         return try PageProof.run(
             ComparisonWork(
-                source: source, before: before, copy: copy, file: file, after: after, path: directory.path("a.db"),
+                source: source.handle, before: before, copy: copy.handle, file: file, after: after, path: directory.path("a.db"),
                 progress: PageProofTests.silent))
     }
 

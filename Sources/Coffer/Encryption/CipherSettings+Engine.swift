@@ -1,0 +1,134 @@
+internal import SQLCipherBridge
+
+extension CipherSettings.HashAlgorithm {
+    var bridged: KeyDerivation.Hash {
+        switch self {
+        case .sha1: .sha1
+        case .sha256: .sha256
+        case .sha512: .sha512
+        }
+    }
+
+    /// The name in SQLCipher's pragmas, after `HMAC_` or `PBKDF2_HMAC_`.
+    fileprivate var pragmaName: String {
+        switch self {
+        case .sha1: "SHA1"
+        case .sha256: "SHA256"
+        case .sha512: "SHA512"
+        }
+    }
+}
+
+extension CipherSettings {
+    /// The engine's own mask, which no connection of this library changes.
+    static let engineSaltMask: UInt8 = 0x3a
+}
+
+extension CipherSettings.ByteOrder {
+    fileprivate var pragmaName: String {
+        switch self {
+        case .littleEndian: "le"
+        case .bigEndian: "be"
+        }
+    }
+}
+
+// MARK: - Applying
+
+extension CipherSettings {
+    /// Applies all settings to a connection that has its key and did not use it yet, and proves that SQLCipher took them (I2, I3).
+    ///
+    /// All of them, because the process-wide defaults may not be SQLCipher's own.
+    func apply(to handle: ConnectionHandle) throws(EngineError) {
+        let settings = pragmas
+        try handle.execute(trusted: settings.joined(separator: "\n"))
+        if hmacKeyIterations != 2 {
+            // Deprecated by SQLCipher, not listed among its settings, and without a process-wide default.
+            try handle.execute(trusted: "PRAGMA fast_kdf_iter = \(hmacKeyIterations);")
+            guard try handle.firstText(trusted: "PRAGMA fast_kdf_iter") == String(hmacKeyIterations) else {
+                throw EngineError(code: EngineCode.misuse, message: "SQLCipher did not accept: fast_kdf_iter = \(hmacKeyIterations)")
+            }
+        }
+        if hmacPageNumberOrder != .littleEndian {
+            // Deprecated and not listed, too. It is the connection's own.
+            try handle.execute(trusted: "PRAGMA cipher_hmac_pgno = \(hmacPageNumberOrder.pragmaName);")
+            guard try handle.firstText(trusted: "PRAGMA cipher_hmac_pgno") == hmacPageNumberOrder.pragmaName else {
+                throw EngineError(
+                    code: EngineCode.misuse, message: "SQLCipher did not accept: cipher_hmac_pgno = \(hmacPageNumberOrder.pragmaName)")
+            }
+        }
+        try handle.proveCodec(settings: settings)
+    }
+
+    /// In the words in which `PRAGMA cipher_settings` reports them.
+    private var pragmas: [String] {
+        [
+            "PRAGMA cipher_page_size = \(pageSize);",
+            "PRAGMA cipher_use_hmac = \(usesHMAC ? 1 : 0);",
+            "PRAGMA cipher_hmac_algorithm = HMAC_\(hmacAlgorithm.pragmaName);",
+            "PRAGMA cipher_kdf_algorithm = PBKDF2_HMAC_\(kdfAlgorithm.pragmaName);",
+            "PRAGMA kdf_iter = \(kdfIterations);",
+            "PRAGMA cipher_plaintext_header_size = \(plaintextHeaderSize);",
+        ]
+    }
+}
+
+// MARK: - Pragmas of users
+
+extension CipherSettings {
+    /// Whether a pragma says what holds already.
+    ///
+    /// - Parameter pragma: the name of one of SQLCipher's settings, in lower case.
+    func holds(_ pragma: String, _ value: String) -> Bool {
+        let value = value.lowercased()
+        return switch pragma {
+        case "cipher_page_size", "page_size": Int(value) == pageSize
+        case "kdf_iter": Int(value) == kdfIterations
+        case "fast_kdf_iter": Int(value) == hmacKeyIterations
+        case "cipher_plaintext_header_size": Int(value) == plaintextHeaderSize
+        case "cipher_use_hmac": CipherSettings.boolean(value) == usesHMAC
+        case "cipher_hmac_algorithm": value == "hmac_\(hmacAlgorithm.pragmaName.lowercased())"
+        case "cipher_kdf_algorithm": value == "pbkdf2_hmac_\(kdfAlgorithm.pragmaName.lowercased())"
+        case "cipher_compatibility": Int(value).map(isFormat) ?? false
+        case "cipher_hmac_pgno": value == hmacPageNumberOrder.pragmaName
+        case "cipher_hmac_salt_mask": value == "x'\([hmacSaltMask].hexadecimal)'"
+        // What Coffer never sets, so that SQLCipher's own values hold.
+        case "cipher": value == "aes-256-cbc"
+        case "cipher_store_pass": CipherSettings.boolean(value) == false
+        default: false
+        }
+    }
+
+    /// Whether these are the settings of a format, which says nothing of a plaintext header and of the key for HMAC.
+    private func isFormat(_ format: Int) -> Bool {
+        guard (1...4).contains(format) else { return false }
+        var settings = CipherSettings.sqlcipher(format: format)
+        settings.plaintextHeaderSize = plaintextHeaderSize
+        settings.hmacKeyIterations = hmacKeyIterations
+        settings.hmacPageNumberOrder = hmacPageNumberOrder
+        settings.hmacSaltMask = hmacSaltMask
+        return settings == self
+    }
+
+    /// A truth value as SQLite's pragmas take it.
+    private static func boolean(_ value: String) -> Bool? {
+        switch value {
+        case "1", "on", "yes", "true": true
+        case "0", "off", "no", "false": false
+        default: nil
+        }
+    }
+}
+
+// MARK: - Pages
+
+extension PageCipher.Layout {
+    /// How pages are laid out under these settings.
+    init(_ settings: CipherSettings) {
+        self.init(
+            pageSize: settings.pageSize, hmac: settings.usesHMAC ? settings.hmacAlgorithm.bridged : nil,
+            kdf: settings.kdfAlgorithm.bridged, hmacKeyIterations: settings.hmacKeyIterations,
+            plaintextHeaderSize: settings.plaintextHeaderSize, hasBigEndianNumbers: settings.hmacPageNumberOrder == .bigEndian,
+            hmacSaltMask: settings.hmacSaltMask)
+    }
+}

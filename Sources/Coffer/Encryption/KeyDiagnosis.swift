@@ -1,0 +1,150 @@
+internal import KeyMaterial
+internal import SQLCipherBridge
+
+extension KeyedOpening {
+    /// Finds out why no key opens the file (`SQLITE_NOTADB` does not tell), on fresh connections that change nothing.
+    ///
+    /// From the certain to the likely: the stored bytes, the other formats, single pages that prove the key, and only then the key.
+    mutating func reasonOfRefusal() throws(KeyError) -> KeyError {
+        let header = try probe(headerCount: FileHeader.longestPage).header
+        let own = ring.settings
+        if header.isPlaintext(plaintextHeaderSize: own.plaintextHeaderSize) { return .failure(.plaintextFile) }
+        guard let size = header.size, size >= 512 else { return .failure(.notADatabase) }
+        let ownFormat = (1...4).first { CipherSettings.sqlcipher(format: $0) == own } ?? 4
+        for keyIndex in ring.keys.indices {
+            for format in (1...4).reversed() where CipherSettings.sqlcipher(format: format) != own {
+                guard try opens(.sqlcipher(format: format), keyIndex, header) else { continue }
+                return .failure(format < ownFormat ? .olderFormat(format) : .newerFormat(format))
+            }
+            for other in CipherSettings.unusualFormats where other != own {
+                if try opens(other, keyIndex, header) { return .failure(.otherSettings(other)) }
+            }
+        }
+        for keyIndex in ring.keys.indices where own.usesHMAC {
+            let material = try material(keyIndex, fileSalt: header.salt, settings: own)
+            let probe = try self.probe()
+            if let pages = try probe.handle.damagedPages(material, own) { return .failure(.damaged(pages: pages)) }
+        }
+        if header.cannotBeEncrypted(plaintextHeaderSize: own.plaintextHeaderSize) { return .failure(.notADatabase) }
+        return .failure(ring.usedKeyIndex == nil ? .wrongKey : .keyRotated)
+    }
+
+    private mutating func opens(_ settings: CipherSettings, _ keyIndex: Int, _ header: FileHeader) throws(KeyError) -> Bool {
+        let material = try material(keyIndex, fileSalt: header.salt, settings: settings)
+        let probe = try self.probe()
+        // Pages without codes are never rejected: SQLite would take random bytes for a header, and one in hundreds of them asks for a
+        // write-ahead log, which it would make beside the file.
+        if !settings.usesHMAC {
+            guard try probe.handle.hasDatabaseHeader(material, fileSalt: header.salt, settings) else { return false }
+        }
+        do throws(KeyError) {
+            return try ring.unlock(probe.handle, with: material, settings: settings)
+        } catch {
+            // Damaged, but decrypted: the format is right.
+            switch error.failure {
+            case .damaged, .foreignSideFile, .sideFileOfAnotherUser: return true
+            default: return false
+            }
+        }
+    }
+}
+
+// MARK: - Stored pages
+
+extension ConnectionHandle {
+    /// Whether the first page of a file without codes contains what all database headers have in common.
+    fileprivate func hasDatabaseHeader(
+        _ material: KeyRing.Material, fileSalt: [UInt8], _ settings: CipherSettings
+    ) throws(KeyError) -> Bool {
+        guard let page = try? readFile(at: 0, count: settings.pageSize), page.count == settings.pageSize else { return false }
+        do throws(CryptographyFailure) {
+            let cipher = try PageCipher(
+                key: material.secret.bytes, salt: material.salt ?? fileSalt,
+                layout: PageCipher.Layout(
+                    pageSize: settings.pageSize, hmac: nil, kdf: settings.kdfAlgorithm.bridged,
+                    hmacKeyIterations: settings.hmacKeyIterations, plaintextHeaderSize: 0))
+            let content = try cipher.decrypt(page, number: 1)
+            // The fractions of a page that payloads may fill: see <https://www.sqlite.org/fileformat.html>, "The Database Header".
+            return content[21...23] == [64, 32, 32]
+        } catch {
+            throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
+        }
+    }
+
+    /// The sampled pages that are not authentic or not complete, when at least one other page is authentic; nil when none is, or pages
+    /// carry no code.
+    func damagedPages(_ material: KeyRing.Material, _ settings: CipherSettings) throws(KeyError) -> [Int]? {
+        guard settings.usesHMAC else { return nil }
+        let header = try FileHeader.read(self)
+        guard let size = header.size else { return nil }
+        let pageCount = (Int(size) + settings.pageSize - 1) / settings.pageSize
+        var damaged: [Int] = []
+        var isProved = false
+        do throws(CryptographyFailure) {
+            let cipher = try PageCipher(
+                key: material.secret.bytes, salt: material.salt ?? header.salt, layout: PageCipher.Layout(settings))
+            for number in ConnectionHandle.sample(of: pageCount) {
+                let offset = Int64(number - 1) * Int64(settings.pageSize)
+                guard let page = try? readFile(at: offset, count: settings.pageSize) else { continue }
+                if try cipher.authenticates(page, number: number) { isProved = true } else { damaged.append(number) }
+            }
+        } catch {
+            throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
+        }
+        return isProved ? damaged : nil
+    }
+
+    /// The first pages, the last, and some between: enough to find an intact one unless nearly all are damaged.
+    private static func sample(of pageCount: Int) -> [Int] {
+        guard pageCount > 16 else { return Array(1..<max(0, pageCount) + 1) }
+        return Array(1...8) + (1...8).map { 8 + (pageCount - 8) * $0 / 8 }
+    }
+}
+
+// MARK: - Without a key
+
+extension ConnectionHandle {
+    /// Reads the schema of a file through a connection without a key.
+    ///
+    /// - Throws: the typed reason when the file is encrypted, or no database.
+    func verifyPlaintext() throws(KeyError) {
+        try refuseEncryptedFile()
+        do throws(EngineError) {
+            if try canReadSchema() { return }
+        } catch {
+            throw KeyError(error)
+        }
+        throw try FileHeader.read(self, count: FileHeader.longestPage).reasonWithoutKey
+    }
+
+    /// Refuses what looks encrypted before the engine looks into it without a key: it would play back a journal, which may be foreign.
+    func refuseEncryptedFile() throws(KeyError) {
+        let header = try FileHeader.read(self)
+        // Zeros are what the first transaction of a new file may leave.
+        guard let size = header.size, size >= 512, !header.hasSQLiteMagic, header.start.contains(where: { $0 != 0 }) else { return }
+        throw try FileHeader.read(self, count: FileHeader.longestPage).reasonWithoutKey
+    }
+}
+
+extension ConnectionHandle {
+    /// Whether the connection, with the key that it has or without one, can read the schema.
+    ///
+    /// - Throws: errors that have nothing to do with the key.
+    func canReadSchema() throws(EngineError) -> Bool {
+        do throws(EngineError) {
+            try verifyKey()
+            return true
+        } catch {
+            guard error.primaryCode == EngineCode.notADatabase else { throw error }
+            return false
+        }
+    }
+}
+
+extension FileHeader {
+    /// Why a connection without a key cannot read the file.
+    var reasonWithoutKey: KeyError {
+        if hasSQLiteMagic { return .failure(.damaged(pages: [1])) }
+        return .failure(cannotBeEncrypted(plaintextHeaderSize: 0) ? .notADatabase : .noKey)
+    }
+}

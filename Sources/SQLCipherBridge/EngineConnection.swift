@@ -1,0 +1,82 @@
+internal import CSQLCipher
+
+/// A connection of the C library, which closes itself at the end of its life.
+///
+/// What uses it gets a ``ConnectionHandle``, which cannot close it and must not be used afterwards.
+@safe
+package struct EngineConnection: ~Copyable {
+    package let handle: ConnectionHandle
+
+    /// Whether the connection, if it is the last one to its file, brings the write-ahead log into the file when it is closed.
+    ///
+    /// A connection that was opened to find out something does not: it may not understand the log.
+    package var checkpointsAtEnd = false
+
+    private var isOpen = true
+
+    // `sqlite3_close_v2`, which never fails: the connection ends with its last statement.
+    deinit {
+        guard isOpen else { return }
+        if !checkpointsAtEnd { handle.leaveLogAtEnd() }
+        _ = handle.unwatchSideFiles()
+        unsafe sqlite3_close_v2(handle.pointer)
+    }
+
+    /// Closes the connection, or leaves it as it is and answers `SQLITE_BUSY` while statements or backups live.
+    package mutating func close() -> CInt {
+        guard isOpen else { return SQLITE_OK }
+        let watchAgain = handle.unwatchSideFiles()
+        let code = unsafe sqlite3_close(handle.pointer)
+        if code == SQLITE_OK { isOpen = false } else { watchAgain() }
+        return code
+    }
+
+    /// Ends the connection as one that may bring a write-ahead log into the file.
+    package consuming func closeWithCheckpoint() { checkpointsAtEnd = true }
+}
+
+// MARK: - Opening
+
+extension EngineConnection {
+    /// How a connection is opened. Connections are always opened with extended result codes and without SQLite's own mutex (I3).
+    package struct OpenFlags: OptionSet, Sendable {
+        package let rawValue: CInt
+        package init(rawValue: CInt) { self.rawValue = rawValue }
+
+        package static let readOnly = OpenFlags(rawValue: SQLITE_OPEN_READONLY)
+        package static let readWrite = OpenFlags(rawValue: SQLITE_OPEN_READWRITE)
+        package static let create = OpenFlags(rawValue: SQLITE_OPEN_CREATE)
+
+        /// The path is a URI, and so are those that the connection attaches: for a name that no user gives.
+        package static let uri = OpenFlags(rawValue: SQLITE_OPEN_URI)
+    }
+
+    /// Opens a connection. URI handling is never enabled for the path of a user: `key=` in a file name must not become a key.
+    ///
+    /// - Throws: the error of `sqlite3_open_v2`, after the half-open connection is closed.
+    package init(path: String, flags: OpenFlags) throws(EngineError) {
+        try Engine.prove()
+        let registration = SideFiles.registration
+        guard registration == SQLITE_OK else {
+            throw EngineError(code: registration, message: "The file system of connections could not be registered")
+        }
+        // Builds of the engine with SQLITE_USE_URI take such a path for a URI without the flag, and open another file, or memory.
+        let name = path.hasPrefix("file:") && !flags.contains(.uri) ? "./\(path)" : path
+        handle = try EngineConnection.open(name, flags.rawValue, SideFiles.systemName)
+    }
+
+    /// Opens a connection on a file system of the engine.
+    init(name: String, flags: CInt, fileSystem: String?) throws(EngineError) {
+        handle = try EngineConnection.open(name, flags, fileSystem)
+    }
+
+    private static func open(_ name: String, _ flags: CInt, _ fileSystem: String?) throws(EngineError) -> ConnectionHandle {
+        var pointer: OpaquePointer?
+        let code = unsafe sqlite3_open_v2(name, &pointer, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, fileSystem)
+        if code == SQLITE_OK, let pointer = unsafe pointer { return unsafe ConnectionHandle(pointer) }
+        // The C library hands out a connection even when it fails, to carry the message.
+        let message = unsafe pointer.flatMap { unsafe sqlite3_errmsg($0) }.map { unsafe String(cString: $0) }
+        unsafe sqlite3_close_v2(pointer)
+        throw EngineError(code: code, message: message ?? ConnectionHandle.describe(code))
+    }
+}

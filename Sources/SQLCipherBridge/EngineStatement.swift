@@ -1,0 +1,53 @@
+internal import CSQLCipher
+
+/// A prepared statement of the C library, which is finalized at the end of its life.
+///
+/// What uses it gets a ``StatementHandle``, which cannot finalize it and must not be used afterwards.
+@safe
+package struct EngineStatement: ~Copyable {
+    package let handle: StatementHandle
+
+    /// Takes a statement that nothing else finalizes.
+    fileprivate init(owning pointer: OpaquePointer) {
+        unsafe handle = StatementHandle(pointer)
+    }
+
+    deinit {
+        unsafe sqlite3_finalize(handle.pointer)
+    }
+}
+
+extension ConnectionHandle {
+    /// Prepares the first statement of `sql[offset...]`.
+    ///
+    /// - Parameters:
+    ///   - sql: UTF-8 text, terminated by a zero byte.
+    ///   - offset: where to start, in bytes; on return, where the next statement starts.
+    ///   - persistent: whether the statement is kept for long.
+    /// - Returns: nil where there is no statement: white space, comments, or the end.
+    package func prepare(_ sql: [CChar], offset: inout Int, persistent: Bool) throws(EngineError) -> EngineStatement? {
+        var statement: OpaquePointer?
+        let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+        let code = unsafe sql.withUnsafeBufferPointer { sql in
+            guard let base = sql.baseAddress else { return SQLITE_OK }
+            var tail: UnsafePointer<CChar>?
+            let code = unsafe sqlite3_prepare_v3(
+                pointer, base + offset, CInt(clamping: sql.count - offset), flags, &statement, &tail)
+            if code == SQLITE_OK { unsafe offset = tail.map { unsafe base.distance(to: $0) } ?? sql.count }
+            return code
+        }
+        try check(code)
+        guard let statement = unsafe statement else { return nil }
+        return unsafe EngineStatement(owning: statement)
+    }
+
+    /// Prepares the first statement of a text of this package, for one that is executed many times; nil where there is no statement.
+    ///
+    /// The caller steps it to its end each time.
+    package func prepare(trusted sql: String) throws(EngineError) -> EngineStatement? {
+        var statement: OpaquePointer?
+        try check(unsafe sqlite3_prepare_v2(pointer, sql, -1, &statement, nil))
+        guard let statement = unsafe statement else { return nil }
+        return unsafe EngineStatement(owning: statement)
+    }
+}
