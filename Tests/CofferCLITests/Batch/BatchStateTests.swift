@@ -65,6 +65,25 @@ struct BatchStateTests {
         let result = try tool.run(options + ["--continue"])
         #expect(try result.objects.allSatisfy { $0["skipped"] == nil })
         #expect(try result.objects.last?["failure_codes"] as? [String: Int] == ["66": 1, "77": 1])
+        // The last word on a file is what counts: that it was good before is not.
+        try tool.writeKey("old.key", 1)
+        #expect(try tool.run(options + ["--continue"]).objects.allSatisfy { $0["skipped"] == nil })
+    }
+
+    @Test("work is told from other work by its file, its keys and its settings")
+    func identifiers() throws {
+        func id(_ key: SecretSource, _ new: SecretSource? = nil, type: KeyType = .raw, location: String = "1.db") throws -> String {
+            try BatchState.id(
+                Manifest.Item(
+                    path: "x", location: location, key: KeyRequest(role: .current, source: key, type: type),
+                    newKey: new.map { KeyRequest(role: .new, source: $0) }, cipher: nil))
+        }
+        let ids = try [
+            id(.file("a")), id(.file("a"), location: "2.db"), id(.file("b")), id(.environment("a")), id(.file("a"), .file("b")),
+            id(.file("a"), .command(["b", "c"])), id(.file("a"), .command(["b", "d"])), id(.file("a"), type: .passphrase),
+        ]
+        #expect(Set(ids).count == ids.count)
+        #expect(try id(.file("a")) == ids[0])
     }
 
     @Test("a state that is not this user's own file of one name is refused", arguments: ["link", "hard", "pipe", "folder", "owner"])

@@ -37,6 +37,20 @@ struct QuerySecretTests {
         #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["1"])
     }
 
+    @Test(
+        "what looks like a key in a statement that would run is refused before it does, in comments and texts as well",
+        arguments: [
+            "SELECT 7 -- PRAGMA key = 'tr0ub4dor'", "SELECT 7 /* attach x as y key \"tr0ub4dor\" */", "SELECT 7, 'pragma KEY (''a'')'",
+        ])
+    func refused(sql: String) throws {
+        let tool = try Tool()
+        try tool.makeDatabase()
+        let query = try Tool.Query(tool.directory.path("a.db"), ["--key-type", "raw", "--key-file", tool.directory.path("a.key")])
+        let result = try query.run(sql)
+        #expect(result.status == 64 && !result.output.contains("7") && !KeySpellings.isShown(in: result.errors), "\(result)")
+        #expect(try query.run("SELECT 7 -- the pragma of a key").output.contains("7"))
+    }
+
     private func check(_ result: Tool.Result, _ sql: String) throws {
         #expect(result.status != 0 && result.status < 128, "\(sql): \(result.status)")
         #expect(!KeySpellings.isShown(in: result.output + result.errors), "\(sql): \(result)")

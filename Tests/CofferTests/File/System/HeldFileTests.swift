@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -236,6 +237,25 @@ struct HeldFileTests {
         guard case .busy(let users) = problem else { return #expect(problem == .busy([])) }
         #expect(users.map(\.processID) == [other.processID])
         #expect(try directory.bytes(of: "a.db") == before)
+        #expect(directory.fileNames() == ["a.db"])
+    }
+
+    @Test("a process that opens the file right before it is locked is found before anything is copied")
+    func openedBefore() throws {
+        let file = try directory.makeFile()
+        let other = Holder(file.path)
+        let points = Mutex<[FailPoint]>([])
+        var options = DatabaseFile.RotationOptions()
+        options.lockTimeout = 0.1
+        let problem = FailPoint.$passing.withValue({ point in
+            points.withLock { $0.append(point) }
+            if point == .journalLeft { _ = try? other.open() }
+        }) {
+            reason { try file.rotate(from: Keys.old, to: Keys.new, options: options) }
+        }
+        guard case .busy(let users) = problem else { return #expect(problem == .busy([])) }
+        #expect(users.map(\.processID) == [other.processID])
+        #expect(points.withLock { $0 } == [.noteMade, .journalLeft])
         #expect(directory.fileNames() == ["a.db"])
     }
 

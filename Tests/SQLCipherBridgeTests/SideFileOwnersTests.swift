@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+@testable import SQLCipherBridge
+
+@Suite("Files beside a database in a directory in which others can make files")
+struct SideFileOwnersTests {
+    /// Calls `body` with the path of a database in a directory with these permissions.
+    private func withDatabase(_ permissions: mode_t, _ body: (String) throws -> Void) throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appendingPathComponent("a.db").path
+        try Data([1]).write(to: URL(fileURLWithPath: path))
+        try #require(unsafe chmod(path, 0o600) == 0 && chmod(directory.path, permissions) == 0)
+        try body(path)
+    }
+
+    @Test("are made before the engine opens them, for their owner only, and nothing is replaced")
+    func reserving() throws {
+        try withDatabase(0o1777) { path in
+            let owners = try #require(SideFileOwners(ofDatabase: path))
+            let log = "\(path)-wal"
+            #expect(unsafe owners.mayUse(log) && !FileManager.default.fileExists(atPath: log))
+            #expect(unsafe owners.reserve(log))
+            let attributes = try FileManager.default.attributesOfItem(atPath: log)
+            #expect(attributes[.posixPermissions] as? Int == 0o600 && attributes[.size] as? Int == 0)
+            try Data([2, 3]).write(to: URL(fileURLWithPath: log))
+            #expect(unsafe owners.reserve(log) && owners.mayUse(log))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: log)) == Data([2, 3]))
+        }
+    }
+
+    @Test("are trusted with one name only, as regular files, and not by a link", arguments: ["second name", "link", "pipe", "directory"])
+    func kinds(kind: String) throws {
+        try withDatabase(0o1777) { path in
+            let owners = try #require(SideFileOwners(ofDatabase: path))
+            let (log, other) = ("\(path)-wal", "\(path).other")
+            try Data([2]).write(to: URL(fileURLWithPath: other))
+            switch kind {
+            case "second name": try FileManager.default.linkItem(atPath: other, toPath: log)
+            case "link": try FileManager.default.createSymbolicLink(atPath: log, withDestinationPath: other)
+            case "pipe": try #require(unsafe mkfifo(log, 0o600) == 0)
+            default: try FileManager.default.createDirectory(atPath: log, withIntermediateDirectories: false)
+            }
+            #expect(unsafe !owners.mayUse(log) && !owners.reserve(log))
+        }
+    }
+
+    @Test("are not asked for where nobody else can make files, or everybody may write to the database")
+    func nothingToAsk() throws {
+        try withDatabase(0o755) { #expect(SideFileOwners(ofDatabase: $0) == nil) }
+        try withDatabase(0o1777) { path in
+            for (mode, isAsked) in [(0o666, false), (0o660, true), (0o644, true)] as [(mode_t, Bool)] {
+                try #require(unsafe chmod(path, mode) == 0)
+                #expect((SideFileOwners(ofDatabase: path) != nil) == isAsked)
+            }
+        }
+    }
+}
