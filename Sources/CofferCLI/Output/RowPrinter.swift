@@ -133,15 +133,14 @@ final class RowPrinter {
 
     /// Members of a JSON object need names of their own.
     private static func distinct(_ names: [String]) -> [String] {
-        var (seen, taken) = ([:] as [String: Int], Set(names))
+        let taken = Set(names)
+        var seen: [String: Int] = [:]
         return names.map { name in
             var number = seen[name, default: 0] + 1
             // Another column may have the name with the number.
             while number > 1, taken.contains("\(name):\(number)") { number += 1 }
             seen[name] = number
-            let own = number == 1 ? name : "\(name):\(number)"
-            taken.insert(own)
-            return own
+            return number == 1 ? name : "\(name):\(number)"
         }
     }
 }

@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -117,6 +118,28 @@ struct NewDatabaseFileTests {
                     }
                 } == .inputOutput(call: "fail point \(point.rawValue)", errno: EIO))
             #expect(directory.fileNames() == ["a.db"])
+        }
+    }
+
+    @Test(
+        "nothing is begun where a log or a journal lies at the name, and nothing gets the name where one comes to lie meanwhile",
+        arguments: ["-wal", "-journal"])
+    func sideFiles(suffix: String) throws {
+        let file = try directory.makeFile()
+        let name = "copy.db\(suffix)"
+        for isThereBefore in [true, false] {
+            if isThereBefore { try directory.write([1], to: name) }
+            let points = Mutex<[FailPoint]>([])
+            let problem = FailPoint.$passing.withValue({ point in
+                points.withLock { $0.append(point) }
+                if point == .copied { try? directory.write([1], to: name) }
+            }) {
+                reason { try file.vacuum(into: directory.path("copy.db"), key: Keys.old) }
+            }
+            #expect(problem == .exists)
+            #expect(points.withLock { $0.contains(.copyCreated) } == !isThereBefore)
+            #expect(directory.fileNames() == ["a.db", name])
+            try FileManager.default.removeItem(atPath: directory.path(name))
         }
     }
 

@@ -138,6 +138,22 @@ struct ForeignJournalTests {
         #expect(try directory.content(key: Keys.old) == content)
     }
 
+    @Test("that is void, as its common journal is gone, is not what a verification sees")
+    func voidForVerification() throws {
+        let file = try directory.makeFile(rows: 300)
+        let journal = try directory.crash().journal
+        let queue = try directory.makeQueue()
+        try queue.write { db in
+            for _ in 0..<80 { try db.execute(sql: "INSERT INTO t (a, b) VALUES ('more', randomblob(9000))") }
+        }
+        try queue.close()
+        let pageCount = try directory.bytes(of: "a.db").count / 4096
+        try #require(pageCount > Int(Forgery.word(journal, 16)))
+        try directory.write(Forgery.withCommonName(directory.path("a.db-mj012345678"), journal), to: "a.db-journal")
+        let found = try file.verify(key: Keys.old)
+        #expect(found.isIntact && found.pageCount == pageCount)
+    }
+
     @Test("is used up to the first record that is torn")
     func torn() throws {
         _ = try directory.makeFile(rows: 300)

@@ -99,6 +99,24 @@ struct SideFilePropertyTests {
         #expect(try check.verdict(on: .log, StatesOfFile([torn, own])) == .harmless)
         #expect(try check.verdict(on: .log, StatesOfFile([torn])) == .foreign(isFileWhole: true))
     }
+
+    @Test("proves the key by one authentic page where the file does not, and none of them belongs to it then")
+    func damagedFile() throws {
+        _ = try directory.makeFile(rows: 40)
+        let own = try directory.crashInWAL().log
+        let file = try directory.bytes(of: "a.db")
+        let queue = try directory.makeQueue()
+        let ring = try #require(queue.inDatabase { $0.keys.configured })
+        let material = try #require(ring.cachedMaterial(keyIndex: 0, fileSalt: Array(file.prefix(16))))
+        var damaged = file
+        for offset in stride(from: 100, to: damaged.count, by: 4096) { damaged[offset] ^= 1 }
+        let authentic = Forgery.frames(of: own)
+        let foreign = (page: authentic[0].page, content: [UInt8](repeating: 7, count: 4096))
+        let frames = [foreign] + authentic.filter { $0.page != foreign.page }
+        let mixed = Forgery.log(pageCount: UInt32(file.count / 4096), frames: frames)
+        let ofDamaged = try SideFileCheck(material, CipherSettings(), database: StatesOfFile([damaged]))
+        #expect(try ofDamaged.verdict(on: .log, StatesOfFile([mixed])) == .foreign(isFileWhole: false))
+    }
 }
 
 /// Bytes that are others from the second look at their start on.
