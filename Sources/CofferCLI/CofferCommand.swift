@@ -38,8 +38,6 @@ struct CofferCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    init() {}
-
     func run(in session: Session) throws -> ExitStatus {
         guard version else { throw Failure.usage("Give a command; 'coffer --help' lists them.") }
         let versions = try EngineVersions()

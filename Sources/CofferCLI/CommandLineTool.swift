@@ -26,11 +26,7 @@ package enum CommandLineTool {
     /// Secrets of a crashed process must not lie on the disk.
     private static func protectProcess() {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
-        #if canImport(Glibc)
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        #else
-        unsafe setrlimit(RLIMIT_CORE, &none)
-        #endif
         ProcessPrivacy.denyCoreDumps()
         // The runtime's own report of a crash shows registers and memory.
         for number in TerminalEcho.crashSignals { _ = signal(number, SIG_DFL) }

@@ -20,6 +20,11 @@ package enum SystemRandomness {
         }
     }
 
+    /// Fills bytes that need no protection, such as initialization vectors.
+    package static func fill(_ bytes: inout MutableSpan<UInt8>) throws(RandomnessFailure) {
+        try unsafe bytes.withUnsafeMutableBytes { bytes throws(RandomnessFailure) in try unsafe fill(bytes) }
+    }
+
     /// Random bytes that need no protection, such as a salt.
     package static func bytes(count: Int) throws(RandomnessFailure) -> [UInt8] {
         try SecretBytes.random(count: count).withUnsafeBytes { unsafe Array($0) }

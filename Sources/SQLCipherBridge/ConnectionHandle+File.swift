@@ -26,9 +26,9 @@ extension ConnectionHandle {
     }
 
     /// Fills the target with bytes of the main database file as they are stored, without a lock, and returns how many there were.
-    package func readFile(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws(EngineError) -> Int {
+    package func readFile(at offset: Int64, into target: inout MutableSpan<UInt8>) throws(EngineError) -> Int {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return 0 }
-        let code = unsafe methods.pointee.xRead(file, target.baseAddress, CInt(target.count), offset)
+        let code = unsafe target.withUnsafeMutableBytes { unsafe methods.pointee.xRead(file, $0.baseAddress, CInt($0.count), offset) }
         if code == SQLITE_OK { return target.count }
         // The file may end before; what is not there was filled with zeros.
         guard let size = try fileSize(), size < offset + Int64(target.count) else {

@@ -14,9 +14,9 @@ package struct ContentHash {
         case EngineType.float: try add(type, statement.double(at: column).bitPattern)
         case EngineType.null: try add(type, 0)
         default:
-            let bytes = unsafe statement.storedBytes(at: column, encoding: encoding)
+            let bytes = unsafe Span<UInt8>(_unsafeBytes: statement.storedBytes(at: column, encoding: encoding))
             try add(type, UInt64(bytes.count))
-            unsafe try digest.update(bytes)
+            try digest.update(bytes)
         }
     }
 
@@ -29,7 +29,7 @@ package struct ContentHash {
 
     /// Adds bytes whose number is known.
     package func add(_ bytes: [UInt8]) throws {
-        try unsafe bytes.withUnsafeBytes { bytes in unsafe try digest.update(bytes) }
+        try digest.update(bytes.span)
     }
 
     /// The hash of everything that was added: 32 bytes. Nothing can be added afterwards.
@@ -37,6 +37,6 @@ package struct ContentHash {
 
     private func add(_ type: CInt, _ payload: UInt64) throws {
         let words = (UInt64(type).littleEndian, payload.littleEndian)
-        try unsafe withUnsafeBytes(of: words) { bytes in unsafe try digest.update(bytes) }
+        try unsafe withUnsafeBytes(of: words) { unsafe try digest.update(Span(_unsafeBytes: $0)) }
     }
 }

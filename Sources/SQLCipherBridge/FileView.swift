@@ -3,18 +3,18 @@ internal import Glibc
 internal import Synchronization
 
 /// Stored bytes of a database that are put together from several files, for the engine to read as one file.
-package protocol StoredBytes: AnyObject, Sendable {
+package protocol StoredBytes: AnyObject {
     /// In bytes.
     var size: Int64 { get }
 
     /// Fills the target with the bytes from an offset on, and returns how many there were.
-    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int
 }
 
 /// Stored bytes that the engine may write to.
 package protocol WritableBytes: StoredBytes {
     /// Writes bytes at an offset, all of them. Returns 0, or an `errno`.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> CInt
+    func write(_ bytes: Span<UInt8>, at offset: Int64) -> CInt
 
     /// Cuts the bytes, or fills them up with zeros. Returns 0, or an `errno`.
     func truncate(to size: Int64) -> CInt
@@ -41,10 +41,11 @@ package enum FileView {
         try Engine.prove()
         let code = registration
         guard code == SQLITE_OK else { throw EngineError(code: code, message: "The view of files could not be registered") }
+        let waiting = WaitingBytes(bytes: bytes)
         let name = state.withLock { state in
             state.count += 1
             let name = "/coffer-view/\(state.count)"
-            state.views[name] = bytes
+            state.views[name] = waiting
             return name
         }
         // The open file has its own hold on the bytes.
@@ -54,14 +55,20 @@ package enum FileView {
 
     private static let systemName = "coffer-view"
 
+    /// Bytes that the engine is about to open.
+    // @unchecked: the thread that asks for them is the one that has brought them.
+    fileprivate struct WaitingBytes: @unchecked Sendable {
+        let bytes: any StoredBytes
+    }
+
     private struct State {
         var count = 0
-        var views: [String: any StoredBytes] = [:]
+        var views: [String: WaitingBytes] = [:]
     }
 
     private static let state = Mutex(State())
 
-    fileprivate static func bytes(named name: String) -> (any StoredBytes)? { state.withLock { $0.views[name] } }
+    fileprivate static func bytes(named name: String) -> (any StoredBytes)? { state.withLock { $0.views[name] }?.bytes }
 
     /// Registers the file system, once; it stays for the life of the process.
     private static let registration: CInt = {
@@ -157,10 +164,10 @@ private nonisolated(unsafe) let methods: UnsafeMutablePointer<sqlite3_io_methods
     }
     unsafe methods.pointee.xRead = { file, target, count, offset in
         guard let target = unsafe target, let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes else { return IOError.read }
-        let buffer = unsafe UnsafeMutableRawBufferPointer(start: target, count: Int(count))
-        guard let done = unsafe try? bytes.read(at: offset, into: buffer) else { return IOError.read }
-        guard done < buffer.count else { return SQLITE_OK }
-        unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...]).initializeMemory(as: UInt8.self, repeating: 0)
+        var span = unsafe MutableSpan<UInt8>(_unsafeBytes: UnsafeMutableRawBufferPointer(start: target, count: Int(count)))
+        guard let done = try? bytes.read(at: offset, into: &span) else { return IOError.read }
+        guard done < span.count else { return SQLITE_OK }
+        span.clear(done..<span.count)
         return IOError.shortRead
     }
     unsafe methods.pointee.xWrite = { _, _, _, _ in SQLITE_READONLY }
@@ -191,7 +198,8 @@ private nonisolated(unsafe) let writableMethods: UnsafeMutablePointer<sqlite3_io
         guard let source = unsafe source, let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes as? any WritableBytes else {
             return IOError.write
         }
-        return IOError.code(unsafe bytes.write(UnsafeRawBufferPointer(start: source, count: Int(count)), at: offset), IOError.write)
+        let span = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(start: source, count: Int(count)))
+        return IOError.code(bytes.write(span, at: offset), IOError.write)
     }
     unsafe writable.pointee.xTruncate = { file, size in
         guard let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes as? any WritableBytes else { return IOError.truncate }

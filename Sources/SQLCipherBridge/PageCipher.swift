@@ -64,66 +64,50 @@ package final class PageCipher {
     deinit { unsafe EVP_CIPHER_CTX_free(cipher) }
 
     /// Whether the stored bytes of the page with this number (from 1) carry the right code; true for pages that carry none.
-    package func authenticates(_ page: UnsafeRawBufferPointer, number: UInt32) throws(CryptographyFailure) -> Bool {
+    package func authenticates(_ page: Span<UInt8>, number: UInt32) throws(CryptographyFailure) -> Bool {
         guard let code else { return true }
         precondition(page.count == layout.pageSize)
-        return unsafe try code.isRight(page, number: number)
+        return try code.isRight(page, number: number)
     }
 
     /// Decrypts a page. Its reserve becomes zeros, and so does the salt at the start of page 1, where the database header has its magic.
     package func decrypt(
-        _ page: UnsafeRawBufferPointer, number: UInt32, into target: UnsafeMutableRawBufferPointer
+        _ page: Span<UInt8>, number: UInt32, into target: inout MutableSpan<UInt8>
     ) throws(CryptographyFailure) {
         precondition(page.count == layout.pageSize && target.count >= layout.pageSize)
         let start = number == 1 ? layout.clearSize : 0
         let end = layout.pageSize - layout.reserve
-        unsafe target.copyBytes(from: page)
-        for index in end..<layout.pageSize { unsafe target[index] = 0 }
         if number == 1 && layout.plaintextHeaderSize == 0 {
-            for index in 0..<16 { unsafe target[index] = 0 }
+            target.clear(0..<start)
+        } else {
+            target.copy(page.extracting(0..<start))
         }
-        // These are within bounds: start < end <= pageSize - 16.
-        let iv = unsafe (page.baseAddress! + end).assumingMemoryBound(to: UInt8.self)
-        let input = unsafe (page.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
-        let output = unsafe (target.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
+        target.clear(end..<layout.pageSize)
         var count: CInt = 0
-        guard unsafe EVP_DecryptInit_ex(cipher, nil, nil, nil, iv) == 1,
-            unsafe EVP_DecryptUpdate(cipher, output, &count, input, CInt(end - start)) == 1, Int(count) == end - start
-        else { throw CryptographyFailure(function: "EVP_DecryptUpdate") }
+        let isDecrypted = unsafe page.withUnsafeBytes { page in
+            unsafe target.withUnsafeMutableBytes { target in
+                // These are within bounds: start < end <= pageSize - 16.
+                let iv = unsafe (page.baseAddress! + end).assumingMemoryBound(to: UInt8.self)
+                let input = unsafe (page.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
+                let output = unsafe (target.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
+                return unsafe EVP_DecryptInit_ex(cipher, nil, nil, nil, iv) == 1
+                    && EVP_DecryptUpdate(cipher, output, &count, input, CInt(end - start)) == 1
+            }
+        }
+        guard isDecrypted, Int(count) == end - start else { throw CryptographyFailure(function: "EVP_DecryptUpdate") }
     }
-}
 
-extension PageCipher {
     /// Whether the stored bytes of a page carry the right code: those of an incomplete page, or of one that the engine cannot count, do not.
     package func authenticates(_ page: [UInt8], number: Int) throws(CryptographyFailure) -> Bool {
         guard page.count == layout.pageSize, let number = UInt32(exactly: number) else { return false }
-        var result = false
-        var failure: CryptographyFailure?
-        unsafe page.withUnsafeBytes { page in
-            do throws(CryptographyFailure) {
-                result = unsafe try authenticates(page, number: number)
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
-        return result
+        return try authenticates(page.span, number: number)
     }
 
     /// The content of a page of the right size.
     package func decrypt(_ page: [UInt8], number: UInt32) throws(CryptographyFailure) -> [UInt8] {
         var content = [UInt8](repeating: 0, count: page.count)
-        var failure: CryptographyFailure?
-        unsafe page.withUnsafeBytes { page in
-            unsafe content.withUnsafeMutableBytes { content in
-                do throws(CryptographyFailure) {
-                    unsafe try decrypt(page, number: number, into: content)
-                } catch {
-                    failure = error
-                }
-            }
-        }
-        if let failure { throw failure }
+        var target = content.mutableSpan
+        try decrypt(page.span, number: number, into: &target)
         return content
     }
 }
@@ -142,10 +126,9 @@ package final class ContentDigest {
 
     deinit { unsafe EVP_MD_CTX_free(context) }
 
-    package func update(_ bytes: UnsafeRawBufferPointer) throws(CryptographyFailure) {
-        guard unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else {
-            throw CryptographyFailure(function: "EVP_DigestUpdate")
-        }
+    package func update(_ bytes: Span<UInt8>) throws(CryptographyFailure) {
+        let isAdded = unsafe bytes.withUnsafeBytes { unsafe EVP_DigestUpdate(context, $0.baseAddress, $0.count) == 1 }
+        guard isAdded else { throw CryptographyFailure(function: "EVP_DigestUpdate") }
     }
 
     /// The digest of all bytes; nothing can be added afterwards.

@@ -59,32 +59,33 @@ final class PageCode {
     }
 
     /// Whether a stored page of the right size carries the code of its bytes and its number, which is from 1 on.
-    func isRight(_ page: UnsafeRawBufferPointer, number: UInt32) throws(CryptographyFailure) -> Bool {
-        unsafe try compute(page, number: number)
+    func isRight(_ page: Span<UInt8>, number: UInt32) throws(CryptographyFailure) -> Bool {
+        try compute(page, number: number)
         let end = layout.pageSize - layout.reserve + 16
         var difference: UInt8 = 0
-        for index in 0..<size { unsafe difference |= computed[index] ^ page[end + index] }
+        for index in 0..<size { difference |= computed[index] ^ page[end + index] }
         return difference == 0
     }
 
     /// Puts the code of an encrypted page into its place behind the IV.
-    func write(to page: UnsafeMutableRawBufferPointer, number: UInt32) throws(CryptographyFailure) {
-        unsafe try compute(UnsafeRawBufferPointer(page), number: number)
+    func write(to page: inout MutableSpan<UInt8>, number: UInt32) throws(CryptographyFailure) {
+        try compute(page.span, number: number)
         let end = layout.pageSize - layout.reserve + 16
-        for index in 0..<size { unsafe page[end + index] = computed[index] }
+        for index in 0..<size { page[end + index] = computed[index] }
     }
 
-    private func compute(_ page: UnsafeRawBufferPointer, number: UInt32) throws(CryptographyFailure) {
+    private func compute(_ page: Span<UInt8>, number: UInt32) throws(CryptographyFailure) {
         let start = number == 1 ? layout.clearSize : 0
         let end = layout.pageSize - layout.reserve + 16
         var stored = layout.hasBigEndianNumbers ? number.bigEndian : number.littleEndian
         var count = 0
-        // Without a key, the context starts again with the one that it has.
-        let isComputed =
+        let isComputed = unsafe page.withUnsafeBytes { page in
+            // Without a key, the context starts again with the one that it has.
             unsafe EVP_MAC_init(context, nil, 0, nil) == 1
-            && EVP_MAC_update(context, page.baseAddress! + start, end - start) == 1
-            && withUnsafeBytes(of: &stored) { unsafe EVP_MAC_update(context, $0.baseAddress, 4) } == 1
-            && EVP_MAC_final(context, &computed, &count, size) == 1
+                && EVP_MAC_update(context, page.baseAddress! + start, end - start) == 1
+                && withUnsafeBytes(of: &stored) { unsafe EVP_MAC_update(context, $0.baseAddress, 4) } == 1
+                && EVP_MAC_final(context, &computed, &count, size) == 1
+        }
         guard isComputed, count == size else { throw CryptographyFailure(function: "EVP_MAC_final") }
     }
 }

@@ -35,23 +35,28 @@ package final class PageSealer {
     ///   - content: as ``PageCipher`` decrypts it; its reserve is ignored.
     ///   - reserve: fresh random bytes, as many as the layout reserves. The first 16 become the IV.
     package func seal(
-        _ content: UnsafeRawBufferPointer, number: UInt32, reserve: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
+        _ content: Span<UInt8>, number: UInt32, reserve: Span<UInt8>, into target: inout MutableSpan<UInt8>
     ) throws(CryptographyFailure) {
         precondition(content.count == layout.pageSize && target.count == layout.pageSize && reserve.count == layout.reserve)
         let start = number == 1 ? layout.clearSize : 0
         let end = layout.pageSize - layout.reserve
-        unsafe UnsafeMutableRawBufferPointer(rebasing: target[end...]).copyMemory(from: reserve)
+        target.copy(reserve, at: end)
         if number == 1 {
-            for index in 0..<start { unsafe target[index] = layout.plaintextHeaderSize == 0 ? salt[index] : content[index] }
+            let salt = salt
+            if layout.plaintextHeaderSize == 0 { target.copy(salt.span) } else { target.copy(content.extracting(0..<start)) }
         }
-        // These are within bounds: start < end <= pageSize - 16.
-        let iv = unsafe (target.baseAddress! + end).assumingMemoryBound(to: UInt8.self)
-        let input = unsafe (content.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
-        let output = unsafe (target.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
         var count: CInt = 0
-        guard unsafe EVP_EncryptInit_ex(cipher, nil, nil, nil, iv) == 1,
-            unsafe EVP_EncryptUpdate(cipher, output, &count, input, CInt(end - start)) == 1, Int(count) == end - start
-        else { throw CryptographyFailure(function: "EVP_EncryptUpdate") }
-        unsafe try code?.write(to: target, number: number)
+        let isEncrypted = unsafe content.withUnsafeBytes { content in
+            unsafe target.withUnsafeMutableBytes { target in
+                // These are within bounds: start < end <= pageSize - 16.
+                let iv = unsafe (target.baseAddress! + end).assumingMemoryBound(to: UInt8.self)
+                let input = unsafe (content.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
+                let output = unsafe (target.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
+                return unsafe EVP_EncryptInit_ex(cipher, nil, nil, nil, iv) == 1
+                    && EVP_EncryptUpdate(cipher, output, &count, input, CInt(end - start)) == 1
+            }
+        }
+        guard isEncrypted, Int(count) == end - start else { throw CryptographyFailure(function: "EVP_EncryptUpdate") }
+        try code?.write(to: &target, number: number)
     }
 }

@@ -230,9 +230,8 @@ private func refuse(_ file: UnsafeMutablePointer<sqlite3_file>?) -> CInt {
 }
 
 /// A file that the engine has open, for the time of one call.
-// @unchecked: only the thread that uses the connection uses it, inside of one call of the engine.
 @safe
-private final class EngineFile: StoredBytes, @unchecked Sendable {
+private final class EngineFile: StoredBytes {
     private let file: UnsafeMutablePointer<sqlite3_file>
 
     init(_ file: UnsafeMutablePointer<sqlite3_file>) {
@@ -245,9 +244,9 @@ private final class EngineFile: StoredBytes, @unchecked Sendable {
         return size
     }
 
-    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
         guard let methods = unsafe file.pointee.pMethods, target.count > 0 else { return 0 }
-        let code = unsafe methods.pointee.xRead(file, target.baseAddress, CInt(target.count), offset)
+        let code = unsafe target.withUnsafeMutableBytes { unsafe methods.pointee.xRead(file, $0.baseAddress, CInt($0.count), offset) }
         if code == SQLITE_OK { return target.count }
         // The file may end before; what is not there was filled with zeros.
         guard code == SQLITE_IOERR | 2 << 8 else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }

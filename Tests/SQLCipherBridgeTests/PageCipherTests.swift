@@ -19,11 +19,8 @@ struct PageCipherTests {
         let sealer = try PageSealer(key: key(7), salt: salt, layout: layout)
         let reserve = [UInt8](repeating: 0x5a, count: layout.reserve)
         var page = [UInt8](repeating: 0, count: layout.pageSize)
-        try unsafe content.withUnsafeBytes { content in
-            try unsafe reserve.withUnsafeBytes { reserve in
-                try unsafe page.withUnsafeMutableBytes { unsafe try sealer.seal(content, number: number, reserve: reserve, into: $0) }
-            }
-        }
+        var target = page.mutableSpan
+        try sealer.seal(content.span, number: number, reserve: reserve.span, into: &target)
         return page
     }
 

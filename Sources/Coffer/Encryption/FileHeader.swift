@@ -38,7 +38,13 @@ struct FileHeader {
     var isEmptyFile: Bool { size == 0 }
 
     /// The text that starts every SQLite file that is not encrypted, or has a plaintext header.
-    var hasSQLiteMagic: Bool { start.starts(with: Array("SQLite format 3\0".utf8)) }
+    var hasSQLiteMagic: Bool { start.starts(with: DatabaseHeader.magic) }
+
+    /// The size of pages that a plaintext header tells, whether or not this is one; nil where there are too few bytes.
+    var statedPageSize: Int? { start.count > 17 ? DatabaseHeader.pageSize(start[16], start[17]) : nil }
+
+    /// The size of the pages of a file that is taken for a plaintext one.
+    var plaintextPageSize: Int { max(512, statedPageSize ?? 4096) }
 
     /// Whether the file is a SQLite database without encryption, although its first bytes may be readable by intent.
     func isPlaintext(plaintextHeaderSize: Int) -> Bool {

@@ -166,11 +166,9 @@ struct SideFileCheck {
         return pageCount == stated || pageCount > stated && pageCount <= Int((database.size + Int64(pageSize) - 1) / Int64(pageSize))
     }
 
-    /// The number of pages that the database header tells: see "In-header database size" in SQLite's file format.
+    /// The number of pages that the database header tells.
     private func statedPageCount(_ page: [UInt8]) throws(CryptographyFailure) -> Int? {
-        let header = try cipher.decrypt(page, number: 1)
-        let count = Int(header[...].word(at: 28))
-        return count > 0 && header[24..<28] == header[92..<96] ? count : nil
+        try DatabaseHeader(cipher.decrypt(page, number: 1))?.pageCount
     }
 
     private func firstPageOfFile() throws -> [UInt8] { try database.read(at: 0, count: pageSize) }
@@ -198,7 +196,7 @@ struct SideFileCheck {
     private func isAuthentic(_ page: ArraySlice<UInt8>, _ number: Int) throws -> Bool {
         guard page.count == pageSize, let number = UInt32(exactly: number) else { return false }
         guard cipher.layout.hmac != nil else { return try looksEncrypted(page, number) }
-        return try unsafe page.withUnsafeBytes { unsafe try cipher.authenticates($0, number: number) }
+        return try cipher.authenticates(page.span, number: number)
     }
 
     /// Whether this page can prove the key at all.
@@ -206,8 +204,7 @@ struct SideFileCheck {
 
     /// Pages without codes cannot be proved. The first one must have a database header in it, and the others must not be too regular for ciphertext.
     private func looksEncrypted(_ page: ArraySlice<UInt8>, _ number: UInt32) throws -> Bool {
-        // The fractions of a page that payloads may fill: see <https://www.sqlite.org/fileformat.html>, "The Database Header".
-        guard number > 1 else { return try cipher.decrypt(Array(page), number: 1)[21...23] == [64, 32, 32] }
+        guard number > 1 else { return try DatabaseHeader(cipher.decrypt(Array(page), number: 1))?.isPlausible ?? false }
         // A kilobyte of random bytes has about 250 different values of 256.
         return Set(page.prefix(1024)).count >= 128
     }

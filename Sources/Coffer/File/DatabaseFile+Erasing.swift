@@ -1,4 +1,3 @@
-internal import Foundation
 internal import SQLCipherBridge
 
 extension DatabaseFile {
@@ -32,7 +31,7 @@ extension DatabaseFile {
         var overwritten = 0
         for path in present { overwritten += try DatabaseFile.overwriteBeginning(of: path) }
         for path in present { try SystemFile.remove(path) }
-        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+        try SystemFile.synchronize(directoryOf: path)
         return ErasureResult(removedPaths: present, overwrittenByteCount: overwritten, limits: DatabaseFile.erasureLimits)
     }
 
@@ -52,19 +51,13 @@ extension DatabaseFile {
     }
 
     private func checkCanErase(confirming name: String) throws(DatabaseFileError) -> FileStatus {
-        guard !path.isEmpty, !path.utf8.contains(0), let status = try SystemFile.status(path) else {
-            throw DatabaseFileError(.missing, path: path)
-        }
+        let status = try SystemFile.regularFile(path)
         guard name == SystemFile.name(of: path) else {
             throw DatabaseFileError(
                 .unsupported("The name that was given to confirm is not that of the file. Nothing was erased."), path: path)
         }
-        guard !status.isSymbolicLink else { throw DatabaseFileError(.unsafeFile(.symbolicLink), path: path) }
-        guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
         guard status.linkCount == 1 else { throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path) }
-        if let errno = SystemFile.isWritable(directory: SystemFile.directory(of: path)) {
-            throw DatabaseFileError(.unsafeFile(.directory(errno: errno)), path: path)
-        }
+        try SystemFile.checkIsWritable(directoryOf: path)
         return status
     }
 

@@ -10,21 +10,43 @@ struct AuditTrail: Sendable {
 
     /// Runs work on a file between its two records.
     ///
-    /// - Parameter body: returns whether the file was changed. It may call the function that it is given, to record the end itself.
+    /// - Parameter body: returns whether the file was changed. It may record the end itself.
     func record(_ path: String, _ body: (AuditEntry) throws -> Bool) throws {
         let entry = AuditEntry(trail: self, path: path)
+        try entry.end(isChanged: run(entry) { try body(entry) })
+    }
+
+    /// Runs work of the library on a file between its two records, the second of which has what was proved.
+    ///
+    /// - Parameter body: calls the function that it is given before the work counts as completed, so that a crash in between is not lost to the log.
+    func recordProof<Result: AuditedResult>(
+        _ path: String, _ body: (_ audit: @escaping @Sendable (Result) throws -> Void) throws -> Result
+    ) throws -> Result {
+        let entry = AuditEntry(trail: self, path: path)
+        let audit: @Sendable (Result) throws -> Void = { try entry.end(isChanged: $0.isChanged, $0.evidence) }
+        return try run(entry) {
+            let result = try body(audit)
+            try audit(result)
+            return result
+        }
+    }
+
+    private func run<Result>(_ entry: AuditEntry, _ body: () throws -> Result) throws -> Result {
         try entry.begin()
-        let isChanged: Bool
         do {
-            isChanged = try body(entry)
+            return try body()
         } catch {
-            let failure = session.failure(error)
             // The failure itself matters more than that it could not be recorded.
-            entry.failed(failure)
+            entry.failed(session.failure(error))
             throw error
         }
-        try entry.end(isChanged: isChanged)
     }
+}
+
+/// What a work has done and proved, as the log has it.
+protocol AuditedResult: Sendable {
+    var isChanged: Bool { get }
+    var evidence: [JSONValue.Member] { get }
 }
 
 /// The records of one work on one file.

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct BackupCommand: Operation {
+struct BackupCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Copy a database into a new file, while it is in use.",
@@ -43,33 +43,16 @@ struct BackupCommand: Operation {
     func validate() throws { try FileNames.checkIsNoDash(destination, "the copy") }
 
     var subject: String? { source }
+    var names: [String] { [source, destination] }
 
-    func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([source, destination])), .init("dry_run", .bool(dryRun))])
-        let trail = try audit.trail(session, command: Self.title)
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let old = try key.request()
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil
-        try FileNames.checkReadable(source)
-        try FileNames.checkHasBytes(source)
-        let opening = try session.keys.key(old, subject: source)
+        let opening = try session.key(old, of: source)
         let copyKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: destination) }
-        var options = DatabaseFile.ConversionOptions()
-        options.cipher = cipher.settings
-        options.lockTimeout = session.lockTimeout
-        let file = DatabaseFile(path: source)
-        var verification = DatabaseFile.VerificationOptions()
-        verification.cipher = options.cipher
         let conversion = Conversion(
-            source: source, destination: destination, word: "copied", alreadyWord: "is there already",
-            examine: { try file.verify(key: opening.database, options: verification) },
-            makePlan: {
-                try file.copyPlan(to: destination, key: opening.database, newKey: copyKey?.database, options: options)
-            },
-            work: { options, progress in
-                try file.backup(
-                    to: destination, key: opening.database, newKey: copyKey?.database, options: options, progress: progress)
-            })
-        try conversion.perform(options, isDryRun: dryRun, in: session, trail)
+            source, .backup(to: destination, opening.database, newKey: copyKey?.database), cipher: cipher.settings, in: session)
+        try conversion.perform(isDryRun: dryRun, in: session, trail)
         return .done
     }
 }

@@ -1,66 +1,53 @@
 internal import Coffer
 
-/// A work that gives content another form, in its place or in a new file, and how it is told.
+/// A work on the content of a file, and how it is told.
 struct Conversion {
     /// The file, as the user named it.
     let source: String
-    /// Nil where the result takes the place of the file.
-    let destination: String?
-    /// What was done, as in "encrypted", and "would be" with it.
-    let word: String
+    let work: DatabaseFile.Work
+    var options: DatabaseFile.ConversionOptions
     /// More about the file as it was: a line for people, and members for programs.
     var remark: String?
     var facts: [JSONValue.Member] = []
-    /// What is said when there is nothing to do.
-    let alreadyWord: String
-    /// Looks for damage in the source, for a failure that does not tell its reason; nil where there is no way to.
-    var examine: (() throws -> DatabaseFile.Verification)?
-    let makePlan: () throws -> DatabaseFile.ConversionPlan
-    let work:
-        (_ options: DatabaseFile.ConversionOptions, _ progress: @escaping DatabaseFile.ProgressFunction) throws
-            -> DatabaseFile.ConversionResult
 
-    private var name: String { destination ?? source }
+    init(_ source: String, _ work: DatabaseFile.Work, cipher: CipherSettings? = nil, in session: Session) {
+        self.source = source
+        self.work = work
+        var options = DatabaseFile.ConversionOptions()
+        if let cipher { options.cipher = cipher }
+        options.lockTimeout = session.lockTimeout
+        self.options = options
+    }
 
-    func perform(_ options: DatabaseFile.ConversionOptions, isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws {
-        if isDryRun { try tellPlan(session.reporter) } else { try run(options, in: session, trail) }
+    private var file: DatabaseFile { DatabaseFile(path: source) }
+    private var name: String { work.destination ?? source }
+
+    func perform(isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws {
+        if isDryRun { try tellPlan(session.reporter) } else { try run(in: session, trail) }
     }
 
     private func tellPlan(_ reporter: Reporter) throws {
-        let plan = try makePlan()
+        let plan = try file.plan(work, options: options)
         let details: [JSONValue.Member] = [
             .init("dry_run", true), .init("changed", false), .init("already_done", .bool(plan.isAlreadyDone)),
             .init("format", plan.format.map { .count($0) } ?? .null), .init("size", .int(plan.size)),
-            .init("required_space", .int(plan.requiredSpace)), .init("available_space", .int(plan.availableSpace)),
-            .init("steps", .strings(plan.steps)), .init("leftovers", .strings(plan.leftovers)), .init("code", 0),
         ]
-        let facts = names + self.facts + details
-        guard !plan.isAlreadyDone else {
-            reporter.result(facts, text: ["\(name): \(alreadyWord); nothing would be done"], isAnswer: true)
-            return
-        }
-        let room = "needs \(TextLayout.size(plan.requiredSpace)) of \(TextLayout.size(plan.availableSpace)) free"
+        let outline = PlanOutline(
+            requiredSpace: plan.requiredSpace, availableSpace: plan.availableSpace, steps: plan.steps, leftovers: plan.leftovers)
         reporter.result(
-            facts,
-            text: ["\(name): would be \(word) (\(room)); nothing was changed"]
-                + remarkLines + plan.steps.enumerated().map { "  \($0 + 1). \($1)" }
-                + plan.leftovers.map { "  removes what an interrupted run has left: \($0)" }, isAnswer: true)
+            names + facts + details + outline.facts,
+            text: plan.isAlreadyDone
+                ? ["\(name): \(work.alreadyWord); nothing would be done"]
+                : ["\(name): would be \(work.word) (\(outline.room)); nothing was changed"] + remarkLines + outline.lines, isAnswer: true)
     }
 
-    private func run(_ options: DatabaseFile.ConversionOptions, in session: Session, _ trail: AuditTrail) throws {
+    private func run(in session: Session, _ trail: AuditTrail) throws {
         let result = try session.work(name) { progress in
-            var answer: DatabaseFile.ConversionResult?
-            try trail.record(name) { entry in
+            try trail.recordProof(name) { audit in
                 var options = options
-                // Recorded before the work counts as completed, so that a crash in between is not lost to the log.
-                options.audit = { result in try entry.end(isChanged: result.isChanged, Conversion.evidence(result)) }
-                let result = try examined { try work(options, progress) }
-                answer = result
-                try entry.end(isChanged: result.isChanged, Conversion.evidence(result))
-                return result.isChanged
+                options.audit = audit
+                return try examined { [options] in try file.perform(work, options: options, progress: progress) }
             }
-            guard let answer else { throw Failure(.internalError, "internal", "The work gave no result.") }
-            return answer
         }
         tell(result, session.reporter)
     }
@@ -70,8 +57,20 @@ struct Conversion {
         do {
             return try body()
         } catch let error where Failure(error).status == .internalError || Failure(error).reason == "damaged" {
-            guard let findings = try? examine?(), !findings.isIntact else { throw error }
+            guard let findings = try? examine(), !findings.isIntact else { throw error }
             throw DatabaseFileError(.damaged(pages: findings.damagedPages), path: source)
+        }
+    }
+
+    /// Looks for damage in the source, where there is a way to: the format of an older file was only found out.
+    private func examine() throws -> DatabaseFile.Verification? {
+        var verification = DatabaseFile.VerificationOptions()
+        verification.cipher = options.cipher
+        switch work {
+        case .upgrade: return nil
+        case .encrypt: return try file.verify(key: nil)
+        case .decrypt(_, let key): return try file.verify(key: key, options: verification)
+        case .vacuum(let key), .backup(_, let key, _), .copy(_, let key, _): return try file.verify(key: key, options: verification)
         }
     }
 
@@ -79,18 +78,8 @@ struct Conversion {
 
     private var names: [JSONValue.Member] {
         var names: [JSONValue.Member] = [.init("path", .string(source))]
-        if let destination { names.append(.init("destination", .string(destination))) }
+        if let destination = work.destination { names.append(.init("destination", .string(destination))) }
         return names
-    }
-
-    private static func evidence(_ result: DatabaseFile.ConversionResult) -> [JSONValue.Member] {
-        guard let proof = result.proof else { return [] }
-        return [
-            .init("pages", .count(proof.pageCount)), .init("tables", .count(proof.tableCount)), .init("rows", .count(proof.rowCount)),
-            .init("salt_before", .optional(proof.saltBefore)), .init("salt_after", .optional(proof.saltAfter)),
-            .init("old_key_id", .optional(proof.oldKeyID)), .init("new_key_id", .optional(proof.newKeyID)),
-            .init("content_digest", .string(proof.contentDigest)),
-        ]
     }
 
     private func tell(_ result: DatabaseFile.ConversionResult, _ reporter: Reporter) {
@@ -98,22 +87,58 @@ struct Conversion {
         facts.append(.init("changed", .bool(result.isChanged)))
         facts.append(.init("resumed", .bool(result.isResumed)))
         if let kept = result.keptOldPath { facts.append(.init("kept_old", .string(kept))) }
-        facts += Conversion.evidence(result)
+        facts += result.evidence
         facts.append(.init("code", 0))
         let resumed = result.isResumed ? ", after an interrupted run" : ""
         guard result.isChanged, let proof = result.proof else {
-            reporter.result(facts, text: ["\(name): \(alreadyWord)\(resumed); nothing was done"])
+            reporter.result(facts, text: ["\(name): \(work.alreadyWord)\(resumed); nothing was done"])
             return
         }
         let size = TextLayout.size(Int64(proof.pageCount) * Int64(proof.pageSize))
         let time = TextLayout.seconds(.milliseconds(Int64(result.duration * 1000)))
         var lines = [
-            "\(name): \(word)\(resumed) (\(TextLayout.counted(proof.tableCount, "table", "tables")), "
+            "\(name): \(work.word)\(resumed) (\(TextLayout.counted(proof.tableCount, "table", "tables")), "
                 + "\(TextLayout.counted(proof.rowCount, "row", "rows")), \(size), \(time))"
         ]
         lines += remarkLines
         lines.append("  proved: it opens again, it is whole, and its content is the same")
         if let kept = result.keptOldPath { lines.append("  the file as it was: \(kept)") }
         reporter.result(facts, text: lines)
+    }
+}
+
+extension DatabaseFile.ConversionResult: AuditedResult {
+    var evidence: [JSONValue.Member] {
+        guard let proof else { return [] }
+        return [
+            .init("pages", .count(proof.pageCount)), .init("tables", .count(proof.tableCount)), .init("rows", .count(proof.rowCount)),
+            .init("salt_before", .optional(proof.saltBefore)), .init("salt_after", .optional(proof.saltAfter)),
+            .init("old_key_id", .optional(proof.oldKeyID)), .init("new_key_id", .optional(proof.newKeyID)),
+            .init("content_digest", .string(proof.contentDigest)),
+        ]
+    }
+}
+
+extension DatabaseFile.Work {
+    /// What was done, as in "encrypted", and "would be" with it.
+    fileprivate var word: String {
+        switch self {
+        case .encrypt: "encrypted"
+        case .decrypt: "decrypted"
+        case .upgrade: "upgraded to format 4"
+        case .vacuum: "compacted"
+        case .backup: "copied"
+        case .copy: "copied without free pages"
+        }
+    }
+
+    /// What is said when there is nothing to do.
+    fileprivate var alreadyWord: String {
+        switch self {
+        case .encrypt: "is encrypted already"
+        case .decrypt: "is plaintext already"
+        case .upgrade: "has format 4 already"
+        case .vacuum, .backup, .copy: "is there already"
+        }
     }
 }

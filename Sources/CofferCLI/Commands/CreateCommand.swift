@@ -32,8 +32,6 @@ struct CreateCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    init() {}
-
     func validate() throws { try FileNames.checkIsNoDash(file, "the new file") }
 
     var subject: String? { file }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct DecryptCommand: Operation {
+struct DecryptCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "decrypt",
         abstract: "Make a plaintext copy of an encrypted database.",
@@ -46,29 +46,12 @@ struct DecryptCommand: Operation {
     }
 
     var subject: String? { source }
+    var names: [String] { [source, destination] }
 
-    func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([source, destination])), .init("dry_run", .bool(dryRun))])
-        let trail = try audit.trail(session, command: Self.title)
-        try FileNames.checkReadable(source)
-        try FileNames.checkHasBytes(source)
-        let opening = try session.keys.key(key.request(), subject: source)
-        var options = DatabaseFile.ConversionOptions()
-        options.cipher = cipher.settings
-        options.lockTimeout = session.lockTimeout
-        let file = DatabaseFile(path: source)
-        var verification = DatabaseFile.VerificationOptions()
-        verification.cipher = options.cipher
-        let conversion = Conversion(
-            source: source, destination: destination, word: "decrypted", alreadyWord: "is plaintext already",
-            examine: { try file.verify(key: opening.database, options: verification) },
-            makePlan: { try file.decryptionPlan(to: destination, key: opening.database, options: options) },
-            work: { options, progress in
-                try file.decrypt(
-                    to: destination, key: opening.database, confirming: .contentBecomesReadableByAnyone, options: options,
-                    progress: progress)
-            })
-        try conversion.perform(options, isDryRun: dryRun, in: session, trail)
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let opening = try session.key(key.request(), of: source)
+        let conversion = Conversion(source, .decrypt(to: destination, opening.database), cipher: cipher.settings, in: session)
+        try conversion.perform(isDryRun: dryRun, in: session, trail)
         return .done
     }
 }

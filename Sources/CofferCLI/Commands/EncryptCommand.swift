@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct EncryptCommand: Operation {
+struct EncryptCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "encrypt",
         abstract: "Make an encrypted copy of a plaintext SQLite database.",
@@ -38,25 +38,17 @@ struct EncryptCommand: Operation {
     func validate() throws { try FileNames.checkIsNoDash(destination, "the encrypted file") }
 
     var subject: String? { source }
+    var names: [String] { [source, destination] }
 
-    func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([source, destination])), .init("dry_run", .bool(dryRun))])
-        let trail = try audit.trail(session, command: Self.title)
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try FileNames.checkReadable(source)
         guard try DatabaseFile(path: source).inspect().kind == .plaintext else {
             throw Failure(.badData, "not_plaintext", "'\(source)' is no plaintext SQLite database; see 'coffer info'.")
         }
         let new = try session.keys.key(key.request(.new), subject: destination)
-        var options = DatabaseFile.ConversionOptions()
-        options.newCipher = cipher.settings
-        options.lockTimeout = session.lockTimeout
-        let file = DatabaseFile(path: source)
-        let conversion = Conversion(
-            source: source, destination: destination, word: "encrypted", alreadyWord: "is encrypted already",
-            examine: { try file.verify(key: nil) },
-            makePlan: { try file.encryptionPlan(to: destination, key: new.database, options: options) },
-            work: { options, progress in try file.encrypt(to: destination, key: new.database, options: options, progress: progress) })
-        try conversion.perform(options, isDryRun: dryRun, in: session, trail)
+        var conversion = Conversion(source, .encrypt(to: destination, new.database), in: session)
+        conversion.options.newCipher = cipher.settings
+        try conversion.perform(isDryRun: dryRun, in: session, trail)
         return .done
     }
 }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct EraseCommand: Operation {
+struct EraseCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "erase",
         abstract: "Remove a database, its log, and what interrupted runs have left.",
@@ -32,10 +32,9 @@ struct EraseCommand: Operation {
     var output: OutputOptions
 
     var subject: String? { file }
+    var names: [String] { [file] }
 
-    func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([file])), .init("dry_run", .bool(dryRun))])
-        let trail = try audit.trail(session, command: Self.title)
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let database = DatabaseFile(path: file)
         guard !dryRun else {
             let files = try database.erasurePlan()

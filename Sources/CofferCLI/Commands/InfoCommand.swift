@@ -34,8 +34,6 @@ struct InfoCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    init() {}
-
     enum Expectation: String, ExpressibleByArgument, CaseIterable, Sendable {
         case encrypted, plaintext
     }

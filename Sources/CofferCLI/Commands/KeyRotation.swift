@@ -19,20 +19,16 @@ struct KeyRotation {
         let facts: [JSONValue.Member] = [
             .init("path", .string(name)), .init("dry_run", true), .init("changed", false),
             .init("already_rotated", .bool(plan.isAlreadyRotated)), .init("method", .string(plan.method.rawValue)),
-            .init("size", .int(plan.size)), .init("pages", .count(plan.pageCount)), .init("required_space", .int(plan.requiredSpace)),
-            .init("available_space", .int(plan.availableSpace)), .init("steps", .strings(plan.steps)),
-            .init("leftovers", .strings(plan.leftovers)), .init("code", 0),
+            .init("size", .int(plan.size)), .init("pages", .count(plan.pageCount)),
         ]
-        guard !plan.isAlreadyRotated else {
-            session.reporter.result(facts, text: ["\(name): has the new key already; nothing would be done"], isAnswer: true)
-            return
-        }
-        let room = "needs \(TextLayout.size(plan.requiredSpace)) of \(TextLayout.size(plan.availableSpace)) free"
+        let outline = PlanOutline(
+            requiredSpace: plan.requiredSpace, availableSpace: plan.availableSpace, steps: plan.steps, leftovers: plan.leftovers)
+        let pages = TextLayout.counted(plan.pageCount, "page", "pages")
         session.reporter.result(
-            facts,
-            text: ["\(name): would be rotated (\(TextLayout.counted(plan.pageCount, "page", "pages")), \(room)); nothing was changed"]
-                + plan.steps.enumerated().map { "  \($0 + 1). \($1)" }
-                + plan.leftovers.map { "  removes what an interrupted run has left: \($0)" }, isAnswer: true)
+            facts + outline.facts,
+            text: plan.isAlreadyRotated
+                ? ["\(name): has the new key already; nothing would be done"]
+                : ["\(name): would be rotated (\(pages), \(outline.room)); nothing was changed"] + outline.lines, isAnswer: true)
     }
 
     /// Tries the keys, and changes nothing. That they are wrong is recorded as it is when the rotation itself finds out.
@@ -49,35 +45,15 @@ struct KeyRotation {
     @discardableResult
     func run(_ prepared: PreparedRotation? = nil, in session: Session, _ trail: AuditTrail) throws -> DatabaseFile.RotationResult {
         let result = try session.work(name) { progress in
-            var answer: DatabaseFile.RotationResult?
-            try trail.record(path) { entry in
+            try trail.recordProof(path) { audit in
+                if let prepared { return try prepared.run(audit: audit, progress: progress) }
                 var options = options
-                // Recorded before the rotation counts as completed, so that a crash in between is not lost to the log.
-                options.audit = { result in try entry.end(isChanged: result.isChanged, KeyRotation.evidence(result)) }
-                let result =
-                    if let prepared {
-                        try prepared.run(audit: options.audit, progress: progress)
-                    } else {
-                        try file.rotate(from: old.database, to: new.database, options: options, progress: progress)
-                    }
-                answer = result
-                try entry.end(isChanged: result.isChanged, KeyRotation.evidence(result))
-                return result.isChanged
+                options.audit = audit
+                return try file.rotate(from: old.database, to: new.database, options: options, progress: progress)
             }
-            guard let answer else { throw Failure(.internalError, "internal", "The rotation gave no result.") }
-            return answer
         }
         tell(result, session.reporter)
         return result
-    }
-
-    private static func evidence(_ result: DatabaseFile.RotationResult) -> [JSONValue.Member] {
-        guard let proof = result.proof else { return [] }
-        return [
-            .init("pages", .count(proof.pageCount)), .init("salt_before", .string(proof.saltBefore)),
-            .init("salt_after", .string(proof.saltAfter)), .init("old_key_id", .string(proof.oldKeyID)),
-            .init("new_key_id", .string(proof.newKeyID)), .init("content_digest", .string(proof.contentDigest)),
-        ]
     }
 
     private func tell(_ result: DatabaseFile.RotationResult, _ reporter: Reporter) {
@@ -87,7 +63,7 @@ struct KeyRotation {
         ]
         if let kept = result.keptOldPath { facts.append(.init("kept_old", .string(kept))) }
         if let proof = result.proof {
-            facts += KeyRotation.evidence(result)
+            facts += result.evidence
             facts += [
                 .init("old_key_rejected", .bool(proof.isOldKeyRejected)), .init("new_key_accepted", .bool(proof.isNewKeyAccepted)),
                 .init("integrity_clean", .bool(proof.isIntegrityClean)), .init("content_equal", .bool(proof.isContentEqual)),
@@ -107,5 +83,16 @@ struct KeyRotation {
         lines.append("  proved: the new key opens it, the old one does not, all pages are authentic, the content is the same")
         if let kept = result.keptOldPath { lines.append("  the file with the old key: \(kept)") }
         reporter.result(facts, text: lines)
+    }
+}
+
+extension DatabaseFile.RotationResult: AuditedResult {
+    var evidence: [JSONValue.Member] {
+        guard let proof else { return [] }
+        return [
+            .init("pages", .count(proof.pageCount)), .init("salt_before", .string(proof.saltBefore)),
+            .init("salt_after", .string(proof.saltAfter)), .init("old_key_id", .string(proof.oldKeyID)),
+            .init("new_key_id", .string(proof.newKeyID)), .init("content_digest", .string(proof.contentDigest)),
+        ]
     }
 }

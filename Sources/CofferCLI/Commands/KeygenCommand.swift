@@ -31,8 +31,6 @@ struct KeygenCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    init() {}
-
     func validate() throws {
         if let words, !(5...32).contains(words) { throw ValidationError("--words takes a number from 5 (80 bits) to 32.") }
         if words != nil && (withSalt || binary) {

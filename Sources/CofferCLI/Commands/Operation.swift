@@ -1,4 +1,29 @@
 internal import ArgumentParser
+internal import Foundation
+
+/// A command that works on files, and records what it does to them.
+protocol RecordedOperation: Operation {
+    var audit: AuditOptions { get }
+
+    /// The files, as the user named them.
+    var names: [String] { get }
+
+    /// Does the work with its audit log at hand: see ``Operation/run(in:)``.
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus
+}
+
+/// One that can say what it would do, and do nothing.
+protocol ChangingOperation: RecordedOperation {
+    var dryRun: Bool { get }
+}
+
+extension RecordedOperation {
+    func run(in session: Session) throws -> ExitStatus {
+        let intent = (self as? any ChangingOperation).map { [JSONValue.Member("dry_run", .bool($0.dryRun))] }
+        session.reporter.start([.init("files", .strings(names))] + (intent ?? []))
+        return try run(in: session, audit.trail(session, command: Self.title))
+    }
+}
 
 /// A command that does something, in the surroundings that all share.
 protocol Operation: ParsableCommand {
@@ -30,7 +55,7 @@ extension Operation {
         let session = Session(reporter: reporter, interruption: .shared, lockTimeout: output.lockTimeout, keyTimeout: output.keyTimeout)
         var status: ExitStatus
         do {
-            try FailPoint.pass()
+            try failForTests()
             status = try run(in: session)
         } catch {
             let failure = session.failure(error)
@@ -45,9 +70,20 @@ extension Operation {
         return status
     }
 
+    /// Fails where tests want the tool itself to fail, as no input is known to: `COFFER_FAIL_POINT=tool`. Does nothing in release builds.
+    private func failForTests() throws {
+        #if DEBUG
+        if ProcessInfo.processInfo.environment["COFFER_FAIL_POINT"] == "tool" { throw Inconsistency() }
+        #endif
+    }
+
     /// The file, unless the message has its name already or is not about it.
     private func place(of failure: Failure) -> String? {
         guard let subject, failure.status != .usage, failure.reason != "interrupted" else { return nil }
         return failure.message.hasPrefix("\(subject): ") || !failure.message.contains("'\(subject)'") ? subject : nil
     }
 }
+
+#if DEBUG
+private struct Inconsistency: Error {}
+#endif

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import Foundation
 
-struct QueryCommand: Operation {
+struct QueryCommand: RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "query",
         abstract: "Run one SQL statement.",
@@ -47,8 +47,6 @@ struct QueryCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    init() {}
-
     func validate() throws {
         if sql == "-", try key.request().source == .standardInput {
             throw ValidationError("The statement and the key cannot both come from the standard input.")
@@ -56,10 +54,9 @@ struct QueryCommand: Operation {
     }
 
     var subject: String? { file }
+    var names: [String] { [file] }
 
-    func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([file]))])
-        let trail = try audit.trail(session, command: Self.title)
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try FileNames.checkReadable(file)
         let statement = sql == "-" ? try QueryCommand.readStatement() : sql
         guard !SQLSecrets.containsKey(statement), !StatementText.seemsToCarryKey(statement) else {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct RotateCommand: Operation {
+struct RotateCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
         abstract: "Encrypt files with another key.",
@@ -44,17 +44,15 @@ struct RotateCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    init() {}
-
     func validate() throws {
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
         if keepOld != nil && files.count > 1 { throw ValidationError("--keep-old is for one file.") }
         if keepOld != nil && inPlace { throw ValidationError("--in-place leaves no old file to keep.") }
     }
 
-    func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings(files)), .init("dry_run", .bool(dryRun))])
-        let trail = try audit.trail(session, command: Self.title)
+    var names: [String] { files }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         for path in files { try FileNames.checkReadable(path) }
         let subject = FileNames.subject(files)
         let newRequest = try newKey.request(besides: key)

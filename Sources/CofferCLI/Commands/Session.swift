@@ -14,6 +14,19 @@ struct Session: Sendable {
 
     var keys: KeyReader { KeyReader(reporter: reporter, looksRaw: keyLooksRaw, commandTimeout: keyTimeout) }
 
+    /// The key of a file that has to be there, before anybody is asked for one.
+    func key(_ request: KeyRequest, of path: String) throws -> Key {
+        try FileNames.checkReadable(path)
+        try FileNames.checkHasBytes(path)
+        return try keys.key(request, subject: path)
+    }
+
+    /// The key that all of several files have.
+    func key(_ request: KeyRequest, ofAll paths: [String]) throws -> Key {
+        for path in paths { try FileNames.checkReadable(path) }
+        return try keys.key(request, subject: FileNames.subject(paths))
+    }
+
     /// What an error means, in the light of a signal that may have caused it.
     func failure(_ error: any Error) -> Failure {
         let failure = Failure(error)
@@ -67,4 +80,30 @@ struct StatusTally: Sendable, Hashable {
 
     var failed: Int { counts.reduce(0) { $0 + ($1.key == .done ? 0 : $1.value) } }
     var succeeded: Int { counts[.done] ?? 0 }
+}
+
+extension Session {
+    /// Runs work of the library on a file: a signal ends it at the next report of progress.
+    func work<Result>(_ path: String, _ body: (@escaping DatabaseFile.ProgressFunction) throws -> Result) throws -> Result {
+        try interruption.cooperatively {
+            try body { progress in
+                try interruption.check()
+                reporter.progress(
+                    ProgressState(
+                        path: path, phase: progress.phase.words, completed: Int64(progress.completedPageCount),
+                        total: Int64(progress.totalPageCount), unit: "pages"))
+            }
+        }
+    }
+}
+
+extension DatabaseFile.Progress.Phase {
+    fileprivate var words: String {
+        switch self {
+        case .copying: "copying"
+        case .verifying: "verifying"
+        case .checkingStructure: "checking structure"
+        case .publishing: "publishing"
+        }
+    }
 }

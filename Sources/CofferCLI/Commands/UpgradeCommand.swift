@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct UpgradeCommand: Operation {
+struct UpgradeCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "upgrade",
         abstract: "Bring files of SQLCipher 1 to 3 into format 4.",
@@ -38,22 +38,15 @@ struct UpgradeCommand: Operation {
         if keepOld != nil && files.count > 1 { throw ValidationError("--keep-old is for one file.") }
     }
 
-    func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings(files)), .init("dry_run", .bool(dryRun))])
-        let trail = try audit.trail(session, command: Self.title)
-        for path in files { try FileNames.checkReadable(path) }
-        let opening = try session.keys.key(key.request(), subject: FileNames.subject(files))
-        var options = DatabaseFile.ConversionOptions()
-        options.keepOldPath = keepOld
-        options.lockTimeout = session.lockTimeout
+    var names: [String] { files }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let opening = try session.key(key.request(), ofAll: files)
         return try session.forEach(files) { path in
             try FileNames.checkHasBytes(path)
-            let file = DatabaseFile(path: path)
-            let conversion = Conversion(
-                source: path, destination: nil, word: "upgraded to format 4", alreadyWord: "has format 4 already",
-                makePlan: { try file.upgradePlan(key: opening.database, options: options) },
-                work: { options, progress in try file.upgrade(key: opening.database, options: options, progress: progress) })
-            try conversion.perform(options, isDryRun: dryRun, in: session, trail)
+            var conversion = Conversion(path, .upgrade(opening.database, newKey: nil), in: session)
+            conversion.options.keepOldPath = keepOld
+            try conversion.perform(isDryRun: dryRun, in: session, trail)
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VacuumCommand: Operation {
+struct VacuumCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "vacuum",
         abstract: "Give free pages back to the disk.",
@@ -42,35 +42,17 @@ struct VacuumCommand: Operation {
     }
 
     var subject: String? { file }
+    var names: [String] { [file] }
 
-    func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([file])), .init("dry_run", .bool(dryRun))])
-        let trail = try audit.trail(session, command: Self.title)
-        try FileNames.checkReadable(file)
-        try FileNames.checkHasBytes(file)
-        let opening = try session.keys.key(key.request(), subject: file)
-        var options = DatabaseFile.ConversionOptions()
-        options.cipher = cipher.settings
-        options.lockTimeout = session.lockTimeout
-        let source = DatabaseFile(path: file)
-        var verification = DatabaseFile.VerificationOptions()
-        verification.cipher = options.cipher
-        var conversion = Conversion(
-            source: file, destination: into, word: into == nil ? "compacted" : "copied without free pages", alreadyWord: "is there already",
-            examine: { try source.verify(key: opening.database, options: verification) },
-            makePlan: {
-                if let into { return try source.copyPlan(to: into, key: opening.database, options: options) }
-                return try source.vacuumPlan(key: opening.database, options: options)
-            },
-            work: { options, progress in
-                if let into { return try source.vacuum(into: into, key: opening.database, options: options, progress: progress) }
-                return try source.vacuum(key: opening.database, options: options, progress: progress)
-            })
-        let before = try source.inspect(key: opening.database, cipher: options.cipher)
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let opening = try session.key(key.request(), of: file).database
+        let work: DatabaseFile.Work = if let into { .copy(to: into, opening, newKey: nil) } else { .vacuum(opening) }
+        var conversion = Conversion(file, work, cipher: cipher.settings, in: session)
+        let before = try DatabaseFile(path: file).inspect(key: opening, cipher: cipher.settings)
         let free = TextLayout.counted(before.freePageCount, "free page", "free pages")
         conversion.remark = "before: \(free) of \(TextLayout.grouped(before.pageCount))"
         conversion.facts = [.init("pages_before", .count(before.pageCount)), .init("free_pages_before", .count(before.freePageCount))]
-        try conversion.perform(options, isDryRun: dryRun, in: session, trail)
+        try conversion.perform(isDryRun: dryRun, in: session, trail)
         return .done
     }
 }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VerifyCommand: Operation {
+struct VerifyCommand: RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check every page and the structure of files.",
@@ -38,17 +38,14 @@ struct VerifyCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    init() {}
-
     enum Structure: String, ExpressibleByArgument, CaseIterable, Sendable {
         case none, quick, full
     }
 
-    func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings(files))])
-        let trail = try audit.trail(session, command: Self.title)
-        for path in files { try FileNames.checkReadable(path) }
-        let opening = try session.keys.key(key.request(), subject: FileNames.subject(files))
+    var names: [String] { files }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let opening = try session.key(key.request(), ofAll: files)
         var options = DatabaseFile.VerificationOptions()
         options.cipher = cipher.given
         options.structure = .init(rawValue: structure.rawValue) ?? .quick

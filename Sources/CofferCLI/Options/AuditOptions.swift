@@ -11,8 +11,6 @@ struct AuditOptions: ParsableArguments {
     @OptionGroup
     var secret: AuditKeyOptions
 
-    init() {}
-
     func validate() throws {
         if auditRequired && audit == nil { throw ValidationError("--audit-required needs --audit, which says where.") }
         if audit == nil, try secret.isGiven { throw ValidationError("The secret of an audit log needs --audit, which says where.") }
@@ -37,7 +35,9 @@ struct AuditOptions: ParsableArguments {
 }
 
 /// Where the secret of an audit log comes from: at most one of these.
-struct AuditKeyOptions: ParsableArguments {
+struct AuditKeyOptions: SecretSourceOptions {
+    static let prefix = "audit-key"
+
     @Option(
         name: .customLong("audit-key-file"),
         help: ArgumentHelp(
@@ -65,21 +65,11 @@ struct AuditKeyOptions: ParsableArguments {
         help: ArgumentHelp("Take the secret of the log from a systemd credential.", valueName: "name"))
     var credential: String?
 
-    init() {}
-
-    func validate() throws { _ = try sources.chosen() }
-
-    var isGiven: Bool { get throws { try sources.chosen() != nil } }
+    var standardInput: Bool { false }
 
     /// What the chain of the log is made with.
     func seal(_ session: Session) throws -> AuditSeal {
-        guard let source = try sources.chosen() else { return .plain }
+        guard let source = try source() else { return .plain }
         return try AuditSeal(session.keys.secret(from: source), sourceName: source.name)
-    }
-
-    private var sources: SecretSourceChoice {
-        SecretSourceChoice(
-            prefix: "audit-key", file: file, descriptor: descriptor, standardInput: false, command: command, environment: environment,
-            credential: credential)
     }
 }

@@ -12,8 +12,6 @@ struct CipherOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The rounds of PBKDF2, where the file has a special number.", valueName: "rounds"))
     var kdfIterations: Int?
 
-    init() {}
-
     func validate() throws {
         let problem = CipherOptions.problem(format: cipherFormat, pageSize: pageSize, kdfIterations: kdfIterations)
         if let problem { throw ValidationError(problem) }

@@ -3,7 +3,9 @@ internal import ArgumentParser
 extension KeyType: ExpressibleByArgument {}
 
 /// Where the key of a file comes from: at most one of these, or else a person is asked.
-struct KeyOptions: ParsableArguments {
+struct KeyOptions: SecretSourceOptions {
+    static let prefix = "key"
+
     @Option(
         name: .customLong("key-file"), help: ArgumentHelp("Read the key from a file that only you can read.", valueName: "file"),
         completion: .file())
@@ -34,26 +36,15 @@ struct KeyOptions: ParsableArguments {
     @Flag(name: .customLong("insecure-key-file-mode"), help: "Accept key files that others can read.")
     var allowsInsecureFiles = false
 
-    init() {}
-
-    func validate() throws { _ = try sources.chosen() }
-
-    /// Whether one was named.
-    var isGiven: Bool { get throws { try sources.chosen() != nil } }
-
     func request(_ role: KeyRequest.Role = .current) throws -> KeyRequest {
-        try KeyRequest(role: role, source: sources.chosen() ?? .prompt, type: type, allowsInsecureFile: allowsInsecureFiles)
-    }
-
-    private var sources: SecretSourceChoice {
-        SecretSourceChoice(
-            prefix: "key", file: file, descriptor: descriptor, standardInput: standardInput, command: command, environment: environment,
-            credential: credential)
+        try KeyRequest(role: role, source: source() ?? .prompt, type: type, allowsInsecureFile: allowsInsecureFiles)
     }
 }
 
 /// Where the key comes from that a file is to get.
-struct NewKeyOptions: ParsableArguments {
+struct NewKeyOptions: SecretSourceOptions {
+    static let prefix = "new-key"
+
     @Option(
         name: .customLong("new-key-file"), help: ArgumentHelp("Read the new key from a file that only you can read.", valueName: "file"),
         completion: .file())
@@ -81,41 +72,37 @@ struct NewKeyOptions: ParsableArguments {
     @Option(name: .customLong("new-key-type"), help: ArgumentHelp("What the new key is.", valueName: "type"))
     var type = KeyType.passphrase
 
-    init() {}
-
-    func validate() throws { _ = try sources.chosen() }
-
-    var isGiven: Bool { get throws { try sources.chosen() != nil } }
-
     /// - Parameter key: the options of the current key: the switch for unsafe files is theirs.
     func request(besides key: KeyOptions) throws -> KeyRequest {
         let request = try KeyRequest(
-            role: .new, source: sources.chosen() ?? .prompt, type: type, allowsInsecureFile: key.allowsInsecureFiles)
+            role: .new, source: source() ?? .prompt, type: type, allowsInsecureFile: key.allowsInsecureFiles)
         if request.source == .standardInput, try key.request().source == .standardInput {
             throw Failure.usage("Both keys cannot come from the standard input. Give one with a file, or with a file descriptor.")
         }
         return request
     }
-
-    private var sources: SecretSourceChoice {
-        SecretSourceChoice(
-            prefix: "new-key", file: file, descriptor: descriptor, standardInput: standardInput, command: command,
-            environment: environment, credential: credential)
-    }
 }
 
 /// The answers to "where from", of which one at most may be given.
-struct SecretSourceChoice {
-    var prefix: String
-    var file: String?
-    var descriptor: Int32?
-    var standardInput: Bool
-    var command: String?
-    var environment: String?
-    var credential: String?
+protocol SecretSourceOptions: ParsableArguments {
+    /// What the names of the options begin with.
+    static var prefix: String { get }
+    var file: String? { get }
+    var descriptor: Int32? { get }
+    var standardInput: Bool { get }
+    var command: String? { get }
+    var environment: String? { get }
+    var credential: String? { get }
+}
+
+extension SecretSourceOptions {
+    func validate() throws { _ = try source() }
+
+    /// Whether one was named.
+    var isGiven: Bool { get throws { try source() != nil } }
 
     /// The one that was given, taken out of the reach of programs that are started later; nil if there is none.
-    func chosen() throws -> SecretSource? {
+    func source() throws -> SecretSource? {
         var found: [(option: String, source: SecretSource)] = []
         if let file { found.append(("file", .file(file))) }
         if let descriptor { found.append(("fd", .descriptor(descriptor))) }
@@ -124,7 +111,7 @@ struct SecretSourceChoice {
             do throws(Failure) {
                 try found.append(("command", .command(CommandWords.split(command))))
             } catch {
-                throw ValidationError("--\(prefix)-command: \(error.message)")
+                throw ValidationError("--\(Self.prefix)-command: \(error.message)")
             }
         }
         if let environment {
@@ -133,10 +120,10 @@ struct SecretSourceChoice {
         }
         if let credential { found.append(("credential", .credential(credential))) }
         guard found.count <= 1 else {
-            let options = found.map { "--\(prefix)-\($0.option)" }.joined(separator: " and ")
+            let options = found.map { "--\(Self.prefix)-\($0.option)" }.joined(separator: " and ")
             throw ValidationError("Give one source of the key only, not \(options).")
         }
-        if let descriptor, descriptor < 0 { throw ValidationError("--\(prefix)-fd: \(descriptor) is no file descriptor.") }
+        if let descriptor, descriptor < 0 { throw ValidationError("--\(Self.prefix)-fd: \(descriptor) is no file descriptor.") }
         return found.first?.source
     }
 }

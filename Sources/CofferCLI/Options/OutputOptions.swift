@@ -20,8 +20,6 @@ struct OutputOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long a command may take that prints a key.", valueName: "seconds"))
     var keyTimeout = 60.0
 
-    init() {}
-
     func validate() throws {
         if quiet && verbose { throw ValidationError("Give --quiet or --verbose, not both.") }
         guard lockTimeout.isFinite, (0...86_400).contains(lockTimeout) else {

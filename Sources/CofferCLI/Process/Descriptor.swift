@@ -34,11 +34,7 @@ struct Descriptor: ~Copyable {
     /// Reads up to the size of `target`; 0 at the end.
     func read(into target: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         let number = number
-        #if canImport(Glibc)
         let count = Retry.onInterrupt { unsafe Glibc.read(number, target.baseAddress, target.count) }
-        #else
-        let count = Retry.onInterrupt { unsafe Musl.read(number, target.baseAddress, target.count) }
-        #endif
         guard count >= 0 else { throw SystemError.last }
         return count
     }
@@ -89,11 +85,7 @@ struct Descriptor: ~Copyable {
     static func read(from number: CInt, upTo count: Int) throws(SystemError) -> [UInt8] {
         var part = 0
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            #if canImport(Glibc)
             part = Retry.onInterrupt { unsafe Glibc.read(number, buffer.baseAddress, count) }
-            #else
-            part = Retry.onInterrupt { unsafe Musl.read(number, buffer.baseAddress, count) }
-            #endif
             initialized = max(0, part)
         }
         guard part >= 0 else { throw SystemError.last }
@@ -105,11 +97,7 @@ struct Descriptor: ~Copyable {
         var written = 0
         while written < bytes.count {
             let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-            #if canImport(Glibc)
             let count = Retry.onInterrupt { unsafe Glibc.write(number, rest.baseAddress, rest.count) }
-            #else
-            let count = Retry.onInterrupt { unsafe Musl.write(number, rest.baseAddress, rest.count) }
-            #endif
             guard count >= 0 else { throw SystemError.last }
             written += count
         }

@@ -1,5 +1,4 @@
 internal import Coffer
-internal import Foundation
 internal import Glibc
 internal import KeyMaterial
 

@@ -1,35 +1,92 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-/// The conversion of a closed file, or the copy of a file that others may use.
+/// A work on the content of a closed file, or a copy of a file that others may use.
+///
+/// What its plan has derived from the keys serves its run.
 struct FileConversion {
-    let operation: ReplacementOperation
-    let path: String
-
+    private let path: String
+    private let options: DatabaseFile.ConversionOptions
+    private let operation: ReplacementOperation
     /// A new file for the result; nil to take the place of the file.
-    let destination: String?
-    let before: FileProtection
-    let after: FileProtection
-    let options: DatabaseFile.ConversionOptions
-
+    private let destination: String?
+    private let change: FileChange
     /// Whether pages are copied as they are.
-    var copiesPages = false
+    private var copiesPages = false
+    /// What was found out, for an upgrade.
+    private var format: Int?
 
-    func run(progress: ProgressReport) throws -> DatabaseFile.ConversionResult {
-        let start = ContinuousClock.now
-        return try FileConversion.make(path: path) {
-            if let destination { return try copy(to: destination, progress: progress, since: start) }
-            return try replace(progress: progress, since: start)
+    /// Asks providers for their keys, and checks the keys and the settings. Nothing is opened, but for an upgrade, which finds out the format.
+    init(path: String, _ work: DatabaseFile.Work, _ options: DatabaseFile.ConversionOptions) throws {
+        func protection(_ key: DatabaseKey?, _ cipher: CipherSettings?) throws -> FileProtection {
+            guard let key else { return .plaintext }
+            return try .encrypted(key, cipher: cipher ?? CipherSettings())
         }
-    }
-
-    /// Runs `body`, and throws its errors as users of files know them.
-    static func make<Result>(path: String, _ body: () throws -> Result) throws -> Result {
+        self.path = path
+        self.options = options
+        destination = work.destination
         do {
-            return try body()
+            let before: FileProtection
+            let after: FileProtection
+            switch work {
+            case .encrypt(_, let key):
+                operation = .encrypt
+                (before, after) = try (.plaintext, protection(key, options.newCipher))
+            case .decrypt(_, let key):
+                operation = .decrypt
+                (before, after) = try (protection(key, options.cipher), .plaintext)
+            case .upgrade(let key, let newKey):
+                operation = .upgrade
+                let format = try FileConversion.format(of: path, key: key, newKey: newKey, newCipher: options.newCipher ?? CipherSettings())
+                self.format = format.number
+                (before, after) = try (protection(key, format.settings), protection(newKey ?? key, options.newCipher))
+            case .vacuum(let key):
+                operation = .vacuum
+                guard options.newCipher == nil else {
+                    throw DatabaseFileError(.unsupported("A vacuum keeps the cipher settings of the file."), path: path)
+                }
+                before = try protection(key, options.cipher)
+                // A key ring of its own: the copy has a salt of its own.
+                after = try before.withoutDerivedKeys()
+            case .backup(_, let key, let newKey), .copy(_, let key, let newKey):
+                operation = .encrypt
+                before = try protection(key, options.cipher)
+                // A file without a key may get one, and never the reverse.
+                after = try protection(newKey ?? key, options.newCipher ?? (key == nil ? nil : options.cipher))
+                if case .backup = work { copiesPages = options.newCipher == nil && (key != nil || newKey == nil) }
+            }
+            change = FileChange(path: path, before: before, after: after)
         } catch {
             throw DatabaseFileError.publicError(error, path: path)
         }
+    }
+
+    func perform(progress: ProgressReport) throws -> DatabaseFile.ConversionResult {
+        let start = ContinuousClock.now
+        return try DatabaseFileError.translated(path) {
+            if let destination { return try copy(to: destination, progress: progress, since: start) }
+            var job = job
+            if let audit = options.audit { job.audit = { proof in try audit(result(proof, path: path, since: start)) } }
+            let done = try FileReplacement(job, progress: progress).run()
+            var answer = result(done.proof, path: path, since: start)
+            (answer.isChanged, answer.isResumed) = (done.isChanged, done.isResumed)
+            if !done.isChanged { answer.keptOldPath = nil }
+            return answer
+        }
+    }
+
+    private var job: ReplacementJob {
+        ReplacementJob(
+            operation: operation, change: change, method: RowCopy(prepare: prepare), keepsKey: operation == .vacuum,
+            lockTimeout: options.lockTimeout, keepOldPath: options.keepOldPath)
+    }
+
+    private func result(
+        _ proof: ReplacementProof?, path: String, since start: ContinuousClock.Instant
+    ) -> DatabaseFile.ConversionResult {
+        DatabaseFile.ConversionResult(
+            isChanged: true, isResumed: false, proof: proof.map(DatabaseFile.ConversionProof.init), path: path,
+            keptOldPath: destination == nil ? options.keepOldPath : nil, duration: start.elapsedSeconds)
     }
 
     /// What the schema of the file may need.
@@ -37,10 +94,14 @@ struct FileConversion {
         for function in DatabaseFunction.standardFunctions + options.functions { try function.install(on: connection) }
         for collation in DatabaseCollation.standardCollations + options.collations { try collation.install(on: connection) }
     }
+}
 
-    private func seconds(since start: ContinuousClock.Instant) -> TimeInterval {
-        let (seconds, attoseconds) = (ContinuousClock.now - start).components
-        return TimeInterval(seconds) + TimeInterval(attoseconds) / 1e18
+extension DatabaseFile.ConversionProof {
+    fileprivate init(_ proof: ReplacementProof) {
+        self.init(
+            pageCount: proof.pageCount, pageSize: proof.pageSize, tableCount: proof.content.tableCount, rowCount: proof.content.rowCount,
+            saltBefore: proof.keyBefore?.salt.hexadecimal, saltAfter: proof.keyAfter?.salt.hexadecimal,
+            contentDigest: proof.contentDigest, oldKeyID: proof.keyBefore?.id, newKeyID: proof.keyAfter?.id)
     }
 }
 
@@ -52,23 +113,15 @@ extension FileConversion {
     ) throws -> DatabaseFile.ConversionResult {
         try progress(.copying, 0, of: 0)
         try FileConversion.checkIsFile(path)
-        return try FileConversion.reading(path, before, timeout: options.lockTimeout) { source in
+        return try FileConversion.reading(path, change.before, timeout: options.lockTimeout) { source in
             guard try source.fileSize() != 0 else { throw DatabaseFileError(.emptyFile, path: path) }
             try prepare(source)
-            let file = ContentFile(
-                protection: after, plaintextPageSize: try source.integer(pragma: "page_size"), copiesPages: copiesPages,
-                prepare: prepare, progress: { phase, done, total in try progress(phase, done, of: total) })
+            let file = ContentFile(protection: change.after, copiesPages: copiesPages, prepare: prepare, progress: progress)
             let made = try tellingDamage { try file.make(from: source, at: destination) }
-            let header = try FileHeader(source)
-            let material = try before.material(fileSalt: header.salt)
-            let salt = material.map { $0.salt ?? header.salt }
-            let proof = DatabaseFile.ConversionProof(
-                pageCount: made.pageCount, pageSize: made.pageSize, tableCount: made.fingerprint.tables.count,
-                rowCount: made.fingerprint.rowCount, saltBefore: salt?.hexadecimal, saltAfter: made.salt?.hexadecimal,
-                contentDigest: try KeyedDigest.text(of: made.fingerprint.hash.hexadecimal, after: made.material, before: material),
-                oldKeyID: try material.map { try KeyIdentifier.text(of: $0, salt: salt ?? []) }, newKeyID: made.keyID)
-            return DatabaseFile.ConversionResult(
-                isChanged: true, isResumed: false, proof: proof, path: destination, keptOldPath: nil, duration: seconds(since: start))
+            let proof = try ReplacementProof(
+                pageCount: made.pageCount, pageSize: made.pageSize, keyBefore: change.before.key(of: FileHeader(source)),
+                keyAfter: made.key, made.content)
+            return result(proof, path: destination, since: start)
         }
     }
 
@@ -82,23 +135,19 @@ extension FileConversion {
             var verification = DatabaseFile.VerificationOptions()
             verification.lockTimeout = options.lockTimeout
             let verifier = FileVerifier(path: path, options: verification, progress: ProgressReport(nil))
-            guard let found = try? verifier.damagedPages(before), found.isDamaged else { throw error }
+            guard let found = try? verifier.damagedPages(change.before), found.isDamaged else { throw error }
             throw DatabaseFileError(.damaged(pages: found.pages), path: path)
         }
     }
 
-    static func checkIsFile(_ path: String) throws(DatabaseFileError) {
-        guard !path.isEmpty, !path.utf8.contains(0), let status = try SystemFile.status(path, followsLinks: true) else {
-            throw DatabaseFileError(.missing, path: path)
-        }
-        guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
-        try ExaminedFile.checkIsNotEmpty(path, status)
+    private static func checkIsFile(_ path: String) throws(DatabaseFileError) {
+        try ExaminedFile.checkIsNotEmpty(path, SystemFile.regularFile(path, followsLinks: true))
     }
 
     private static func hasLog(_ path: String) throws(DatabaseFileError) -> Bool { try SystemFile.status("\(path)-wal") != nil }
 
     /// Calls `body` with a connection that leaves the file as it is, but for what a process has left that ended in the middle.
-    static func reading<Result>(
+    private static func reading<Result>(
         _ path: String, _ protection: FileProtection, timeout: TimeInterval, keepingLog: Bool? = nil,
         _ body: (ConnectionHandle) throws -> Result
     ) throws -> Result {
@@ -117,91 +166,11 @@ extension FileConversion {
     }
 }
 
-// MARK: - In place
-
-extension FileConversion {
-    private func replace(progress: ProgressReport, since start: ContinuousClock.Instant) throws -> DatabaseFile.ConversionResult {
-        let source = SourceFingerprint()
-        var job = job(source)
-        if let audit = options.audit {
-            job.audit = { proof in try audit(result(ReplacementResult(isChanged: true, isResumed: false, proof: proof), source, start)) }
-        }
-        return try result(FileReplacement(job, progress: progress).run(), source, start)
-    }
-
-    private func result(
-        _ result: ReplacementResult, _ source: SourceFingerprint, _ start: ContinuousClock.Instant
-    ) -> DatabaseFile.ConversionResult {
-        let proof = result.proof.map { proof in
-            DatabaseFile.ConversionProof(
-                pageCount: proof.pageCount, pageSize: proof.pageSize, tableCount: source.fingerprint?.tables.count ?? 0,
-                rowCount: source.fingerprint?.rowCount ?? 0, saltBefore: proof.saltBefore?.hexadecimal,
-                saltAfter: proof.saltAfter?.hexadecimal, contentDigest: proof.contentDigest, oldKeyID: proof.oldKeyID,
-                newKeyID: proof.newKeyID)
-        }
-        return DatabaseFile.ConversionResult(
-            isChanged: result.isChanged, isResumed: result.isResumed, proof: proof, path: path,
-            keptOldPath: result.isChanged ? options.keepOldPath : nil, duration: seconds(since: start))
-    }
-
-    /// What the copy found in the source, for the comparison that follows.
-    private final class SourceFingerprint {
-        var fingerprint: ContentFingerprint?
-    }
-
-    private func job(_ source: SourceFingerprint) -> ReplacementJob {
-        var job = ReplacementJob(
-            operation: operation, path: path, before: before, after: after, lockTimeout: options.lockTimeout,
-            keepOldPath: options.keepOldPath, makeCopy: { source.fingerprint = try makeCopy($0) },
-            compare: { CopyComparison(digest: try compare($0, with: source.fingerprint)) })
-        job.keepsKey = operation == .vacuum
-        return job
-    }
-
-    private func makeCopy(_ work: CopyWork) throws -> ContentFingerprint {
-        var connection = try work.openCopy()
-        let copy = connection.handle
-        do {
-            try prepare(work.source)
-            let pageSize = after.ring == nil ? try work.source.integer(pragma: "page_size") : nil
-            let fingerprint = try ContentFile.copyContent(
-                from: work.source, to: copy, pageSize: pageSize, prepare: prepare,
-                progress: { phase, done, total in
-                    try FailPoint.copying.pass(work.path)
-                    try work.progress(phase, done, of: total)
-                })
-            let code = connection.close()
-            guard code == EngineCode.ok else { throw EngineError(code: code, message: "The copy could not be closed") }
-            return fingerprint
-        } catch {
-            let isFull = ContentFile.isFull(error, systemError: copy.lastSystemError)
-            throw isFull ? DatabaseFileError(.diskFull, path: work.path) : error
-        }
-    }
-
-    private func compare(_ work: ComparisonWork, with source: ContentFingerprint?) throws -> String {
-        try prepare(work.copy)
-        let total = try Int(work.copy.integer(pragma: "page_count"))
-        let rowCount = max(1, source?.rowCount ?? 1)
-        try work.progress(.verifying, 0, of: total)
-        var rows = 0
-        let copy = try ContentFingerprint(of: work.copy) {
-            rows += ContentFingerprint.rowsBetweenCheckpoints
-            try work.progress(.verifying, min(total, total * rows / rowCount), of: total)
-        }
-        if let difference = source?.difference(from: copy) ?? (source == nil ? "everything" : nil) {
-            throw DatabaseFileError(.copyRejected("it differs in \(difference)"), path: work.path)
-        }
-        try work.progress(.verifying, total, of: total)
-        return try copy.hash.hexadecimal
-    }
-}
-
 // MARK: - Looking before
 
 extension FileConversion {
     /// The format of a file.
-    struct Format {
+    private struct Format {
         /// From 1 to 4, where 4 stands for the settings that the file is to have.
         let number: Int
         /// The settings of a file of an older format.
@@ -215,7 +184,7 @@ extension FileConversion {
     }
 
     /// Finds out the format of a file.
-    static func format(of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings) throws -> Format {
+    private static func format(of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings) throws -> Format {
         try checkIsFile(path)
         let hadLog = try hasLog(path)
         let format = try findFormat(of: path, key: key, newKey: newKey, newCipher: newCipher)
@@ -248,27 +217,26 @@ extension FileConversion {
     }
 
     func plan() throws -> DatabaseFile.ConversionPlan {
-        try FileConversion.make(path: path) {
+        try DatabaseFileError.translated(path) {
             try FileConversion.checkIsFile(path)
             var isAlreadyDone = false
             do {
-                try FileConversion.reading(path, before, timeout: options.lockTimeout) { _ in }
+                try FileConversion.reading(path, change.before, timeout: options.lockTimeout) { _ in }
             } catch KeyError.encryption(let failure, let code) {
-                guard destination == nil, try after.opens(path) else { throw KeyError.encryption(failure, code: code) }
+                guard destination == nil, try change.after.opens(path) else { throw KeyError.encryption(failure, code: code) }
                 isAlreadyDone = true
             }
             let room: CopyRoom
             if let destination {
                 room = try checkDestination(destination)
             } else {
-                let examined = try ExaminedFile(job(SourceFingerprint()), progress: ProgressReport(nil))
+                let examined = try ExaminedFile(job, progress: ProgressReport(nil))
                 if !isAlreadyDone { try examined.checkKeptPath() }
                 room = examined.room
             }
             return DatabaseFile.ConversionPlan(
-                isAlreadyDone: isAlreadyDone, format: nil, size: room.size,
-                requiredSpace: room.required, availableSpace: room.available,
-                leftovers: destination == nil ? try ReplacementNames.leftovers(of: path) : [],
+                isAlreadyDone: isAlreadyDone, format: format, size: room.size, requiredSpace: room.required,
+                availableSpace: room.available, leftovers: destination == nil ? try ReplacementNames.leftovers(of: path) : [],
                 steps: isAlreadyDone ? [] : steps)
         }
     }
@@ -276,12 +244,9 @@ extension FileConversion {
     /// Whether a new file can be made.
     private func checkDestination(_ destination: String) throws(DatabaseFileError) -> CopyRoom {
         guard try SystemFile.status(destination) == nil else { throw DatabaseFileError(.exists, path: destination) }
-        let directory = SystemFile.directory(of: destination)
-        if let errno = SystemFile.isWritable(directory: directory) {
-            throw DatabaseFileError(.unsafeFile(.directory(errno: errno)), path: destination)
-        }
-        if after.ring == nil { try FolderSafety(owner: nil).check(directoryOf: destination) }
-        let room = try CopyRoom(of: path, in: directory)
+        try SystemFile.checkIsWritable(directoryOf: destination)
+        if change.after.ring == nil { try FolderSafety(owner: nil).check(directoryOf: destination) }
+        let room = try CopyRoom(of: path, beside: destination)
         try room.check(destination)
         return room
     }

@@ -139,7 +139,7 @@ extension Database {
 
     private func canChangePageSize() throws -> Bool {
         guard protection == .plaintext else { return false }
-        return try handle.firstText(trusted: "PRAGMA main.journal_mode") != "wal"
+        return try handle.journalMode() != .wal
     }
 
     /// A database for the moment, whose pages can go to this one: encrypted with a key that nobody knows if this one is encrypted.
@@ -208,5 +208,26 @@ extension Database {
     func checkIsNotInterrupted() throws {
         guard handle.isInterrupted || sharedState.isCancelled.load(ordering: .relaxed) else { return }
         throw DatabaseError(resultCode: .SQLITE_INTERRUPT)
+    }
+}
+
+extension DatabaseReader {
+    /// Copies the content of the database into another one, which keeps its own key.
+    ///
+    /// The destination cannot be used by others meanwhile. What other connections commit to the source during the backup may or may
+    /// not be in the copy, which is always one state of the source.
+    /// - Parameters:
+    ///   - writer: what it contained is lost.
+    ///   - pagesPerStep: how many pages are copied between two calls of `progress`; all of them if negative.
+    ///   - progress: throws to end the backup.
+    /// - Throws: as ``Database/backup(to:pagesPerStep:progress:)``.
+    public func backup(
+        to writer: any DatabaseWriter, pagesPerStep: CInt = -1, progress: ((DatabaseBackupProgress) throws -> Void)? = nil
+    ) throws {
+        try writer.barrierWriteWithoutTransaction { destination in
+            try unsafeRead { source in
+                try source.backup(to: destination, pagesPerStep: pagesPerStep, progress: progress)
+            }
+        }
     }
 }

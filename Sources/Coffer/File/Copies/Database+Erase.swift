@@ -31,6 +31,6 @@ extension Database {
             throw DatabaseError.publicError(error)
         }
         // What was erased is still in the WAL file, and in the file until the WAL file is in it. Others who read may prevent that.
-        if try journalMode() == "wal" { _ = handle.checkpoint(schema: "main", mode: CheckpointMode.truncate.rawValue) }
+        if try handle.journalMode() == .wal { _ = handle.checkpoint(schema: "main", mode: CheckpointMode.truncate.rawValue) }
     }
 }

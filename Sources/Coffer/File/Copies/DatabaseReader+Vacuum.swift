@@ -50,8 +50,8 @@ extension Database {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         do {
             let file = ContentFile(
-                protection: try protection ?? ownProtection(), plaintextPageSize: try handle.integer(pragma: "page_size"),
-                prepare: { try self.addCustomizations(to: $0) }, progress: { _, _, _ in try self.checkIsNotInterrupted() })
+                protection: try protection ?? ownProtection(), prepare: { try self.addCustomizations(to: $0) },
+                progress: ProgressReport({ _ in try self.checkIsNotInterrupted() }, isCancellable: false))
             try file.make(from: handle, at: path)
         } catch let error as DatabaseFileError where error.reason == .exists {
             // As SQLite says it of `VACUUM INTO`.

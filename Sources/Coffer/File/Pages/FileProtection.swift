@@ -94,6 +94,18 @@ enum FileProtection: Sendable {
         return try ring.freshMaterial(fileSalt: fileSalt)
     }
 
+    /// What encrypts a file that begins with this; nil for plaintext.
+    func key(of header: FileHeader) throws -> FileKey? {
+        guard let material = try material(fileSalt: header.salt) else { return nil }
+        return try FileKey(material, salt: material.salt ?? header.salt)
+    }
+
+    /// The same with nothing derived yet, so that a key is proved, and not what was derived from it before.
+    func withoutDerivedKeys() throws(KeyError) -> FileProtection {
+        guard let ring else { return self }
+        return .encrypted(try KeyRing(key: ring.keys[0], settings: ring.settings))
+    }
+
     /// Whether both keys are the same secret, whatever the salts that come with them.
     func hasSameSecret(as other: FileProtection) -> Bool {
         guard let mine = ring?.keys.first, let theirs = other.ring?.keys.first else { return false }
@@ -101,14 +113,47 @@ enum FileProtection: Sendable {
     }
 }
 
-/// Names for keys that give nothing away.
-enum KeyIdentifier {
-    /// A keyed hash of what encrypts a file and the file's salt: who knows the key can compute it, and nobody else.
+/// What encrypts a file.
+struct FileKey {
+    let material: KeyRing.Material
+    /// The one of the file, or the one that comes with the key.
+    let salt: [UInt8]
+
+    /// A name that gives nothing away: a keyed hash of what encrypts the file and of the salt. Who knows the key can compute it, and nobody else.
     ///
     /// It is as hard to guess a passphrase from it as from the file itself.
-    static func text(of material: KeyRing.Material, salt: [UInt8]) throws(CryptographyFailure) -> String {
-        let message = Array("Coffer key identifier 1".utf8) + salt
-        return try KeyDerivation.hmac(key: material.secret.bytes, message: message, hash: .sha256).prefix(8).hexadecimal
+    let id: String
+
+    init(_ material: KeyRing.Material, salt: [UInt8]) throws(CryptographyFailure) {
+        self.material = material
+        self.salt = salt
+        id = try FileKey.code(of: "Coffer key identifier 1", salt, material).prefix(8).hexadecimal
+    }
+
+    /// The digest of content as it is told and recorded: see ``DatabaseFile/RotationProof/contentDigest``.
+    ///
+    /// It is an authentication code over the digest of the content, with what encrypts the file after the work; or before it, where the result is
+    /// plaintext. Equal contents under the same key have equal codes, and without the key nobody can try contents out.
+    ///
+    /// - Parameter digest: of the content itself, as hexadecimal digits. It is returned as it is where no key protects the content at all.
+    static func digest(_ digest: String, after: FileKey?, before: FileKey?) throws(CryptographyFailure) -> String {
+        guard let key = after ?? before else { return digest }
+        return try code(of: "Coffer content digest 1 \(digest)", [], key.material).hexadecimal
+    }
+
+    private static func code(of text: String, _ bytes: [UInt8], _ material: KeyRing.Material) throws(CryptographyFailure) -> [UInt8] {
+        try KeyDerivation.hmac(key: material.secret.bytes, message: Array(text.utf8) + bytes, hash: .sha256)
+    }
+}
+
+extension ConnectionHandle {
+    /// Has the engine check the code of each page of a copy, where they have codes.
+    ///
+    /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``.
+    func checkCodes(_ protection: FileProtection, _ path: String) throws {
+        guard protection.ring?.settings.usesHMAC == true, let finding = try firstText(trusted: "PRAGMA cipher_integrity_check")
+        else { return }
+        throw DatabaseFileError(.copyRejected(finding), path: path)
     }
 }
 

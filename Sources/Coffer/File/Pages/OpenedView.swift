@@ -32,8 +32,7 @@ final class OpenedView {
     ///   - protection: keeps what is derived, for connections that follow.
     ///   - findsFormat: whether other formats than that of `protection` are tried.
     init(_ path: String, _ protection: FileProtection, findsFormat: Bool = false, timeout: Double) throws {
-        guard let status = try SystemFile.status(path, followsLinks: true) else { throw DatabaseFileError(.missing, path: path) }
-        guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
+        _ = try SystemFile.regularFile(path, followsLinks: true)
         let path = try SystemFile.resolved(path)
         guard let first = protection.ring else {
             view = try StoredView(path, pageSize: nil, timeout: timeout)
@@ -59,17 +58,13 @@ final class OpenedView {
                 connection = .some(keyed.connection)
                 break
             } catch KeyError.encryption(let failure, let code) {
-                switch failure {
-                case .olderFormat(let format) where isFirst && findsFormat, .newerFormat(let format) where isFirst && findsFormat:
-                    settings = .sqlcipher(format: format)
-                    protection = .encrypted(try KeyRing(key: ring.keys[0], settings: settings))
-                    view = try StoredView(path, pageSize: settings.pageSize, timeout: timeout)
-                    continue
-                case .otherSettings(let found) where isFirst && findsFormat:
+                if isFirst && findsFormat, let found = failure.foundSettings {
                     settings = found
                     protection = .encrypted(try KeyRing(key: ring.keys[0], settings: settings))
                     view = try StoredView(path, pageSize: settings.pageSize, timeout: timeout)
                     continue
+                }
+                switch failure {
                 case .damaged:
                     break
                 case .wrongKey where try OpenedView.isSaltDamaged(view, ring):
@@ -115,12 +110,18 @@ final class OpenedView {
             key: secret.bytes, salt: [UInt8](repeating: 0, count: 16), layout: PageCipher.Layout(ring.settings))
         let stored = try view.read(at: 0, count: ring.settings.pageSize)
         guard stored.count == ring.settings.pageSize else { return false }
-        var page = stored
-        try unsafe stored.withUnsafeBytes { stored in
-            try unsafe page.withUnsafeMutableBytes { unsafe try cipher.decrypt(stored, number: 1, into: $0) }
+        let header = try DatabaseHeader(cipher.decrypt(stored, number: 1))
+        return header?.pageSize == ring.settings.pageSize && header?.isPlausible == true
+    }
+}
+
+extension EncryptionFailure {
+    /// The settings with which the key does open the file.
+    fileprivate var foundSettings: CipherSettings? {
+        switch self {
+        case .olderFormat(let format), .newerFormat(let format): .sqlcipher(format: format)
+        case .otherSettings(let settings): settings
+        default: nil
         }
-        let size = Int(page[16]) << 8 | Int(page[17])
-        // Bytes 21 to 23 have these values in each database.
-        return (size == 1 ? 65536 : size) == ring.settings.pageSize && Array(page[21..<24]) == [64, 32, 32]
     }
 }

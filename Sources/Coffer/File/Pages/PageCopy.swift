@@ -5,33 +5,36 @@ internal import Synchronization
 /// Copies a file page by page into one with the same layout of pages, another key and a fresh salt, on two threads.
 ///
 /// The engine has no part in it: it is the one that looks at the copy afterwards (``PageProof``).
-enum PageCopy {
+struct PageCopy: CopyMethod {
     /// - Throws: ``EngineError`` where the source cannot be read.
-    static func run(_ work: CopyWork) throws {
-        let source = try PageFile(work.source, work.before)
-        let salt = try work.after.saltForNewFile()
-        try run(work, source, PageCopyPlan(source: source, target: work.target, protection: work.after, salt: salt))
+    func copy(
+        _ source: ConnectionHandle, to target: HeldFile, _ change: FileChange, _ progress: ProgressReport
+    ) throws -> any ContentProof {
+        let file = try PageFile(source, change.before)
+        let plan = try PageCopyPlan(source: file, target: target, protection: change.after, salt: change.after.saltForNewFile())
+        try run(plan, file, path: source.filename(schema: "main"), change, progress)
+        return PageProof()
     }
 
-    private static func run(_ work: CopyWork, _ source: PageFile, _ plan: PageCopyPlan) throws {
+    /// - Parameter path: where another thread finds the source; nil where it cannot.
+    private func run(_ plan: PageCopyPlan, _ source: PageFile, path: String?, _ change: FileChange, _ progress: ProgressReport) throws {
         guard let first = plan.claim() else { return }
         func copyOn(_ first: Range<Int>) throws {
-            let copier = try PageCopier(source, plan)
+            var copier = try PageCopier(source, plan)
             var next: Range<Int>? = first
             while let pages = next {
                 try copier.copy(pages)
-                try FailPoint.copying.pass(work.path)
-                try work.progress(.copying, plan.doneCount, of: source.pageCount)
+                try FailPoint.copying.pass(change.path)
+                try progress(.copying, plan.doneCount, of: source.pageCount)
                 next = plan.claim()
             }
         }
-        guard let path = work.source.filename(schema: "main"), let second = plan.claim() else { return try copyOn(first) }
-        let before = work.before
+        guard let path, let second = plan.claim() else { return try copyOn(first) }
         _ = try SideWork<Void>.run(
             side: { _ in
                 do {
                     let connection = try EngineConnection(path: path, flags: .readOnly)
-                    let copier = try PageCopier(PageFile(connection.handle, before), plan)
+                    var copier = try PageCopier(PageFile(connection.handle, change.before), plan)
                     var next: Range<Int>? = second
                     while let pages = next {
                         try copier.copy(pages)
@@ -45,13 +48,13 @@ enum PageCopy {
             main: { side in
                 do {
                     try copyOn(first)
-                    try side.value { try work.progress(.copying, plan.doneCount, of: source.pageCount) }
+                    try side.value { try progress(.copying, plan.doneCount, of: source.pageCount) }
                 } catch {
                     plan.end()
                     throw error
                 }
             })
-        try work.progress(.copying, source.pageCount, of: source.pageCount)
+        try progress(.copying, source.pageCount, of: source.pageCount)
     }
 }
 
@@ -89,68 +92,59 @@ private final class PageCopyPlan: Sendable {
 }
 
 /// Copies pages on one thread.
-private final class PageCopier {
+private struct PageCopier: ~Copyable {
     private let source: PageFile
     private let plan: PageCopyPlan
     private let sealer: PageSealer
-    private var stored: [UInt8] = []
-    private var content: [UInt8]
+    private var stored: PageRun
+    /// Kept from one call to the next.
     private var sealed: [UInt8] = []
-    private var random: [UInt8] = []
 
     init(_ source: PageFile, _ plan: PageCopyPlan) throws {
         guard let settings = plan.protection.ring?.settings, let material = try plan.protection.material(fileSalt: plan.salt),
             source.layout == PageCipher.Layout(settings)
         else { throw EngineError(code: EngineCode.misuse, message: "The pages of the copy have another layout") }
+        let sealer = try PageSealer(
+            key: material.secret.bytes, salt: material.salt ?? plan.salt, layout: PageCipher.Layout(settings))
         self.source = source
         self.plan = plan
-        sealer = try PageSealer(
-            key: material.secret.bytes, salt: material.salt ?? plan.salt, layout: PageCipher.Layout(settings))
-        content = [UInt8](repeating: 0, count: source.pageSize)
+        self.sealer = sealer
+        stored = PageRun(source)
     }
 
     /// - Throws: `SQLITE_CORRUPT` when a page is not authentic.
-    func copy(_ pages: Range<Int>) throws {
-        let pageSize = source.pageSize
-        let reserve = sealer.layout.reserve
-        resize(&stored, to: pages.count * pageSize)
-        resize(&sealed, to: pages.count * pageSize)
-        resize(&random, to: pages.count * reserve)
-        try unsafe stored.withUnsafeMutableBytes { unsafe try source.read(pages.lowerBound, into: $0) }
-        try unsafe random.withUnsafeMutableBytes { unsafe try SystemRandomness.fill($0) }
-        try unsafe stored.withUnsafeBytes { stored in
-            try unsafe sealed.withUnsafeMutableBytes { sealed in
-                for (index, number) in pages.enumerated() {
-                    let range = index * pageSize..<(index + 1) * pageSize
-                    let page = unsafe UnsafeRawBufferPointer(rebasing: stored[range])
-                    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: sealed[range])
-                    guard number != source.lockPage else {
-                        unsafe target.initializeMemory(as: UInt8.self, repeating: 0)
-                        continue
-                    }
-                    // As for the engine, a page of zeros is one that was never written. Whether it may be is looked at afterwards.
-                    guard unsafe try PageFile.isZero(page) || source.authenticates(page, number: number) else {
-                        throw EngineError(code: EngineCode.corrupt, message: "Page \(number) is not authentic")
-                    }
-                    try unsafe content.withUnsafeMutableBytes { unsafe try source.decrypt(page, number: number, into: $0) }
-                    try unsafe random.withUnsafeBytes { random in
-                        try unsafe content.withUnsafeBytes { content in
-                            unsafe try sealer.seal(
-                                content, number: UInt32(truncatingIfNeeded: number),
-                                reserve: UnsafeRawBufferPointer(rebasing: random[index * reserve..<(index + 1) * reserve]), into: target)
-                        }
-                    }
-                }
+    mutating func copy(_ pages: Range<Int>) throws {
+        let (pageSize, reserve) = (source.pageSize, sealer.layout.reserve)
+        try stored.read(pages)
+        if self.sealed.count != pages.count * pageSize { self.sealed = [UInt8](repeating: 0, count: pages.count * pageSize) }
+        var sealed: [UInt8] = []
+        swap(&sealed, &self.sealed)
+        defer { swap(&sealed, &self.sealed) }
+        var content = [UInt8](repeating: 0, count: pageSize)
+        var random = [UInt8](repeating: 0, count: pages.count * reserve)
+        var fresh = random.mutableSpan
+        try SystemRandomness.fill(&fresh)
+        for (index, number) in pages.enumerated() {
+            let place = index * pageSize..<(index + 1) * pageSize
+            var target = sealed.mutableSpan
+            guard number != source.lockPage else {
+                target.clear(place)
+                continue
+            }
+            // As for the engine, a page of zeros is one that was never written. Whether it may be is looked at afterwards.
+            guard try stored.isZero(number) || stored.authenticates(number) else {
+                throw EngineError(code: EngineCode.corrupt, message: "Page \(number) is not authentic")
+            }
+            try stored.decrypt(number, into: &content)
+            let bytes = random.span.extracting(index * reserve..<(index + 1) * reserve)
+            try target.withPart(place) { page in
+                try sealer.seal(content.span, number: UInt32(truncatingIfNeeded: number), reserve: bytes, into: &page)
             }
         }
         let offset = Int64(pages.lowerBound - 1) * Int64(pageSize)
         try plan.target.writer.write(sealed, at: offset)
         plan.target.writer.beginSynchronizing(sealed.count, at: offset)
         plan.didCopy(pages.count)
-    }
-
-    private func resize(_ bytes: inout [UInt8], to count: Int) {
-        if bytes.count != count { bytes = [UInt8](repeating: 0, count: count) }
     }
 }
 

@@ -12,14 +12,14 @@ enum PageDigest {
         let digest = try ContentDigest()
         var content = [UInt8](repeating: 0, count: file.pageSize)
         var damaged: [Int] = []
-        unsafe try file.forEachPage(progress: { try progress(.verifying, $0, of: file.pageCount) }) { page, number in
-            guard unsafe try PageFile.isZero(page) || file.authenticates(page, number: number) else {
+        try file.forEachPage(progress: { try progress(.verifying, $0, of: file.pageCount) }) { number, run in
+            guard try run.isZero(number) || run.authenticates(number) else {
                 damaged.append(number)
                 return
             }
-            try unsafe content.withUnsafeMutableBytes { unsafe try file.decrypt(page, number: number, into: $0) }
-            if number == 1 { PageComparison.maskCounters(&content) }
-            try unsafe content.withUnsafeBytes { unsafe try digest.update($0) }
+            try run.decrypt(number, into: &content)
+            if number == 1 { DatabaseHeader.maskCounters(&content) }
+            try digest.update(content.span)
         }
         guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: path) }
         return try (file.pageCount, file.pageSize, digest.finish().hexadecimal)

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import KeyMaterial
 internal import SQLCipherBridge
 
@@ -42,76 +41,126 @@ struct PageFile {
         lockPage = (1 << 30) / pageSize + 1
     }
 
-    /// The stored bytes of pages, from the one with number `first` on.
-    func read(_ first: Int, count: Int) throws -> [UInt8] {
-        let bytes = try bytes.read(at: Int64(first - 1) * Int64(pageSize), count: count * pageSize)
-        guard bytes.count == count * pageSize else {
-            throw EngineError(code: EngineCode.corrupt, message: "The file has become shorter while it was read")
-        }
-        return bytes
-    }
-
     /// Fills the target, which holds whole pages, with their stored bytes, from the one with number `first` on.
-    func read(_ first: Int, into target: UnsafeMutableRawBufferPointer) throws {
-        guard unsafe try bytes.read(at: Int64(first - 1) * Int64(pageSize), into: target) == target.count else {
+    func read(_ first: Int, into target: inout MutableSpan<UInt8>) throws {
+        guard try bytes.read(at: Int64(first - 1) * Int64(pageSize), into: &target) == target.count else {
             throw EngineError(code: EngineCode.corrupt, message: "The file has become shorter while it was read")
         }
     }
 
-    func authenticates(_ page: UnsafeRawBufferPointer, number: Int) throws(CryptographyFailure) -> Bool {
-        guard cipher != nil else { return true }
-        return unsafe try cipher?.authenticates(page, number: UInt32(truncatingIfNeeded: number)) ?? true
+    /// Whether the stored bytes of a page carry the right code; true for pages that carry none.
+    func authenticates(_ page: Span<UInt8>, number: Int) throws(CryptographyFailure) -> Bool {
+        try cipher?.authenticates(page, number: UInt32(truncatingIfNeeded: number)) ?? true
     }
 
     /// The content of a page. A page of zeros is one that was never written, and has no content, as the engine sees it.
-    func decrypt(
-        _ page: UnsafeRawBufferPointer, number: Int, into target: UnsafeMutableRawBufferPointer
-    ) throws(CryptographyFailure) {
-        if unsafe cipher == nil || PageFile.isZero(page) {
-            unsafe target.copyBytes(from: page)
-        } else {
-            unsafe try cipher?.decrypt(page, number: UInt32(truncatingIfNeeded: number), into: target)
+    func decrypt(_ page: Span<UInt8>, number: Int, into target: inout MutableSpan<UInt8>) throws(CryptographyFailure) {
+        guard let cipher, !page.isZero else { return target.copy(page) }
+        try cipher.decrypt(page, number: UInt32(truncatingIfNeeded: number), into: &target)
+    }
+
+    /// The pages that are not authentic, where pages carry codes, and those that are zeros without being free.
+    ///
+    /// - Parameters:
+    ///   - last: the last page that is looked at.
+    ///   - progress: called now and then with the number of pages that are done.
+    func damagedPages(
+        upTo last: Int = .max, progress: (Int) throws -> Void = { _ in }
+    ) throws -> (notAuthentic: [Int], zeroed: [Int]) {
+        var (damaged, zeros): ([Int], [Int]) = ([], [])
+        try forEachPage(progress: progress) { number, run in
+            guard number <= last else { return }
+            // A plaintext page may well be nothing but zeros.
+            if isEncrypted && run.isZero(number) {
+                zeros.append(number)
+            } else if try !run.authenticates(number) {
+                damaged.append(number)
+            }
         }
+        return (damaged, try used(zeros))
     }
 
-    static func isZero(_ page: UnsafeRawBufferPointer) -> Bool {
-        // Compares each byte with its neighbour: true for zeros when the first one is.
-        guard page.count > 1, unsafe page[0] == 0 else { return false }
-        return unsafe memcmp(page.baseAddress!, page.baseAddress! + 1, page.count - 1) == 0
+    /// Those of some pages that are in use: the others are free and have no content, so that they may never have been written.
+    func used(_ pages: [Int]) throws -> [Int] {
+        guard !pages.isEmpty else { return [] }
+        let free = try FreeList.leaves(pageCount: pageCount, content: content)
+        return pages.filter { !free.contains($0) }
     }
 
-    /// The pages that are free and have no content: they may never have been written.
-    func freeLeafPages() throws -> Set<Int> {
-        try FreeList.leaves(pageCount: pageCount, content: content)
-    }
+    /// What page 1 says of the database; nil where there is no page.
+    func header() throws -> DatabaseHeader? { pageCount > 0 ? try DatabaseHeader(content(1)) : nil }
 
     /// The decrypted content of one page.
     func content(_ number: Int) throws -> [UInt8] {
-        let stored = try read(number, count: 1)
-        var page = stored
-        try unsafe stored.withUnsafeBytes { stored in
-            try unsafe page.withUnsafeMutableBytes { unsafe try decrypt(stored, number: number, into: $0) }
-        }
+        var run = PageRun(self)
+        try run.read(number..<number + 1)
+        var page = [UInt8](repeating: 0, count: pageSize)
+        try run.decrypt(number, into: &page)
         return page
+    }
+
+    /// All whole pages, in parts that have no more than a number of bytes.
+    func parts(of size: Int) -> some Sequence<Range<Int>> {
+        let chunk = max(1, size / pageSize)
+        return stride(from: 1, through: pageCount, by: chunk).lazy.map { [pageCount] in $0..<min($0 + chunk, pageCount + 1) }
     }
 
     /// Goes through all whole pages but the one that SQLite never uses.
     ///
     /// - Parameters:
     ///   - progress: called now and then with the number of pages that are done.
-    ///   - body: called with the stored bytes of a page and its number.
-    func forEachPage(progress: (Int) throws -> Void = { _ in }, _ body: (UnsafeRawBufferPointer, Int) throws -> Void) throws {
-        let chunk = max(1, 1 << 20 / pageSize)
-        for first in stride(from: 1, through: pageCount, by: chunk) {
-            try progress(first - 1)
-            let count = min(chunk, pageCount - first + 1)
-            let bytes = try read(first, count: count)
-            for number in first..<first + count where number != lockPage {
-                let range = (number - first) * pageSize..<(number - first + 1) * pageSize
-                try unsafe bytes.withUnsafeBytes { unsafe try body(UnsafeRawBufferPointer(rebasing: $0[range]), number) }
-            }
+    ///   - body: called with the number of a page, and pages of which it is one.
+    func forEachPage(progress: (Int) throws -> Void = { _ in }, _ body: (Int, borrowing PageRun) throws -> Void) throws {
+        var run = PageRun(self)
+        for pages in parts(of: 1 << 20) {
+            try progress(pages.lowerBound - 1)
+            try run.read(pages)
+            for number in pages where number != lockPage { try body(number, run) }
         }
         try progress(pageCount)
+    }
+}
+
+/// The stored bytes of pages that follow each other, which are read at once.
+struct PageRun: ~Copyable {
+    /// Which pages there are.
+    private(set) var numbers = 0..<0
+    private let file: PageFile
+    private var bytes: [UInt8] = []
+
+    init(_ file: PageFile) { self.file = file }
+
+    /// Reads pages, in place of those that were there.
+    mutating func read(_ numbers: Range<Int>) throws {
+        self.numbers = 0..<0
+        let count = numbers.count * file.pageSize
+        if bytes.count < count { bytes = [UInt8](repeating: 0, count: count) }
+        let file = file
+        var target = bytes.mutableSpan
+        try target.withPart(0..<count) { try file.read(numbers.lowerBound, into: &$0) }
+        self.numbers = numbers
+    }
+
+    /// Calls `body` with the stored bytes of one of the pages.
+    func withPage<Result, Failure: Error>(_ number: Int, _ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure) -> Result {
+        precondition(numbers.contains(number))
+        let start = (number - numbers.lowerBound) * file.pageSize
+        return try body(bytes.span.extracting(start..<start + file.pageSize))
+    }
+
+    /// Whether a page is nothing but zeros, as one that was never written.
+    func isZero(_ number: Int) -> Bool { withPage(number) { $0.isZero } }
+
+    func authenticates(_ number: Int) throws(CryptographyFailure) -> Bool {
+        try withPage(number) { page throws(CryptographyFailure) in try file.authenticates(page, number: number) }
+    }
+
+    /// - Parameter content: of the size of a page.
+    func decrypt(_ number: Int, into content: inout [UInt8]) throws(CryptographyFailure) {
+        try withPage(number) { page throws(CryptographyFailure) in
+            var target = content.mutableSpan
+            try file.decrypt(page, number: number, into: &target)
+        }
     }
 }
 
@@ -120,9 +169,7 @@ enum FreeList {
     /// - Parameter content: the content of a page.
     static func leaves(pageCount: Int, content: (Int) throws -> [UInt8]) rethrows -> Set<Int> {
         guard pageCount > 0 else { return [] }
-        func word(_ page: [UInt8], _ index: Int) -> Int {
-            page[index * 4..<index * 4 + 4].reduce(0) { $0 << 8 | Int($1) }
-        }
+        func word(_ page: [UInt8], _ index: Int) -> Int { Int(page[...].word(at: 4 * index)) }
         var leaves: Set<Int> = []
         var trunks: Set<Int> = []
         var trunk = word(try content(1), 8)
@@ -139,8 +186,7 @@ enum FreeList {
 }
 
 /// The main database file of a connection.
-// @unchecked: only one thread uses it, the one that uses the connection.
-final class ConnectionBytes: StoredBytes, @unchecked Sendable {
+final class ConnectionBytes: StoredBytes {
     let size: Int64
     private let handle: ConnectionHandle
 
@@ -149,8 +195,8 @@ final class ConnectionBytes: StoredBytes, @unchecked Sendable {
         size = try handle.fileSize() ?? 0
     }
 
-    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
-        unsafe try handle.readFile(at: offset, into: target)
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+        try handle.readFile(at: offset, into: &target)
     }
 }
 
@@ -158,13 +204,15 @@ extension StoredBytes {
     /// Up to `count` bytes, fewer at the end.
     func read(at offset: Int64, count: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: max(0, Int(min(Int64(count), size - offset))))
-        let done = try unsafe bytes.withUnsafeMutableBytes { unsafe try read(at: offset, into: $0) }
+        var target = bytes.mutableSpan
+        let done = try read(at: offset, into: &target)
         return done == bytes.count ? bytes : Array(bytes.prefix(done))
     }
 
     /// Fills all of the target, as far as there are bytes, and returns how many there were.
     func read(at offset: Int64, filling target: inout [UInt8]) throws -> Int {
-        try unsafe target.withUnsafeMutableBytes { unsafe try read(at: offset, into: $0) }
+        var span = target.mutableSpan
+        return try read(at: offset, into: &span)
     }
 }
 

@@ -31,10 +31,7 @@ struct PageLayout: Equatable {
     /// An initialization vector of 16 bytes and the authentication code, in whole blocks of the cipher.
     private static func codecBytes(usesHMAC: Bool, hmacAlgorithm: String?) -> Int {
         guard usesHMAC else { return 16 }
-        switch hmacAlgorithm {
-        case "HMAC_SHA1", "HMAC_SHA256": return 48
-        default: return 80
-        }
+        return hmacAlgorithm == "HMAC_SHA1" || hmacAlgorithm == "HMAC_SHA256" ? 48 : 80
     }
 
     /// Whether the engine can copy pages of this layout into a database of another one.

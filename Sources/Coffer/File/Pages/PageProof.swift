@@ -4,42 +4,35 @@ internal import SQLCipherBridge
 ///
 /// This thread compares the content of each page with the source, and has the engine check each code with the new key, on the fresh connection. The
 /// other one checks the structure of the decrypted content, and tries the old key. What each of them reads is the same file, which nobody writes to.
-enum PageProof {
+struct PageProof: ContentProof {
     private struct Aside: Sendable {
         var structure: [String]
         var isOldKeyAccepted: Bool
     }
 
-    /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``; ``DatabaseFileError/Reason/damaged(pages:)`` for the source.
-    static func run(_ work: ComparisonWork) throws -> CopyComparison {
-        let (before, after, file) = (work.before, work.after, work.file)
+    func prove(
+        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle, _ change: FileChange,
+        _ progress: ProgressReport
+    ) throws -> ProvedContent {
         let (digest, aside) = try SideWork<Aside>.run(
             side: { signal in
-                let structure = try PageProof.structure(of: file, after, signal)
+                let structure = try PageProof.structure(of: file, change.after, signal)
                 try signal.check()
-                return Aside(structure: structure, isOldKeyAccepted: try before.opens(viewing: file))
+                return Aside(structure: structure, isOldKeyAccepted: try change.before.opens(viewing: file))
             },
             main: { side in
-                let result = try PageComparison(
-                    source: .init(handle: work.source, protection: work.before),
-                    copy: .init(handle: work.copy, protection: work.after), path: work.path
-                ).run(progress: work.progress)
+                let digest = try PageComparison(
+                    source: PageFile(source, change.before), copy: PageFile(copy, change.after), path: change.path
+                ).run(progress: progress)
                 // The engine checks the codes of a file in one go, which nothing can interrupt: the moment before is the last to end it.
-                try work.progress(.checkingStructure, 0, of: 0)
-                try checkCodes(work)
-                _ = try side.value { try work.progress(.checkingStructure, 0, of: 0) }
-                return result.digest
+                try progress(.checkingStructure, 0, of: 0)
+                try copy.checkCodes(change.after, change.path)
+                _ = try side.value { try progress(.checkingStructure, 0, of: 0) }
+                return digest
             })
         // Without codes, nothing but its structure lets the engine itself decrypt each page of the copy: it has to check that as well.
-        let structure = after.ring?.settings.usesHMAC == true || !aside.structure.isEmpty ? aside.structure : nil
-        return CopyComparison(digest: digest, structure: structure, isOldKeyAccepted: aside.isOldKeyAccepted)
-    }
-
-    private static func checkCodes(_ work: ComparisonWork) throws {
-        guard work.after.ring?.settings.usesHMAC == true else { return }
-        if let finding = try work.copy.firstText(trusted: "PRAGMA cipher_integrity_check") {
-            throw DatabaseFileError(.copyRejected(finding), path: work.path)
-        }
+        let structure = change.after.ring?.settings.usesHMAC == true || !aside.structure.isEmpty ? aside.structure : nil
+        return ProvedContent(digest: digest, structure: structure, isOldKeyAccepted: aside.isOldKeyAccepted)
     }
 
     private static func structure(of file: any StoredBytes, _ protection: FileProtection, _ signal: StopSignal) throws -> [String] {

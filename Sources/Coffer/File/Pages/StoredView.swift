@@ -5,8 +5,7 @@ internal import SQLCipherBridge
 /// that is to be played back. Nothing is changed, and nothing is made beside the file.
 ///
 /// A shared lock keeps others from writing to a file in rollback mode. In WAL mode others may go on: see ``SteadyLook``.
-// @unchecked: only one thread uses a view at a time; the handle is SQLite's, the descriptors are only read from.
-final class StoredView: StoredBytes, @unchecked Sendable {
+final class StoredView: StoredBytes {
     let path: String
     let pageSize: Int
     /// As a reader sees it.
@@ -62,16 +61,10 @@ final class StoredView: StoredBytes, @unchecked Sendable {
     }
 
     private static func lock(_ path: String, timeout: TimeInterval) throws -> EngineConnection {
-        let end = Deadline(after: timeout)
-        while true {
+        try Deadline(after: timeout).retryingWhileBusy {
             let file = try EngineConnection(path: path, flags: .readOnly)
-            do throws(EngineError) {
-                try file.handle.lockFileForReading()
-                return file
-            } catch {
-                guard error.primaryCode == EngineCode.busy, !end.isOver else { throw error }
-                Thread.sleep(forTimeInterval: 0.02)
-            }
+            try file.handle.lockFileForReading()
+            return file
         }
     }
 
@@ -93,43 +86,30 @@ final class StoredView: StoredBytes, @unchecked Sendable {
     var sideFilePath: String? { overlay?.file.path }
 
     /// Reads through page boundaries: each page from where it is.
-    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
         guard offset < size else { return 0 }
         let end = min(size, offset + Int64(target.count))
         var position = offset
         while position < end {
             let page = Int(position / Int64(pageSize)) + 1
-            let pageEnd = min(end, Int64(page) * Int64(pageSize))
-            var bytes: [UInt8]
-            if let start = offsets[page], let count = Int(exactly: pageEnd - position) {
-                bytes = try overlay?.file.read(at: start + position % Int64(pageSize), count: count) ?? []
-                position += Int64(count)
-                guard bytes.count == count else { return Int(position - offset) - count + bytes.count }
-            } else {
-                // As many pages as come from the file in a row.
-                var last = page
-                while Int64(last) * Int64(pageSize) < end, offsets[last + 1] == nil { last += 1 }
-                let count = Int(min(end, Int64(last) * Int64(pageSize)) - position)
-                bytes = try file.readFile(at: position, count: count)
-                position += Int64(count)
-                if bytes.count < count {
-                    unsafe StoredView.copy(bytes, to: target, at: Int(position - offset) - count)
-                    return Int(position - offset) - count + bytes.count
-                }
+            let start = offsets[page]
+            // From the file: as many pages as come from it in a row.
+            var last = page
+            while start == nil, Int64(last) * Int64(pageSize) < end, offsets[last + 1] == nil { last += 1 }
+            let place = Int(position - offset)..<Int(min(end, Int64(last) * Int64(pageSize)) - offset)
+            let done = try target.withPart(place) { part in
+                guard let start else { return try file.readFile(at: position, into: &part) }
+                return try overlay?.read(at: start + position % Int64(pageSize), into: &part) ?? 0
             }
-            unsafe StoredView.copy(bytes, to: target, at: Int(position - offset) - bytes.count)
+            guard done == place.count else { return place.lowerBound + done }
+            position += Int64(done)
         }
         return Int(end - offset)
-    }
-
-    private static func copy(_ bytes: [UInt8], to target: UnsafeMutableRawBufferPointer, at offset: Int) {
-        unsafe UnsafeMutableRawBufferPointer(rebasing: target[offset..<offset + bytes.count]).copyBytes(from: bytes)
     }
 }
 
 /// A log or a journal whose pages take the place of those of the file.
-// @unchecked: the descriptor is only read from, at places that are given with each call.
-private final class Overlay: StoredBytes, @unchecked Sendable {
+private final class Overlay: StoredBytes {
     let kind: SideFile
     let file: Descriptor
 
@@ -140,18 +120,24 @@ private final class Overlay: StoredBytes, @unchecked Sendable {
 
     var size: Int64 { (try? file.status().size) ?? 0 }
 
-    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
-        let bytes = try file.read(at: offset, count: target.count)
-        unsafe target.copyBytes(from: bytes)
-        return bytes.count
-    }
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int { try file.read(at: offset, into: &target) }
 }
 
-extension FileHeader {
-    /// The size of pages that a plaintext header tells.
-    var plaintextPageSize: Int {
-        guard start.count > 17 else { return 4096 }
-        let stored = Int(start[16]) << 8 | Int(start[17])
-        return stored == 1 ? 65536 : max(512, stored)
+/// The pages that a rollback journal plays back, of a process that ended in the middle of a transaction.
+struct HotJournal: Equatable {
+    /// Where the content of a page from before the transaction is, in bytes from the start of the journal.
+    private(set) var offsets: [Int: Int64] = [:]
+    /// The size of the database before the transaction, in pages; nil when nothing is to be played back.
+    private(set) var pageCount: Int?
+
+    /// - Parameters:
+    ///   - size: of the journal, in bytes.
+    ///   - read: reads from the journal.
+    ///   - exists: whether there is a file at a path: a journal that belongs to a transaction on several files is void without their common one.
+    init(pageSize: Int, size: Int64, read: @escaping BlockReader.Read, exists: ([UInt8]) throws -> Bool) throws {
+        let journal = try RollbackJournal(defaultPageSize: pageSize, size: size, read: read, exists: exists)
+        guard let journal, journal.pageSize == pageSize else { return }
+        pageCount = journal.pageCount
+        try journal.forEachRecord { page, offset, _ in offsets[page] = offset }
     }
 }

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import SQLCipherBridge
 
 internal import Glibc
@@ -28,19 +27,14 @@ struct ExaminedFile {
         self.job = job
         self.progress = progress
         let path = job.path
-        let status = try ExaminedFile.regularFile(path)
+        let status = try SystemFile.regularFile(path)
         try ExaminedFile.checkIsNotEmpty(path, status)
         names = ReplacementNames(path: path, operation: job.operation)
         try ExaminedFile.checkLength(names)
-        let directory = SystemFile.directory(of: path)
-        if let errno = SystemFile.isWritable(directory: directory) {
-            throw DatabaseFileError(.unsafeFile(.directory(errno: errno)), path: path)
-        }
+        try SystemFile.checkIsWritable(directoryOf: path)
         self.status = status
         keptPath = try job.keepOldPath.map { kept in
-            guard try SystemFile.status(SystemFile.directory(of: kept), followsLinks: true) != nil else {
-                throw DatabaseFileError(.missing, path: SystemFile.directory(of: kept))
-            }
+            _ = try SystemFile.statusOfDirectory(of: kept)
             return try SystemFile.absolute(kept)
         }
         try ExaminedFile.checkNames(names, status)
@@ -51,20 +45,10 @@ struct ExaminedFile {
         // Whoever could read the file could not read its content.
         self.attributes = job.before.ring != nil && job.after.ring == nil ? attributes.forOwnerOnly : attributes
         try FolderSafety(owner: status.userID).check(directoryOf: path)
-        room = try CopyRoom(of: path, in: directory)
+        room = try CopyRoom(of: path, beside: path)
         try room.check(path)
         if job.lentConnection == nil { try FileUsers.waitForNone(of: status, path, timeout: job.lockTimeout) }
         hold = try HeldName(path, status)
-    }
-
-    /// The status of a file that is named directly.
-    static func regularFile(_ path: String) throws(DatabaseFileError) -> FileStatus {
-        guard !path.utf8.contains(0), !path.isEmpty, let status = try SystemFile.status(path) else {
-            throw DatabaseFileError(.missing, path: path)
-        }
-        guard !status.isSymbolicLink else { throw DatabaseFileError(.unsafeFile(.symbolicLink), path: path) }
-        guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
-        return status
     }
 
     /// Fails before anything opens a file without bytes: the engine would remove a journal or a log that lies beside it, with what is in it.
@@ -104,14 +88,10 @@ struct ExaminedFile {
                 try KeptName.isAnotherName(keptPath, of: status, than: path)
             else { throw DatabaseFileError(.exists, path: keptPath) }
         }
-        let directory = SystemFile.directory(of: keptPath)
-        guard let folder = try SystemFile.status(directory, followsLinks: true) else { throw DatabaseFileError(.missing, path: directory) }
-        guard folder.device == status.device else {
+        guard try SystemFile.statusOfDirectory(of: keptPath).device == status.device else {
             throw DatabaseFileError(.unsupported("The old file can be kept on the same file system only."), path: keptPath)
         }
-        if let errno = SystemFile.isWritable(directory: directory) {
-            throw DatabaseFileError(.unsafeFile(.directory(errno: errno)), path: keptPath)
-        }
+        try SystemFile.checkIsWritable(directoryOf: keptPath)
     }
 
     /// What is locked must be what has the name.
@@ -137,11 +117,12 @@ struct CopyRoom {
     let required: Int64
     let available: Int64
 
-    init(of path: String, in directory: String) throws(DatabaseFileError) {
+    /// - Parameter other: a path in the directory of the copy.
+    init(of path: String, beside other: String) throws(DatabaseFileError) {
         size = try (SystemFile.status(path, followsLinks: true)?.size ?? 0) + (SystemFile.status("\(path)-wal")?.size ?? 0)
         // The note, and what the file system keeps of a new file.
         required = size + (1 << 16)
-        available = try SystemFile.availableSpace(directory)
+        available = try SystemFile.availableSpace(SystemFile.directory(of: other))
     }
 
     func check(_ path: String) throws(DatabaseFileError) {

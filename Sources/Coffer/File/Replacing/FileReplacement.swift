@@ -16,12 +16,7 @@ struct FileReplacement {
 
     /// - Throws: ``DatabaseFileError``, `CancellationError`, or what a key provider or the progress function throws.
     func run() throws -> ReplacementResult {
-        let examined: ExaminedFile
-        do {
-            examined = try ExaminedFile(job, progress: progress)
-        } catch {
-            throw DatabaseFileError.publicError(error, path: job.path)
-        }
+        let examined = try DatabaseFileError.translated(job.path) { try ExaminedFile(job, progress: progress) }
         do {
             switch try OpenedFile.open(examined) {
             case .newContent:
@@ -45,4 +40,47 @@ struct FileReplacement {
         error.isPublished = isPublished
         return error
     }
+}
+
+/// What is to be done to a file, and how: the part in which rotations, upgrades, encryptions and decryptions differ.
+struct ReplacementJob {
+    var operation: ReplacementOperation
+
+    /// Of the source, whose place the result takes: see ``ContentFile`` for copies into other files.
+    var change: FileChange
+    var method: any CopyMethod
+
+    /// Whether the result has the key of the source, so that there is no old one which must not open it.
+    var keepsKey = false
+
+    /// How long to wait for others, in seconds.
+    var lockTimeout: TimeInterval = 0
+
+    /// Where the file with the old content is kept; only when its place is taken.
+    var keepOldPath: String?
+
+    /// Records the result; called with the file in its place, before the note is removed.
+    var audit: (ReplacementProof) throws -> Void = { _ in }
+
+    /// The connection that the source is open with already, for databases in use; nil to open one.
+    ///
+    /// It writes nothing during the work, and is in a transaction from `quiesce` to `publish`.
+    var lentConnection: ConnectionHandle?
+
+    /// For databases in use: lets go of the lent connection, which is still in its transaction, and goes on with the new file in the journal
+    /// mode that is given.
+    var resume: (_ journalMode: JournalMode) throws -> Void = { _ in }
+
+    var path: String { change.path }
+    var before: FileProtection { change.before }
+    var after: FileProtection { change.after }
+}
+
+/// How a replacement has ended.
+struct ReplacementResult {
+    /// False when the file had its new content already.
+    var isChanged: Bool
+    /// Whether an earlier run had left something.
+    var isResumed: Bool
+    var proof: ReplacementProof?
 }

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import SQLCipherBridge
 
 /// The note of a rotation in place, under the name that a rotation by copy gives to its own: should the process end in the middle, the next
@@ -6,7 +5,7 @@ internal import SQLCipherBridge
 struct InPlaceNote {
     /// Whether an interrupted run had left a note.
     var wasLeft: Bool { note?.wasLeft == true }
-    private let journalMode: String
+    private let journalMode: JournalMode
     /// Nil where the path of the file leaves no room for the name of a note, and there is nothing to come back to.
     private let note: NoteFile?
     private let path: String
@@ -15,19 +14,19 @@ struct InPlaceNote {
     ///
     /// - Parameter journalMode: the one that the file is in now.
     /// - Throws: `busy` when another process is rotating the key.
-    init(_ path: String, journalMode: String, salt: [UInt8]) throws {
+    init(_ path: String, journalMode: JournalMode, salt: [UInt8]) throws {
         self.path = path
         let names = ReplacementNames(path: path, operation: .rotate)
-        note = try InPlaceNote.take(names, isOptional: journalMode != "wal")
+        note = try InPlaceNote.take(names, isOptional: journalMode != .wal)
         // An interrupted run has left the WAL mode, and did not come to set it again.
-        self.journalMode = note?.previous?.journalMode == "wal" ? "wal" : journalMode
+        self.journalMode = note?.previous?.journalMode == JournalMode.wal.rawValue ? .wal : journalMode
         guard let note else { return }
         do {
             guard let status = try SystemFile.status(path) else { throw DatabaseFileError(.missing, path: path) }
             try note.removeLeftovers(names, of: status, at: path)
             try note.write(
                 ReplacementNote(
-                    .rotate, id: .random(), step: "rekey", journalMode: self.journalMode, saltBefore: salt.hexadecimal))
+                    .rotate, id: .random(), step: "rekey", journalMode: self.journalMode.rawValue, saltBefore: salt.hexadecimal))
             try FailPoint.noteMade.pass(path)
         } catch {
             if !wasLeft { try? note.remove() }
@@ -51,15 +50,14 @@ struct InPlaceNote {
     /// - Returns: whether there was one.
     static func completeInterruptedRun(_ path: String, _ connection: ConnectionHandle, _ protection: FileProtection) throws -> Bool {
         guard try !ReplacementNames.leftovers(of: path, operation: .rotate).isEmpty else { return false }
-        let mode = try connection.firstText(trusted: "PRAGMA main.journal_mode") ?? "delete"
-        let note = try InPlaceNote(path, journalMode: mode, salt: FileHeader(connection).salt)
+        let note = try InPlaceNote(path, journalMode: connection.journalMode(), salt: FileHeader(connection).salt)
         try note.restoreJournalMode(connection, protection)
         try note.remove()
         return true
     }
 
     func restoreJournalMode(_ connection: ConnectionHandle, _ protection: FileProtection) throws {
-        if journalMode == "wal" { try connection.changeJournalMode(to: .wal, protection) }
+        try connection.restore(journalMode, protection)
     }
 
     /// Brings the file back to its mode. The note stays for the next run where this fails.
@@ -71,7 +69,7 @@ struct InPlaceNote {
     func remove() throws {
         guard let note else { return }
         try note.remove()
-        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+        try SystemFile.synchronize(directoryOf: path)
         try FailPoint.noteRemoved.pass(path)
     }
 }

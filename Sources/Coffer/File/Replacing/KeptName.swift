@@ -17,7 +17,7 @@ struct KeptName: ~Copyable {
         guard try SystemFile.status(path)?.isSameFile(as: original) == true else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
         }
-        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+        try SystemFile.synchronize(directoryOf: path)
         return kept
     }
 

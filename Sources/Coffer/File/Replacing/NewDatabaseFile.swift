@@ -22,16 +22,13 @@ struct NewDatabaseFile: ~Copyable {
         guard !path.isEmpty, !path.utf8.contains(0), path != ":memory:" else {
             throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
         }
-        let directory = SystemFile.directory(of: path)
         let names = NewFileNames(path: path)
         guard try SystemFile.status(path) == nil else {
             NewDatabaseFile.removeLeftovers(names)
             throw DatabaseFileError(.exists, path: path)
         }
         try NewDatabaseFile.checkIsAlone(path)
-        if let errno = SystemFile.isWritable(directory: directory) {
-            throw DatabaseFileError(.unsafeFile(.directory(errno: errno)), path: path)
-        }
+        try SystemFile.checkIsWritable(directoryOf: path)
         if isPlaintext { try FolderSafety(owner: nil).check(directoryOf: path) }
         let note = try NewDatabaseFile.take(names, path)
         do {
@@ -94,7 +91,7 @@ struct NewDatabaseFile: ~Copyable {
         do {
             guard try file.hasName(path) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
             try FailPoint.renamed.pass(path)
-            try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+            try SystemFile.synchronize(directoryOf: path)
             try FailPoint.directorySynchronized.pass(path)
         } catch {
             // The caller was not told of it.

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import SQLCipherBridge
 
 /// What opening an examined file finds.
@@ -106,8 +105,8 @@ struct QuiescedFile: ~Copyable {
         let copy = try CopyFile(examined, id: noted.note.id)
         try noted.note.write(copy: copy.file.status().identity)
         try FailPoint.copyCreated.pass(examined.path)
-        try copy.write(from: source.reader, examined)
+        let content = try copy.write(from: source.reader, examined)
         try FailPoint.copied.pass(examined.path)
-        return StagedCopy(copy: copy, quiesced: self)
+        return StagedCopy(copy: copy, content: content, quiesced: self)
     }
 }

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import SQLCipherBridge
 
 /// An error after the copy has its place: the file has its new content, and the next run completes what is left to do.
@@ -58,7 +57,7 @@ struct PublishedFile: ~Copyable {
     private func persist() throws {
         let path = examined.path
         try FailPoint.renamed.pass(path)
-        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+        try SystemFile.synchronize(directoryOf: path)
         try FailPoint.directorySynchronized.pass(path)
         try disableOldFile()
         guard try SystemFile.status(path)?.identity == identity else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
@@ -85,10 +84,10 @@ struct PublishedFile: ~Copyable {
 
 extension ReplacementJob {
     /// Goes on with the new file of a closed database: brings it into a journal mode.
-    func reopen(_ journalMode: String) throws {
+    func reopen(_ journalMode: JournalMode) throws {
         var new = try after.openForWriting(path, timeout: lockTimeout)
         new.checkpointsAtEnd = true
-        if journalMode == "wal" { try new.handle.changeJournalMode(to: .wal, after) }
+        try new.handle.restore(journalMode, after)
         try FailPoint.reopened.pass(path)
     }
 }
@@ -102,10 +101,10 @@ extension ExaminedFile {
             // Its copy has its name, and the file that it kept is another one by now: it stays.
             try note.removeLeftovers(names, of: status, at: path)
             try FailPoint.noteMade.pass(path)
-            try job.reopen(note.previous?.journalMode ?? "delete")
+            try job.reopen(JournalMode(note.previous?.journalMode))
             try FailPoint.audited.pass(path)
             try note.remove()
-            try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+            try SystemFile.synchronize(directoryOf: path)
             try FailPoint.noteRemoved.pass(path)
             return ReplacementResult(isChanged: false, isResumed: true, proof: nil)
         } catch {

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import SQLCipherBridge
 
 /// The locks on a file in whose place another one is about to come: everything is in the file itself, nobody else writes to it, and a second
@@ -18,10 +17,11 @@ struct QuiescedSource: ~Copyable {
     ///   - writer: lives longer than this.
     ///   - note: learns the journal mode before it is left.
     init(_ file: ExaminedFile, writer: ConnectionHandle, _ note: inout RunNote) throws {
-        try note.willLeave(journalMode: writer.firstText(trusted: "PRAGMA main.journal_mode") ?? "delete")
+        try note.willLeave(journalMode: writer.journalMode())
         let job = file.job
         let lock = QuietWriter(writer, job.before, journalMode: note.journalMode)
-        try QuiescedSource.leaveJournal(writer, job)
+        // SQLite waits for a lock here where it asks for one, but not for the last other connection to go.
+        try Deadline(after: job.lockTimeout).retryingWhileBusy { try writer.changeJournalMode(to: .delete, job.before) }
         try FailPoint.journalLeft.pass(job.path)
         // Nobody reads or writes at this moment.
         try writer.execute("BEGIN EXCLUSIVE")
@@ -47,19 +47,6 @@ struct QuiescedSource: ~Copyable {
     /// From here on the copy has the name of the file.
     mutating func didReplace() { lock.didReplace() }
 
-    private static func leaveJournal(_ writer: ConnectionHandle, _ job: ReplacementJob) throws {
-        let end = Deadline(after: job.lockTimeout)
-        while true {
-            do {
-                return try writer.changeJournalMode(to: .delete, job.before)
-            } catch let error as EngineError {
-                // SQLite waits for a lock here where it asks for one, but not for the last other connection to go.
-                guard error.primaryCode == EngineCode.busy, !end.isOver else { throw error }
-                Thread.sleep(forTimeInterval: 0.02)
-            }
-        }
-    }
-
     /// A journal that others keep for later use, in the modes PERSIST and TRUNCATE, and an empty log. The journal is not hot: the file was
     /// opened, and nobody writes. The log is nobody's: the file is in rollback mode, and nobody else has it open.
     ///
@@ -73,7 +60,7 @@ struct QuiescedSource: ~Copyable {
             try SystemFile.remove("\(path)-wal")
             try SystemFile.remove("\(path)-shm")
         }
-        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+        try SystemFile.synchronize(directoryOf: path)
     }
 
 }
@@ -83,10 +70,10 @@ struct QuiescedSource: ~Copyable {
 private struct QuietWriter: ~Copyable {
     private let writer: ConnectionHandle
     private let protection: FileProtection
-    private let journalMode: String
+    private let journalMode: JournalMode
     private var isReplaced = false
 
-    init(_ writer: ConnectionHandle, _ protection: FileProtection, journalMode: String) {
+    init(_ writer: ConnectionHandle, _ protection: FileProtection, journalMode: JournalMode) {
         self.writer = writer
         self.protection = protection
         self.journalMode = journalMode
@@ -96,7 +83,7 @@ private struct QuietWriter: ~Copyable {
         // Without its name, the file is in no mode to come back to: the writer only has to end its transaction, as it does when it is closed.
         guard !isReplaced else { return }
         if !writer.isAutocommit { try? writer.execute("ROLLBACK") }
-        if journalMode == "wal" { try? writer.changeJournalMode(to: .wal, protection) }
+        try? writer.restore(journalMode, protection)
     }
 
     /// From here on the copy has the name of the file.

@@ -143,7 +143,7 @@ final class NoteFile {
             throw error
         }
         file = new
-        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+        try SystemFile.synchronize(directoryOf: path)
     }
 
     /// Removes the note, if its name still leads to it.
@@ -153,7 +153,7 @@ final class NoteFile {
     func remove() throws(DatabaseFileError) {
         try SystemFile.remove(next)
         guard try SystemFile.status(path)?.identity == file.status().identity else { return }
-        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+        try SystemFile.synchronize(directoryOf: path)
         try SystemFile.remove(path)
     }
 

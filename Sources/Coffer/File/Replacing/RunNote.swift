@@ -1,4 +1,3 @@
-internal import Foundation
 internal import SQLCipherBridge
 
 /// The note of a run, with what it has to say. It is removed at the end of its life, unless the copy has its place by then, or the journal mode
@@ -7,7 +6,7 @@ struct RunNote: ~Copyable {
     /// Whether an interrupted run had left a note.
     var wasLeft: Bool { file.wasLeft }
     /// The journal mode that the file is to be in at the end.
-    var journalMode: String { content.journalMode ?? "delete" }
+    var journalMode: JournalMode { JournalMode(content.journalMode) }
     let id: RunIdentifier
 
     private let file: NoteFile
@@ -46,7 +45,7 @@ struct RunNote: ~Copyable {
 
     deinit {
         guard !isNeeded else { return }
-        let isRestored = journalMode != "wal" || (try? writer.isFile(in: .wal, protection)) == true
+        let isRestored = journalMode != .wal || (try? writer.isFile(in: .wal, protection)) == true
         if isRestored { try? file.remove() }
     }
 
@@ -57,8 +56,8 @@ struct RunNote: ~Copyable {
     }
 
     /// Notes the journal mode before it is left. An interrupted run may have left the one that the file is to have in the end.
-    mutating func willLeave(journalMode mode: String) throws {
-        if mode == "wal" { content.journalMode = mode }
+    mutating func willLeave(journalMode mode: JournalMode) throws {
+        if mode == .wal { content.journalMode = mode.rawValue }
         try write(step: "quiesce")
     }
 
@@ -74,7 +73,7 @@ struct RunNote: ~Copyable {
     /// Removes the note at the end of a run.
     func remove() throws {
         try file.remove()
-        try SystemFile.synchronize(directory: SystemFile.directory(of: path))
+        try SystemFile.synchronize(directoryOf: path)
         try FailPoint.noteRemoved.pass(path)
     }
 }

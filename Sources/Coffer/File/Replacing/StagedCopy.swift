@@ -1,4 +1,3 @@
-internal import Foundation
 internal import SQLCipherBridge
 
 /// The file of a copy, beside the one whose place it is to take. Removed at the end of its life, unless it has that place.
@@ -15,36 +14,33 @@ struct CopyFile: ~Copyable {
     }
 
     /// Writes the content of the source into the file.
-    func write(from source: ConnectionHandle, _ examined: ExaminedFile) throws {
+    func write(from source: ConnectionHandle, _ examined: ExaminedFile) throws -> any ContentProof {
         let job = examined.job
         do {
-            try job.makeCopy(
-                CopyWork(
-                    source: source, before: job.before, target: file, after: job.after, path: job.path, progress: examined.progress))
+            return try job.method.copy(source, to: file, job.change, examined.progress)
         } catch let error as EngineError {
             // Was it the source that could not be read?
-            let damaged = try PageScan.damagedPages(source, job.before)
-            guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: job.path) }
+            let damaged = try PageFile(source, job.before).damagedPages()
+            guard damaged == ([], []) else {
+                throw DatabaseFileError(.damaged(pages: (damaged.notAuthentic + damaged.zeroed).sorted()), path: job.path)
+            }
             throw error
         }
     }
 
     /// Opens the copy anew, and proves that it has the content of the source, and that only the new key opens it.
-    func prove(against source: ConnectionHandle, _ examined: ExaminedFile) throws -> ReplacementProof {
-        let job = examined.job
-        let connection: EngineConnection
+    func prove(_ content: any ContentProof, against source: ConnectionHandle, _ examined: ExaminedFile) throws -> ReplacementProof {
+        let (job, change, progress) = (examined.job, examined.job.change, examined.progress)
+        let copy: EngineConnection
         do {
-            connection = try job.after.open(viewing: file)
+            copy = try job.after.open(viewing: file)
         } catch KeyError.encryption(let failure, _) {
             throw DatabaseFileError(.copyRejected("the new key does not open it (\(failure))"), path: job.path)
         }
-        let copy = connection.handle
-        let comparison = try job.compare(
-            ComparisonWork(
-                source: source, before: job.before, copy: copy, file: file, after: job.after, path: job.path, progress: examined.progress))
-        let proof = try CopyProof(source: source, copy: copy, path: job.path).prove(job, comparison, progress: examined.progress)
+        let proved = try content.prove(copy.handle, in: file, against: source, change, progress)
+        let proof = try ReplacementProof(of: copy.handle, proved, against: source, change, progress)
         let hasOldKey = !job.keepsKey && (job.before.ring != nil || job.after.ring != nil)
-        guard try !hasOldKey || !(comparison.isOldKeyAccepted ?? job.before.opens(viewing: file)) else {
+        guard try !hasOldKey || !(proved.isOldKeyAccepted ?? job.before.opens(viewing: file)) else {
             throw DatabaseFileError(.copyRejected("the old key opens it as well"), path: job.path)
         }
         try FailPoint.verified.pass(job.path)
@@ -67,11 +63,12 @@ struct CopyFile: ~Copyable {
 /// The stage with a copy that has all content, and of which nothing is proved.
 struct StagedCopy: ~Copyable {
     let copy: CopyFile
+    let content: any ContentProof
     let quiesced: QuiescedFile
 
     /// Proves the copy. There is no other way to a ``ProvedCopy``.
     consuming func proved() throws -> ProvedCopy {
-        let proof = try copy.prove(against: quiesced.source.reader, quiesced.noted.opened.examined)
+        let proof = try copy.prove(content, against: quiesced.source.reader, quiesced.noted.opened.examined)
         return ProvedCopy(proof, staged: self)
     }
 }

@@ -20,7 +20,7 @@ extension Database {
         let original = handle
         observationBroker.removeHooks()
         defer { if !isClosed && handle == original { observationBroker.move(to: handle, authorizer: authorizer) } }
-        let note = try InPlaceNote(file, journalMode: journalMode() ?? "delete", salt: header.salt)
+        let note = try InPlaceNote(file, journalMode: handle.journalMode(), salt: header.salt)
         let digest: (pageCount: Int, pageSize: Int, digest: String)
         do {
             try leaveWAL(file, before)
@@ -37,9 +37,8 @@ extension Database {
             throw hasNewKey ? published(error, file) : error
         }
         let proof = try ReplacementProof(
-            pageCount: digest.pageCount, pageSize: digest.pageSize, saltBefore: header.salt, saltAfter: header.salt,
-            oldKeyID: KeyIdentifier.text(of: oldMaterial, salt: header.salt), newKeyID: KeyIdentifier.text(of: material, salt: header.salt),
-            contentDigest: KeyedDigest.text(of: digest.digest, after: material, before: oldMaterial))
+            pageCount: digest.pageCount, pageSize: digest.pageSize, keyBefore: FileKey(oldMaterial, salt: header.salt),
+            keyAfter: FileKey(material, salt: header.salt), ProvedContent(digest: digest.digest))
         do {
             try note.restoreJournalMode(handle, after)
             try FailPoint.reopened.pass(file)

@@ -105,7 +105,7 @@ extension Database {
         _ options: DatabaseFile.RotationOptions, _ progress: ProgressReport, since start: ContinuousClock.Instant
     ) throws -> DatabaseFile.RotationResult {
         try endOwnStatements()
-        var job = FileRotation.job(path: file, before, after, options)
+        var job = FileRotation.job(FileChange(path: file, before: before, after: after), options)
         job.audit = { proof in try FileRotation.audit(proof, options, path: file, since: start) }
         job.lentConnection = handle
         job.resume = { journalMode in
@@ -119,7 +119,7 @@ extension Database {
         return FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
     }
 
-    private func resume(_ file: String, _ after: FileProtection, _ wanted: KeyRing, journalMode: String) throws {
+    private func resume(_ file: String, _ after: FileProtection, _ wanted: KeyRing, journalMode: JournalMode) throws {
         try replaceHandle(
             working: { old in
                 if !old.isAutocommit { try? old.execute("ROLLBACK") }
@@ -128,10 +128,10 @@ extension Database {
                 let new = try after.openForWriting(file)
                 adopt(wanted, openedBy: after, new.handle)
                 // Before the observers are there, who would hear of a commit.
-                if journalMode == "wal" { try? new.handle.changeJournalMode(to: .wal, after) }
+                try? new.handle.restore(journalMode, after)
                 return new
             })
-        if journalMode == "wal" { try handle.changeJournalMode(to: .wal, after) }
+        try handle.restore(journalMode, after)
         try FailPoint.reopened.pass(file)
     }
 

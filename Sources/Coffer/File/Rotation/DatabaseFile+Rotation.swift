@@ -126,6 +126,6 @@ extension DatabaseFile {
     public func rotate(
         from oldKey: DatabaseKey, to newKey: DatabaseKey, options: RotationOptions = RotationOptions(), progress: ProgressFunction? = nil
     ) throws -> RotationResult {
-        try FileRotation(path: path, oldKey: oldKey, newKey: newKey, options: options).run(progress: ProgressReport(progress))
+        try FileRotation(path: path, oldKey: oldKey, newKey: newKey, options: options).perform(progress: ProgressReport(progress))
     }
 }

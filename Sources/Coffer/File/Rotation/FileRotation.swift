@@ -1,4 +1,3 @@
-internal import Foundation
 internal import SQLCipherBridge
 
 /// The rotation of the key of a closed file.
@@ -8,76 +7,70 @@ struct FileRotation {
     let path: String
     let newKey: DatabaseKey
     var options: DatabaseFile.RotationOptions
-    private let protections: (before: FileProtection, after: FileProtection)
+    private let change: FileChange
 
     /// Asks providers for their keys, and checks the keys and the settings. Nothing is opened.
     init(path: String, oldKey: DatabaseKey, newKey: DatabaseKey, options: DatabaseFile.RotationOptions) throws {
         self.path = path
         self.newKey = newKey
         self.options = options
-        do {
-            let before = try FileProtection.encrypted(oldKey, cipher: options.cipher)
-            let after = try FileProtection.encrypted(newKey, cipher: options.cipher)
-            guard !before.hasSameSecret(as: after) else { throw DatabaseFileError(.sameKey, path: path) }
-            protections = (before, after)
-        } catch {
-            throw DatabaseFileError.publicError(error, path: path)
+        change = try DatabaseFileError.translated(path) {
+            let change = FileChange(
+                path: path, before: try .encrypted(oldKey, cipher: options.cipher), after: try .encrypted(newKey, cipher: options.cipher))
+            guard !change.before.hasSameSecret(as: change.after) else { throw DatabaseFileError(.sameKey, path: path) }
+            return change
         }
     }
 
-    func run(progress: ProgressReport) throws -> DatabaseFile.RotationResult {
+    func perform(progress: ProgressReport) throws -> DatabaseFile.RotationResult {
         let start = ContinuousClock.now
         switch options.method {
         case .copy:
-            var job = FileRotation.job(path: path, protections.before, protections.after, options)
+            var job = FileRotation.job(change, options)
             job.audit = { proof in try FileRotation.audit(proof, options, path: path, since: start) }
             let result = try FileReplacement(job, progress: progress).run()
             var rotation = FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
             rotation.isChanged = result.isChanged
             return rotation
         case .inPlace:
-            return try rotateInPlace(protections.before, protections.after, progress, since: start)
+            return try DatabaseFileError.translated(path) { try rotateInPlace(progress, since: start) }
         }
     }
 
     /// By a connection of its own, as a queue does it.
-    private func rotateInPlace(
-        _ before: FileProtection, _ after: FileProtection, _ progress: ProgressReport, since start: ContinuousClock.Instant
-    ) throws -> DatabaseFile.RotationResult {
+    private func rotateInPlace(_ progress: ProgressReport, since start: ContinuousClock.Instant) throws -> DatabaseFile.RotationResult {
+        guard options.keepOldPath == nil else {
+            throw DatabaseFileError(.unsupported("A rotation in place has no old file to keep."), path: path)
+        }
+        try checkInPlace()
         do {
-            guard options.keepOldPath == nil else {
-                throw DatabaseFileError(.unsupported("A rotation in place has no old file to keep."), path: path)
+            try change.before.open(path, timeout: options.lockTimeout).closeWithCheckpoint()
+        } catch KeyError.encryption(let failure, let code) {
+            guard var new = try? change.after.open(path, timeout: options.lockTimeout) else {
+                throw KeyError.encryption(failure, code: code)
             }
-            try checkInPlace()
-            do {
-                try before.open(path, timeout: options.lockTimeout).closeWithCheckpoint()
-            } catch KeyError.encryption(let failure, let code) {
-                guard var new = try? after.open(path, timeout: options.lockTimeout) else { throw KeyError.encryption(failure, code: code) }
-                new.checkpointsAtEnd = true
-                let isResumed = try InPlaceNote.completeInterruptedRun(path, new.handle, after)
-                return FileRotation.result(nil, isResumed: isResumed, options, since: start)
-            }
-            // A journal of a first transaction may have been played back. The queue would make a new database of what is left.
-            try ExaminedFile.checkIsNotEmpty(path, ExaminedFile.regularFile(path))
-            var configuration = Configuration()
-            configuration.key = before.ring?.keys[0]
-            configuration.cipher = options.cipher
-            configuration.busyMode = .timeout(options.lockTimeout)
-            configuration.pageCacheSize = 0
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            defer { try? queue.close() }
-            return try queue.inDatabase { db in
-                try db.rotateKey(to: newKey, options: options, progress: progress)
-            }
-        } catch {
-            throw DatabaseFileError.publicError(error, path: path)
+            new.checkpointsAtEnd = true
+            let isResumed = try InPlaceNote.completeInterruptedRun(path, new.handle, change.after)
+            return FileRotation.result(nil, isResumed: isResumed, options, since: start)
+        }
+        // A journal of a first transaction may have been played back. The queue would make a new database of what is left.
+        try ExaminedFile.checkIsNotEmpty(path, SystemFile.regularFile(path))
+        var configuration = Configuration()
+        configuration.key = change.before.ring?.keys[0]
+        configuration.cipher = options.cipher
+        configuration.busyMode = .timeout(options.lockTimeout)
+        configuration.pageCacheSize = 0
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        defer { try? queue.close() }
+        return try queue.inDatabase { db in
+            try db.rotateKey(to: newKey, options: options, progress: progress)
         }
     }
 
     /// What a rotation in the file itself needs to know before.
     @discardableResult
     private func checkInPlace() throws(DatabaseFileError) -> FileStatus {
-        let status = try ExaminedFile.regularFile(path)
+        let status = try SystemFile.regularFile(path)
         try ExaminedFile.checkIsNotEmpty(path, status)
         guard path.utf8.count + "-journal".utf8.count < 512 else { throw DatabaseFileError(.pathTooLong, path: path) }
         try FileUsers.waitForNone(of: status, path, timeout: options.lockTimeout)
@@ -85,14 +78,13 @@ struct FileRotation {
     }
 
     func plan() throws -> DatabaseFile.RotationPlan {
-        do {
+        try DatabaseFileError.translated(path) {
             let size: Int64
             let room: (required: Int64, available: Int64)
             var examined: ExaminedFile?
             switch options.method {
             case .copy:
-                let file = try ExaminedFile(
-                    FileRotation.job(path: path, protections.before, protections.after, options), progress: ProgressReport(nil))
+                let file = try ExaminedFile(FileRotation.job(change, options), progress: ProgressReport(nil))
                 examined = file
                 (size, room) = (file.room.size, (file.room.required, file.room.available))
             case .inPlace:
@@ -103,23 +95,21 @@ struct FileRotation {
             let (opened, isAlreadyRotated) = try SteadyLook.look(into: path) { try open() }
             if !isAlreadyRotated { try examined?.checkKeptPath() }
             guard let handle = opened.handle else { throw DatabaseFileError(.damaged(pages: [1]), path: path) }
-            let header = try PageFile(opened.view, opened.protection).content(1)
+            let header = try PageFile(opened.view, opened.protection).header()
             return try DatabaseFile.RotationPlan(
                 isAlreadyRotated: isAlreadyRotated, method: options.method, size: size,
-                pageCount: Int(handle.firstText(trusted: "PRAGMA main.page_count") ?? "") ?? 0, requiredSpace: room.required,
-                availableSpace: room.available, journalMode: header.count > 19 && header[19] == 2 ? "wal" : "delete",
+                pageCount: Int(handle.integer(pragma: "page_count")), requiredSpace: room.required,
+                availableSpace: room.available, journalMode: (header?.journalMode ?? .delete).rawValue,
                 leftovers: ReplacementNames.leftovers(of: path), steps: steps(isAlreadyRotated: isAlreadyRotated))
-        } catch {
-            throw DatabaseFileError.publicError(error, path: path)
         }
     }
 
     /// Opens the file with the old key, or with the new one when an earlier run has done its work.
     private func open() throws -> (OpenedView, isAlreadyRotated: Bool) {
         do {
-            return (try OpenedView(path, protections.before, timeout: options.lockTimeout), false)
+            return (try OpenedView(path, change.before, timeout: options.lockTimeout), false)
         } catch KeyError.encryption(let failure, let code) {
-            guard let new = try? OpenedView(path, protections.after, timeout: options.lockTimeout) else {
+            guard let new = try? OpenedView(path, change.after, timeout: options.lockTimeout) else {
                 throw KeyError.encryption(failure, code: code)
             }
             return (new, true)
@@ -150,12 +140,9 @@ struct FileRotation {
     }
 
     /// The job of a rotation by copy, of a closed file.
-    static func job(
-        path: String, _ before: FileProtection, _ after: FileProtection, _ options: DatabaseFile.RotationOptions
-    ) -> ReplacementJob {
+    static func job(_ change: FileChange, _ options: DatabaseFile.RotationOptions) -> ReplacementJob {
         ReplacementJob(
-            operation: .rotate, path: path, before: before, after: after, lockTimeout: options.lockTimeout,
-            keepOldPath: options.keepOldPath, makeCopy: PageCopy.run, compare: PageProof.run)
+            operation: .rotate, change: change, method: PageCopy(), lockTimeout: options.lockTimeout, keepOldPath: options.keepOldPath)
     }
 
     /// Has a result recorded, and turns a failure of that into the error that says so.
@@ -174,10 +161,9 @@ struct FileRotation {
     static func result(
         _ proof: ReplacementProof?, isResumed: Bool, _ options: DatabaseFile.RotationOptions, since start: ContinuousClock.Instant
     ) -> DatabaseFile.RotationResult {
-        let (seconds, attoseconds) = (ContinuousClock.now - start).components
-        return DatabaseFile.RotationResult(
+        DatabaseFile.RotationResult(
             isChanged: proof != nil, isResumed: isResumed, proof: proof.map(DatabaseFile.RotationProof.init),
-            keptOldPath: proof == nil ? nil : options.keepOldPath, duration: TimeInterval(seconds) + TimeInterval(attoseconds) / 1e18)
+            keptOldPath: proof == nil ? nil : options.keepOldPath, duration: start.elapsedSeconds)
     }
 }
 
@@ -185,8 +171,45 @@ extension DatabaseFile.RotationProof {
     /// A copy that did not prove all of this has not taken the place of the file.
     fileprivate init(_ proof: ReplacementProof) {
         self.init(
-            pageCount: proof.pageCount, pageSize: proof.pageSize, saltBefore: proof.saltBefore?.hexadecimal ?? "",
-            saltAfter: proof.saltAfter?.hexadecimal ?? "", isOldKeyRejected: true, isNewKeyAccepted: true, isIntegrityClean: true,
-            isContentEqual: true, contentDigest: proof.contentDigest, oldKeyID: proof.oldKeyID ?? "", newKeyID: proof.newKeyID ?? "")
+            pageCount: proof.pageCount, pageSize: proof.pageSize, saltBefore: proof.keyBefore?.salt.hexadecimal ?? "",
+            saltAfter: proof.keyAfter?.salt.hexadecimal ?? "", isOldKeyRejected: true, isNewKeyAccepted: true, isIntegrityClean: true,
+            isContentEqual: true, contentDigest: proof.contentDigest, oldKeyID: proof.keyBefore?.id ?? "",
+            newKeyID: proof.keyAfter?.id ?? "")
+    }
+}
+
+/// A rotation whose keys were tried on the file, and that has changed nothing yet.
+///
+/// For work on many files, none of which is to be touched before the keys of all have proved right. What was derived from the keys is kept
+/// until the life of this value ends, so that nothing is derived twice.
+package struct PreparedRotation: Sendable {
+    private let rotation: FileRotation
+
+    /// What the rotation found, and would do.
+    package let plan: DatabaseFile.RotationPlan
+
+    fileprivate init(_ rotation: FileRotation) throws {
+        self.rotation = rotation
+        plan = try rotation.plan()
+    }
+
+    /// Rotates: see ``DatabaseFile/rotate(from:to:options:progress:)``.
+    ///
+    /// Whatever happened to the file meanwhile is noticed as it would be without the preparation.
+    package func run(
+        audit: (@Sendable (DatabaseFile.RotationResult) throws -> Void)? = nil, progress: DatabaseFile.ProgressFunction? = nil
+    ) throws -> DatabaseFile.RotationResult {
+        var rotation = rotation
+        rotation.options.audit = audit
+        return try rotation.perform(progress: ProgressReport(progress))
+    }
+}
+
+extension DatabaseFile {
+    /// Tries the keys of a rotation, and makes its plan. Nothing is changed.
+    package func prepareRotation(
+        from oldKey: DatabaseKey, to newKey: DatabaseKey, options: RotationOptions = RotationOptions()
+    ) throws -> PreparedRotation {
+        try PreparedRotation(FileRotation(path: path, oldKey: oldKey, newKey: newKey, options: options))
     }
 }

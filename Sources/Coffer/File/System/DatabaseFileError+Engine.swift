@@ -23,6 +23,15 @@ extension DatabaseFileError {
         }
     }
 
+    /// Runs `body`, and throws its errors as users of files know them.
+    static func translated<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch {
+            throw publicError(error, path: path)
+        }
+    }
+
     /// What to throw for an error of the lower modules; errors of key providers and of progress functions stay what they are.
     static func publicError(_ error: any Error, path: String) -> any Error {
         switch error {

@@ -13,4 +13,30 @@ struct Deadline {
     }
 
     var isOver: Bool { Double(MonotonicTime.now.since(start)) >= nanoseconds }
+
+    /// Lets a fiftieth of a second pass. Returns false, at once, when the time is over.
+    func wait() -> Bool {
+        if isOver { return false }
+        Thread.sleep(forTimeInterval: 0.02)
+        return true
+    }
+
+    /// Calls `body` again as long as it answers that the file is busy, and the time is not over.
+    func retryingWhileBusy<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
+        while true {
+            do {
+                return try body()
+            } catch let error as EngineError {
+                guard error.primaryCode == EngineCode.busy, wait() else { throw error }
+            }
+        }
+    }
+}
+
+extension ContinuousClock.Instant {
+    /// How long ago this was, in seconds.
+    var elapsedSeconds: TimeInterval {
+        let (seconds, attoseconds) = (ContinuousClock.now - self).components
+        return TimeInterval(seconds) + TimeInterval(attoseconds) / 1e18
+    }
 }

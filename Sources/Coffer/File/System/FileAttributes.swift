@@ -20,13 +20,12 @@ struct FileAttributes: Equatable {
         userID = status.userID
         groupID = status.groupID
         permissions = status.permissions
-        extended = [:]
-        do throws(ExtendedAttributes.Failure) {
+        extended = try SystemFile.attributes(of: path) { () throws(ExtendedAttributes.Failure) in
+            var extended: [String: [UInt8]] = [:]
             for name in try ExtendedAttributes.names(of: path) where !FileAttributes.belongsToSystem(name) {
                 extended[name] = try ExtendedAttributes.value(of: name, at: path)
             }
-        } catch {
-            throw SystemFile.failure(error.call, path, errno: error.errno)
+            return extended
         }
     }
 

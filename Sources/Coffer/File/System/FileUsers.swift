@@ -29,7 +29,9 @@ enum FileUsers {
     ///   locks.
     /// - Throws: `busy` after the time is over.
     static func waitForNone(of file: FileStatus, _ path: String, timeout: TimeInterval) throws(DatabaseFileError) {
-        let (end, endOfUnknown) = (Deadline(after: timeout), Deadline(after: max(timeout, 0.5)))
+        let end = Deadline(after: timeout)
+        // A child of this process has our descriptors for a moment, until it becomes another program.
+        let grace = Deadline(after: max(timeout, 0.5))
         while true {
             guard ownDescriptorCount(of: file) == 0 else { throw DatabaseFileError(.busy([thisProcess]), path: path) }
             let lease: Descriptor.Lease
@@ -41,9 +43,7 @@ enum FileUsers {
             }
             guard lease == .inUse else { return }
             let users = others(of: file)
-            // A child of this process has our descriptors for a moment, until it becomes another program.
-            guard !(users.isEmpty ? endOfUnknown : end).isOver else { throw DatabaseFileError(.busy(users), path: path) }
-            Thread.sleep(forTimeInterval: 0.02)
+            guard (users.isEmpty ? grace : end).wait() else { throw DatabaseFileError(.busy(users), path: path) }
         }
     }
 
@@ -57,14 +57,13 @@ enum FileUsers {
     static func waitForNoneElse(
         of file: FileStatus, _ path: String, timeout: TimeInterval, countsOwn: Bool = true
     ) throws(DatabaseFileError) {
+        // A child of this process has its descriptors for a moment, until it becomes another program.
         let end = Deadline(after: max(0.5, timeout))
         while true {
             let others = others(of: file)
             let isAlone = !countsOwn || ownDescriptorCount(of: file) <= 2
             if isAlone && others.isEmpty { return }
-            // A child of this process has its descriptors for a moment, until it becomes another program.
-            guard !end.isOver else { throw DatabaseFileError(.busy(isAlone ? others : [thisProcess] + others), path: path) }
-            Thread.sleep(forTimeInterval: 0.02)
+            guard end.wait() else { throw DatabaseFileError(.busy(isAlone ? others : [thisProcess] + others), path: path) }
         }
     }
 

@@ -19,7 +19,7 @@ struct FolderSafety {
     /// - Throws: `unsafeFile(.sharedDirectory)`.
     func check(directoryOf path: String) throws(DatabaseFileError) {
         let directory = SystemFile.directory(of: path)
-        guard let status = try SystemFile.status(directory, followsLinks: true) else { throw DatabaseFileError(.missing, path: directory) }
+        let status = try SystemFile.statusOfDirectory(of: path)
         guard trusted.contains(status.userID), try !isWritableByOthers(directory, status) else {
             throw DatabaseFileError(.unsafeFile(.sharedDirectory), path: path)
         }
@@ -36,10 +36,8 @@ struct FolderSafety {
     private func hasAccessControlList(_ directory: String) throws(DatabaseFileError) -> Bool {
         // The attributes of a symbolic link are those of the link.
         let directory = try SystemFile.resolved(directory)
-        do throws(ExtendedAttributes.Failure) {
-            return try ExtendedAttributes.names(of: directory).contains("system.posix_acl_access")
-        } catch {
-            throw SystemFile.failure(error.call, directory, errno: error.errno)
+        return try SystemFile.attributes(of: directory) { () throws(ExtendedAttributes.Failure) in
+            try ExtendedAttributes.names(of: directory).contains("system.posix_acl_access")
         }
     }
 

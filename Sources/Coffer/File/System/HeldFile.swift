@@ -5,7 +5,7 @@ internal import SQLCipherBridge
 /// Everything is written to it, read from it and compared through this descriptor, by us and by the engine (``FileView``). Its name is for the
 /// one step that puts it in its place. So another user who can rename files in the directory gets nothing to see, and nothing of theirs gets
 /// published: ``checkName(_:)`` comes right before that step.
-final class HeldFile: WritableBytes {
+final class HeldFile: WritableBytes, Sendable {
     let path: String
     private let file: Descriptor
     private let identity: FileIdentity
@@ -36,9 +36,9 @@ final class HeldFile: WritableBytes {
     /// Zero where the system does not tell, which no content equals.
     var size: Int64 { (try? file.status().size) ?? 0 }
 
-    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int { unsafe try file.read(at: offset, into: target) }
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int { try file.read(at: offset, into: &target) }
 
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> CInt { unsafe file.writer.write(bytes, at: offset) }
+    func write(_ bytes: Span<UInt8>, at offset: Int64) -> CInt { file.writer.write(bytes, at: offset) }
 
     func truncate(to size: Int64) -> CInt { file.truncate(to: size) }
 

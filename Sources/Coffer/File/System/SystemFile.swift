@@ -18,7 +18,6 @@ struct FileStatus: Equatable {
 
     var isRegular: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
     var isSymbolicLink: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFLNK) }
-    var isDirectory: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFDIR) }
     var permissions: UInt32 { mode & 0o7777 }
     var identity: FileIdentity { FileIdentity(device: device, inode: inode) }
 
@@ -43,14 +42,59 @@ enum SystemFile {
     /// Whether an `errno` tells that the disk is full, or the limit of a user or a process is reached.
     static func isOutOfSpace(_ code: Int32) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 
+    /// Makes a call of the system, again as long as a signal interrupts it, and throws what else it fails with.
+    ///
+    /// - Returns: what it returned, which is not negative.
+    @discardableResult
+    static func call<Number: SignedInteger>(_ name: String, _ path: String, _ body: () -> Number) throws(DatabaseFileError) -> Number {
+        let result = retryingInterrupted(body)
+        guard result >= 0 else { throw failure(name, path, errno: errno) }
+        return result
+    }
+
+    /// Makes a call of the system, again as long as a signal interrupts it.
+    static func retryingInterrupted<Number: SignedInteger>(_ body: () -> Number) -> Number {
+        while true {
+            let result = body()
+            if result >= 0 || errno != EINTR { return result }
+        }
+    }
+
     /// The status of a path, or nil when there is nothing.
     static func status(_ path: String, followsLinks: Bool = false) throws(DatabaseFileError) -> FileStatus? {
         var status = stat()
-        guard unsafe (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 else {
+        let result = retryingInterrupted { unsafe followsLinks ? stat(path, &status) : lstat(path, &status) }
+        guard result == 0 else {
             if errno == ENOENT { return nil }
             throw failure("stat", path, errno: errno)
         }
         return FileStatus(status)
+    }
+
+    /// The status of a file that can be a database.
+    ///
+    /// - Parameter followsLinks: whether a symbolic link stands for the file that it leads to; it is refused otherwise.
+    static func regularFile(_ path: String, followsLinks: Bool = false) throws(DatabaseFileError) -> FileStatus {
+        guard !path.utf8.contains(0), !path.isEmpty, let status = try status(path, followsLinks: followsLinks) else {
+            throw DatabaseFileError(.missing, path: path)
+        }
+        guard !status.isSymbolicLink else { throw DatabaseFileError(.unsafeFile(.symbolicLink), path: path) }
+        guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
+        return status
+    }
+
+    /// The status of the directory of a file, which has to exist.
+    static func statusOfDirectory(of path: String) throws(DatabaseFileError) -> FileStatus {
+        let directory = directory(of: path)
+        guard let status = try status(directory, followsLinks: true) else { throw DatabaseFileError(.missing, path: directory) }
+        return status
+    }
+
+    /// - Throws: `unsafeFile(.directory)` where no file can be made beside a path.
+    static func checkIsWritable(directoryOf path: String) throws(DatabaseFileError) {
+        guard unsafe access(directory(of: path), W_OK | X_OK) == 0 else {
+            throw DatabaseFileError(.unsafeFile(.directory(errno: errno)), path: path)
+        }
     }
 
     /// The path without symbolic links, for a file that exists.
@@ -93,14 +137,10 @@ enum SystemFile {
         return names
     }
 
-    static func isWritable(directory: String) -> Int32? {
-        unsafe access(directory, W_OK | X_OK) == 0 ? nil : errno
-    }
-
     /// How many bytes this user may still write to the file system of a directory.
     static func availableSpace(_ directory: String) throws(DatabaseFileError) -> Int64 {
         var status = statvfs()
-        guard unsafe statvfs(directory, &status) == 0 else { throw failure("statvfs", directory, errno: errno) }
+        try call("statvfs", directory) { unsafe statvfs(directory, &status) }
         return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
     }
 
@@ -109,7 +149,7 @@ enum SystemFile {
     }
 
     static func rename(_ path: String, to newPath: String) throws(DatabaseFileError) {
-        guard unsafe Glibc.rename(path, newPath) == 0 else { throw failure("rename", newPath, errno: errno) }
+        try call("rename", newPath) { unsafe Glibc.rename(path, newPath) }
     }
 
     /// Gives a file a second name, which must be free.
@@ -120,202 +160,29 @@ enum SystemFile {
         }
     }
 
-    /// Makes the names in a directory permanent.
-    static func synchronize(directory: String) throws(DatabaseFileError) {
-        let file = try Descriptor(directory, flags: O_RDONLY | O_DIRECTORY)
-        try file.synchronize()
+    /// Has extended attributes read or changed.
+    static func attributes<Result>(
+        of path: String, _ body: () throws(ExtendedAttributes.Failure) -> Result
+    ) throws(DatabaseFileError) -> Result {
+        do throws(ExtendedAttributes.Failure) {
+            return try body()
+        } catch {
+            throw failure(error.call, path, errno: error.errno)
+        }
+    }
+
+    /// Makes the names in the directory of a file permanent.
+    static func synchronize(directoryOf path: String) throws(DatabaseFileError) {
+        try Descriptor(directory(of: path), flags: O_RDONLY | O_DIRECTORY).synchronize()
     }
 }
 
 extension FileStatus {
-    fileprivate init(_ status: stat) {
+    init(_ status: stat) {
         func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
         self.init(
             device: UInt64(status.st_dev), inode: UInt64(status.st_ino), mode: status.st_mode, userID: status.st_uid,
             groupID: status.st_gid, linkCount: Int(status.st_nlink), size: Int64(status.st_size),
             modified: nanoseconds(status.st_mtim), changed: nanoseconds(status.st_ctim))
-    }
-}
-
-// MARK: - Descriptors
-
-/// An open file, closed at the end of its life.
-struct Descriptor: ~Copyable {
-    let path: String
-    fileprivate let number: Int32
-
-    /// - Parameters:
-    ///   - flags: of `open`; the descriptor is never inherited by other programs, and never that of a symbolic link.
-    ///   - mode: the permissions of a new file, whatever the umask.
-    init(_ path: String, flags: Int32, mode: UInt32 = 0) throws(DatabaseFileError) {
-        self.path = path
-        number = unsafe Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode_t(mode))
-        guard number >= 0 else {
-            switch errno {
-            case EEXIST: throw DatabaseFileError(.exists, path: path)
-            case ELOOP: throw DatabaseFileError(.unsafeFile(.symbolicLink), path: path)
-            default: throw SystemFile.failure("open", path, errno: errno)
-            }
-        }
-        if flags & O_CREAT != 0 && fchmod(number, mode_t(mode)) != 0 {
-            let code = errno
-            close(number)
-            throw SystemFile.failure("fchmod", path, errno: code)
-        }
-    }
-
-    deinit { close(number) }
-
-    /// A new file; fails when there is something at its path.
-    static func create(_ path: String, mode: UInt32) throws(DatabaseFileError) -> Descriptor {
-        try Descriptor(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: mode)
-    }
-
-    static func open(_ path: String, forWriting: Bool = false) throws(DatabaseFileError) -> Descriptor {
-        try Descriptor(path, flags: forWriting ? O_RDWR : O_RDONLY)
-    }
-
-    /// Opens a note, or whatever another user may have put in its place: a pipe would keep us waiting for its other end.
-    static func openNote(_ path: String, forWriting: Bool) throws(DatabaseFileError) -> Descriptor {
-        try Descriptor(path, flags: (forWriting ? O_RDWR : O_RDONLY) | O_NONBLOCK)
-    }
-
-    func status() throws(DatabaseFileError) -> FileStatus {
-        var status = stat()
-        guard unsafe fstat(number, &status) == 0 else { throw SystemFile.failure("fstat", path, errno: errno) }
-        return FileStatus(status)
-    }
-
-    /// Gives the file an extended attribute.
-    func setAttribute(_ name: String, to value: [UInt8]) throws(DatabaseFileError) {
-        do throws(ExtendedAttributes.Failure) {
-            try ExtendedAttributes.set(name, to: value, descriptor: number)
-        } catch {
-            throw SystemFile.failure(error.call, path, errno: error.errno)
-        }
-    }
-
-    /// Takes the access control list from the file that a new file gets from its directory: its owner did not give it.
-    func removeAccessControlList() throws(DatabaseFileError) {
-        do throws(ExtendedAttributes.Failure) {
-            try ExtendedAttributes.remove("system.posix_acl_access", descriptor: number)
-        } catch {
-            throw SystemFile.failure(error.call, path, errno: error.errno)
-        }
-    }
-
-    /// Fills the target with bytes from an offset on, and returns how many there were: fewer at the end of the file.
-    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws(DatabaseFileError) -> Int {
-        guard let start = target.baseAddress else { return 0 }
-        var done = 0
-        while done < target.count {
-            let result = unsafe pread(number, start + done, target.count - done, off_t(offset) + off_t(done))
-            if result < 0 && errno == EINTR { continue }
-            guard result >= 0 else { throw SystemFile.failure("pread", path, errno: errno) }
-            if result == 0 { break }
-            done += result
-        }
-        return done
-    }
-
-    /// Cuts the file, or fills it up with zeros. Returns 0, or an `errno`.
-    func truncate(to size: Int64) -> Int32 { ftruncate(number, off_t(size)) == 0 ? 0 : errno }
-
-    /// Makes the content permanent.
-    func synchronize() throws(DatabaseFileError) {
-        guard fsync(number) == 0 else { throw SystemFile.failure("fsync", path, errno: errno) }
-    }
-
-    /// Whether the advisory lock of the whole file is taken now; it ends with the descriptor. It has nothing to do with SQLite's locks.
-    func lock() -> Bool { flock(number, LOCK_EX | LOCK_NB) == 0 }
-
-    /// Up to `count` bytes from an offset on.
-    func read(at offset: Int64, count: Int) throws(DatabaseFileError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var done = 0
-        do {
-            done = try unsafe bytes.withUnsafeMutableBytes { unsafe try read(at: offset, into: $0) }
-        } catch let error as DatabaseFileError {
-            throw error
-        } catch {
-            throw SystemFile.failure("pread", path, errno: EIO)
-        }
-        return done == count ? bytes : Array(bytes.prefix(done))
-    }
-
-    /// Writes the content of a new file, and makes it permanent.
-    func writeAll(_ bytes: [UInt8]) throws(DatabaseFileError) {
-        try write(bytes)
-        try synchronize()
-    }
-
-    /// Writes bytes over the beginning of the file, and makes them permanent. What follows them stays.
-    func overwriteBeginning(with bytes: [UInt8]) throws(DatabaseFileError) {
-        try write(bytes)
-        try synchronize()
-    }
-
-    private func write(_ bytes: [UInt8]) throws(DatabaseFileError) { try writer.write(bytes, at: 0) }
-
-    /// Writes to the file as long as the descriptor lives, from any thread.
-    var writer: Writer { Writer(path: path, number: number) }
-
-    struct Writer: Sendable {
-        let path: String
-        fileprivate let number: Int32
-
-        func write(_ bytes: [UInt8], at offset: Int64) throws(DatabaseFileError) {
-            let code = unsafe bytes.withUnsafeBytes { unsafe write($0, at: offset) }
-            guard code == 0 else { throw SystemFile.failure("pwrite", path, errno: code) }
-        }
-
-        /// Returns 0, or an `errno`.
-        func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
-            guard let start = bytes.baseAddress else { return 0 }
-            var done = 0
-            while done < bytes.count {
-                let result = unsafe pwrite(number, start + done, bytes.count - done, off_t(offset) + off_t(done))
-                if result < 0 && errno == EINTR { continue }
-                guard result > 0 else { return result == 0 ? EIO : errno }
-                done += result
-            }
-            return 0
-        }
-
-        /// Has the system begin to bring bytes to the disk, so that less is left for `synchronize()`. It is only a hint.
-        func beginSynchronizing(_ count: Int, at offset: Int64) { FileWriteback.begin(number, at: offset, count: count) }
-    }
-
-    func setOwner(userID: UInt32, groupID: UInt32) throws(DatabaseFileError) {
-        guard fchown(number, userID, groupID) == 0 else { throw SystemFile.failure("fchown", path, errno: errno) }
-    }
-
-    /// Holds what has a name now, without opening it. It can only be asked for its status.
-    init(holding path: String) throws(DatabaseFileError) {
-        self.path = path
-        guard let number = PathDescriptor.open(path) else { throw SystemFile.failure("open", path, errno: errno) }
-        self.number = number
-    }
-
-    func setPermissions(_ mode: UInt32) throws(DatabaseFileError) {
-        guard fchmod(number, mode_t(mode)) == 0 else { throw SystemFile.failure("fchmod", path, errno: errno) }
-    }
-
-    /// What a lease tells about who has the file open.
-    enum Lease {
-        /// Nobody else has it open at this moment.
-        case free
-        case inUse
-        /// The file system, or the owner of the file, does not allow to ask.
-        case unknown
-    }
-
-    /// Asks whether anybody else, also in this process, has the file open: the kernel grants a write lease to the only one who has.
-    func probeLease() -> Lease {
-        // F_SETLEASE, which Swift does not import.
-        let setLease: Int32 = 1024
-        guard fcntl(number, setLease, Int32(F_WRLCK)) == 0 else { return errno == EAGAIN ? .inUse : .unknown }
-        _ = fcntl(number, setLease, Int32(F_UNLCK))
-        return .free
     }
 }

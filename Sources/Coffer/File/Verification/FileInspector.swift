@@ -5,8 +5,7 @@ struct FileInspector {
     let path: String
 
     func inspect() throws(DatabaseFileError) -> DatabaseFile.Inspection {
-        guard let status = try SystemFile.status(path, followsLinks: true) else { throw DatabaseFileError(.missing, path: path) }
-        guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
+        let status = try SystemFile.regularFile(path, followsLinks: true)
         let file = try SystemFile.resolved(path)
         let header = try header(of: file)
         let kind: DatabaseFile.Inspection.Kind =
@@ -39,11 +38,7 @@ struct FileInspector {
 
     private func pageSize(_ kind: DatabaseFile.Inspection.Kind, _ header: FileHeader, size: Int64) -> Int? {
         guard kind == .encrypted || kind == .plaintext else { return nil }
-        guard !header.hasSQLiteMagic || header.start.count < 18 else {
-            let stored = Int(header.start[16]) << 8 | Int(header.start[17])
-            return stored == 1 ? 65536 : stored
-        }
-        return [4096, 1024].first { size.isMultiple(of: Int64($0)) }
+        return (header.hasSQLiteMagic ? header.statedPageSize : nil) ?? [4096, 1024].first { size.isMultiple(of: Int64($0)) }
     }
 
     private func companions(of file: String) throws(DatabaseFileError) -> [DatabaseFile.Inspection.Companion] {
@@ -53,5 +48,38 @@ struct FileInspector {
             result.append(DatabaseFile.Inspection.Companion(role: role, size: status.size))
         }
         return result
+    }
+}
+
+extension FileInspector {
+    func contents(key: DatabaseKey?, cipher: CipherSettings?) throws -> DatabaseFile.Contents {
+        try DatabaseFileError.translated(path) {
+            try SteadyLook.look(into: path) {
+                let opened = try OpenedView(path, key: key, cipher: cipher, timeout: 0)
+                guard let handle = opened.handle else { throw DatabaseFileError(.damaged(pages: [1]), path: path) }
+                return try contents(opened, handle)
+            }
+        }
+    }
+
+    private func contents(_ opened: OpenedView, _ handle: ConnectionHandle) throws -> DatabaseFile.Contents {
+        func number(_ name: String) throws -> Int { try Int(handle.integer(pragma: name)) }
+        let tables = try handle.column(
+            trusted: """
+                SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual')
+                    AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name
+                """)
+        let header = opened.view.size == 0 ? nil : try PageFile(opened.view, opened.protection).header()
+        let autoVacuum = try number("auto_vacuum")
+        return try DatabaseFile.Contents(
+            cipher: opened.settings,
+            format: opened.protection.ring == nil ? nil : (1...4).first { CipherSettings.sqlcipher(format: $0) == opened.settings },
+            pageSize: number("page_size"), pageCount: number("page_count"), freePageCount: number("freelist_count"), tables: tables,
+            userVersion: Int32(truncatingIfNeeded: number("user_version")),
+            applicationID: Int32(truncatingIfNeeded: number("application_id")),
+            // The view of the engine has no journal: the file says which one a reader would have.
+            journalMode: (header?.journalMode ?? .delete).rawValue,
+            autoVacuum: autoVacuum == 0 ? "none" : autoVacuum == 1 ? "full" : "incremental",
+            encoding: handle.firstText(trusted: "PRAGMA encoding") ?? "")
     }
 }

@@ -7,12 +7,10 @@ struct FileVerifier {
     let progress: ProgressReport
 
     func verify(key: DatabaseKey?) throws -> DatabaseFile.Verification {
-        do {
-            return try SteadyLook.look(into: path, isSound: \.isIntact) {
+        try DatabaseFileError.translated(path) {
+            try SteadyLook.look(into: path, isSound: \.isIntact) {
                 try verify(OpenedView(path, key: key, cipher: options.cipher, timeout: options.lockTimeout))
             }
-        } catch {
-            throw DatabaseFileError.publicError(error, path: path)
         }
     }
 
@@ -53,34 +51,18 @@ struct FileVerifier {
     /// What the database says of its size; nil when it does not, or its first page cannot be trusted.
     private func declaredPageCount(_ file: PageFile) throws -> Int? {
         guard file.pageCount > 0 else { return nil }
-        let stored = try file.read(1, count: 1)
-        guard try unsafe stored.withUnsafeBytes({ unsafe try file.authenticates($0, number: 1) }) else { return nil }
-        let page = try file.content(1)
-        // The count is valid when it was written by the last change: see "In-header database size" in SQLite's file format.
-        guard page[24..<28] == page[92..<96] else { return nil }
-        let count = page[28..<32].reduce(0) { $0 << 8 | Int($1) }
-        return count > 0 ? count : nil
+        var run = PageRun(file)
+        try run.read(1..<2)
+        guard try run.authenticates(1) else { return nil }
+        return try file.header()?.pageCount
     }
 
     private func pageFindings(
         _ file: PageFile, declared: Int?, _ view: StoredView
     ) throws -> [DatabaseFile.Verification.Finding] {
-        typealias Finding = DatabaseFile.Verification.Finding
-        var findings: [Finding] = []
-        var zeros: [Int] = []
-        unsafe try file.forEachPage(progress: { try progress(.verifying, $0, of: file.pageCount) }) { page, number in
-            guard number <= declared ?? Int.max else { return }
-            // A plaintext page may well be nothing but zeros.
-            if unsafe file.isEncrypted && PageFile.isZero(page) {
-                zeros.append(number)
-            } else if unsafe try !file.authenticates(page, number: number) {
-                findings.append(.notAuthentic(page: number))
-            }
-        }
-        if !zeros.isEmpty {
-            let free = try file.freeLeafPages()
-            findings += zeros.filter { !free.contains($0) }.map { .zeroed(page: $0) }
-        }
+        let damaged = try file.damagedPages(upTo: declared ?? .max) { try progress(.verifying, $0, of: file.pageCount) }
+        var findings: [DatabaseFile.Verification.Finding] = damaged.notAuthentic.map { .notAuthentic(page: $0) }
+        findings += damaged.zeroed.map { .zeroed(page: $0) }
         let count = declared ?? file.pageCount
         if count > file.pageCount {
             findings += (file.pageCount + 1...count).filter { $0 != file.lockPage }.map { .missing(page: $0) }

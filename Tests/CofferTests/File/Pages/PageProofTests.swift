@@ -25,37 +25,33 @@ struct PageProofTests {
     private func copy(
         to key: DatabaseKey = Keys.new, _ settings: CipherSettings = CipherSettings(), progress: ProgressReport = silent
     ) throws {
-        let (before, after) = try protections(key, settings)
-        let source = try before.open(directory.path("a.db"), flags: .readOnly)
+        let change = try change(key, settings)
+        let source = try change.before.open(change.path, flags: .readOnly)
         try SystemFile.remove(directory.path("copy.db"))
         let file = try HeldFile(creating: directory.path("copy.db"))
-        try PageCopy.run(
-            CopyWork(
-                source: source.handle, before: before, target: file, after: after, path: directory.path("a.db"), progress: progress))
+        _ = try PageCopy().copy(source.handle, to: file, change, progress)
     }
 
     private func prove(
         _ key: DatabaseKey = Keys.new, _ settings: CipherSettings = CipherSettings()
-    ) throws -> CopyComparison {
-        let (before, after) = try protections(key, settings)
-        let source = try before.open(directory.path("a.db"), flags: .readOnly)
+    ) throws -> ProvedContent {
+        let change = try change(key, settings)
+        let source = try change.before.open(change.path, flags: .readOnly)
         let file = try FileBytes(directory.bytes(of: "copy.db"))
-        let copy = try after.open(viewing: file)
-        return try PageProof.run(
-            ComparisonWork(
-                source: source.handle, before: before, copy: copy.handle, file: file, after: after, path: directory.path("a.db"),
-                progress: PageProofTests.silent))
+        let copy = try change.after.open(viewing: file)
+        return try PageProof().prove(copy.handle, in: file, against: source.handle, change, PageProofTests.silent)
     }
 
-    private func protections(_ key: DatabaseKey, _ settings: CipherSettings) throws -> (before: FileProtection, after: FileProtection) {
-        try (.encrypted(Keys.old, cipher: settings), .encrypted(key, cipher: settings))
+    private func change(_ key: DatabaseKey, _ settings: CipherSettings) throws -> FileChange {
+        try FileChange(
+            path: directory.path("a.db"), before: .encrypted(Keys.old, cipher: settings), after: .encrypted(key, cipher: settings))
     }
 
     private func write(_ bytes: [UInt8]) throws {
         try Data(bytes).write(to: URL(fileURLWithPath: directory.path("copy.db")))
     }
 
-    private func isRejected(_ body: () throws -> CopyComparison) -> Bool {
+    private func isRejected(_ body: () throws -> ProvedContent) -> Bool {
         do {
             let comparison = try body()
             return comparison.structure?.isEmpty == false || comparison.isOldKeyAccepted == true
@@ -130,13 +126,9 @@ struct PageProofTests {
             var content = try cipher.decrypt(Array(whole[range]), number: UInt32(page))
             content[2000] ^= 1
             var sealed = [UInt8](repeating: 0, count: 4096)
-            try unsafe sealed.withUnsafeMutableBytes { sealed in
-                try unsafe content.withUnsafeBytes { content in
-                    try unsafe [UInt8](repeating: 7, count: layout.reserve).withUnsafeBytes { reserve in
-                        unsafe try sealer.seal(content, number: UInt32(page), reserve: reserve, into: sealed)
-                    }
-                }
-            }
+            let reserve = [UInt8](repeating: 7, count: layout.reserve)
+            var target = sealed.mutableSpan
+            try sealer.seal(content.span, number: UInt32(page), reserve: reserve.span, into: &target)
             var bytes = whole
             bytes.replaceSubrange(range, with: sealed)
             try write(bytes)
@@ -203,17 +195,17 @@ struct PageProofTests {
 }
 
 /// The bytes of a file, as they were when it was read.
-private final class FileBytes: StoredBytes {
+private final class FileBytes: StoredBytes, Sendable {
     private let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var size: Int64 { Int64(bytes.count) }
 
-    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
         let start = min(Int(offset), bytes.count)
         let part = bytes[start..<min(bytes.count, start + target.count)]
-        unsafe target.copyBytes(from: part)
+        target.copy(part.span)
         return part.count
     }
 }

@@ -130,10 +130,10 @@ private final class StatesOfFile: StoredBytes {
 
     var size: Int64 { Int64(state.count) }
 
-    func read(at offset: Int64, into target: UnsafeMutableRawBufferPointer) throws -> Int {
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
         if offset == 0 && target.count == 32 { looks.withLock { $0 += 1 } }
         let part = state.dropFirst(Int(offset)).prefix(target.count)
-        unsafe target.copyBytes(from: part)
+        target.copy(part.span)
         return part.count
     }
 }

@@ -2,13 +2,29 @@ internal import SQLCipherBridge
 
 /// The journal modes that a database file is brought into.
 enum JournalMode: String {
-    case delete, wal
+    /// Any mode with a rollback journal, when it was asked for; this one, when it is set.
+    case delete
+    case wal
+
+    init(_ name: String?) { self = name == "wal" ? .wal : .delete }
 
     /// What both version numbers in the header of a file in this mode are: <https://www.sqlite.org/fileformat2.html#file_format_version_numbers>.
     fileprivate var version: UInt8 { self == .wal ? 2 : 1 }
 }
 
+extension DatabaseHeader {
+    var journalMode: JournalMode { isInWAL ? .wal : .delete }
+}
+
 extension ConnectionHandle {
+    /// The mode of the main database file.
+    func journalMode() throws(EngineError) -> JournalMode { JournalMode(try firstText(trusted: "PRAGMA main.journal_mode")) }
+
+    /// Brings the main database file into WAL mode again, if it is to be in it: see ``changeJournalMode(to:_:)``.
+    func restore(_ mode: JournalMode, _ protection: FileProtection) throws {
+        if mode == .wal { try changeJournalMode(to: .wal, protection) }
+    }
+
     /// Brings the main database file into a journal mode, and proves it by the header of the file: the engine answers before it has done it.
     ///
     /// Where the file is in the mode already, its header is not asked: in WAL mode the valid first page may be in the log, and that of the file be torn by a
@@ -32,7 +48,6 @@ extension ConnectionHandle {
 
     /// Whether the header of the main database file says that it is in a journal mode.
     func isFile(in mode: JournalMode, _ protection: FileProtection) throws -> Bool {
-        let header = try PageFile(self, protection).content(1)
-        return header[18] == mode.version && header[19] == mode.version
+        try PageFile(self, protection).header().map { $0.versions == (mode.version, mode.version) } ?? false
     }
 }
