@@ -115,9 +115,21 @@ extension Database {
     private func finish(
         commit: () throws -> Void, rollback: () throws -> Void, _ operations: () throws -> TransactionCompletion
     ) throws {
-        let outerExpectation = expectsTransaction
-        expectsTransaction = true
-        let outcome = Result { try operations() }
+        let outerExpectation = expectTransaction()
+        try finish(Result { try operations() }, outerExpectation, commit: commit, rollback: rollback)
+    }
+
+    /// - Returns: what was expected before.
+    private func expectTransaction() -> Bool {
+        defer { expectsTransaction = true }
+        return expectsTransaction
+    }
+
+    /// - Parameter outcome: of the operations in the transaction.
+    private func finish(
+        _ outcome: Result<TransactionCompletion, any Error>, _ outerExpectation: Bool, commit: () throws -> Void,
+        rollback: () throws -> Void
+    ) throws {
         let wasAborted = !isInsideTransaction
         expectsTransaction = outerExpectation && !wasAborted
         defer { expectsTransaction = outerExpectation }
@@ -170,17 +182,38 @@ extension Database {
 extension Database {
     /// Runs `value` on a connection that refuses to write: each try throws `SQLITE_READONLY`.
     public func readOnly<T>(_ value: () throws -> T) throws -> T {
+        try readOnly(untilNextWrite: false, value)
+    }
+
+    /// - Parameter untilNextWrite: whether the connection may go on to refuse, up to the next access that calls ``endReadingOnly()``: each change
+    ///   makes SQLite compile all statements again.
+    private func readOnly<T>(untilNextWrite: Bool, _ value: () throws -> T) throws -> T {
         checkIsUsedInItsAccess()
-        if readOnlyDepth == 0 && !configuration.readonly {
+        if readOnlyDepth == 0 && !configuration.readonly && !refusesUntilNextWrite {
             try setQueryOnly(true)
         }
         readOnlyDepth += 1
         let result = Result { try value() }
         readOnlyDepth -= 1
         if readOnlyDepth == 0 && !configuration.readonly {
-            try withoutInterruption { try setQueryOnly(false) }
+            // A program that sets the pragma itself may have changed it.
+            refusesUntilNextWrite = untilNextWrite && !isClosed && !authorizer.hasSeenQueryOnly
+            if !refusesUntilNextWrite {
+                try withoutInterruption { try setQueryOnly(false) }
+            }
         }
         return try result.get()
+    }
+
+    /// Lets the connection write again, if the last access has left it refusing.
+    func endReadingOnly() {
+        guard refusesUntilNextWrite, !isClosed else { return }
+        do {
+            try withoutInterruption { try setQueryOnly(false) }
+            refusesUntilNextWrite = false
+        } catch {
+            // It goes on to refuse, and the next access tries again.
+        }
     }
 
     /// Refuses to write from now on, for as long as the connection lives.
@@ -193,6 +226,8 @@ extension Database {
 
     private func setQueryOnly(_ isOn: Bool) throws {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        authorizer.setsQueryOnly = true
+        defer { authorizer.setsQueryOnly = false }
         do {
             try isOn ? handle.execute("PRAGMA query_only = 1") : handle.execute("PRAGMA query_only = 0")
         } catch {
@@ -202,11 +237,13 @@ extension Database {
 
     /// Runs `value` in a deferred transaction, so that all that it reads is of one state; read-only on demand.
     ///
-    /// - Parameter settled: whether that state is chosen before `value` runs, and not with its first query: it makes a difference where others may
+    /// - Parameters:
+    ///   - settled: whether that state is chosen before `value` runs, and not with its first query: it makes a difference where others may
     ///   write meanwhile.
-    func isolated<T>(readOnly: Bool, settled: Bool = false, _ value: () throws -> T) throws -> T {
+    ///   - untilNextWrite: whether the connection may go on to refuse to write: see ``endReadingOnly()``.
+    func isolated<T>(readOnly: Bool, settled: Bool = false, untilNextWrite: Bool = false, _ value: () throws -> T) throws -> T {
         guard readOnly else { return try isolatedInTransaction(settled: settled, value) }
-        return try self.readOnly { try isolatedInTransaction(settled: settled, value) }
+        return try self.readOnly(untilNextWrite: untilNextWrite) { try isolatedInTransaction(settled: settled, value) }
     }
 
     /// Gives `value` the connection inside of a deferred transaction, or the reason why there is none: once, whatever happens.
@@ -236,13 +273,18 @@ extension Database {
     var ifOpen: Result<Database, any Error> { isClosed ? .failure(DatabaseError.connectionIsClosed()) : .success(self) }
 
     private func isolatedInTransaction<T>(settled: Bool, _ value: () throws -> T) throws -> T {
-        var result: T?
-        try inTransaction(.deferred) {
+        // As `inTransaction`, without an optional of a type that only run time knows, which each short read would pay for.
+        try beginTransaction(.deferred)
+        let outerExpectation = expectTransaction()
+        let result: T
+        do {
             if settled { try enterReadTransaction() }
             result = try value()
-            return .commit
+        } catch {
+            try finish(.failure(error), outerExpectation, commit: commit, rollback: rollback)
+            throw error
         }
-        guard let result else { preconditionFailure("The transaction ended without its function having run.") }
+        try finish(.success(.commit), outerExpectation, commit: commit, rollback: rollback)
         return result
     }
 
@@ -250,7 +292,12 @@ extension Database {
     ///
     /// It is done by the check of the schema that the first request needs anyway.
     func enterReadTransaction() throws {
-        try readSchema {}
+        // The usual case, in which nothing else has to be done.
+        if traceHook == nil, !schemaCache.isHeld, let watch = schemaCache.watch, watch.isUnchanged() {
+            schemaCache.isVerified = true
+        } else {
+            try readSchema {}
+        }
     }
 
     /// Runs `body` outside of the current transaction, in which nothing has run yet, and begins it again.

@@ -62,6 +62,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// How many nested read-only accesses there are.
     var readOnlyDepth = 0
 
+    /// Whether the connection goes on to refuse to write after an access that only read.
+    var refusesUntilNextWrite = false
+
     /// How many nested operations must run to their end although their task is cancelled: rollbacks.
     var uncancellableDepth = 0
 

@@ -48,14 +48,14 @@ extension DatabaseQueue: DatabaseReader {
 
     @_disfavoredOverload
     public func read<T>(_ value: (Database) throws -> T) throws -> T {
-        try connection.sync { db in
-            try db.isolated(readOnly: true) { try value(db) }
+        try connection.sync(readsOnly: true) { db in
+            try db.isolated(readOnly: true, untilNextWrite: true) { try value(db) }
         }
     }
 
     public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        try await connection.perform { db in
-            try db.isolated(readOnly: true) { try value(db) }
+        try await connection.perform(readsOnly: true) { db in
+            try db.isolated(readOnly: true, untilNextWrite: true) { try value(db) }
         }
     }
 

@@ -116,10 +116,11 @@ extension SerializedConnection {
 
     /// Runs `body` when its turn comes, and returns its result.
     ///
+    /// - Parameter readsOnly: whether `body` keeps the connection from writing, so that it may be as the last such access has left it.
     /// - Precondition: the current thread is not inside of an access of this connection.
-    func sync<T>(_ body: (Database) throws -> T) rethrows -> T {
+    func sync<T>(readsOnly: Bool = false, _ body: (Database) throws -> T) rethrows -> T {
         precondition(!isAccessedByCurrentThread, "Database methods are not reentrant.")
-        return try queue.sync { try access(body) }
+        return try queue.sync { try access(readsOnly: readsOnly, body) }
     }
 
     /// Runs `body` when its turn comes, or at once inside of an access of this connection.
@@ -142,26 +143,30 @@ extension SerializedConnection {
 
     /// Runs `body` when its turn comes.
     ///
-    /// - Parameter isOnLoan: whether nobody else can use the connection before the access has ended. Then a task may stay on its thread.
+    /// - Parameters:
+    ///   - isOnLoan: whether nobody else can use the connection before the access has ended. Then a task may stay on its thread.
+    ///   - readsOnly: as in ``sync(readsOnly:_:)``.
     /// - Throws: `CancellationError` if the task is cancelled, before `body` runs or while one of its statements does.
-    func perform<T: Sendable>(isOnLoan: Bool = false, _ body: @Sendable (Database) throws -> T) async throws -> T {
+    func perform<T: Sendable>(
+        isOnLoan: Bool = false, readsOnly: Bool = false, _ body: @Sendable (Database) throws -> T
+    ) async throws -> T {
         let cancellation = AccessCancellation(state)
         return try await withTaskCancellationHandler {
             if isOnLoan, hasQueueOfItsOwn, ImmediateAccess.begin() {
                 defer { ImmediateAccess.end() }
-                return try queue.sync { try access(body, cancellation) }
+                return try queue.sync { try access(readsOnly: readsOnly, body, cancellation) }
             }
-            return try await actor.run { try self.access(body, cancellation) }
+            return try await actor.run { try self.access(readsOnly: readsOnly, body, cancellation) }
         } onCancel: {
             cancellation.cancel()
         }
     }
 
-    private func access<T>(_ body: (Database) throws -> T, _ cancellation: AccessCancellation) throws -> T {
+    private func access<T>(readsOnly: Bool, _ body: (Database) throws -> T, _ cancellation: AccessCancellation) throws -> T {
         guard cancellation.begin() else { throw CancellationError() }
         defer { cancellation.end() }
         do {
-            return try access(body)
+            return try access(readsOnly: readsOnly, body)
         } catch let error as DatabaseError where error.isInterruptionError && cancellation.isCancelled {
             // Whatever was interrupted, or found its transaction gone: the reason is the cancellation.
             throw CancellationError()
@@ -191,9 +196,10 @@ extension SerializedConnection {
         unsafe database.close()
     }
 
-    private func access<T>(_ body: (Database) throws -> T) rethrows -> T {
+    private func access<T>(readsOnly: Bool = false, _ body: (Database) throws -> T) rethrows -> T {
         let database = unsafe self.database
         return try database.withAccess {
+            if !readsOnly { database.endReadingOnly() }
             defer { database.checkNoTransactionLeft() }
             do {
                 return try body(database)

@@ -46,6 +46,14 @@ final class SchemaWatch {
         }
     }
 
+    /// Begins to read, and tells whether the schema is as it was: what it was otherwise is for ``hold()`` to tell.
+    func isUnchanged() -> Bool {
+        let code = statement.step()
+        let isUnchanged = code == EngineCode.row && statement.repreparationCount == recompilationCount
+        statement.reset()
+        return isUnchanged
+    }
+
     /// Ends the read transaction that ``hold()`` has started, unless it belongs to a transaction of the connection.
     func release() {
         statement.reset()

@@ -37,6 +37,12 @@ final class StatementAuthorizer {
     /// Whether the statement that is compiled is an `ATTACH` in the form of ``AttachStatement``, or does not run.
     private var mayAttach = false
 
+    /// Whether somebody else than the library has changed `PRAGMA query_only`, or compiled a statement that would.
+    private(set) var hasSeenQueryOnly = false
+
+    /// Whether the library is about to change it.
+    var setsQueryOnly = false
+
     /// The tables whose rows must be deleted one by one, so that there is an event for each.
     private var tablesWithoutTruncation: Set<String> = []
 
@@ -202,6 +208,7 @@ extension StatementAuthorizer {
             return .deny("Use Database.enableCipherLogging(logLevel:target:), which makes a file that only its owner can read.")
         default: break
         }
+        if name == "query_only", value != nil, !setsQueryOnly { hasSeenQueryOnly = true }
         guard isKeyed else { return .allow }
         switch name {
         case "key", "hexkey", "textkey":

@@ -10,6 +10,31 @@ struct KeptDifferenceTests {
 
     init() throws { directory = try TestDirectory() }
 
+    @Test("FTS5.api is not there, and the function of the engine that gives it is")
+    func fullTextInterface() throws {
+        try DatabaseQueue().read { (db) throws in
+            // One of the library would be preferred to that of this file.
+            #expect(type(of: FTS5.api(db)) == NotThere.self)
+            // The function that gives the interface to who binds a pointer to it, with the product CSQLCipher.
+            #expect(try db.makeStatement(sql: "SELECT fts5(?)").columnCount == 1)
+        }
+    }
+
+    @Test("observers are not told of rows before they change, and the engine could not tell")
+    func updatesBefore() throws {
+        final class Observer: TransactionObserver {
+            func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+            func databaseDidChange(with event: DatabaseEvent) {}
+            func databaseDidCommit(_ db: Database) {}
+            func databaseDidRollback(_ db: Database) {}
+        }
+        let method = Observer().databaseWillChange(with:)
+        #expect(type(of: method) == ((NotThere) -> NotThere).self)
+        let option = "SELECT sqlite_compileoption_used('ENABLE_PREUPDATE_HOOK')"
+        let isCompiled = try DatabaseQueue().read { try Bool.fetchOne($0, sql: option) }
+        #expect(isCompiled == false)
+    }
+
     @Test("a cursor has ended with an error")
     func endedCursor() throws {
         try DatabaseQueue().read { (db) throws in
@@ -134,4 +159,17 @@ struct KeptDifferenceTests {
                 .start(in: try DatabaseQueue(), scheduling: scheduler, onError: { _ in }, onChange: { _ in exit(7) })
         }
     }
+}
+
+/// What a call is resolved to where the library has nothing of its name.
+private struct NotThere {}
+
+extension FTS5 {
+    @_disfavoredOverload
+    fileprivate static func api(_ db: Database) -> NotThere { NotThere() }
+}
+
+extension TransactionObserver {
+    @_disfavoredOverload
+    fileprivate func databaseWillChange(with event: NotThere) -> NotThere { event }
 }

@@ -13,7 +13,7 @@ enum Comparison {
         ("requests", requests), ("expressions", expressions), ("subqueries", subqueries), ("joins", joins), ("prefetches", prefetches),
         ("persisting", persisting), ("schema", schema), ("migrations", migrations), ("transactions", transactions),
         ("observations", observations), ("functions", functions), ("failures", failures), ("fullText", fullText), ("json", json),
-        ("dumps", dumps),
+        ("dumps", dumps), ("surprises", surprises),
     ]
 
     static func main() throws {
