@@ -14,6 +14,7 @@ struct KeygenTests {
         let key = try tool.run("keygen")
         #expect(key.output.wholeMatch(of: /[0-9a-f]{64}\n/) != nil)
         #expect(key.errors.contains("256 bits"))
+        #expect(try tool.run("keygen").output != key.output)
         #expect(try tool.run("keygen", "--with-salt").output.wholeMatch(of: /[0-9a-f]{96}\n/) != nil)
         #expect(try tool.run("keygen", "--out", "k").status == 0)
         let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("k"))[.posixPermissions] as? Int
@@ -37,7 +38,15 @@ struct KeygenTests {
         let result = try tool.run("keygen", "--json", "--out", "new")
         #expect(result.status == 0)
         #expect(!result.output.contains(try tool.text(of: "new").dropLast()))
+        #expect(result.output.contains(#""bits":256"#) || result.output.contains(#""bits": 256"#))
         #expect(try tool.run("keygen", "--words", "4").status == 64)
+        #expect(try tool.run("keygen", "--binary").status == 64)
+        for option in ["--with-salt", "--binary"] {
+            #expect(try tool.run("keygen", "--words", "6", option, "--out", "both").status == 64)
+        }
+        // A dash is the standard output elsewhere: no file gets that name.
+        #expect(try tool.run("keygen", "--out", "-").status == 64)
+        #expect(!FileManager.default.fileExists(atPath: tool.directory.path("both")))
         #expect(try tool.run("keygen", "--out", "no/such/folder").status == 73)
     }
 

@@ -42,6 +42,16 @@ struct KeySourceTests {
         return (try? DatabaseQueue(path: path, configuration: configuration).read { try $0.tableExists("item") }) ?? false
     }
 
+    /// The first bytes of a file that a key makes, which are its salt.
+    private func salt(ofWhatIsMadeBy key: DatabaseKey) throws -> [UInt8] {
+        let name = "\(UUID().uuidString).db"
+        var configuration = Configuration()
+        configuration.key = key
+        let queue = try DatabaseQueue(path: directory.path(name), configuration: configuration)
+        try queue.write { try $0.execute(sql: "CREATE TABLE item (name)") }
+        return try Array(directory.bytes(of: name).prefix(16))
+    }
+
     @discardableResult
     private func write(_ bytes: some Sequence<UInt8>, to name: String, mode: Int = 0o600) throws -> String {
         let path = directory.path(name)
@@ -58,6 +68,9 @@ struct KeySourceTests {
         let salted = hexText(rawKeyBytes + saltBytes)
         #expect(try opens(.hexadecimal(salted.utf8), whatIsMadeBy: .rawKey(rawKeyBytes, salt: saltBytes)))
         #expect(try !opens(.hexadecimal(hexText(rawKeyBytes.reversed()).utf8), whatIsMadeBy: .rawKey(rawKeyBytes)))
+        // Any file of the key opens without the salt: what it makes shows whether the salt is there.
+        #expect(try salt(ofWhatIsMadeBy: .hexadecimal(salted.utf8)) == saltBytes)
+        #expect(try salt(ofWhatIsMadeBy: .hexadecimal(digits.utf8)) != saltBytes)
 
         #expect(problem(.hexadecimal("".utf8)) == .notHexadecimal(digits: 0))
         #expect(problem(.hexadecimal(digits.dropLast().utf8)) == .notHexadecimal(digits: 63))
@@ -73,6 +86,7 @@ struct KeySourceTests {
         #expect(try opens(.keySpec("x'\(digits)'"), whatIsMadeBy: .rawKey(rawKeyBytes)))
         let salted = Data("X'\(hexText(rawKeyBytes + saltBytes))'".utf8)
         #expect(try opens(.keySpec(salted), whatIsMadeBy: .rawKey(rawKeyBytes, salt: saltBytes)))
+        #expect(try salt(ofWhatIsMadeBy: .keySpec(salted)) == saltBytes)
         #expect(try opens(.keySpec("correct horse"), whatIsMadeBy: .passphrase("correct horse")))
         // What looks similar is a passphrase in SQLCipher, which the shell confirms.
         let path = directory.path("odd.db")
@@ -90,6 +104,10 @@ struct KeySourceTests {
         #expect(try opens(.keyFile(bytes), whatIsMadeBy: .rawKey(rawKeyBytes)))
         let salted = try write(rawKeyBytes + saltBytes, to: "salted.key")
         #expect(try opens(.keyFile(salted, contents: .rawKeyAndSalt), whatIsMadeBy: .rawKey(rawKeyBytes, salt: saltBytes)))
+        #expect(try salt(ofWhatIsMadeBy: .keyFile(salted, contents: .rawKeyAndSalt)) == saltBytes)
+        // What a file holds is said, and not guessed.
+        #expect(problem(.keyFile(salted)) == .file(path: salted, .noRawKey(size: 48)))
+        #expect(problem(.keyFile(bytes, contents: .rawKeyAndSalt)) == .file(path: bytes, .noRawKey(size: 32)))
         let words = try write("correct horse\r\n".utf8, to: "words.key")
         #expect(try opens(.keyFile(words, contents: .passphrase), whatIsMadeBy: .passphrase("correct horse")))
 
