@@ -62,6 +62,8 @@ struct KeyDerivationCostTests {
                 _ = try directory.makeQueue("b.db", configuration)
                 #expect(KeyDerivation.derivationCount == 2)
                 #expect(try directory.bytes(of: "a.db").prefix(16) != directory.bytes(of: "b.db").prefix(16))
+                for name in ["a.db", "b.db", "a.db"] { _ = try directory.makeQueue(name, configuration) }
+                #expect(KeyDerivation.derivationCount == 2)
 
                 var prepared = Configuration()
                 prepared.prepareDatabase { try $0.usePassphrase("secret") }

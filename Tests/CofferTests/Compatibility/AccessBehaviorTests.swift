@@ -91,6 +91,31 @@ struct AccessBehaviorTests {
         #expect(try await writer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 0)
     }
 
+    @Test("a cancelled task may give up by SQL what it has done, and end what it has only read", arguments: Access.allCases)
+    func endsBySQL(access: Access) async throws {
+        let writer = try make(access)
+        let write = Task {
+            try await writer.writeWithoutTransaction { db in
+                try db.execute(sql: "BEGIN; SAVEPOINT s; INSERT INTO item VALUES (1)")
+                cancelCurrentTask()
+                #expect(throws: Never.self) { try db.execute(sql: "ROLLBACK TO SAVEPOINT s") }
+                #expect(throws: CancellationError.self) { try db.execute(sql: "RELEASE SAVEPOINT s") }
+                #expect(throws: Never.self) { try db.execute(sql: "ROLLBACK") }
+                #expect(!db.isInsideTransaction)
+            }
+        }
+        try await write.value
+        let read = Task {
+            try await writer.read { db in
+                try db.execute(sql: "SAVEPOINT s")
+                cancelCurrentTask()
+                #expect(throws: Never.self) { try db.execute(sql: "RELEASE SAVEPOINT s") }
+                return 1
+            }
+        }
+        #expect(try await read.value == 1)
+    }
+
     // MARK: Pools
 
     @Test("opening a pool makes its log, also for a file that was in another mode", arguments: [true, false])

@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -133,6 +134,24 @@ struct KeySourceTests {
         let empty = try write([], to: "empty.key")
         #expect(problem(.keyFile(empty, contents: .passphrase)) == .emptyPassphrase)
         #expect(!FileManager.default.fileExists(atPath: directory.path("refused.db-wal")))
+    }
+
+    @Test("preparations that use another passphrase make another key, also while what was derived before is in use")
+    func preparedPassphrases() throws {
+        final class Words: Sendable {
+            let text = Mutex("one")
+        }
+        let words = Words()
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in try db.usePassphrase(words.text.withLock { $0 }) }
+        let first = try DatabaseQueue(path: directory.path("one.db"), configuration: configuration)
+        words.text.withLock { $0 = "two" }
+        let second = try DatabaseQueue(path: directory.path("two.db"), configuration: configuration)
+        for (name, passphrase) in [("one.db", "one"), ("two.db", "two")] {
+            #expect(
+                try SQLCipherShell(path: directory.path(name), passphrase: passphrase).run("SELECT count(*) FROM sqlite_master;") == ["0"])
+        }
+        withExtendedLifetime((first, second)) {}
     }
 
     @Test("no error shows what is in a key file")
