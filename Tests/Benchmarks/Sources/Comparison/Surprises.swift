@@ -46,7 +46,7 @@ extension Comparison {
             return "\(db.lastInsertedRowID) \(db.changesCount) \((try? failure.get()) == nil)"
         }
         area.value("arguments.twice") {
-            "\(StatementArguments(["a": 1]) &+ ["a": 2, "b": nil]) \(StatementArguments([1]) + StatementArguments(["b": 2]))"
+            "\(StatementArguments(["a": 1]) &+ ["a": 2]) \(StatementArguments([1]) + StatementArguments(["b": 2]))"
         }
         area.call("arguments.mixed") { db in
             try Row.fetchOne(db, sql: "SELECT ? AS x, :b AS y, ? AS z", arguments: StatementArguments([1, 2]) + ["b": 3])
