@@ -5,23 +5,16 @@ internal import SQLCipherBridge
 // key that it is to have.
 
 extension Database {
-    /// What is known of the file of the `ATTACH` statement that runs.
-    struct AttachedFile {
-        var path = ""
-    }
-
     /// Adds the two functions that `ATTACH` is compiled with, and the judge of `VACUUM INTO`. See ``AttachStatement``.
     func addAttachFunctions() throws {
         authorizer.refusalOfNestedAttach = { [unowned self] path in refusal(ofNestedAttach: path) }
-        do {
+        try DatabaseError.converting {
             try handle.createAttachFunction(AttachStatement.pathFunction) { [reference] context, arguments in
                 reference.database?.attach(context) { try $0.setPath(arguments, context) }
             }
             try handle.createAttachFunction(AttachStatement.keyFunction) { [reference] context, arguments in
                 reference.database?.attach(context) { try $0.setKey(arguments, context) }
             }
-        } catch {
-            throw DatabaseError(error)
         }
     }
 
@@ -53,13 +46,13 @@ extension Database {
         }
         // The engine takes it for a URI where the connection reads them, as those to a named database in memory do, or where it was built so. What
         // users write is a path.
-        attachedFile = AttachedFile(path: path.hasPrefix("file:") ? "./\(path)" : path)
-        context.set(attachedFile.path)
+        attachedPath = path.hasPrefix("file:") ? "./\(path)" : path
+        context.set(attachedPath)
     }
 
     private func setKey(_ arguments: FunctionArguments, _ context: FunctionContext) throws {
-        let path = attachedFile.path
-        attachedFile = AttachedFile()
+        let path = attachedPath
+        attachedPath = ""
         let value: ValueHandle? = arguments.count == 0 ? nil : arguments[0]
         let isFile = !path.isEmpty && path != ":memory:"
         switch value?.type ?? EngineType.null {
@@ -90,7 +83,7 @@ extension Database {
 
     /// The key for a file that was attached without one: that of this database, if it has one.
     private func setInheritedKey(_ path: String, _ context: FunctionContext) throws {
-        guard let ring = currentRing ?? keys.configured else {
+        guard let ring = keying.ring else {
             try checkMayCreatePlaintext(path)
             try createAttachedFile(path)
             if SideFiles.lie(beside: path) { try refuseEncryptedFile(path) }
@@ -103,7 +96,7 @@ extension Database {
                     + "database. Give it a key with KEY, or use vacuum(into:).")
         }
         try createAttachedFile(path)
-        let attachedKeys = try ringOfAttachedFiles(ring)
+        let attachedKeys = try keying.ringOfAttachedFiles(ring)
         let open = openProbe(ofAttachedFile: path)
         let header = try attachedFileHeader(open)
         let (material, salt) =
@@ -176,16 +169,6 @@ extension Database {
         let open = openProbe(ofAttachedFile: path)
         let probe = try open()
         try probe.handle.refuseEncryptedFile()
-    }
-
-    /// The keys of this database, for other files: what is derived for them is kept as long as the connection has these keys.
-    private func ringOfAttachedFiles(_ ring: KeyRing) throws -> KeyRing {
-        if let attachedKeys, attachedKeys.owner === ring { return attachedKeys.ring }
-        let first = ring.usedKeyIndex ?? 0
-        let others = ring.keys.indices.filter { $0 != first }.map { ring.keys[$0] }
-        let new = try KeyRing(key: ring.keys[first], previousKeys: others, settings: ring.settings)
-        attachedKeys = (ring, new)
-        return new
     }
 
     private func checkMayCreatePlaintext(_ path: String) throws {

@@ -23,24 +23,22 @@ extension Database {
     private func use(_ key: DatabaseKey) throws {
         checkIsUsedInItsAccess()
         // The preparation runs again after a change of the key, and may still say the old one.
-        guard !isReplacingHandle else { return }
-        do {
-            let ring = try keys.ring(for: key)
+        guard !keying.isReplacing else { return }
+        try DatabaseError.converting {
+            let ring = try keying.keys.ring(for: key)
+            var isFileEmpty: Bool?
             switch protection {
             case .awaitingKey:
                 var opening = KeyedOpening(ring) { () throws(EngineError) in try self.openProbe() }
                 isFileEmpty = try opening.setKey(of: handle)
-            case .memory where !isPrepared:
+            case .memory where !keying.isPrepared:
                 try KeyRing.keyMemoryConnection(handle, settings: configuration.cipher)
             default:
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
                     message: "The connection has been opened already: set the passphrase first thing in Configuration.prepareDatabase.")
             }
-            currentRing = ring
-            try didReceiveKey()
-        } catch {
-            throw DatabaseError.publicError(error)
+            try didReceiveKey(of: ring, isFileEmpty: isFileEmpty)
         }
     }
 
@@ -97,11 +95,7 @@ extension Database {
     private func cipherPragma(_ name: StaticString) throws -> String? {
         checkIsUsedInItsAccess()
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
-        do {
-            return try handle.firstText(trusted: "PRAGMA \(name)")
-        } catch {
-            throw DatabaseError(error)
-        }
+        return try DatabaseError.converting { try handle.firstText(trusted: "PRAGMA \(name)") }
     }
 }
 
@@ -155,11 +149,7 @@ extension Database {
     public func disableCipherLogging() throws {
         checkIsUsedInItsAccess()
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
-        do {
-            try handle.execute("PRAGMA cipher_log_level = NONE")
-        } catch {
-            throw DatabaseError(error)
-        }
+        try DatabaseError.converting { try handle.execute("PRAGMA cipher_log_level = NONE") }
     }
 
     private func setCipherLog(target: String, level: String) throws {

@@ -19,7 +19,7 @@ extension Database {
             next.checkpointsAtEnd = true
             handle = next.handle
             connection = consume next
-            try keys.checkFile(at: path, isDecisive: true)
+            try keying.keys.checkFile(at: path, isDecisive: true)
         } catch {
             didClose()
             throw error
@@ -29,8 +29,8 @@ extension Database {
         followRecompilations()
         observationBroker.move(to: handle, authorizer: authorizer)
         busyHandler = Database.installBusyMode(on: handle, configuration: configuration, purpose: purpose)
-        isReplacingHandle = true
-        defer { isReplacingHandle = false }
+        keying.willReplace(true)
+        defer { keying.willReplace(false) }
         let added = additions
         try setUp()
         added.install(on: self)
@@ -78,14 +78,7 @@ extension Database {
     func endOwnStatements() throws {
         clearStatementCaches()
         guard !handle.pendingStatements.isEmpty else { return }
-        let wasMuted = traceHook?.isMuted ?? false
-        traceHook?.isMuted = true
-        defer { traceHook?.isMuted = wasMuted }
-        do {
-            try handle.forgetSchema()
-        } catch {
-            throw DatabaseError(error)
-        }
+        try withoutTrace { try DatabaseError.converting { try handle.forgetSchema() } }
         guard handle.pendingStatements.isEmpty else {
             throw DatabaseError(
                 resultCode: .SQLITE_BUSY,
@@ -122,8 +115,7 @@ extension Database {
         isClosed = true
         traceHook = nil
         busyHandler = nil
-        attachedKeys = nil
-        currentRing = nil
+        keying.didClose()
         additions = ConnectionAdditions()
         observationBroker.databaseDidClose()
     }

@@ -36,15 +36,13 @@ extension Database {
 
     /// Adds the Unicode functions and collations that every connection knows. Nothing of it touches the file, which may not have its key yet.
     func addStandardFunctionsAndCollations() throws {
-        do {
+        try DatabaseError.converting {
             for function in DatabaseFunction.standardFunctions {
                 try function.install(on: handle)
             }
             for collation in DatabaseCollation.standardCollations {
                 try collation.install(on: handle)
             }
-        } catch {
-            throw DatabaseError(error)
         }
     }
 

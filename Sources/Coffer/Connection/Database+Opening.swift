@@ -4,7 +4,7 @@ internal import SQLCipherBridge
 extension Database {
     struct Opened: ~Copyable {
         var connection: EngineConnection
-        var protection: Protection
+        var protection: Keying.Protection
         var busyHandler: BusyHandler?
         var isFileEmpty = false
     }
@@ -116,6 +116,101 @@ extension Database {
     static func isEmptyOrMissing(_ path: String) -> Bool {
         var status = stat()
         return unsafe stat(path, &status) != 0 || status.st_size == 0
+    }
+}
+
+// MARK: - Between the opening and the first use (I3)
+
+extension Database {
+    /// How the connection protects what it writes.
+    var protection: Keying.Protection { keying.protection }
+
+    /// Goes on with the preparation of a connection that has a key by now.
+    func didReceiveKey(of ring: KeyRing, isFileEmpty: Bool?) throws {
+        keying.didReceiveKey(of: ring, isFileEmpty: isFileEmpty)
+        authorizer.isKeyed = true
+        try setUpPageStorage()
+    }
+
+    /// Sets everything that does not depend on the file, and what must not be said before the key.
+    func setUp() throws {
+        authorizer.isKeyed = false
+        authorizer.cipher = configuration.cipher
+        try handle.set(.foreignKeys, configuration.foreignKeysEnabled)
+        try handle.set(.doubleQuotedStringsInDML, configuration.acceptsDoubleQuotedStringLiterals)
+        try handle.set(.doubleQuotedStringsInDDL, configuration.acceptsDoubleQuotedStringLiterals)
+        try addStandardFunctionsAndCollations()
+        try addAttachFunctions()
+
+        if protection == .awaitingKey {
+            try runPreparations()
+            try checkProtection()
+        } else {
+            try setUpPageStorage()
+            authorizer.isKeyed = protection == .encrypted
+            try runPreparations()
+        }
+        try claimFile()
+        try setUpJournalMode()
+    }
+
+    private func runPreparations() throws {
+        try withAccess {
+            for preparation in configuration.preparations {
+                try preparation(self)
+            }
+        }
+        keying.preparationsDidRun()
+    }
+
+    /// Decides what a file is that got no key before its first use: refused, or plaintext where that is allowed.
+    func checkProtection() throws {
+        guard protection == .awaitingKey else { return }
+        guard configuration.allowsPlaintext else { throw DatabaseError(encryptionFailure: .noKey) }
+        try DatabaseError.converting {
+            try handle.verifyPlaintext()
+            keying.didReadPlaintext()
+            try setUpPageStorage()
+        }
+    }
+
+    /// The page cache, and temporary tables in memory: they would be plaintext on the disk.
+    ///
+    /// It comes as soon as the protection is known, so that the preparations have the last word.
+    private func setUpPageStorage() throws {
+        if protection == .encrypted {
+            try handle.execute("PRAGMA temp_store = MEMORY")
+        }
+        if configuration.pageCacheSize > 0 {
+            let kibibytes = max(1, configuration.pageCacheSize / 1024)
+            try handle.execute(trusted: "PRAGMA cache_size = -\(kibibytes)")
+        }
+        authorizer.isKeyed = protection == .encrypted
+    }
+
+    /// Gives a new encrypted file its salt, before others find it empty and make one of their own.
+    ///
+    /// It comes after the preparations, so that these can say `PRAGMA auto_vacuum`, which a file with content takes no more.
+    private func claimFile() throws {
+        guard keying.isFileEmpty, protection == .encrypted, purpose == .writer, !configuration.readonly else { return }
+        try handle.claimEmptyFile()
+        keying.keys.didClaimEmptyFile()
+        keying.didClaimFile()
+    }
+
+    private func setUpJournalMode() throws {
+        guard purpose == .writer, configuration.journalMode == .wal, !configuration.readonly, protection != .memory else { return }
+        // Without the WAL mode, what follows would not be safe against a loss of power.
+        do {
+            try handle.changeJournalMode(to: .wal, knownProtection())
+        } catch let error as EngineError where error.code == EngineCode.busy && handle.lastExtendedErrorCode == EngineCode.ok {
+            throw DatabaseError(message: "could not activate WAL mode at path: \(path)")
+        } catch {
+            throw DatabaseError.publicError(error)
+        }
+        try handle.execute("PRAGMA synchronous = NORMAL")
+        // The first read makes the log and its index, which others need before they can open the file without writing.
+        try handle.execute("SELECT 1 FROM main.sqlite_master LIMIT 1")
     }
 }
 

@@ -7,55 +7,42 @@ extension Database {
     /// Prepares a statement.
     ///
     /// - Throws: a ``DatabaseError`` if the SQL does not compile, is empty, or has more than one statement (`SQLITE_MISUSE`).
-    public func makeStatement(sql: String) throws -> Statement {
-        try makeStatement(sql: sql, persistent: false)
-    }
+    public func makeStatement(sql: String) throws -> Statement { try prepare(sql) }
 
     /// A statement that the connection keeps, so that the same SQL is prepared only once.
     ///
     /// The statement comes as its last user left it: give it all of its arguments. Do not use it while a cursor iterates over it.
     /// - Throws: as ``makeStatement(sql:)``.
-    public func cachedStatement(sql: String) throws -> Statement {
-        if let known = statementCaches.application[sql] {
+    public func cachedStatement(sql: String) throws -> Statement { try checkOut(sql, for: .application) }
+
+    /// A statement that is kept for the next user of the same text.
+    func checkOut(_ sql: String, for use: StatementCaches.Use) throws -> Statement { try checkOut(sql, for: use) { sql } }
+
+    /// A statement that is kept for the next user of the same text.
+    ///
+    /// - Parameter text: what is prepared if no statement is kept.
+    func checkOut(_ sql: String, for use: StatementCaches.Use, preparing text: () throws -> String) throws -> Statement {
+        if let known = statementCaches.find(sql, for: use) {
+            guard use == .application, known.columnCount > 0 else { return known }
             // A statement of another schema would tell columns that are not its own any more.
-            if known.columnCount > 0 { try readSchema {} }
-            if let statement = statementCaches.application[sql] { return statement }
+            try readSchema {}
+            if let known = statementCaches.find(sql, for: use) { return known }
         }
-        var statement = try makeStatement(sql: sql, persistent: true)
-        if schemaCache.watch == nil, !statement.facts.databaseRegion.isEmpty {
+        var statement = try prepare(text(), persistent: true)
+        if use == .application, schemaCache.watch == nil, !statement.facts.databaseRegion.isEmpty {
             // Changes of the schema are noticed from now on, and this statement is of the one that is watched.
             try readSchema {}
-            statement = try makeStatement(sql: sql, persistent: true)
+            statement = try prepare(sql, persistent: true)
         }
-        statementCaches.application.insert(statement, for: sql)
+        statementCaches.insert(statement, sql, for: use)
         return statement
     }
 
-    /// As ``cachedStatement(sql:)``, for statements of the library itself.
-    func internalCachedStatement(sql: String) throws -> Statement {
-        if let statement = statementCaches.library[sql] { return statement }
-        let statement = try makeStatement(sql: sql, persistent: true)
-        statementCaches.library.insert(statement, for: sql)
-        return statement
-    }
-
-    /// A statement for a request. It is prepared only once as long as its users follow each other, and it is never shared.
-    func requestStatement(sql: String) throws -> Statement {
-        if let statement = statementCaches.requests.unusedStatement(for: sql), statement.tellsItsColumns { return statement }
-        let statement = try makeStatement(sql: sql, persistent: true)
-        if sql.utf8.count <= longestRequestText { statementCaches.requests.insert(statement, for: sql) }
-        return statement
-    }
-
-    /// A statement for a request of which only the first row is wanted.
-    ///
-    /// - Parameters:
-    ///   - sql: the SQL of the request, which the statement is found by.
-    ///   - singleResultSQL: what is prepared the first time, maybe with a limit.
-    func singleResultStatement(sql: String, singleResultSQL: () throws -> String) throws -> Statement {
-        if let statement = statementCaches.singleResults.unusedStatement(for: sql), statement.tellsItsColumns { return statement }
-        let statement = try makeStatement(sql: singleResultSQL(), persistent: true)
-        if sql.utf8.count <= longestRequestText { statementCaches.singleResults.insert(statement, for: sql) }
+    /// A statement that begins or ends a transaction.
+    func checkOut(_ text: StatementCaches.FixedText) throws -> Statement {
+        if let known = statementCaches[text] { return known }
+        let statement = try prepare(text.sql, persistent: true)
+        statementCaches[text] = statement
         return statement
     }
 
@@ -71,8 +58,8 @@ extension Database {
     /// A single statement that changes rows, and has its values as arguments in order, is likely to come again: it is kept, without its values, and
     /// not prepared anew the next time.
     public func execute(sql: String, arguments: StatementArguments = StatementArguments()) throws {
-        let mayComeAgain = !arguments.values.isEmpty && arguments.namedValues.isEmpty && sql.utf8.count <= longestRequestText
-        if mayComeAgain, let statement = statementCaches.executions.unusedStatement(for: sql), statement.tellsItsColumns,
+        let mayComeAgain = !arguments.values.isEmpty && arguments.namedValues.isEmpty && sql.utf8.count <= StatementCaches.longestText
+        if mayComeAgain, let statement = statementCaches.find(sql, for: .execution),
             statement.parameterNames.count == arguments.values.count
         {
             defer { statement.releaseArguments() }
@@ -89,19 +76,22 @@ extension Database {
                 single.tellsItsColumns
             {
                 single.releaseArguments()
-                statementCaches.executions.insert(single, for: sql)
+                statementCaches.insert(single, sql, for: .execution)
             }
         }
     }
 
-    func makeStatement(sql: String, persistent: Bool) throws -> Statement {
-        try KeyRedaction.redactingKeys(ofBatch: sql) { try makeOnlyStatement(sql: sql, persistent: persistent) }
+    /// Prepares the only statement of an SQL text.
+    ///
+    /// - Parameter persistent: whether it is kept for long.
+    func prepare(_ sql: String, persistent: Bool = false) throws -> Statement {
+        try KeyRedaction.redactingKeys(ofBatch: sql) { try prepareOnly(sql: sql, persistent: persistent) }
     }
 
-    private func makeOnlyStatement(sql: String, persistent: Bool) throws -> Statement {
+    private func prepareOnly(sql: String, persistent: Bool) throws -> Statement {
         let text = Array(sql.utf8CString)
         var offset = 0
-        guard let statement = try prepareStatement(in: text, offset: &offset, persistent: persistent) else {
+        guard let statement = try prepareNext(in: text, offset: &offset, persistent: persistent) else {
             throw DatabaseError(resultCode: .SQLITE_ERROR, message: "empty statement", sql: sql)
         }
         // White space, comments and semicolons may follow; preparing them is the sure way to know that they are nothing else.
@@ -109,7 +99,7 @@ extension Database {
             let start = offset
             let hasAnotherStatement: Bool
             do {
-                hasAnotherStatement = try compileStatement(in: text, offset: &offset, persistent: false, sql: sql) != nil
+                hasAnotherStatement = try compile(in: text, offset: &offset, persistent: false, sql: sql) != nil
             } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
                 // Whether it compiles depends on what the first statement does.
                 hasAnotherStatement = true
@@ -126,11 +116,11 @@ extension Database {
     }
 
     /// Prepares the next statement of a zero-terminated text, from `offset`, which moves on behind it. Nil at the end.
-    func prepareStatement(in text: [CChar], offset: inout Int, persistent: Bool) throws -> Statement? {
+    func prepareNext(in text: [CChar], offset: inout Int, persistent: Bool) throws -> Statement? {
         checkIsUsedInItsAccess()
         while offset < text.count - 1 {
             let start = offset
-            if let statement = try compileStatement(in: text, offset: &offset, persistent: persistent, sql: nil) {
+            if let statement = try compile(in: text, offset: &offset, persistent: persistent, sql: nil) {
                 return statement
             }
             if offset <= start { throw DatabaseError.zeroInSQL(text.text(from: 0)) }
@@ -138,7 +128,7 @@ extension Database {
         return nil
     }
 
-    private func compileStatement(in text: [CChar], offset: inout Int, persistent: Bool, sql: String?) throws -> Statement? {
+    private func compile(in text: [CChar], offset: inout Int, persistent: Bool, sql: String?) throws -> Statement? {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         try checkProtection()
         let start = offset
@@ -170,14 +160,7 @@ extension Database {
     }
 }
 
-/// The length in bytes up to which the statements of requests are kept. Longer texts come of long lists of values: they hardly come twice,
-/// and their statements take much memory.
-private let longestRequestText = 4096
-
 extension Statement {
-    /// Whether what the compilation told still holds: SQLite has not compiled the statement again, which may read other columns since.
-    fileprivate var tellsItsColumns: Bool { handle.repreparationCount == 0 }
-
     fileprivate var changesRowsOnly: Bool { !changesTransactionOrSchema && !facts.eventKinds.isEmpty }
 }
 
@@ -191,19 +174,19 @@ extension Database {
         if sharedState.isSuspended.load(ordering: .relaxed) {
             try checkSuspension(of: statement)
         }
-        if expectsTransaction && handle.isAutocommit && !(isSnapshot && statement.facts.transactionEffect == .begin) {
+        if transactions.isExpected && handle.isAutocommit && !(transactions.isOfSnapshot && statement.facts.transactionEffect == .begin) {
             throw DatabaseError(
                 resultCode: .SQLITE_ABORT, message: "Transaction was aborted", sql: statement.sql, arguments: statement.arguments,
                 publicStatementArguments: configuration.publicStatementArguments)
         }
-        unsafe executionCount &+= 1
+        transactions.statementWillExecute()
         if recording.isRunning {
             try statement.updateFacts()
             let region = statement.databaseRegion
             recording.statementWillExecute(reading: region, of: statement.facts.databaseRegion)
         }
         if statement.notifiesBroker {
-            try checkFileIsInPlace(before: statement)
+            try filePlace?.check(before: statement, on: handle)
             try observationBroker.statementWillExecute(statement)
         }
     }
@@ -214,14 +197,12 @@ extension Database {
         }
         if statement.facts.invalidatesDatabaseSchemaCache {
             clearSchemaCache()
-            changesSchema = isInsideTransaction
+            transactions.schemaDidChange(isInsideTransaction: isInsideTransaction)
         }
-        if statement.facts.transactionEffect != nil {
-            cachedTransactionDate = nil
+        if let effect = statement.facts.transactionEffect {
             schemaCache.isVerified = false
-            if changesSchema, statement.facts.transactionEffect?.isRollback == true { statementCaches.removeAll() }
-            if !isInsideTransaction { changesSchema = false }
-            if statement.facts.transactionEffect == .begin { executionCountAtBeginning = unsafe executionCount }
+            if transactions.changesSchema, effect.isRollback { statementCaches.removeAll() }
+            transactions.transactionDidChange(begins: effect == .begin, isInsideTransaction: isInsideTransaction)
         }
         try observationBroker.statementDidExecute(statement)
     }
@@ -231,9 +212,8 @@ extension Database {
         statementCaches.remove(statement)
         schemaCache.isVerified = false
         if isAutocommitAfterFailure {
-            cachedTransactionDate = nil
-            if changesSchema { statementCaches.removeAll() }
-            changesSchema = false
+            if transactions.changesSchema { statementCaches.removeAll() }
+            transactions.transactionWasAborted()
         }
         try observationBroker.statementDidFail(statement, error)
         if error.resultCode == .SQLITE_INTERRUPT && isTaskCancelled {
@@ -243,7 +223,7 @@ extension Database {
     }
 
     /// Whether the task of the access was cancelled, and nothing runs that must run to its end all the same.
-    var isTaskCancelled: Bool { uncancellableDepth == 0 && sharedState.isCancelled.load(ordering: .relaxed) }
+    var isTaskCancelled: Bool { transactions.isCancellable && sharedState.isCancelled.load(ordering: .relaxed) }
 
     /// Whether a statement only gives up what a transaction has: its changes, or, where nothing can have been written, its locks.
     private func mayRunInCancelledTask(_ statement: Statement) -> Bool {

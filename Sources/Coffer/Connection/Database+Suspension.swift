@@ -1,5 +1,4 @@
 public import Foundation
-internal import SQLCipherBridge
 internal import Synchronization
 
 extension Database {
@@ -35,37 +34,8 @@ extension Database {
     /// Ends a transaction that outlives its access, or that the next statement finds in the way of a suspension.
     func rollBackForSuspension() {
         guard isInsideTransaction, sharedState.isSuspended.load(ordering: .relaxed) else { return }
-        uncancellableDepth += 1
-        defer { uncancellableDepth -= 1 }
         // The statement that asks gets its error in any case.
-        try? rollback()
-    }
-}
-
-extension Database.SharedState {
-    /// Refuses locks from now on, and aborts the running statement.
-    func suspend() {
-        isSuspended.store(true, ordering: .sequentiallyConsistent)
-        interrupt()
-    }
-
-    func resume() {
-        isSuspended.store(false, ordering: .sequentiallyConsistent)
-        runResumptions()
-    }
-
-    private func runResumptions() {
-        let actions = resumptions.withLock { actions in
-            defer { actions = [] }
-            return actions
-        }
-        for action in actions { action() }
-    }
-
-    /// Calls `action` once the suspension is over: at once if it is already.
-    func afterResumption(_ action: @escaping @Sendable () -> Void) {
-        resumptions.withLock { $0.append(action) }
-        if !isSuspended.load(ordering: .sequentiallyConsistent) { runResumptions() }
+        transactions.uncancellably { try? rollback() }
     }
 }
 

@@ -15,9 +15,9 @@ extension Database {
         get throws {
             checkIsUsedInItsAccess()
             guard isInsideTransaction else { return try configuration.transactionClock.now(self) }
-            if let cachedTransactionDate { return cachedTransactionDate }
+            if let date = transactions.date { return date }
             let date = try configuration.transactionClock.now(self)
-            cachedTransactionDate = date
+            transactions.keep(date)
             return date
         }
     }
@@ -31,16 +31,17 @@ extension Database {
     /// - Parameter kind: nil is immediate on a connection that can write, so that a lock that is not free is noticed at once instead
     ///   of in the middle; deferred on one that only reads.
     public func beginTransaction(_ kind: TransactionKind? = nil) throws {
-        try beginning(kind ?? defaultTransactionKind).execute()
+        let text: StatementCaches.FixedText =
+            switch kind ?? (isReadingOnly ? .deferred : .immediate) {
+            case .deferred: .beginDeferred
+            case .immediate: .beginImmediate
+            case .exclusive: .beginExclusive
+            }
+        try checkOut(text).execute()
     }
 
     /// Commits the transaction.
-    public func commit() throws {
-        if let statement = statementCaches.commit { return try statement.execute() }
-        let statement = try makeStatement(sql: "COMMIT TRANSACTION", persistent: true)
-        statementCaches.commit = statement
-        try statement.execute()
-    }
+    public func commit() throws { try checkOut(.commit).execute() }
 
     /// Rolls the transaction back, also in a cancelled task. There is no error if SQLite has done so already.
     public func rollback() throws {
@@ -49,38 +50,13 @@ extension Database {
             return
         }
         // The transaction that a wrapper expects is about to end on purpose.
-        let expected = expectsTransaction
-        expectsTransaction = false
-        defer { expectsTransaction = expected }
-        try withoutInterruption { try executeInternal("ROLLBACK TRANSACTION") }
+        try transactions.expecting(false) {
+            try withoutInterruption { try checkOut(.rollback).execute() }
+        }
     }
-
-    private var defaultTransactionKind: TransactionKind { isReadingOnly ? .deferred : .immediate }
 
     /// Whether the connection can only read now.
-    var isReadingOnly: Bool { configuration.readonly || readOnlyDepth > 0 }
-
-    /// The statement that begins a transaction. Each access needs one: it is found without its SQL.
-    private func beginning(_ kind: TransactionKind) throws -> Statement {
-        let known =
-            switch kind {
-            case .deferred: statementCaches.beginDeferred
-            case .immediate: statementCaches.beginImmediate
-            case .exclusive: statementCaches.beginExclusive
-            }
-        if let known { return known }
-        let statement = try makeStatement(sql: "BEGIN \(kind.rawValue) TRANSACTION", persistent: true)
-        switch kind {
-        case .deferred: statementCaches.beginDeferred = statement
-        case .immediate: statementCaches.beginImmediate = statement
-        case .exclusive: statementCaches.beginExclusive = statement
-        }
-        return statement
-    }
-
-    func executeInternal(_ sql: String) throws {
-        try internalCachedStatement(sql: sql).execute()
-    }
+    var isReadingOnly: Bool { configuration.readonly || transactions.isReadOnly }
 }
 
 // MARK: - Wrapped
@@ -92,7 +68,17 @@ extension Database {
     /// disk), each later statement in `operations` throws `SQLITE_ABORT`, and so does this method.
     public func inTransaction(_ kind: TransactionKind? = nil, _ operations: () throws -> TransactionCompletion) throws {
         try beginTransaction(kind)
-        try finish(commit: commit, rollback: rollback, operations)
+        try end(run(operations, rollback: rollback), commit: commit, rollback: rollback)
+    }
+
+    /// Runs `operations` in a transaction, and returns what they return. There is no other layer under the accesses that do.
+    func transaction<T>(
+        _ kind: TransactionKind? = nil, endingWith completion: TransactionCompletion = .commit, _ operations: () throws -> T
+    ) throws -> T {
+        try beginTransaction(kind)
+        let value = try run(operations, rollback: rollback)
+        try end(completion, commit: commit, rollback: rollback)
+        return value
     }
 
     /// Runs `operations` in a savepoint, or in a transaction if none is open.
@@ -100,43 +86,30 @@ extension Database {
         guard isInsideTransaction else {
             return try inTransaction(nil, operations)
         }
-        let name = "coffer"
-        try executeInternal("SAVEPOINT \(name)")
-        try finish(
-            commit: { try self.executeInternal("RELEASE SAVEPOINT \(name)") },
-            rollback: {
-                guard self.isInsideTransaction else { return }
-                try self.executeInternal("ROLLBACK TRANSACTION TO SAVEPOINT \(name)")
-                try self.executeInternal("RELEASE SAVEPOINT \(name)")
-            },
-            operations)
+        try checkOut(.savepoint).execute()
+        let rollback = {
+            guard self.isInsideTransaction else { return }
+            try self.checkOut(.rollbackToSavepoint).execute()
+            try self.checkOut(.releaseSavepoint).execute()
+        }
+        try end(run(operations, rollback: rollback), commit: { try checkOut(.releaseSavepoint).execute() }, rollback: rollback)
     }
 
-    private func finish(
-        commit: () throws -> Void, rollback: () throws -> Void, _ operations: () throws -> TransactionCompletion
-    ) throws {
-        let outerExpectation = expectTransaction()
-        try finish(Result { try operations() }, outerExpectation, commit: commit, rollback: rollback)
+    /// Runs what is in a transaction or a savepoint, which is rolled back if that fails.
+    private func run<T>(_ operations: () throws -> T, rollback: () throws -> Void) throws -> T {
+        do {
+            return try transactions.expecting(true, operations)
+        } catch {
+            // The first error is the one that matters.
+            if isInsideTransaction { try? withoutInterruption(rollback) }
+            throw error
+        }
     }
 
-    /// - Returns: what was expected before.
-    private func expectTransaction() -> Bool {
-        defer { expectsTransaction = true }
-        return expectsTransaction
-    }
-
-    /// - Parameter outcome: of the operations in the transaction.
-    private func finish(
-        _ outcome: Result<TransactionCompletion, any Error>, _ outerExpectation: Bool, commit: () throws -> Void,
-        rollback: () throws -> Void
-    ) throws {
-        let wasAborted = !isInsideTransaction
-        expectsTransaction = outerExpectation && !wasAborted
-        defer { expectsTransaction = outerExpectation }
-
-        switch outcome {
-        case .success(.commit):
-            guard !wasAborted else {
+    private func end(_ completion: TransactionCompletion, commit: () throws -> Void, rollback: () throws -> Void) throws {
+        switch completion {
+        case .commit:
+            guard isInsideTransaction else {
                 throw DatabaseError(resultCode: .SQLITE_ABORT, message: "Transaction was aborted")
             }
             do {
@@ -147,31 +120,23 @@ extension Database {
                 try? withoutInterruption(rollback)
                 throw error
             }
-        case .success(.rollback):
-            if !wasAborted {
-                try withoutInterruption(rollback)
-            }
-        case .failure(let error):
-            if !wasAborted {
-                // The first error is the one that matters.
-                try? withoutInterruption(rollback)
-            }
-            throw error
+        case .rollback:
+            if isInsideTransaction { try withoutInterruption(rollback) }
         }
     }
 
     /// Does what the connection must not go on without: again, if it is interrupted, and also when the task is cancelled.
     func withoutInterruption(_ body: () throws -> Void) throws {
-        uncancellableDepth += 1
-        defer { uncancellableDepth -= 1 }
-        var remainingTries = 100
-        while true {
-            do {
-                return try body()
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT && remainingTries > 0 {
-                // An interruption lasts as long as any statement is in the middle of its rows, and would hit each further try.
-                remainingTries -= 1
-                for statement in handle.pendingStatements { statement.reset() }
+        try transactions.uncancellably {
+            var remainingTries = 100
+            while true {
+                do {
+                    return try body()
+                } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT && remainingTries > 0 {
+                    // An interruption lasts as long as any statement is in the middle of its rows, and would hit each further try.
+                    remainingTries -= 1
+                    for statement in handle.pendingStatements { statement.reset() }
+                }
             }
         }
     }
@@ -189,16 +154,13 @@ extension Database {
     ///   makes SQLite compile all statements again.
     private func readOnly<T>(untilNextWrite: Bool, _ value: () throws -> T) throws -> T {
         checkIsUsedInItsAccess()
-        if readOnlyDepth == 0 && !configuration.readonly && !refusesUntilNextWrite {
-            try setQueryOnly(true)
-        }
-        readOnlyDepth += 1
+        if !isReadingOnly && !transactions.refusesUntilNextWrite { try setQueryOnly(true) }
+        transactions.beginReadOnly()
         let result = Result { try value() }
-        readOnlyDepth -= 1
-        if readOnlyDepth == 0 && !configuration.readonly {
+        if transactions.endReadOnly(), !configuration.readonly {
             // A program that sets the pragma itself may have changed it.
-            refusesUntilNextWrite = untilNextWrite && !isClosed && !authorizer.hasSeenQueryOnly
-            if !refusesUntilNextWrite {
+            transactions.refuseUntilNextWrite(untilNextWrite && !isClosed && !authorizer.hasSeenQueryOnly)
+            if !transactions.refusesUntilNextWrite {
                 try withoutInterruption { try setQueryOnly(false) }
             }
         }
@@ -207,10 +169,10 @@ extension Database {
 
     /// Lets the connection write again, if the last access has left it refusing.
     func endReadingOnly() {
-        guard refusesUntilNextWrite, !isClosed else { return }
+        guard transactions.refusesUntilNextWrite, !isClosed else { return }
         do {
             try withoutInterruption { try setQueryOnly(false) }
-            refusesUntilNextWrite = false
+            transactions.refuseUntilNextWrite(false)
         } catch {
             // It goes on to refuse, and the next access tries again.
         }
@@ -221,18 +183,14 @@ extension Database {
         checkIsUsedInItsAccess()
         try setQueryOnly(true)
         // It never comes to the end of the outermost access that only reads.
-        readOnlyDepth += 1
+        transactions.beginReadOnly()
     }
 
     private func setQueryOnly(_ isOn: Bool) throws {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         authorizer.setsQueryOnly = true
         defer { authorizer.setsQueryOnly = false }
-        do {
-            try isOn ? handle.execute("PRAGMA query_only = 1") : handle.execute("PRAGMA query_only = 0")
-        } catch {
-            throw DatabaseError(error)
-        }
+        try DatabaseError.converting { try isOn ? handle.execute("PRAGMA query_only = 1") : handle.execute("PRAGMA query_only = 0") }
     }
 
     /// Runs `value` in a deferred transaction, so that all that it reads is of one state; read-only on demand.
@@ -242,8 +200,13 @@ extension Database {
     ///   write meanwhile.
     ///   - untilNextWrite: whether the connection may go on to refuse to write: see ``endReadingOnly()``.
     func isolated<T>(readOnly: Bool, settled: Bool = false, untilNextWrite: Bool = false, _ value: () throws -> T) throws -> T {
-        guard readOnly else { return try isolatedInTransaction(settled: settled, value) }
-        return try self.readOnly(untilNextWrite: untilNextWrite) { try isolatedInTransaction(settled: settled, value) }
+        guard !readOnly else {
+            return try self.readOnly(untilNextWrite: untilNextWrite) { try isolated(readOnly: false, settled: settled, value) }
+        }
+        return try transaction(.deferred) {
+            if settled { try enterReadTransaction() }
+            return try value()
+        }
     }
 
     /// Gives `value` the connection inside of a deferred transaction, or the reason why there is none: once, whatever happens.
@@ -272,22 +235,6 @@ extension Database {
     /// The connection, or the error of a closed one.
     var ifOpen: Result<Database, any Error> { isClosed ? .failure(DatabaseError.connectionIsClosed()) : .success(self) }
 
-    private func isolatedInTransaction<T>(settled: Bool, _ value: () throws -> T) throws -> T {
-        // As `inTransaction`, without an optional of a type that only run time knows, which each short read would pay for.
-        try beginTransaction(.deferred)
-        let outerExpectation = expectTransaction()
-        let result: T
-        do {
-            if settled { try enterReadTransaction() }
-            result = try value()
-        } catch {
-            try finish(.failure(error), outerExpectation, commit: commit, rollback: rollback)
-            throw error
-        }
-        try finish(.success(.commit), outerExpectation, commit: commit, rollback: rollback)
-        return result
-    }
-
     /// Makes the current deferred transaction choose the state that it reads, which it would do with its first query.
     ///
     /// It is done by the check of the schema that the first request needs anyway.
@@ -302,34 +249,29 @@ extension Database {
 
     /// Runs `body` outside of the current transaction, in which nothing has run yet, and begins it again.
     func restartingTransaction<T>(_ body: () throws -> T) throws -> T {
-        let expected = expectsTransaction
-        expectsTransaction = false
-        defer { expectsTransaction = expected }
-        try rollback()
-        let result = Result { try body() }
-        if !isClosed {
-            try withoutInterruption {
-                do {
-                    try beginTransaction()
-                } catch {
-                    // Whoever has the lock now is met by the first write.
-                    try beginTransaction(.deferred)
+        try transactions.expecting(false) {
+            try rollback()
+            let result = Result { try body() }
+            if !isClosed {
+                try withoutInterruption {
+                    do {
+                        try beginTransaction()
+                    } catch {
+                        // Whoever has the lock now is met by the first write.
+                        try beginTransaction(.deferred)
+                    }
                 }
             }
+            return try result.get()
         }
-        return try result.get()
     }
 
     /// Whether the application has run no statement since it began the current transaction.
-    var isTransactionUntouched: Bool { unsafe isInsideTransaction && executionCount == executionCountAtBeginning }
+    var isTransactionUntouched: Bool { isInsideTransaction && transactions.isUntouched }
 
     /// The journal mode of the main database, in lower case.
     func journalMode() throws -> String? {
-        do {
-            return try handle.firstText(trusted: "PRAGMA main.journal_mode")
-        } catch {
-            throw DatabaseError(error)
-        }
+        return try DatabaseError.converting { try handle.firstText(trusted: "PRAGMA main.journal_mode") }
     }
 
     /// Rolls back a transaction that was left open because its task was cancelled: a statement that would have ended it was refused.

@@ -1,5 +1,5 @@
-internal import Foundation
 internal import SQLCipherBridge
+internal import Synchronization
 
 /// A connection to a database, as a database access lends it.
 ///
@@ -18,8 +18,8 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// Where the database lives.
     let location: DatabaseLocation
 
-    /// How the connection protects what it writes.
-    var protection: Protection
+    /// The key of the connection, and how it protects what it writes.
+    var keying: Keying
 
     /// The connection of the C library, until it is closed. It outlives that only as long as statements live.
     var connection: EngineConnection?
@@ -43,33 +43,11 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// What the schema looks like, as far as it was asked.
     var schemaCache = DatabaseSchemaCache()
 
-    /// How many statements have begun to run, and how many had when the last transaction was begun.
-    @exclusivity(unchecked) var executionCount = 0
-    var executionCountAtBeginning = -1
-
-    /// Whether the transaction that is open has changed the schema.
-    var changesSchema = false
+    /// The accesses and the transaction that the connection is in.
+    let transactions = TransactionContext()
 
     /// What stands in for the configuration's schema source for a while.
     var temporarySchemaSource: TemporarySchemaSource?
-
-    /// Whether a transaction-wrapping method expects its transaction to be still open.
-    var expectsTransaction = false
-
-    /// Whether the connection is that of a snapshot, whose transaction the application may end to begin another one.
-    var isSnapshot = false
-
-    /// How many nested read-only accesses there are.
-    var readOnlyDepth = 0
-
-    /// Whether the connection goes on to refuse to write after an access that only read.
-    var refusesUntilNextWrite = false
-
-    /// How many nested operations must run to their end although their task is cancelled: rollbacks.
-    var uncancellableDepth = 0
-
-    /// The date of the current transaction, once it was asked.
-    var cachedTransactionDate: Date?
 
     /// Hooks whose closures the connection keeps alive.
     var busyHandler: BusyHandler?
@@ -90,29 +68,11 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// What other threads may touch.
     let sharedState: SharedState
 
-    /// The keys of the queue, pool or snapshot that the connection belongs to.
-    let keys: ConnectionKeys
+    /// The path of the file that the `ATTACH` statement attaches which runs.
+    var attachedPath = ""
 
-    /// The ring that has the connection's key.
-    var currentRing: KeyRing?
-
-    /// The file of the `ATTACH` statement that runs.
-    var attachedFile = AttachedFile()
-
-    /// The keys of the ring that the connection uses, for files that are attached without a key.
-    var attachedKeys: (owner: KeyRing, ring: KeyRing)?
-
-    /// Whether the connection found an empty file, which has no salt yet.
-    var isFileEmpty: Bool
-
-    /// Whether the connection takes the place of another one, whose key is known already.
-    var isReplacingHandle = false
-
-    /// When the connection has last looked whether its file still has its name; nil for databases without a file of their own.
-    var lastLookAtFile: MonotonicTime?
-
-    /// Whether the configuration's preparations have run.
-    var isPrepared = false
+    /// Whether the file still has its name; nil for databases without a file of their own, and where nothing is written.
+    let filePlace: FilePlace?
 
     init(
         opening location: DatabaseLocation, configuration: Configuration, purpose: Purpose, description: String, keys: ConnectionKeys
@@ -124,16 +84,14 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
         self.path = location.path
         self.location = location
         self.handle = handle
-        self.protection = opened.protection
+        self.keying = Keying(opened.protection, isFileEmpty: opened.isFileEmpty, keys: keys)
         self.busyHandler = opened.busyHandler
         self.authorizer = StatementAuthorizer(handle)
         self.observationBroker = DatabaseObservationBroker(handle, authorizer: authorizer)
         self.sharedState = SharedState(handle: handle)
-        self.keys = keys
         self.purpose = purpose
-        self.isFileEmpty = opened.isFileEmpty
         self.connection = .some(opened.connection)
-        self.lastLookAtFile = location.isFile && !configuration.readonly ? .distantPast : nil
+        self.filePlace = location.isFile && !configuration.readonly ? FilePlace(path: location.path) : nil
         reference.database = self
         followRecompilations()
         do {
@@ -160,3 +118,23 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
 @available(*, unavailable)
 extension Database: Sendable {}
+
+// MARK: - Accesses
+
+extension Database {
+    /// Runs `body` as the access of the current thread.
+    func withAccess<T>(_ body: () throws -> T) rethrows -> T {
+        let previous = sharedState.accessingThread.exchange(currentThreadID(), ordering: .relaxed)
+        defer { sharedState.accessingThread.store(previous, ordering: .relaxed) }
+        return try body()
+    }
+
+    /// Whether the current thread is inside of an access of this connection.
+    var isAccessedByCurrentThread: Bool { sharedState.accessingThread.load(ordering: .relaxed) == currentThreadID() }
+
+    /// Traps when the connection has escaped from its access.
+    @usableFromInline
+    func checkIsUsedInItsAccess() {
+        precondition(isAccessedByCurrentThread, "Database was not used on the correct thread.")
+    }
+}

@@ -8,7 +8,7 @@ extension DatabaseError {
             encryptionFailure: encryptionFailure)
     }
 
-    /// The error of a connection that could not be keyed. The error of a key provider is not turned into another one: see ``wrapping(_:)``.
+    /// The error of a connection that could not be keyed. The error of a key provider is not turned into another one: see ``publicError(_:)``.
     init(_ error: KeyError) {
         switch error {
         case .encryption(let failure, let code):
@@ -18,6 +18,11 @@ extension DatabaseError {
         case .provider(let error):
             self.init(resultCode: .SQLITE_AUTH, message: "The key provider failed: \(error)")
         }
+    }
+
+    /// Runs `body`, and throws its errors as users of a database know them.
+    static func converting<T>(_ body: () throws -> T) throws -> T {
+        do { return try body() } catch { throw publicError(error) }
     }
 
     /// What to throw for an error of the lower modules: a ``DatabaseError``, or the error of a key provider as it was thrown.

@@ -42,15 +42,7 @@ extension DatabaseWriter {
     /// Runs `updates` in a transaction. An error rolls it back and is rethrown.
     @_disfavoredOverload
     public func write<T>(_ updates: (Database) throws -> T) throws -> T {
-        try writeWithoutTransaction { db in
-            var result: T?
-            try db.inTransaction {
-                result = try updates(db)
-                return .commit
-            }
-            guard let result else { preconditionFailure("The transaction was committed without its function having run.") }
-            return result
-        }
+        try writeWithoutTransaction { db in try db.transaction { try updates(db) } }
     }
 
     /// Runs `updates` in a transaction, without blocking a thread while it waits.
@@ -58,15 +50,7 @@ extension DatabaseWriter {
     /// - Throws: the error of `updates`, of the transaction, or `CancellationError` if the task is cancelled before the commit: the
     ///   transaction is rolled back then.
     public func write<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
-        try await writeWithoutTransaction { db in
-            var result: T?
-            try db.inTransaction {
-                result = try updates(db)
-                return .commit
-            }
-            guard let result else { preconditionFailure("The transaction was committed without its function having run.") }
-            return result
-        }
+        try await writeWithoutTransaction { db in try db.transaction { try updates(db) } }
     }
 
     /// Runs `updates` later in a transaction, and then `completion`, outside of it, with the result of the transaction.
@@ -75,17 +59,7 @@ extension DatabaseWriter {
         completion: @escaping @Sendable (Database, Result<T, any Error>) -> Void
     ) {
         asyncWriteWithoutTransaction { db in
-            var result: T?
-            do {
-                try db.inTransaction {
-                    result = try updates(db)
-                    return .commit
-                }
-                guard let result else { preconditionFailure("The transaction was committed without its function having run.") }
-                completion(db, .success(result))
-            } catch {
-                completion(db, .failure(error))
-            }
+            completion(db, Result { try db.transaction { try updates(db) } })
         }
     }
 }

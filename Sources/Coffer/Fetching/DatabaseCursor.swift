@@ -1,5 +1,3 @@
-public import SQLCipherBridge
-
 /// A cursor over the results of a statement, which advances with each call of `next()`.
 ///
 /// A cursor lives inside of one database access, and the database must not be changed by it in ways that invalidate the iteration.
@@ -37,17 +35,8 @@ extension DatabaseCursor {
     public func next() throws -> Element? {
         if _isDone { return nil }
         let statement = _statement
-        switch statement.handle.step() {
-        case EngineCode.row:
-            return unsafe try _element(sqliteStatement: statement.sqliteStatement)
-        case EngineCode.done:
-            _isDone = true
-            try statement.endExecution()
-            return nil
-        case let code:
-            _isDone = true
-            try statement.failExecution(code)
-        }
+        guard try statement.step({ _ in _isDone = true }) else { return nil }
+        return unsafe try _element(sqliteStatement: statement.sqliteStatement)
     }
 
     /// Calls `body` with each element that is left.
@@ -55,20 +44,31 @@ extension DatabaseCursor {
     public func forEach(_ body: (Element) throws -> Void) throws {
         guard !_isDone else { return }
         let statement = _statement
-        let handle = statement.handle
-        while true {
-            switch handle.step() {
-            case EngineCode.row:
-                unsafe try body(_element(sqliteStatement: handle.pointer))
-                // The body may have used the cursor.
-                if _isDone { return }
-            case EngineCode.done:
-                _isDone = true
-                return try statement.endExecution()
-            case let code:
-                _isDone = true
-                try statement.failExecution(code)
-            }
+        while try statement.step({ _ in _isDone = true }) {
+            unsafe try body(_element(sqliteStatement: statement.sqliteStatement))
+            // The body may have used the cursor.
+            if _isDone { return }
         }
+    }
+}
+
+extension DatabaseCursor {
+    /// The first element, of a cursor that is given up afterwards.
+    ///
+    /// A statement that writes and returns rows is executed to its end, also when the element cannot be decoded: before its end it has
+    /// neither committed nor told the observers, and the failure of a commit would go unnoticed.
+    @inlinable
+    func first<Value>(_ transform: (Element) throws -> Value) throws -> Value? {
+        let result = Result { try next().map(transform) }
+        if !_isDone, !_statement.isReadonly {
+            try finish()
+        }
+        return try result.get()
+    }
+
+    /// Executes the statement to its end without looking at the rows that are left.
+    @usableFromInline
+    func finish() throws {
+        while try _statement.step({ _ in _isDone = true }) {}
     }
 }

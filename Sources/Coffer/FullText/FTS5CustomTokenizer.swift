@@ -90,10 +90,7 @@ extension Database {
     func fullTextModule() throws(EngineError) -> FullTextModule {
         if let fullText { return fullText }
         guard !isClosed else { throw EngineError(code: EngineCode.misuse, message: "Connection is closed") }
-        let wasMuted = traceHook?.isMuted ?? false
-        traceHook?.isMuted = true
-        defer { traceHook?.isMuted = wasMuted }
-        let module = try handle.fullTextModule()
+        let module = try withoutTrace { () throws(EngineError) in try handle.fullTextModule() }
         fullText = module
         return module
     }

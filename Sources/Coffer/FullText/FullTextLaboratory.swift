@@ -30,7 +30,7 @@ enum FullTextLaboratory {
     }
 
     private static func fts3Tokens(of string: String, in table: String, _ db: Database) throws -> [String] {
-        let statement = try db.internalCachedStatement(sql: "SELECT token FROM \(table) WHERE input = ? ORDER BY position")
+        let statement = try db.checkOut("SELECT token FROM \(table) WHERE input = ? ORDER BY position", for: .request)
         return try String.fetchAll(statement, arguments: [string])
     }
 
@@ -69,7 +69,7 @@ enum FullTextLaboratory {
         guard !pattern.utf8.contains(0) else { throw DatabaseError(message: "A pattern must not contain a NUL character.") }
         let table = table.quotedDatabaseIdentifier
         do {
-            let statement = try db.internalCachedStatement(sql: "SELECT 1 FROM \(table) WHERE \(table) MATCH ?")
+            let statement = try db.checkOut("SELECT 1 FROM \(table) WHERE \(table) MATCH ?", for: .request)
             _ = try Row.fetchOne(statement, arguments: [pattern])
         } catch let error as DatabaseError {
             // The statement is none of the program's.
@@ -79,12 +79,6 @@ enum FullTextLaboratory {
 
     /// Runs `body`, and takes back what it has created.
     private static func temporarily<T>(_ db: Database, _ body: () throws -> T) throws -> T {
-        var result: Result<T, any Error>?
-        try db.inTransaction {
-            result = Result { try body() }
-            return .rollback
-        }
-        guard let result else { preconditionFailure("The transaction ended without its function having run.") }
-        return try result.get()
+        try db.transaction(endingWith: .rollback, body)
     }
 }

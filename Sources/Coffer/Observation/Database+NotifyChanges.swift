@@ -46,14 +46,7 @@ extension Database {
         let statement = try makeStatement(sql: sql)
         try statement.prepareExecution(arguments: arguments)
         var result: [String] = []
-        while true {
-            switch statement.handle.step() {
-            case EngineCode.row: result.append(statement.handle.string(at: 0))
-            case EngineCode.done:
-                try statement.endExecution()
-                return result
-            case let code: try statement.failExecution(code)
-            }
-        }
+        while try statement.step() { result.append(statement.handle.string(at: 0)) }
+        return result
     }
 }

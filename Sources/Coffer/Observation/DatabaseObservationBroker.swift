@@ -31,8 +31,7 @@ final class DatabaseObservationBroker {
 
     private var connection: ConnectionHandle
     private var authorizer: StatementAuthorizer
-    private var commitHook: CommitHook?
-    private var rollbackHook: RollbackHook?
+    private var hooks = TransactionHooks()
 
     private var observations: [TransactionObservation] = []
     private var audiences: [Audience] = []
@@ -65,7 +64,7 @@ final class DatabaseObservationBroker {
     /// Lets go of the connection, which may live on without the broker.
     func removeHooks() {
         stopListening()
-        removeTransactionHooks()
+        hooks.remove(from: connection)
     }
 
     /// Goes on with another connection, after ``removeHooks()``.
@@ -83,8 +82,7 @@ final class DatabaseObservationBroker {
         savepoints.removeAll()
         audiences = []
         isListening = false
-        commitHook = nil
-        rollbackHook = nil
+        hooks = TransactionHooks()
         watch.databaseDidClose()
     }
 }
@@ -110,7 +108,7 @@ extension DatabaseObservationBroker {
     func unobserved<T>(_ body: () throws -> T) rethrows -> T {
         let observations = self.observations
         self.observations = []
-        removeTransactionHooks()
+        hooks.remove(from: connection)
         defer {
             self.observations = observations
             if !observations.isEmpty { installTransactionHooks() }
@@ -120,26 +118,13 @@ extension DatabaseObservationBroker {
 
     private func removeUselessObservations() {
         observations.removeAll { $0.observer == nil }
-        if !isObserved {
-            removeTransactionHooks()
-        }
+        if !isObserved { hooks.remove(from: connection) }
     }
 
     private func installTransactionHooks() {
-        guard commitHook == nil else { return }
-        let commitHook = CommitHook { [unowned self] in transactionWillCommit() }
-        let rollbackHook = RollbackHook { [unowned self] in transaction.rollbackHookDidRun() }
-        commitHook.install(on: connection)
-        rollbackHook.install(on: connection)
-        self.commitHook = commitHook
-        self.rollbackHook = rollbackHook
-    }
-
-    private func removeTransactionHooks() {
-        commitHook?.remove(from: connection)
-        rollbackHook?.remove(from: connection)
-        commitHook = nil
-        rollbackHook = nil
+        hooks.install(
+            on: connection, willCommit: { [unowned self] in transactionWillCommit() },
+            didRollBack: { [unowned self] in transaction.rollbackHookDidRun() })
     }
 }
 
@@ -214,7 +199,7 @@ extension DatabaseObservationBroker {
         }
         let ending = transaction.statementDidEnd(
             successfully: successfully, effect: effect, isInsideTransaction: isInsideTransaction,
-            isReadOnly: database.readOnlyDepth > 0 || database.configuration.readonly)
+            isReadOnly: database.isReadingOnly)
         let (rowID, changesCount) = (connection.lastInsertedRowID, connection.changesCount)
         // Those who are told may write, but whoever has executed the statement wants to know of its own row and changes.
         defer {
@@ -449,35 +434,5 @@ extension DatabaseEventKind {
         case (.insert, .insert), (.delete, .delete), (.update, .update): true
         default: false
         }
-    }
-}
-
-extension Statement {
-    /// Asks anew what the statement does, if SQLite has compiled it again since that was told.
-    ///
-    /// - Throws: what a new compilation throws, as the execution would.
-    func updateFacts() throws {
-        let preparation = handle.repreparationCount
-        guard preparation != factsPreparation else { return }
-        setFacts(try database.makeStatement(sql: handle.sql).facts, preparation: preparation)
-    }
-
-    /// Whether an event tells of each row that the statement changes in such a way.
-    ///
-    /// There is none for the rows that `REPLACE` deletes, and an update of the row ID itself tells the new one only.
-    fileprivate func tellsAllRows(ofChanges kind: DatabaseEventKind) -> Bool {
-        do {
-            switch kind {
-            case .delete: return true
-            case .insert: return try !mayReplaceRows()
-            case .update(let table, let columns): return try !mayReplaceRows() && !database.haveRowID(columns, of: table)
-            }
-        } catch {
-            return false
-        }
-    }
-
-    private func mayReplaceRows() throws -> Bool {
-        try mentionsReplace || database.schemaMentionsReplace()
     }
 }

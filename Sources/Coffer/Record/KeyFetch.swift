@@ -40,20 +40,15 @@ final class KeyFetch {
     fileprivate func start(_ key: some DatabaseValueConvertible) throws -> Outcome {
         try statement.beginExecution(
             bindingKey: key, after: query.arguments.values, rowIDTable: isKeyRowID ? tableName : nil)
-        let outcome: Outcome
-        switch statement.handle.step() {
-        case EngineCode.row: outcome = .row
-        case EngineCode.done: outcome = .noRow
-        case let code:
-            statement.recordArguments(query.arguments.values + [key.databaseValue])
-            try statement.failExecution(code)
+        let hasRow = try statement.step { code in
+            if code != EngineCode.done { statement.recordArguments(query.arguments.values + [key.databaseValue]) }
         }
         if statement.handle.repreparationCount != 0 {
-            try statement.endExecution()
+            if hasRow { try statement.endExecution() }
             return .changedSchema
         }
-        if outcome == .row { isRunning = true } else { try statement.endExecution() }
-        return outcome
+        isRunning = hasRow
+        return hasRow ? .row : .noRow
     }
 
     /// Ends the fetch.

@@ -99,7 +99,7 @@ extension MutablePersistableRecord {
             context.append(" RETURNING ")
             context.append(identifier: rowIDName)
         }
-        let statement = try db.requestStatement(context)
+        let statement = try db.checkOut(context)
         let rowID: Int64?
         if rowIDName != nil {
             rowID = try Int64.fetchOne(statement)
@@ -127,7 +127,7 @@ extension MutablePersistableRecord {
             context.append(", ")
             context.append(identifier: rowIDName)
         }
-        let statement = try db.requestStatement(context)
+        let statement = try db.checkOut(context)
         let rows = try Row.fetchCursor(statement)
         let returned = try rows.first { row in
             guard rowIDName != nil else { return (record: try T(row: row), rowID: Int64?.none) }

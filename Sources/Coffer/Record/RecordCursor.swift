@@ -1,5 +1,3 @@
-public import SQLCipherBridge
-
 /// A cursor over records.
 ///
 ///     let players = try Player.fetchCursor(db)  // RecordCursor<Player>
@@ -32,21 +30,12 @@ public final class RecordCursor<Record: FetchableRecord>: DatabaseCursor {
         var records: [Record] = []
         guard let first = try next() else { return records }
         records.append(first)
-        let handle = _statement.handle
+        let statement = _statement
         let row = rows.row
-        while true {
-            switch handle.step() {
-            case EngineCode.row:
-                records.append(try Record(row: row))
-            case EngineCode.done:
-                _isDone = true
-                try _statement.endExecution()
-                return records
-            case let code:
-                _isDone = true
-                try _statement.failExecution(code)
-            }
+        while try statement.step({ _ in _isDone = true }) {
+            records.append(try Record(row: row))
         }
+        return records
     }
 }
 

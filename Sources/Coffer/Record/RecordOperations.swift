@@ -123,6 +123,6 @@ extension RecordPlan {
             context.append(" RETURNING ")
             try context.append(selection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
         }
-        return try db.requestStatement(context)
+        return try db.checkOut(context)
     }
 }

@@ -129,7 +129,7 @@ extension RecordPlan {
 
     private func insertionStatement(_ db: Database, _ policy: Database.ConflictResolution) throws -> Statement {
         if let insertion, insertion.policy == policy { return insertion.statement }
-        let statement = try db.requestStatement(sql: insertSQL(policy))
+        let statement = try db.checkOut(insertSQL(policy), for: .request)
         insertion = (policy, statement)
         return statement
     }
@@ -138,7 +138,7 @@ extension RecordPlan {
     func update(_ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer) throws {
         if let update, update.policy == policy { return try update.statement.execute(db, container, positions: updatePositions) }
         let count = updatePositions.count - keyColumns.count
-        let statement = try db.requestStatement(sql: updateSQL(db, policy, setting: updatePositions[..<count]))
+        let statement = try db.checkOut(updateSQL(db, policy, setting: updatePositions[..<count]), for: .request)
         update = (policy, statement)
         try statement.execute(db, container, positions: updatePositions)
     }
@@ -148,12 +148,14 @@ extension RecordPlan {
         _ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer, setting positions: [Int],
         key: [Int]
     ) throws {
-        let statement = try db.requestStatement(sql: updateSQL(db, policy, setting: positions[...]))
+        let statement = try db.checkOut(updateSQL(db, policy, setting: positions[...]), for: .request)
         try statement.execute(db, container, positions: positions + key)
     }
 
     func delete(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws {
-        let statement = try deletion ?? db.requestStatement(sql: "DELETE FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition)")
+        let statement =
+            try deletion
+            ?? db.checkOut("DELETE FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition)", for: .request)
         deletion = statement
         try statement.execute(db, container, positions: key)
     }
@@ -161,7 +163,7 @@ extension RecordPlan {
     func exists(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws -> Bool {
         let statement =
             try existence
-            ?? db.requestStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition))")
+            ?? db.checkOut("SELECT EXISTS (SELECT 1 FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition))", for: .request)
         existence = statement
         statement.setUncheckedArguments(StatementArguments(values: key.map(container.databaseValue(at:))))
         return try Bool.fetchOne(statement) ?? false

@@ -22,15 +22,7 @@ extension Statement {
             }
         }
         try beginExecution(db)
-        while true {
-            switch handle.step() {
-            case EngineCode.row: continue
-            case EngineCode.done: return try endExecution(db)
-            case let code:
-                recordArguments(of: container, positions)
-                try failExecution(code)
-            }
-        }
+        try run(in: db) { recordArguments(of: container, positions) }
     }
 
     private func bind(_ value: PersistenceValue, at index: CInt, of container: PersistenceContainer, _ positions: [Int]?) throws {

@@ -108,7 +108,7 @@ extension Database {
         return DatabaseError(EngineError(code: code, message: handle.lastErrorMessage), sql: sql)
     }
 
-    func withoutTrace<T>(_ body: () throws -> T) rethrows -> T {
+    func withoutTrace<T, E: Error>(_ body: () throws(E) -> T) throws(E) -> T {
         guard let traceHook else { return try body() }
         let wasMuted = traceHook.isMuted
         traceHook.isMuted = true

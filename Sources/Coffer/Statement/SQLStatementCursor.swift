@@ -28,7 +28,7 @@ public class SQLStatementCursor: Cursor {
     ///   text if arguments are left.
     public func next() throws -> Statement? {
         let statement = try KeyRedaction.redactingKeys(ofBatch: sql) {
-            try database.prepareStatement(in: text, offset: &offset, persistent: isPersistent)
+            try database.prepareNext(in: text, offset: &offset, persistent: isPersistent)
         }
         guard let statement else {
             if let arguments, !arguments.values.isEmpty {

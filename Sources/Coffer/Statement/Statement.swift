@@ -161,12 +161,40 @@ extension Statement {
     public func execute(arguments: StatementArguments? = nil) throws {
         let database = database
         try prepareExecution(database, arguments: arguments)
+        try run(in: database)
+    }
+
+    /// Goes on to the end of the execution, without a look at its rows.
+    ///
+    /// - Parameter willFail: called before the error is thrown, which quotes the arguments of the statement.
+    func run(in database: Database, willFail: () -> Void = {}) throws {
         while true {
             switch handle.step() {
             case EngineCode.row: continue
             case EngineCode.done: return try endExecution(database)
-            case let code: try failExecution(code)
+            case let code:
+                willFail()
+                try failExecution(code)
             }
+        }
+    }
+
+    /// Goes on to the next row. There is one step for all cursors.
+    ///
+    /// - Parameter willEnd: called with the code of the last step, before the execution ends or fails.
+    /// - Returns: whether there is a row.
+    @inlinable @inline(__always)
+    func step(_ willEnd: (CInt) -> Void = { _ in }) throws -> Bool {
+        switch handle.step() {
+        case EngineCode.row:
+            return true
+        case EngineCode.done:
+            willEnd(EngineCode.done)
+            try endExecution()
+            return false
+        case let code:
+            willEnd(code)
+            try failExecution(code)
         }
     }
 

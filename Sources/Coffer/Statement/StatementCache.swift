@@ -2,29 +2,76 @@ internal import SQLCipherBridge
 
 /// The statements that a connection keeps for reuse.
 ///
-/// Those of the application and those of the library are apart: the library reuses its own in the middle of an iteration over a statement
-/// that the application got for the same text.
+/// What the application asks for by ``Database/cachedStatement(sql:)`` is shared by all who ask. All other statements have one user at a time: they
+/// are not handed out again before nothing else holds them.
 struct StatementCaches {
-    var application = StatementCache()
-    var library = StatementCache()
-    var requests = StatementCache()
-    var singleResults = StatementCache()
-    var executions = StatementCache()
+    /// What a statement is checked out for. Statements of the same text and of different uses are different ones.
+    enum Use: Int, CaseIterable {
+        /// For the application, which may hold the statement while it is handed out again.
+        case application
+        /// For a request, and everything that the library generates.
+        case request
+        /// For a request of which only the first row is wanted: what is prepared may have a limit that the text does not have.
+        case firstRow
+        /// For a text of the application that is executed with arguments.
+        case execution
+    }
 
-    var beginDeferred: Statement?
-    var beginImmediate: Statement?
-    var beginExclusive: Statement?
-    var commit: Statement?
+    /// The texts that begin and end transactions, which each access needs: their statements are found without a text.
+    enum FixedText: Int, CaseIterable {
+        case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, rollbackToSavepoint, releaseSavepoint
+
+        var sql: String {
+            switch self {
+            case .beginDeferred: "BEGIN DEFERRED TRANSACTION"
+            case .beginImmediate: "BEGIN IMMEDIATE TRANSACTION"
+            case .beginExclusive: "BEGIN EXCLUSIVE TRANSACTION"
+            case .commit: "COMMIT TRANSACTION"
+            case .rollback: "ROLLBACK TRANSACTION"
+            case .savepoint: "SAVEPOINT coffer"
+            case .rollbackToSavepoint: "ROLLBACK TRANSACTION TO SAVEPOINT coffer"
+            case .releaseSavepoint: "RELEASE SAVEPOINT coffer"
+            }
+        }
+    }
+
+    /// The length in bytes up to which texts are kept that the application did not ask to keep. Longer ones come of long lists of values: they hardly
+    /// come twice, and their statements take much memory.
+    static let longestText = 4096
+
+    private var caches = [StatementCache](repeating: StatementCache(), count: Use.allCases.count)
+    private var fixed = [Statement?](repeating: nil, count: FixedText.allCases.count)
+
+    subscript(use: Use) -> StatementCache { caches[use.rawValue] }
+
+    subscript(text: FixedText) -> Statement? {
+        get { fixed[text.rawValue] }
+        set { fixed[text.rawValue] = newValue }
+    }
+
+    /// The statement that is kept for a text, if it can be used now, and tells the columns of the schema that it was prepared for.
+    mutating func find(_ sql: String, for use: Use) -> Statement? {
+        guard use != .application else { return caches[use.rawValue][sql] }
+        guard let statement = caches[use.rawValue].unusedStatement(for: sql), statement.tellsItsColumns else { return nil }
+        return statement
+    }
+
+    /// Keeps a statement, unless its text hardly comes twice.
+    mutating func insert(_ statement: Statement, _ sql: String, for use: Use) {
+        guard use == .application || sql.utf8.count <= StatementCaches.longestText else { return }
+        caches[use.rawValue].insert(statement, for: sql)
+    }
 
     mutating func remove(_ statement: Statement) {
-        application.remove(statement)
-        library.remove(statement)
-        requests.remove(statement)
-        singleResults.remove(statement)
-        executions.remove(statement)
+        for use in caches.indices { caches[use].remove(statement) }
     }
 
     mutating func removeAll() { self = StatementCaches() }
+}
+
+extension Statement {
+    /// Whether what the compilation told still holds: SQLite has not compiled the statement again, which may read other columns since.
+    var tellsItsColumns: Bool { handle.repreparationCount == 0 }
 }
 
 /// Statements by their SQL text.

@@ -84,9 +84,9 @@ struct AssociationMergingTests {
                 "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO garden SELECT i, 'g' FROM n")
             let db = gardens.db
             _ = try gardens.rows(Garden.including(all: Garden.beds).limit(2))
-            let count = db.statementCaches.requests.count
+            let count = db.statementCaches[.request].count
             for limit in 3...60 { _ = try gardens.rows(Garden.filter(Column("id") <= 100 + limit).including(all: Garden.beds)) }
-            #expect(db.statementCaches.requests.count <= count + 1)
+            #expect(db.statementCaches[.request].count <= count + 1)
         }
     }
 

@@ -39,7 +39,7 @@ struct CopyAndCloseTests {
             let prepared = Configuration().with { configuration in configuration.prepareDatabase { try $0.usePassphrase("secret") } }
             for (name, configuration) in [("a.db", Configuration.passphrase("secret")), ("b.db", prepared)] {
                 let queue = try directory.makeQueue(name, configuration)
-                let ring = try #require(queue.inDatabase { $0.currentRing ?? $0.keys.configured })
+                let ring = try #require(queue.inDatabase { $0.keying.ring })
                 let salt = try Array(directory.bytes(of: name).prefix(16))
                 let index = try #require(ring.usedKeyIndex)
                 #expect(ring.cachedMaterial(keyIndex: index, fileSalt: salt) != nil)
@@ -47,14 +47,14 @@ struct CopyAndCloseTests {
                 #expect(ring.cachedMaterial(keyIndex: index, fileSalt: salt) == nil)
 
                 let pool = try directory.makePool(name, configuration)
-                let old = WeakRing(pool.writeWithoutTransaction { $0.currentRing ?? $0.keys.configured })
+                let old = WeakRing(pool.writeWithoutTransaction { $0.keying.ring })
                 #expect(old.ring != nil)
                 try pool.rotateKey(to: .rawKey([UInt8](repeating: 9, count: 32)))
                 #expect(old.ring == nil)
                 try pool.close()
 
                 let other = try directory.makePool("other-\(name)", configuration)
-                let ofPool = try #require(other.writeWithoutTransaction { $0.currentRing ?? $0.keys.configured })
+                let ofPool = try #require(other.writeWithoutTransaction { $0.keying.ring })
                 let saltOfPool = try Array(directory.bytes(of: "other-\(name)").prefix(16))
                 #expect(ofPool.cachedMaterial(keyIndex: 0, fileSalt: saltOfPool) != nil)
                 try other.close()

@@ -22,7 +22,7 @@ struct RepeatedExecutionTests {
             var statements: Set<ObjectIdentifier> = []
             for number in 0..<5 {
                 try db.execute(sql: Self.insert, arguments: [number, number == 3 ? nil : "n\(number)"])
-                statements.insert(ObjectIdentifier(try #require(db.statementCaches.executions[Self.insert])))
+                statements.insert(ObjectIdentifier(try #require(db.statementCaches[.execution][Self.insert])))
             }
             #expect(statements.count == 1)
         }
@@ -35,7 +35,7 @@ struct RepeatedExecutionTests {
         try queue.write { db in
             for _ in 0..<2 {
                 try db.execute(sql: Self.insert, arguments: [1, "secret"])
-                let statement = try #require(db.statementCaches.executions[Self.insert])
+                let statement = try #require(db.statementCaches[.execution][Self.insert])
                 #expect(statement.arguments.isEmpty)
             }
         }
@@ -50,7 +50,7 @@ struct RepeatedExecutionTests {
             try db.execute(sql: "SELECT ?", arguments: [1])
             try db.execute(sql: "ATTACH DATABASE ? AS other KEY ?", arguments: [":memory:", "secret"])
             try db.execute(sql: "INSERT INTO t VALUES (?, 1) -- \(String(repeating: "x", count: 5000))", arguments: [1])
-            #expect(db.statementCaches.executions.isEmpty)
+            #expect(db.statementCaches[.execution].isEmpty)
         }
     }
 

@@ -17,7 +17,7 @@ struct StatementCacheTests {
             let first = try texts.map { try db.cachedStatement(sql: $0) }
             let again = try texts.map { try db.cachedStatement(sql: $0) }
             #expect(zip(first, again).allSatisfy { $0 === $1 })
-            #expect(db.statementCaches.application.count == texts.count)
+            #expect(db.statementCaches[.application].count == texts.count)
         }
     }
 
@@ -28,12 +28,12 @@ struct StatementCacheTests {
             for count in 500..<800 {
                 let statement = try db.cachedStatement(sql: list(count))
                 #expect(try Bool.fetchOne(statement, arguments: StatementArguments(Array(1...count))) == true)
-                largestMemory = max(largestMemory, db.statementCaches.application.memory)
+                largestMemory = max(largestMemory, db.statementCaches[.application].memory)
             }
             // The limit was reached, and kept.
             #expect(largestMemory > Self.limit / 2)
             #expect(largestMemory <= Self.limit)
-            #expect((1..<300).contains(db.statementCaches.application.count))
+            #expect((1..<300).contains(db.statementCaches[.application].count))
         }
     }
 
@@ -45,7 +45,7 @@ struct StatementCacheTests {
             var largestMemory = 0
             for count in 500..<800 {
                 #expect(try Table("player").filter(Array(1...count).contains(Column("id"))).fetchAll(db).isEmpty)
-                largestMemory = max(largestMemory, db.statementCaches.requests.memory)
+                largestMemory = max(largestMemory, db.statementCaches[.request].memory)
             }
             #expect(largestMemory > Self.limit / 2)
             #expect(largestMemory <= Self.limit)

@@ -19,7 +19,7 @@ extension DatabasePool {
                 try db.closeOrThrow()
                 readers.markClosed()
             }
-            db.keys.removeDerivedKeys()
+            db.keying.keys.removeDerivedKeys()
         }
     }
 

@@ -20,8 +20,7 @@ public final class DatabaseSnapshot: Sendable {
     init(factory: ConnectionFactory) throws {
         connection = try factory.makeSnapshotConnection()
         try connection.sync { db in
-            try db.beginSnapshot()
-            db.isSnapshot = true
+            try db.beginSnapshot(mayBeginAnother: true)
         }
     }
 }
@@ -69,10 +68,12 @@ extension DatabaseSnapshot: DatabaseSnapshotReader {
 
 extension Database {
     /// Enters the transaction that makes the connection a snapshot of the last committed state.
-    func beginSnapshot() throws {
+    ///
+    /// - Parameter mayBeginAnother: whether the application may end the transaction and begin another one.
+    func beginSnapshot(mayBeginAnother: Bool) throws {
         try beginTransaction(.deferred)
         try enterReadTransaction()
-        expectsTransaction = true
+        transactions.becomeSnapshot(mayBeginAnother: mayBeginAnother)
     }
 }
 

@@ -42,7 +42,8 @@ public final class DatabaseSnapshotPool: Sendable {
         var configuration = configuration ?? db.configuration
         configuration.journalMode = .default
         let factory = try ConnectionFactory(
-            location: DatabaseLocation(path: db.path), configuration: configuration, label: "Coffer.DatabaseSnapshotPool", keys: db.keys)
+            location: DatabaseLocation(path: db.path), configuration: configuration, label: "Coffer.DatabaseSnapshotPool",
+            keys: db.keying.keys)
         try self.init(factory, db)
     }
 
@@ -58,7 +59,7 @@ public final class DatabaseSnapshotPool: Sendable {
             )
         }
         let readers = try SnapshotReaders(factory)
-        if db.isInsideTransaction || db.configuration.readonly || db.readOnlyDepth > 0 {
+        if db.isInsideTransaction || db.isReadingOnly {
             try readers.enter(with: db, watchedBy: factory.makeSnapshotConnection())
         } else {
             try readers.enterTogether(under: db)

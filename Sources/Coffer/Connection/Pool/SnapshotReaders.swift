@@ -34,7 +34,7 @@ struct SnapshotReaders {
             guard try watcher.sync({ try $0.dataVersion() }) != version else { return }
             for connection in connections {
                 try connection.sync { db in
-                    db.expectsTransaction = false
+                    db.transactions.leaveSnapshot()
                     try db.rollback()
                 }
             }
@@ -52,7 +52,7 @@ struct SnapshotReaders {
 
     private func enter() throws {
         for connection in connections {
-            try connection.sync { try $0.beginSnapshot() }
+            try connection.sync { try $0.beginSnapshot(mayBeginAnother: false) }
         }
     }
 
@@ -66,10 +66,6 @@ struct SnapshotReaders {
 extension Database {
     /// A number that changes when another connection, of any process, has committed; to be compared on one connection only.
     fileprivate func dataVersion() throws -> String? {
-        do {
-            return try handle.firstText(trusted: "PRAGMA data_version")
-        } catch {
-            throw DatabaseError(error)
-        }
+        return try DatabaseError.converting { try handle.firstText(trusted: "PRAGMA data_version") }
     }
 }

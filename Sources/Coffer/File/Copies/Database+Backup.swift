@@ -42,7 +42,7 @@ extension Database {
         }
         try destDb.checkMayReceiveCopy(of: self)
         defer { destDb.clearSchemaCache() }
-        do {
+        try DatabaseError.converting {
             let layout = try PageLayout(of: handle, isEncrypted: isEncrypted)
             let destinationLayout = try PageLayout(of: destDb.handle, isEncrypted: destDb.isEncrypted)
             if try layout.canGo(to: destinationLayout, canChangePageSize: destDb.canChangePageSize()) {
@@ -51,8 +51,6 @@ extension Database {
                 try copyContent(to: destDb, layout: destinationLayout, pagesPerStep: pagesPerStep, progress: progress)
             }
             try destDb.proveFile()
-        } catch {
-            throw DatabaseError.publicError(error)
         }
     }
 
@@ -156,7 +154,7 @@ extension Database {
 
     /// Opens the file of an encrypted database on a fresh connection, and reads its structure.
     func proveFile() throws {
-        guard isEncrypted, let ring = currentRing ?? keys.configured, !path.isEmpty, handle.filename(schema: "main")?.isEmpty == false
+        guard isEncrypted, let ring = keying.ring, !path.isEmpty, handle.filename(schema: "main")?.isEmpty == false
         else { return }
         guard let beside = try openBeside(ring) else {
             // Nobody else can look while this connection keeps the file to itself: its own view must do.

@@ -7,7 +7,7 @@ extension Database {
     func eraseContent() throws {
         checkIsUsedInItsAccess()
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
-        guard readOnlyDepth == 0, !configuration.readonly else {
+        guard !isReadingOnly else {
             throw DatabaseError(resultCode: .SQLITE_READONLY, message: "attempt to write a readonly database")
         }
         guard !isInsideTransaction else {

@@ -65,7 +65,7 @@ extension Database {
 
     private func ownProtection() throws -> FileProtection {
         if isEncrypted {
-            guard let ring = currentRing ?? keys.configured else { throw DatabaseError(encryptionFailure: .noKey) }
+            guard let ring = keying.ring else { throw DatabaseError(encryptionFailure: .noKey) }
             return try .encrypted(ring.resolve(keyIndex: ring.usedKeyIndex ?? 0), cipher: configuration.cipher)
         }
         guard configuration.allowsPlaintext else { throw DatabaseError(encryptionFailure: .noKey) }

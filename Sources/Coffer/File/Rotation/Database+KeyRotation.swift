@@ -13,9 +13,9 @@ extension Database {
         let file = try pathOfRotatableFile()
         try checkLosesNothing()
         do {
-            keys.keyWillChange()
+            keying.keys.keyWillChange()
             let before = try currentProtection()
-            let wanted = try keys.makeRing(for: key)
+            let wanted = try keying.keys.makeRing(for: key)
             let resolved = try KeyRing(key: wanted.resolve(keyIndex: 0), settings: configuration.cipher)
             let after = FileProtection.encrypted(resolved)
             guard !before.hasSameSecret(as: after) else { throw DatabaseFileError(.sameKey, path: file) }
@@ -43,7 +43,7 @@ extension Database {
         guard isEncrypted, !path.isEmpty, path != ":memory:", let file = handle.filename(schema: "main"), !file.isEmpty else {
             throw refuse("Only the key of an encrypted file can be rotated.")
         }
-        guard !configuration.readonly, readOnlyDepth == 0 else { throw refuse("The connection cannot write.") }
+        guard !isReadingOnly else { throw refuse("The connection cannot write.") }
         guard !isInsideTransaction else { throw refuse("The key cannot be rotated inside of a transaction.") }
         return file
     }
@@ -76,7 +76,7 @@ extension Database {
     /// What the file is open with, where nothing has to be derived or asked for; nil for a key that the application gave by SQL.
     func knownProtection() throws -> FileProtection? {
         guard isEncrypted else { return .plaintext }
-        guard let ring = currentRing ?? keys.configured else { return nil }
+        guard let ring = keying.ring else { return nil }
         let salt = try FileHeader(handle).salt
         guard ring.cachedMaterial(keyIndex: ring.usedKeyIndex ?? 0, fileSalt: salt) != nil else { return nil }
         return try currentProtection()
@@ -84,7 +84,7 @@ extension Database {
 
     /// What the file is open with: one key, which is not asked for again.
     private func currentProtection() throws -> FileProtection {
-        guard let ring = currentRing ?? keys.configured else { throw DatabaseError(encryptionFailure: .noKey) }
+        guard let ring = keying.ring else { throw DatabaseError(encryptionFailure: .noKey) }
         let salt = try FileHeader(handle).salt
         let index = ring.usedKeyIndex ?? 0
         let material = ring.cachedMaterial(keyIndex: index, fileSalt: salt)
@@ -140,9 +140,6 @@ extension Database {
         if let salt = try? FileHeader(new).salt, let material = try? after.material(fileSalt: salt) {
             wanted.remember(material, keyIndex: 0, fileSalt: salt)
         }
-        keys.replaceConfigured(with: wanted)
-        keys.forgetPrepared()
-        currentRing = wanted
-        attachedKeys = nil
+        keying.adopt(wanted)
     }
 }

@@ -228,23 +228,19 @@ extension ValueObserver {
     private func fetch(from source: ObservationSource, in db: Database) throws -> Fetched {
         content.withLock { $0.state.willFetch() }
         let time = source.isConcurrent ? source.watch?.clock.now : nil
-        var result: (Reducer.Fetcher.Value, DatabaseRegion)?
+        let (value, region): (Reducer.Fetcher.Value, DatabaseRegion)
         switch source.isolation {
         case .snapshot:
-            result = try fetchWithRegion(db)
+            (value, region) = try fetchWithRegion(db)
         case .read:
-            result = try db.isolated(readOnly: false) { try fetchWithRegion(db) }
+            (value, region) = try db.isolated(readOnly: false) { try fetchWithRegion(db) }
         case .readOnly:
-            result = try db.isolated(readOnly: true) { try fetchWithRegion(db) }
+            (value, region) = try db.isolated(readOnly: true) { try fetchWithRegion(db) }
         case .write:
             content.withLock { $0.isWriting = true }
             defer { content.withLock { $0.isWriting = false } }
-            try db.inTransaction(.immediate) {
-                result = try fetchWithRegion(db)
-                return .commit
-            }
+            (value, region) = try db.transaction(.immediate) { try fetchWithRegion(db) }
         }
-        guard let (value, region) = result else { preconditionFailure("The transaction ended without its function having run.") }
         watch(region, source, readSince: time)
         return Fetched(value: value)
     }

@@ -63,7 +63,7 @@ extension SQLCommonTable {
         var context = SQLGenerationContext(db)
         do {
             try query.write(to: &context)
-            return try db.requestStatement(sql: context.sql).columnCount
+            return try db.checkOut(context.sql, for: .request).columnCount
         } catch {
             throw DatabaseError(
                 resultCode: .SQLITE_ERROR,

@@ -5,7 +5,7 @@ extension SQLRelation {
     func makeDeleteStatement(_ db: Database, returning selection: [SQLSelection] = []) throws -> Statement {
         var context = SQLGenerationContext(db)
         try writeDelete(to: &context, returning: selection, limitIsSupported: limitedChangesAreSupported)
-        return try db.requestStatement(context)
+        return try db.checkOut(context)
     }
 
     /// A statement that updates the rows of the query, with its arguments; nil if nothing is assigned.
@@ -19,7 +19,7 @@ extension SQLRelation {
         try writeUpdate(
             to: &context, onConflict: conflictResolution, assignments, returning: selection,
             limitIsSupported: limitedChangesAreSupported)
-        return try db.requestStatement(context)
+        return try db.checkOut(context)
     }
 
     func writeDelete(to context: inout SQLGenerationContext, returning selection: [SQLSelection], limitIsSupported: Bool) throws {

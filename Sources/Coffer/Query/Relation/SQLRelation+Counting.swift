@@ -16,7 +16,7 @@ extension SQLRelation {
     }
 
     private func fetchInt(_ context: SQLGenerationContext) throws -> Int {
-        let statement = try context.db.requestStatement(sql: context.sql)
+        let statement = try context.db.checkOut(context.sql, for: .request)
         try statement.setArguments(context.arguments)
         // Aggregates and EXISTS always have one row.
         return try Int.fetchOne(statement) ?? 0

@@ -93,7 +93,7 @@ struct SideFilePropertyTests {
         let file = try directory.bytes(of: "a.db")
         let torn = Forgery.log(pageCount: UInt32(file.count / 4096), frames: frames)
         let queue = try directory.makeQueue()
-        let ring = try #require(queue.inDatabase { $0.keys.configured })
+        let ring = try #require(queue.inDatabase { $0.keying.keys.configured })
         let material = try #require(ring.cachedMaterial(keyIndex: 0, fileSalt: Array(file.prefix(16))))
         let check = try SideFileCheck(material, CipherSettings(), database: StatesOfFile([file]))
         #expect(try check.verdict(on: .log, StatesOfFile([torn, own])) == .harmless)
@@ -106,7 +106,7 @@ struct SideFilePropertyTests {
         let own = try directory.crashInWAL().log
         let file = try directory.bytes(of: "a.db")
         let queue = try directory.makeQueue()
-        let ring = try #require(queue.inDatabase { $0.keys.configured })
+        let ring = try #require(queue.inDatabase { $0.keying.keys.configured })
         let material = try #require(ring.cachedMaterial(keyIndex: 0, fileSalt: Array(file.prefix(16))))
         var damaged = file
         for offset in stride(from: 100, to: damaged.count, by: 4096) { damaged[offset] ^= 1 }

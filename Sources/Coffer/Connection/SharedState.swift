@@ -16,13 +16,13 @@ extension Database {
         let isSuspended = Atomic<Bool>(false)
 
         /// What waits for the end of the suspension.
-        let resumptions = Mutex<[@Sendable () -> Void]>([])
+        private let resumptions = Mutex<[@Sendable () -> Void]>([])
 
         init(handle: ConnectionHandle) {
             self.handle = Mutex(InterruptHandle(handle))
         }
 
-        /// What is interrupted from now on; nothing, for nil.
+        /// Sets the connection that ``interrupt()`` acts on.
         func replace(_ newHandle: ConnectionHandle?) {
             let newHandle = newHandle.map(InterruptHandle.init)
             handle.withLock { $0 = newHandle }
@@ -40,20 +40,33 @@ extension Database {
         /// The lock keeps the connection from being closed during the call.
         func interrupt() { handle.withLock { $0?.interrupt() } }
     }
+}
 
-    /// Runs `body` as the access of the current thread.
-    func withAccess<T>(_ body: () throws -> T) rethrows -> T {
-        let previous = sharedState.accessingThread.exchange(currentThreadID(), ordering: .relaxed)
-        defer { sharedState.accessingThread.store(previous, ordering: .relaxed) }
-        return try body()
+// MARK: - Suspension
+
+extension Database.SharedState {
+    /// Refuses locks from now on, and aborts the running statement.
+    func suspend() {
+        isSuspended.store(true, ordering: .sequentiallyConsistent)
+        interrupt()
     }
 
-    /// Whether the current thread is inside of an access of this connection.
-    var isAccessedByCurrentThread: Bool { sharedState.accessingThread.load(ordering: .relaxed) == currentThreadID() }
+    func resume() {
+        isSuspended.store(false, ordering: .sequentiallyConsistent)
+        runResumptions()
+    }
 
-    /// Traps when the connection has escaped from its access.
-    @usableFromInline
-    func checkIsUsedInItsAccess() {
-        precondition(isAccessedByCurrentThread, "Database was not used on the correct thread.")
+    private func runResumptions() {
+        let actions = resumptions.withLock { actions in
+            defer { actions = [] }
+            return actions
+        }
+        for action in actions { action() }
+    }
+
+    /// Calls `action` once the suspension is over: at once if it is already.
+    func afterResumption(_ action: @escaping @Sendable () -> Void) {
+        resumptions.withLock { $0.append(action) }
+        if !isSuspended.load(ordering: .sequentiallyConsistent) { runResumptions() }
     }
 }

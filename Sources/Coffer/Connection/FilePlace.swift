@@ -1,27 +1,34 @@
 internal import SQLCipherBridge
 
-// SQLite asks by itself whether a file still has its name, but only where it makes a rollback journal. In WAL mode it would go on, and say OK, in
-// a file that nobody finds any more.
-extension Database {
+/// Looks whether the file of a connection still has its name.
+///
+/// SQLite does so by itself, but only where it makes a rollback journal. In WAL mode it would go on, and say OK, in a file that nobody finds any more.
+final class FilePlace {
+    private let path: String
+    private var lastLook = MonotonicTime.distantPast
+
+    /// In nanoseconds: half a millisecond.
+    private static let longestTrust: Int64 = 500_000
+
+    init(path: String) {
+        self.path = path
+    }
+
     /// Throws `SQLITE_READONLY_DBMOVED` before a statement that commits, if the file was removed, renamed or replaced.
     ///
     /// It is a call of the system, which would make small transactions some percent slower if there were one in each: those that follow one another
     /// closely share one.
-    func checkFileIsInPlace(before statement: Statement) throws {
-        guard let lastLookAtFile else { return }
+    func check(before statement: Statement, on handle: ConnectionHandle) throws {
         switch statement.facts.transactionEffect {
         case .commit, .releaseSavepoint: guard handle.transactionState == .write else { return }
         case nil: guard !statement.isReadonly, handle.isAutocommit else { return }
         case .begin, .rollback, .beginSavepoint, .rollbackToSavepoint: return
         }
         let now = MonotonicTime.now
-        guard now.since(lastLookAtFile) > Database.longestTrustInFilePlace else { return }
+        guard now.since(lastLook) > FilePlace.longestTrust else { return }
         guard !handle.isFileMoved() else { throw DatabaseError.fileMoved(path) }
-        self.lastLookAtFile = now
+        lastLook = now
     }
-
-    /// In nanoseconds: half a millisecond.
-    private static let longestTrustInFilePlace: Int64 = 500_000
 }
 
 extension DatabaseError {
