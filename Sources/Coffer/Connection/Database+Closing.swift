@@ -25,9 +25,9 @@ extension Database {
             throw error
         }
         sharedState.replace(handle)
-        authorizer = StatementAuthorizer(handle)
+        authorizer = StatementInspector(handle)
         followRecompilations()
-        observationBroker.move(to: handle, authorizer: authorizer)
+        observerNotifier.move(to: handle, authorizer: authorizer)
         busyHandler = Database.installBusyMode(on: handle, configuration: configuration, purpose: purpose)
         keying.willReplace(true)
         defer { keying.willReplace(false) }
@@ -68,7 +68,7 @@ extension Database {
 
     /// Statements that are still prepared keep the connection of the C library alive, but not the objects behind its hooks.
     private func detachHooks() {
-        observationBroker.removeHooks()
+        observerNotifier.removeHooks()
         authorizer.removeHook()
         traceHook?.remove(from: handle)
         busyHandler?.remove(from: handle)
@@ -106,7 +106,7 @@ extension Database {
 
     private func clearStatementCaches() {
         statementCaches.removeAll()
-        schemaCache = DatabaseSchemaCache()
+        knownSchema = KnownSchema()
     }
 
     private func didClose() {
@@ -117,6 +117,6 @@ extension Database {
         busyHandler = nil
         keying.didClose()
         additions = ConnectionAdditions()
-        observationBroker.databaseDidClose()
+        observerNotifier.databaseDidClose()
     }
 }

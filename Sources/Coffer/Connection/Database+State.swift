@@ -14,7 +14,7 @@ extension Database {
     /// What transaction observers write after its commit does not count, nor does it for ``lastInsertedRowID``.
     public var changesCount: Int {
         checkIsUsedInItsAccess()
-        return isClosed ? 0 : observationBroker.keptChangesCount ?? handle.changesCount
+        return isClosed ? 0 : observerNotifier.keptChangesCount ?? handle.changesCount
     }
 
     /// The number of rows inserted, updated or deleted since the connection was opened.

@@ -29,7 +29,7 @@ extension Database {
             if let known = statementCaches.find(sql, for: use) { return known }
         }
         var statement = try prepare(text(), persistent: true)
-        if use == .application, schemaCache.watch == nil, !statement.facts.databaseRegion.isEmpty {
+        if use == .application, knownSchema.watch == nil, !statement.facts.databaseRegion.isEmpty {
             // Changes of the schema are noticed from now on, and this statement is of the one that is watched.
             try readSchema {}
             statement = try prepare(sql, persistent: true)
@@ -155,7 +155,7 @@ extension Database {
             if error.primaryCode == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
             throw DatabaseError(
                 resultCode: ResultCode(rawValue: error.code), message: denial ?? error.message,
-                sql: (sql ?? text.text(from: start)).trimmedSQLStatement, messageIsOurs: denial != nil, compiles: false)
+                sql: (sql ?? text.text(from: start)).unpaddedStatement, messageIsOurs: denial != nil, compiles: false)
         }
     }
 }
@@ -168,54 +168,54 @@ extension Statement {
 
 extension Database {
     /// Refuses statements that must not run now.
-    func statementWillExecute(_ statement: Statement) throws {
+    func executionWillBegin(_ statement: Statement) throws {
         if isTaskCancelled && !mayRunInCancelledTask(statement) { throw CancellationError() }
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         if sharedState.isSuspended.load(ordering: .relaxed) {
             try checkSuspension(of: statement)
         }
-        if transactions.isExpected && handle.isAutocommit && !(transactions.isOfSnapshot && statement.facts.transactionEffect == .begin) {
+        if transactions.isExpected && handle.isAutocommit && !(transactions.isOfSnapshot && statement.facts.transactionStep == .begin) {
             throw DatabaseError(
                 resultCode: .SQLITE_ABORT, message: "Transaction was aborted", sql: statement.sql, arguments: statement.arguments,
                 publicStatementArguments: configuration.publicStatementArguments)
         }
-        transactions.statementWillExecute()
+        transactions.executionWillBegin()
         if recording.isRunning {
             try statement.updateFacts()
             let region = statement.databaseRegion
-            recording.statementWillExecute(reading: region, of: statement.facts.databaseRegion)
+            recording.executionWillBegin(reading: region, of: statement.facts.databaseRegion)
         }
-        if statement.notifiesBroker {
+        if statement.reportsToNotifier {
             try filePlace?.check(before: statement, on: handle)
-            try observationBroker.statementWillExecute(statement)
+            try observerNotifier.executionWillBegin(statement)
         }
     }
 
-    func statementDidExecute(_ statement: Statement) throws {
+    func executionDidEnd(_ statement: Statement) throws {
         guard statement.changesTransactionOrSchema else {
-            return observationBroker.endIdleStatement() ? () : try observationBroker.statementDidExecute(statement)
+            return observerNotifier.endIdleStatement() ? () : try observerNotifier.executionDidEnd(statement)
         }
-        if statement.facts.invalidatesDatabaseSchemaCache {
+        if statement.facts.outdatesKnownSchema {
             clearSchemaCache()
             transactions.schemaDidChange(isInsideTransaction: isInsideTransaction)
         }
-        if let effect = statement.facts.transactionEffect {
-            schemaCache.isVerified = false
+        if let effect = statement.facts.transactionStep {
+            knownSchema.isVerified = false
             if transactions.changesSchema, effect.isRollback { statementCaches.removeAll() }
             transactions.transactionDidChange(begins: effect == .begin, isInsideTransaction: isInsideTransaction)
         }
-        try observationBroker.statementDidExecute(statement)
+        try observerNotifier.executionDidEnd(statement)
     }
 
-    /// Ends a failed execution: the broker may know a better error, and a cancelled task wants to hear of its cancellation.
-    func statementDidFail(_ statement: Statement, with error: DatabaseError) throws -> Never {
+    /// Ends a failed execution: the notifier may know a better error, and a cancelled task wants to hear of its cancellation.
+    func executionDidFail(_ statement: Statement, with error: DatabaseError) throws -> Never {
         statementCaches.remove(statement)
-        schemaCache.isVerified = false
+        knownSchema.isVerified = false
         if isAutocommitAfterFailure {
             if transactions.changesSchema { statementCaches.removeAll() }
             transactions.transactionWasAborted()
         }
-        try observationBroker.statementDidFail(statement, error)
+        try observerNotifier.executionDidFail(statement, error)
         if error.resultCode == .SQLITE_INTERRUPT && isTaskCancelled {
             throw CancellationError()
         }
@@ -227,7 +227,7 @@ extension Database {
 
     /// Whether a statement only gives up what a transaction has: its changes, or, where nothing can have been written, its locks.
     private func mayRunInCancelledTask(_ statement: Statement) -> Bool {
-        switch statement.facts.transactionEffect {
+        switch statement.facts.transactionStep {
         case .rollback, .rollbackToSavepoint: true
         case .commit, .releaseSavepoint: isReadingOnly
         case .begin, .beginSavepoint, nil: false
@@ -242,7 +242,7 @@ extension DatabaseError {
     fileprivate static func zeroInSQL(_ sql: String) -> DatabaseError {
         DatabaseError(
             resultCode: .SQLITE_MISUSE, message: "SQL must not contain a NUL character. Give text with NUL characters as an argument.",
-            sql: sql.trimmedSQLStatement)
+            sql: sql.unpaddedStatement)
     }
 }
 

@@ -19,7 +19,7 @@ extension Database {
 extension Database {
     /// Refuses a statement that would take or keep locks while the database is suspended.
     func checkSuspension(of statement: Statement) throws {
-        switch statement.facts.transactionEffect {
+        switch statement.facts.transactionStep {
         // What gives locks back is always welcome.
         case .commit, .rollback, .releaseSavepoint, .rollbackToSavepoint: return
         case .begin, .beginSavepoint, nil: break

@@ -88,12 +88,12 @@ extension Database {
             private var statement: StatementHandle?
 
             init(_ statement: StatementHandle, comment: String?) {
-                self.sql = KeyRedaction.redactingKeys(in: comment ?? statement.sql.trimmedSQLStatement)
+                self.sql = KeyRedaction.redactingKeys(in: comment ?? statement.sql.unpaddedStatement)
                 self.statement = comment == nil ? statement : nil
             }
 
             var expandedSQL: String {
-                statement?.expandedSQL.map { KeyRedaction.redactingKeys(in: $0.trimmedSQLStatement) } ?? sql
+                statement?.expandedSQL.map { KeyRedaction.redactingKeys(in: $0.unpaddedStatement) } ?? sql
             }
 
             func invalidate() {

@@ -240,8 +240,8 @@ extension Database {
     /// It is done by the check of the schema that the first request needs anyway.
     func enterReadTransaction() throws {
         // The usual case, in which nothing else has to be done.
-        if traceHook == nil, !schemaCache.isHeld, let watch = schemaCache.watch, watch.isUnchanged() {
-            schemaCache.isVerified = true
+        if traceHook == nil, !knownSchema.isHeld, let watch = knownSchema.watch, watch.isUnchanged() {
+            knownSchema.isVerified = true
         } else {
             try readSchema {}
         }

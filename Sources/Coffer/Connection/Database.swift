@@ -32,8 +32,8 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     var isClosed = false
 
-    var authorizer: StatementAuthorizer
-    let observationBroker: DatabaseObservationBroker
+    var authorizer: StatementInspector
+    let observerNotifier: ObserverNotifier
 
     var statementCaches = StatementCaches()
 
@@ -41,7 +41,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     var recording = RegionRecording()
 
     /// What the schema looks like, as far as it was asked.
-    var schemaCache = DatabaseSchemaCache()
+    var knownSchema = KnownSchema()
 
     /// The accesses and the transaction that the connection is in.
     let transactions = TransactionContext()
@@ -86,8 +86,8 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
         self.handle = handle
         self.keying = Keying(opened.protection, isFileEmpty: opened.isFileEmpty, keys: keys)
         self.busyHandler = opened.busyHandler
-        self.authorizer = StatementAuthorizer(handle)
-        self.observationBroker = DatabaseObservationBroker(handle, authorizer: authorizer)
+        self.authorizer = StatementInspector(handle)
+        self.observerNotifier = ObserverNotifier(handle, authorizer: authorizer)
         self.sharedState = SharedState(handle: handle)
         self.purpose = purpose
         self.connection = .some(opened.connection)

@@ -19,7 +19,7 @@ final class FilePlace {
     /// It is a call of the system, which would make small transactions some percent slower if there were one in each: those that follow one another
     /// closely share one.
     func check(before statement: Statement, on handle: ConnectionHandle) throws {
-        switch statement.facts.transactionEffect {
+        switch statement.facts.transactionStep {
         case .commit, .releaseSavepoint: guard handle.transactionState == .write else { return }
         case nil: guard !statement.isReadonly, handle.isAutocommit else { return }
         case .begin, .rollback, .beginSavepoint, .rollbackToSavepoint: return

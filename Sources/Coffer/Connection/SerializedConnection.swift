@@ -35,7 +35,7 @@ final class SerializedConnection: Sendable {
             location, configuration: configuration, purpose: purpose, label: label, keys: keys)
         unsafe self.database = database
         self.state = database.sharedState
-        self.regionWatch = database.observationBroker.watch
+        self.regionWatch = database.observerNotifier.watch
         self.hasQueueOfItsOwn = configuration.targetQueue == nil
         self.actor = ConnectionActor(queue: queue)
         if configuration.observesSuspensionNotifications, purpose == .writer, location.isFile, !configuration.readonly {

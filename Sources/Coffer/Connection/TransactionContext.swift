@@ -11,7 +11,7 @@ final class TransactionContext {
     private(set) var isOfSnapshot = false
 
     /// How many nested accesses there are that must not write.
-    private var readOnlyDepth = 0
+    private var nestedReadCount = 0
 
     /// Whether the connection goes on to refuse to write after an access that only read.
     private(set) var refusesUntilNextWrite = false
@@ -32,15 +32,15 @@ final class TransactionContext {
     // MARK: - Accesses
 
     /// Whether the connection is in an access that must not write.
-    var isReadOnly: Bool { readOnlyDepth > 0 }
+    var isReadOnly: Bool { nestedReadCount > 0 }
 
     /// Enters an access that must not write.
-    func beginReadOnly() { readOnlyDepth += 1 }
+    func beginReadOnly() { nestedReadCount += 1 }
 
     /// Leaves an access that must not write. Returns whether it was the outermost one.
     func endReadOnly() -> Bool {
-        readOnlyDepth -= 1
-        return readOnlyDepth == 0
+        nestedReadCount -= 1
+        return nestedReadCount == 0
     }
 
     func refuseUntilNextWrite(_ refuses: Bool) { refusesUntilNextWrite = refuses }
@@ -82,7 +82,7 @@ final class TransactionContext {
 
     // MARK: - Statements
 
-    func statementWillExecute() { unsafe executionCount &+= 1 }
+    func executionWillBegin() { unsafe executionCount &+= 1 }
 
     /// Notes that the schema was changed, in a transaction that may be rolled back or not.
     func schemaDidChange(isInsideTransaction: Bool) { changesSchema = isInsideTransaction }

@@ -32,7 +32,7 @@ extension FetchRequest {
 extension SQLSubquery {
     /// How many rows the query has.
     func fetchCount(_ db: Database) throws -> Int {
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         context.append("SELECT COUNT(*) FROM (")
         try write(to: &context)
         // A query that ends with a comment must not comment the parenthesis out.

@@ -14,7 +14,7 @@ extension Database {
         guard !isReadingOnly else { return }
         let kinds = try eventKinds(impacting: region.databaseRegion(self))
         guard !kinds.isEmpty else { return }
-        try observationBroker.notifyChanges(ofKinds: kinds, in: self)
+        try observerNotifier.notifyChanges(ofKinds: kinds, in: self)
     }
 
     /// The kinds of all changes that could alter a region.

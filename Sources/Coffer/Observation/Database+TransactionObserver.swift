@@ -17,13 +17,13 @@ extension Database {
     public func add(transactionObserver: some TransactionObserver, extent: TransactionObservationExtent = .observerLifetime) {
         checkIsUsedInItsAccess()
         guard !isClosed else { return }
-        observationBroker.add(transactionObserver, extent: extent)
+        observerNotifier.add(transactionObserver, extent: extent)
     }
 
     /// Removes an observer, which hears nothing any more.
     public func remove(transactionObserver: some TransactionObserver) {
         checkIsUsedInItsAccess()
-        observationBroker.remove(transactionObserver)
+        observerNotifier.remove(transactionObserver)
     }
 
     /// Calls a function at the end of the current transaction, or of the next one.

@@ -78,7 +78,7 @@ private final class RegionObserver: RegionListener {
         do {
             guard !db.isClosed else { throw DatabaseError.connectionIsClosed() }
             let region = try DatabaseRegion.union(of: regions, in: db)
-            let watch = db.observationBroker.watch
+            let watch = db.observerNotifier.watch
             let id = watch.add(self, region: region)
             let hasStarted = phase.withLock { phase in
                 guard case .starting(let writer) = phase else { return false }

@@ -26,7 +26,7 @@ struct RegionRecording {
     /// - Parameters:
     ///   - region: what the statement reads with its arguments.
     ///   - facts: what it could read with any arguments.
-    mutating func statementWillExecute(reading region: DatabaseRegion, of facts: DatabaseRegion) {
+    mutating func executionWillBegin(reading region: DatabaseRegion, of facts: DatabaseRegion) {
         lastFacts = facts
         add(region)
     }
@@ -66,7 +66,7 @@ extension Database {
         authorizer.recompilation = { [unowned self] recompiled in
             switch recompiled {
             case .change(let kind):
-                return !kind.tableName.isSQLiteInternalTableName && observationBroker.statementMayAlsoChange(kind)
+                return !kind.tableName.isSQLiteInternalTableName && observerNotifier.statementMayAlsoChange(kind)
             case .read(let column, let table):
                 if !table.isSQLiteInternalTableName { recording.statementAlsoReads(column, of: table) }
                 return false

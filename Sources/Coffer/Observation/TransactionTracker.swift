@@ -75,7 +75,7 @@ struct TransactionTracker {
     ///   - isInsideTransaction: whether a transaction is open now.
     ///   - isReadOnly: whether the connection can only read now.
     mutating func statementDidEnd(
-        successfully: Bool, effect: StatementFacts.TransactionEffect?, isInsideTransaction: Bool, isReadOnly: Bool
+        successfully: Bool, effect: StatementFacts.TransactionStep?, isInsideTransaction: Bool, isReadOnly: Bool
     ) -> Ending? {
         let report = report
         let wasOpen = isOpen

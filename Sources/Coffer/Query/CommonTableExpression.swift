@@ -67,7 +67,7 @@ extension CommonTableExpression {
     ///     // WITH "name" AS (...) SELECT * FROM "name"
     ///     let rows = try cte.all().with(cte).fetchAll(db)
     public func all() -> QueryInterfaceRequest<RowDecoder> {
-        QueryInterfaceRequest(relation: SQLRelation(table: tableName, selection: [.allColumns]))
+        QueryInterfaceRequest(relation: Relation(table: tableName, selection: [.allColumns]))
     }
 
     /// The expression `element IN name`, for a common table expression of one column.

@@ -27,7 +27,7 @@ extension Table: DatabaseRegionConvertible {
 extension Table {
     /// The request for all rows.
     public func all() -> QueryInterfaceRequest<RowDecoder> {
-        QueryInterfaceRequest(relation: SQLRelation(table: tableName, selection: [.allColumns]))
+        QueryInterfaceRequest(relation: Relation(table: tableName, selection: [.allColumns]))
     }
 
     /// The request for no row.

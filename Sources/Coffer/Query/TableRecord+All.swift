@@ -7,7 +7,7 @@ extension TableRecord {
     /// What it selects is ``databaseSelection``.
     public static func all() -> QueryInterfaceRequest<Self> {
         QueryInterfaceRequest(
-            relation: SQLRelation(table: databaseTableName, selection: databaseSelection.map(\.sqlSelection)))
+            relation: Relation(table: databaseTableName, selection: databaseSelection.map(\.sqlSelection)))
     }
 
     /// The request for no row.

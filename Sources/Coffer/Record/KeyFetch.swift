@@ -11,7 +11,7 @@ final class KeyFetch {
 
     /// What was selected when the statement was made; where its elements cannot be compared, the generated query decides.
     private let selection: [any SQLSelectable]
-    private let query: SQLGenerationContext
+    private let query: SQLWriter
 
     /// The current row, which is the same object for each fetch.
     @usableFromInline let row: Row
@@ -20,7 +20,7 @@ final class KeyFetch {
     private var isRunning = false
 
     init(
-        tableName: String, selection: [any SQLSelectable], query: SQLGenerationContext, keyColumn: String, isKeyRowID: Bool,
+        tableName: String, selection: [any SQLSelectable], query: SQLWriter, keyColumn: String, isKeyRowID: Bool,
         statement: Statement
     ) {
         self.tableName = tableName
@@ -65,20 +65,20 @@ extension Database {
     func fetch(_ record: any TableRecord.Type, key: some DatabaseValueConvertible) throws -> KeyFetch? {
         let tableName = record.databaseTableName
         let selection = record.databaseSelection
-        var known = schemaCache.recordPlans.fetches.find(record)
+        var known = knownSchema.recordPlans.fetches.find(record)
         if let fetch = known, fetch.isUsable(tableName, selection) {
             switch try fetch.start(record.encodedKey(key, column: fetch.keyColumn)) {
             case .row: return fetch
             case .noRow: return nil
             case .changedSchema:
                 known = nil
-                schemaCache.isVerified = false
+                knownSchema.isVerified = false
             }
         }
         let fetch = try readSchema {
             let fetch = try makeKeyFetch(tableName, selection, reusing: known)
             // Before the schema is let go.
-            schemaCache.recordPlans.fetches.insert(fetch, for: record)
+            knownSchema.recordPlans.fetches.insert(fetch, for: record)
             switch try fetch.start(record.encodedKey(key, column: fetch.keyColumn)) {
             case .row: return KeyFetch?.some(fetch)
             case .noRow: return nil
@@ -100,8 +100,8 @@ extension Database {
                     + primaryKey.columns.joined(separator: ", "))
         }
         let keyColumn = primaryKey.columns[0]
-        var query = SQLGenerationContext(self)
-        try query.inScope({ try $0.enter(SQLSource(tableName: tableName)) }) { query in
+        var query = SQLWriter(self)
+        try query.inScope({ try $0.enter(SourceTable(tableName: tableName)) }) { query in
             query.append("SELECT ")
             try query.append(selection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
             query.append(" FROM ")
@@ -119,7 +119,7 @@ extension Database {
 
 extension KeyFetch {
     /// Whether the statement is the one for a query, and free.
-    fileprivate func isFree(for query: SQLGenerationContext) -> Bool {
+    fileprivate func isFree(for query: SQLWriter) -> Bool {
         !isRunning && self.query.sql == query.sql && self.query.arguments == query.arguments
     }
 }

@@ -91,7 +91,7 @@ extension MutablePersistableRecord {
     fileprivate func upsertRow(_ db: Database) throws -> InsertionSuccess {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         try plan.writeUpsert(container, to: &context, onConflict: [], updating: .allColumns, assignments: [])
         // An update does not change the last inserted row ID of the connection.
         let rowIDName = try db.hiddenRowIDName(of: plan.tableName)
@@ -116,9 +116,9 @@ extension MutablePersistableRecord {
     ) throws -> (success: InsertionSuccess, result: T) {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         try plan.writeUpsert(container, to: &context, onConflict: conflictTarget, updating: strategy, assignments: assignments)
-        try context.inScope({ try $0.enter(SQLSource(tableName: plan.tableName)) }) { context in
+        try context.inScope({ try $0.enter(SourceTable(tableName: plan.tableName)) }) { context in
             context.append(" RETURNING ")
             try context.append(T.databaseSelection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
         }
@@ -154,11 +154,11 @@ extension MutablePersistableRecord {
 
 extension RecordPlan {
     fileprivate func writeUpsert(
-        _ container: PersistenceContainer, to context: inout SQLGenerationContext, onConflict conflictTarget: [String],
+        _ container: PersistenceContainer, to context: inout SQLWriter, onConflict conflictTarget: [String],
         updating strategy: UpsertUpdateStrategy, assignments: [ColumnAssignment]
     ) throws {
         let values = container.indices.map(container.databaseValue(at:))
-        try context.inScope({ try $0.enter(SQLSource(tableName: tableName)) }) { context in
+        try context.inScope({ try $0.enter(SourceTable(tableName: tableName)) }) { context in
             try context.append(sql: insertSQL(.abort), arguments: StatementArguments(values: values))
             context.append(" ON CONFLICT")
             if !conflictTarget.isEmpty {

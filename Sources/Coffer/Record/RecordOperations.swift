@@ -117,8 +117,8 @@ extension RecordPlan {
         _ db: Database, sql: String, values: [DatabaseValue], selection: [any SQLSelectable]
     ) throws -> Statement {
         precondition(!selection.isEmpty, "A statement that returns rows needs columns to return.")
-        var context = SQLGenerationContext(db)
-        try context.inScope({ try $0.enter(SQLSource(tableName: tableName)) }) { context in
+        var context = SQLWriter(db)
+        try context.inScope({ try $0.enter(SourceTable(tableName: tableName)) }) { context in
             try context.append(sql: sql, arguments: StatementArguments(values: values))
             context.append(" RETURNING ")
             try context.append(selection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }

@@ -1,7 +1,7 @@
 /// What a connection needs again and again to write the records of a type: the key of the table, the columns that the records have, and
 /// prepared statements for exactly these columns.
 ///
-/// A plan is found by the type, without any text, and given up as soon as the schema changes: see ``DatabaseSchemaCache``.
+/// A plan is found by the type, without any text, and given up as soon as the schema changes: see ``KnownSchema``.
 @usableFromInline
 final class RecordPlan {
     let tableName: String
@@ -249,9 +249,9 @@ extension Database {
     func recordPlan(for record: any TableRecord.Type) throws -> RecordPlan {
         try readSchema {
             let tableName = record.databaseTableName
-            if let plan = schemaCache.recordPlans.plans.find(record), plan.tableName == tableName { return plan }
+            if let plan = knownSchema.recordPlans.plans.find(record), plan.tableName == tableName { return plan }
             let plan = RecordPlan(record: record, tableName: tableName, primaryKey: try primaryKeyIfTable(tableName))
-            schemaCache.recordPlans.plans.insert(plan, for: record)
+            knownSchema.recordPlans.plans.insert(plan, for: record)
             return plan
         }
     }

@@ -29,7 +29,7 @@ extension _LayoutedColumnMapping: _LayoutedRowAdapter {
 }
 
 /// A resolved adapter that has scopes.
-struct LayoutedScopeAdapter: _LayoutedRowAdapter {
+struct ScopeLayout: _LayoutedRowAdapter {
     let _mapping: _LayoutedColumnMapping
     let _scopes: [String: any _LayoutedRowAdapter]
 }

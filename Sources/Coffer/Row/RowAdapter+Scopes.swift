@@ -25,7 +25,7 @@ public struct ScopeAdapter: RowAdapter {
     public func _layoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter {
         let base = try base._layoutedAdapter(from: layout)
         let scopes = try scopes.mapValues { try $0._layoutedAdapter(from: layout) }
-        return LayoutedScopeAdapter(_mapping: base._mapping, _scopes: base._scopes.merging(scopes) { $1 })
+        return ScopeLayout(_mapping: base._mapping, _scopes: base._scopes.merging(scopes) { $1 })
     }
 }
 
@@ -39,6 +39,6 @@ struct ChainedRowAdapter: RowAdapter {
         // The columns of a mapping carry the indexes of the base row, so the second adapter resolves to base columns too.
         let second = try second._layoutedAdapter(from: first._mapping)
         guard !first._scopes.isEmpty else { return second }
-        return LayoutedScopeAdapter(_mapping: second._mapping, _scopes: first._scopes.merging(second._scopes) { $1 })
+        return ScopeLayout(_mapping: second._mapping, _scopes: first._scopes.merging(second._scopes) { $1 })
     }
 }

@@ -48,12 +48,12 @@ public struct SQL: Sendable {
     ///
     /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if a named argument has two values.
     public func build(_ db: Database) throws -> (sql: String, arguments: StatementArguments) {
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         try write(to: &context)
         return (context.sql, context.arguments)
     }
 
-    func write(to context: inout SQLGenerationContext) throws {
+    func write(to context: inout SQLWriter) throws {
         for (index, element) in elements.enumerated() {
             switch element {
             case .sql(let sql, let arguments): try context.append(sql: sql, arguments: arguments)

@@ -24,7 +24,7 @@ struct SQLScope {
     }
 
     /// Enters a query that selects from, updates or deletes from one table.
-    mutating func enter(_ source: SQLSource) throws {
+    mutating func enter(_ source: SourceTable) throws {
         let aliasName = try source.aliasName()
         depth += 1
         tableName = source.tableName
@@ -112,7 +112,7 @@ struct SQLScope {
 }
 
 /// The table that a request selects from, updates, or deletes from.
-struct SQLSource: Sendable {
+struct SourceTable: Sendable {
     /// The name of a table, a view, or a common table expression.
     var tableName: String
 
@@ -137,7 +137,7 @@ struct SQLSource: Sendable {
     }
 
     /// Writes the table and its alias, as `FROM` wants them.
-    func write(to context: inout SQLGenerationContext, aliasKeyword: String = " ") throws {
+    func write(to context: inout SQLWriter, aliasKeyword: String = " ") throws {
         context.append(identifier: tableName)
         if let name = try aliasName(), !name.hasSameBytes(as: tableName) {
             context.append(aliasKeyword)

@@ -8,7 +8,7 @@ public struct SQLSubquery: Sendable {
     let impl: Impl
 
     /// Writes the query, without parentheses around it.
-    func write(to context: inout SQLGenerationContext) throws {
+    func write(to context: inout SQLWriter) throws {
         switch impl {
         case .literal(let sql): try context.inScope({ $0.enterLiteral() }, write: { try sql.write(to: &$0) })
         case .query(let query): try query.write(to: &context)
@@ -47,7 +47,7 @@ extension SQLSubqueryable {
 /// A query that writes itself: those of the query interface.
 protocol WritableQuery: Sendable {
     /// Writes the query, without parentheses around it.
-    func write(to context: inout SQLGenerationContext) throws
+    func write(to context: inout SQLWriter) throws
 }
 
 /// The name and the content of a common table expression.
@@ -58,7 +58,7 @@ struct SQLCommonTable: Sendable {
     let isRecursive: Bool
 
     /// Writes the definition, without the keyword `WITH`.
-    func write(to context: inout SQLGenerationContext) throws {
+    func write(to context: inout SQLWriter) throws {
         context.append(identifier: name)
         if let columns, !columns.isEmpty {
             context.append("(")

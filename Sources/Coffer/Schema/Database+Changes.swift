@@ -20,7 +20,7 @@ extension Database {
     /// Whether the word `REPLACE` is in the definition of any constraint or trigger.
     func schemaMentionsReplace() throws -> Bool {
         try readSchema {
-            if let mentionsReplace = schemaCache.mentionsReplace { return mentionsReplace }
+            if let mentionsReplace = knownSchema.mentionsReplace { return mentionsReplace }
             var schemas: [String] = []
             try forEachSchemaRow("PRAGMA database_list") { schemas.append($0.string(at: 1)) }
             var result = false
@@ -28,7 +28,7 @@ extension Database {
                 let table = schema.quotedDatabaseIdentifier + ".sqlite_master"
                 try forEachSchemaRow("SELECT 1 FROM \(table) WHERE sql LIKE '%REPLACE%' LIMIT 1") { _ in result = true }
             }
-            schemaCache.mentionsReplace = result
+            knownSchema.mentionsReplace = result
             return result
         }
     }

@@ -57,10 +57,10 @@ extension Database {
     ///
     /// - Throws: a ``DatabaseError`` if there is neither a table nor a view of that name.
     func tableOrView(_ name: String, in schemaName: String?) throws -> TableStructure {
-        let key = DatabaseSchemaCache.TableKey(name, in: schemaName)
-        if let table = schemaCache.tables[key] { return table }
+        let key = KnownSchema.TableKey(name, in: schemaName)
+        if let table = knownSchema.tables[key] { return table }
         let table = try findTableOrView(name, in: schemaName)
-        schemaCache.insert(table, for: key)
+        knownSchema.insert(table, for: key)
         return table
     }
 
@@ -98,7 +98,7 @@ extension Database {
     }
 
     private func searchedSchemas(_ name: String?) throws -> [DatabaseSchemaID] {
-        let schemas = schemaCache.watch?.schemas ?? []
+        let schemas = knownSchema.watch?.schemas ?? []
         guard let name else { return schemas }
         let schemaID = DatabaseSchemaID.attached(name)
         // The temporary schema exists always, but is listed only once it is used.
@@ -109,14 +109,14 @@ extension Database {
     }
 
     private func objects(in schemaID: DatabaseSchemaID) throws -> SchemaObjects {
-        if let objects = schemaCache.objects[schemaID] { return objects }
+        if let objects = knownSchema.objects[schemaID] { return objects }
         var objects = SchemaObjects()
         try forEachSchemaRow("SELECT type, name, rootpage FROM \(schemaID.name.quotedDatabaseIdentifier).sqlite_master") { row in
             // Of tables, only virtual ones have no page of their own.
             guard let kind = SchemaObjectKind(rawValue: row.string(at: 0)) else { return }
             objects.insert(row.string(at: 1), kind: kind, isVirtual: kind == .table && row.int64(at: 2) == 0)
         }
-        schemaCache.insert(objects, for: schemaID)
+        knownSchema.insert(objects, for: schemaID)
         return objects
     }
 

@@ -10,7 +10,7 @@ extension Database {
     /// the C functions and ``sqliteConnection``. All other changes are noticed, those by other connections and processes too.
     public func clearSchemaCache() {
         checkIsUsedInItsAccess()
-        schemaCache = DatabaseSchemaCache()
+        knownSchema = KnownSchema()
         // Statements of the old schema tell its columns, until their next execution.
         statementCaches.removeAll()
     }
@@ -18,38 +18,38 @@ extension Database {
     /// Runs `body` while the schema cannot change, and with a cache that tells the truth.
     func readSchema<T>(_ body: () throws -> T) throws -> T {
         checkIsUsedInItsAccess()
-        if schemaCache.isHeld || (schemaCache.isVerified && isInsideTransaction) {
+        if knownSchema.isHeld || (knownSchema.isVerified && isInsideTransaction) {
             return try body()
         }
         let watch = try holdSchema()
-        schemaCache.isHeld = true
+        knownSchema.isHeld = true
         defer {
             withoutTrace { watch.release() }
-            schemaCache.isHeld = false
-            schemaCache.isVerified = isInsideTransaction
+            knownSchema.isHeld = false
+            knownSchema.isVerified = isInsideTransaction
         }
         return try body()
     }
 
     /// Compares the cache with the schema, and holds the schema still until the watch is released.
     private func holdSchema() throws -> SchemaWatch {
-        if let watch = schemaCache.watch {
+        if let watch = knownSchema.watch {
             switch withoutTrace({ watch.hold() }) {
             case .unchanged:
                 return watch
             case .changed:
-                schemaCache.forgetSchema()
+                knownSchema.forgetSchema()
                 statementCaches.removeAll()
                 return watch
             case .failed(let code) where ResultCode(rawValue: code).primaryResultCode == .SQLITE_ERROR:
                 // A database was detached through the C functions: the watch cannot be compiled any more.
-                schemaCache = DatabaseSchemaCache()
+                knownSchema = KnownSchema()
             case .failed(let code):
                 throw schemaError(code)
             }
         }
         let watch = try makeSchemaWatch()
-        schemaCache.watch = watch
+        knownSchema.watch = watch
         if case .failed(let code) = withoutTrace({ watch.hold() }) {
             throw schemaError(code)
         }

@@ -49,10 +49,10 @@ extension Database {
         let previous = temporarySchemaSource
         temporarySchemaSource = TemporarySchemaSource(source: schemaSource)
         // Records of views were prepared for the keys that the other source knows.
-        schemaCache.recordPlans = RecordPlans()
+        knownSchema.recordPlans = RecordPlans()
         defer {
             temporarySchemaSource = previous
-            schemaCache.recordPlans = RecordPlans()
+            knownSchema.recordPlans = RecordPlans()
         }
         return try block()
     }

@@ -64,8 +64,8 @@ public final class Statement {
     /// Which execution this is, so that a cursor that is given up late does not end the execution of another one.
     @usableFromInline private(set) var executionNumber = 0
 
-    /// Whether the broker has to hear of each execution: writes, transactions, and schema changes.
-    let notifiesBroker: Bool
+    /// Whether the notifier has to hear of each execution: writes, transactions, and schema changes.
+    let reportsToNotifier: Bool
 
     /// Whether an execution begins or ends transactions or savepoints, or changes the schema.
     let changesTransactionOrSchema: Bool
@@ -78,12 +78,12 @@ public final class Statement {
         self.database = database
         self.facts = facts
         self.isReadonly = handle.isReadonly
-        self.sql = KeyRedaction.redactingKeys(in: handle.sql.trimmedSQLStatement)
+        self.sql = KeyRedaction.redactingKeys(in: handle.sql.unpaddedStatement)
         let parameterCount = handle.parameterCount
         self.parameterNames = parameterCount == 0 ? [] : (1...CInt(parameterCount)).map(handle.parameterName(at:))
         self.areArgumentsValid = parameterCount == 0
-        self.changesTransactionOrSchema = facts.transactionEffect != nil || facts.invalidatesDatabaseSchemaCache
-        self.notifiesBroker = !isReadonly || changesTransactionOrSchema
+        self.changesTransactionOrSchema = facts.transactionStep != nil || facts.outdatesKnownSchema
+        self.reportsToNotifier = !isReadonly || changesTransactionOrSchema
     }
 
     func setFacts(_ facts: StatementFacts, preparation: Int) {
@@ -220,7 +220,7 @@ extension Statement {
     }
 
     func beginExecution(_ database: Database) throws {
-        try database.statementWillExecute(self)
+        try database.executionWillBegin(self)
         executionNumber &+= 1
     }
 
@@ -232,8 +232,8 @@ extension Statement {
 
     func endExecution(_ database: Database) throws {
         handle.reset()
-        if notifiesBroker {
-            try database.statementDidExecute(self)
+        if reportsToNotifier {
+            try database.executionDidEnd(self)
         }
     }
 
@@ -244,10 +244,10 @@ extension Statement {
         let refusal = database.authorizer.takeExecutionRefusal()
         let error = DatabaseError(
             resultCode: ResultCode(rawValue: code), message: refusal ?? database.handle.lastErrorMessage,
-            sql: handle.sql.trimmedSQLStatement, arguments: orderedArguments,
+            sql: handle.sql.unpaddedStatement, arguments: orderedArguments,
             publicStatementArguments: database.configuration.publicStatementArguments, messageIsOurs: refusal != nil)
         handle.reset()
-        try database.statementDidFail(self, with: error)
+        try database.executionDidFail(self, with: error)
     }
 
     /// Ends an execution that is given up before its last row. The changes of a statement with `RETURNING` stay, and may be committed here.
@@ -257,15 +257,15 @@ extension Statement {
     func abandonExecution(_ number: Int) {
         guard number == executionNumber, handle.isBusy else { return }
         let code = handle.reset()
-        if notifiesBroker {
-            database.observationBroker.statementWasAbandoned(self, code)
+        if reportsToNotifier {
+            database.observerNotifier.statementWasAbandoned(self, code)
         }
     }
 }
 
 extension String {
     /// The text without the white space and semicolons around it.
-    var trimmedSQLStatement: String {
+    var unpaddedStatement: String {
         let isPadding: (Character) -> Bool = { $0 == ";" || $0.isWhitespace }
         guard let first = firstIndex(where: { !isPadding($0) }), let last = lastIndex(where: { !isPadding($0) }) else { return "" }
         return first == startIndex && index(after: last) == endIndex ? self : String(self[first...last])

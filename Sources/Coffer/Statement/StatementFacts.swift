@@ -9,17 +9,17 @@ struct StatementFacts: Sendable {
     var eventKinds: [DatabaseEventKind] = []
 
     /// Whether the statement changes what tables, views, indexes and triggers there are.
-    var invalidatesDatabaseSchemaCache = false
+    var outdatesKnownSchema = false
 
     /// What the statement does to transactions.
-    var transactionEffect: TransactionEffect?
+    var transactionStep: TransactionStep?
 
     /// The tables of each `DELETE` that may have no condition, so that SQLite may empty the table without a look at its rows: that of the
     /// statement itself, and those of its triggers.
     var maybeTruncatedTables: Set<String> = []
 
     /// What a statement does to transactions.
-    enum TransactionEffect: Hashable, Sendable {
+    enum TransactionStep: Hashable, Sendable {
         case begin
         case commit
         case rollback
@@ -49,7 +49,7 @@ extension StatementFacts {
         private var indirectDeletions: Set<String> = []
         private var droppedTables: Set<String> = []
         private var changesSchema = false
-        private var transactionEffect: TransactionEffect?
+        private var transactionStep: TransactionStep?
 
         mutating func reads(column: String, of table: String) { readColumns[table, default: []].insert(column) }
         mutating func inserts(into table: String) { insertions.insert(table) }
@@ -64,7 +64,7 @@ extension StatementFacts {
 
         mutating func drops(table: String) { droppedTables.insert(table) }
 
-        mutating func hasEffect(_ effect: TransactionEffect) { transactionEffect = effect }
+        mutating func hasEffect(_ effect: TransactionStep) { transactionStep = effect }
 
         func finish() -> StatementFacts {
             var facts = StatementFacts()
@@ -80,8 +80,8 @@ extension StatementFacts {
                 insertedTables.map { .insert(tableName: $0) }
                 + deletedTables.map { .delete(tableName: $0) }
                 + updatedTables.map { .update(tableName: $0, columnNames: updates[$0] ?? []) }
-            facts.invalidatesDatabaseSchemaCache = changesSchema
-            facts.transactionEffect = transactionEffect
+            facts.outdatesKnownSchema = changesSchema
+            facts.transactionStep = transactionStep
             if !changesSchema {
                 // A condition reads a column. In triggers it does not tell: something else of the statement may have read it.
                 if let directDeletion, readColumns[directDeletion] == nil { facts.maybeTruncatedTables.insert(directDeletion) }

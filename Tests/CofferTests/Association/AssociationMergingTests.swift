@@ -91,14 +91,14 @@ struct AssociationMergingTests {
     }
 
     @Test("is a function of values") func values() throws {
-        func relation(_ change: (inout SQLRelation) -> Void) -> SQLRelation {
-            var relation = SQLRelation(table: "bed", selection: [.allColumns])
+        func relation(_ change: (inout Relation) -> Void) -> Relation {
+            var relation = Relation(table: "bed", selection: [.allColumns])
             change(&relation)
             return relation
         }
         let key = JoinCondition.foreignKey(
             SQLForeignKey(originTable: "bed", destinationTable: "garden", foreignKey: nil), originIsLeft: true)
-        func child(_ kind: AssociatedRelation.Kind, _ relation: SQLRelation) -> AssociatedRelation {
+        func child(_ kind: AssociatedRelation.Kind, _ relation: Relation) -> AssociatedRelation {
             AssociatedRelation(key: "bed", kind: kind, condition: key, relation: relation)
         }
         let first = child(.optional, relation { $0.isDistinct = true })

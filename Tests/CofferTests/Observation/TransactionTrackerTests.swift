@@ -84,7 +84,7 @@ import Testing
 
 extension TransactionTracker {
     fileprivate mutating func end(
-        _ successfully: Bool = true, effect: StatementFacts.TransactionEffect? = nil, inside: Bool, readOnly: Bool = false
+        _ successfully: Bool = true, effect: StatementFacts.TransactionStep? = nil, inside: Bool, readOnly: Bool = false
     ) -> String {
         switch statementDidEnd(successfully: successfully, effect: effect, isInsideTransaction: inside, isReadOnly: readOnly) {
         case nil: "nothing"

@@ -153,12 +153,12 @@ struct ChangeRequestTests {
         let queue = try makeLeague()
         try queue.write { db throws in
             let relation = Player.order(\.score).limit(2, offset: 1).relation
-            var delete = SQLGenerationContext(db)
+            var delete = SQLWriter(db)
             try relation.writeDelete(to: &delete, returning: [Column("id").sqlSelection], limitIsSupported: false)
             #expect(
                 delete.sql
                     == #"DELETE FROM "player" WHERE "id" IN (SELECT "id" FROM "player" ORDER BY "score" LIMIT 2 OFFSET 1) RETURNING "id""#)
-            var update = SQLGenerationContext(db)
+            var update = SQLWriter(db)
             try relation.writeUpdate(
                 to: &update, onConflict: nil, [Column("score").set(to: 5)], returning: [], limitIsSupported: false)
             #expect(

@@ -18,7 +18,7 @@ struct SnapshotReaders {
     ///
     /// The lock is held for an empty transaction, which is rolled back, and of which no observer hears: it is not one of the application.
     func enterTogether(under db: Database) throws {
-        try db.observationBroker.unobserved {
+        try db.observerNotifier.unobserved {
             try db.inTransaction(.immediate) {
                 try enter()
                 return .rollback

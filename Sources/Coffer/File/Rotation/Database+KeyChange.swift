@@ -27,7 +27,7 @@ extension Database {
             return try changeKeyOutsideOfTransactions(to: key)
         }
         // Of a transaction in which nothing has happened, no observer has to hear that it has ended.
-        try observationBroker.unobserved { try restartingTransaction { try changeKeyOutsideOfTransactions(to: key) } }
+        try observerNotifier.unobserved { try restartingTransaction { try changeKeyOutsideOfTransactions(to: key) } }
     }
 
     private func changeKeyOutsideOfTransactions(to key: DatabaseKey) throws {

@@ -18,8 +18,8 @@ extension Database {
         }
         try endOwnStatements()
         let original = handle
-        observationBroker.removeHooks()
-        defer { if !isClosed && handle == original { observationBroker.move(to: handle, authorizer: authorizer) } }
+        observerNotifier.removeHooks()
+        defer { if !isClosed && handle == original { observerNotifier.move(to: handle, authorizer: authorizer) } }
         let note = try InPlaceNote(file, journalMode: handle.journalMode(), salt: header.salt)
         let digest: (pageCount: Int, pageSize: Int, digest: String)
         do {

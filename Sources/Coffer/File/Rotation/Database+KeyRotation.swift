@@ -113,8 +113,8 @@ extension Database {
         }
         // Transactions of the rotation are none of the observers' business.
         let original = handle
-        observationBroker.removeHooks()
-        defer { if !isClosed && handle == original { observationBroker.move(to: handle, authorizer: authorizer) } }
+        observerNotifier.removeHooks()
+        defer { if !isClosed && handle == original { observerNotifier.move(to: handle, authorizer: authorizer) } }
         let result = try FileReplacement(job, progress: progress).run()
         return FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
     }

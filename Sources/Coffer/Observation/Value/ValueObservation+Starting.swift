@@ -44,7 +44,7 @@ extension ValueObservation {
         onChange: @escaping @Sendable (Reducer.Value) -> Void
     ) -> AnyDatabaseCancellable {
         var observation = self
-        observation.events = events.appending(ValueObservationEvents(didFail: onError))
+        observation.events = events.appending(ObservationHandlers(didFail: onError))
         return reader._add(observation: observation, scheduling: scheduler, onChange: onChange)
     }
 

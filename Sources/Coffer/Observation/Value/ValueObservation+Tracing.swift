@@ -27,7 +27,7 @@ extension ValueObservation {
             ValueReducers.Trace(base, willFetch: willFetch ?? {}, didReceiveValue: didReceiveValue ?? { _ in })
         }
         result.events = events.appending(
-            ValueObservationEvents(
+            ObservationHandlers(
                 willStart: willStart, willTrackRegion: willTrackRegion, databaseDidChange: databaseDidChange, didFail: didFail,
                 didCancel: didCancel))
         return result

@@ -33,7 +33,7 @@ public struct ValueObservation<Reducer: ValueReducer>: Sendable {
 
     let region: TrackedRegion
     let makeReducer: @Sendable () -> Reducer
-    var events = ValueObservationEvents()
+    var events = ObservationHandlers()
 }
 
 /// Which region an observation follows.
@@ -48,7 +48,7 @@ enum TrackedRegion: Sendable {
 }
 
 /// What happens to a started observation, beside its values.
-struct ValueObservationEvents: Sendable {
+struct ObservationHandlers: Sendable {
     var willStart: (@Sendable () -> Void)?
     var willTrackRegion: (@Sendable (DatabaseRegion) -> Void)?
     var databaseDidChange: (@Sendable () -> Void)?
@@ -56,8 +56,8 @@ struct ValueObservationEvents: Sendable {
     var didCancel: (@Sendable () -> Void)?
 
     /// Adds functions that are called after those that are there.
-    func appending(_ other: ValueObservationEvents) -> ValueObservationEvents {
-        ValueObservationEvents(
+    func appending(_ other: ObservationHandlers) -> ObservationHandlers {
+        ObservationHandlers(
             willStart: Self.both(willStart, other.willStart),
             willTrackRegion: Self.both(willTrackRegion, other.willTrackRegion),
             databaseDidChange: Self.both(databaseDidChange, other.databaseDidChange),

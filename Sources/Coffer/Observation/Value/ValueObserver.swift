@@ -46,7 +46,7 @@ final class ValueObserver<Reducer: ValueReducer>: RegionListener {
 
     private let content: Mutex<Content>
     private let trackedRegion: TrackedRegion
-    private let events: ValueObservationEvents
+    private let events: ObservationHandlers
     private let fetcher: Reducer.Fetcher
     private let reduction: Reduction
     private let reductionQueue = DispatchQueue(label: "Coffer.ValueObservation")

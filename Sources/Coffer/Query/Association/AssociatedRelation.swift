@@ -22,12 +22,12 @@ struct AssociatedRelation: Sendable {
     let key: String
     var kind: Kind
     var condition: JoinCondition
-    var relation: SQLRelation
+    var relation: Relation
 }
 
 // MARK: - Adding
 
-extension SQLRelation {
+extension Relation {
     /// Adds an association.
     ///
     /// - Parameters:
@@ -115,18 +115,18 @@ extension AssociatedRelation {
     }
 }
 
-extension SQLRelation {
-    fileprivate func hasSameTable(as other: SQLRelation) -> Bool {
+extension Relation {
+    fileprivate func hasSameTable(as other: Relation) -> Bool {
         CaseInsensitiveName(source.tableName) == CaseInsensitiveName(other.source.tableName)
     }
 
-    fileprivate func hasOtherName(than other: SQLRelation) -> Bool {
+    fileprivate func hasOtherName(than other: Relation) -> Bool {
         let names = (source.aliases + other.source.aliases).compactMap(\._tableName)
         return names.contains { $0 != names[0] }
     }
 
     /// Adds what another relation says of the same table. Where both say it, and it cannot be added, the other one counts.
-    fileprivate mutating func merge(_ other: SQLRelation) {
+    fileprivate mutating func merge(_ other: Relation) {
         source.aliases += other.source.aliases.filter { !source.aliases.contains($0) }
         if !other.selection.isEmpty { selection = other.selection }
         filters.append(other.filters)
@@ -168,9 +168,9 @@ extension [SQLCommonTable] {
 
 // MARK: - The whole tree
 
-extension SQLRelation {
+extension Relation {
     /// The relation without any order, of joined and prefetched tables too.
-    func unordered() -> SQLRelation {
+    func unordered() -> Relation {
         var result = self
         result.ordering = Ordering()
         result.changeChildren { $0 = $0.unordered() }
@@ -178,19 +178,19 @@ extension SQLRelation {
     }
 
     /// The relation with an order that is always the same, of joined and prefetched tables too.
-    func withStableOrder() -> SQLRelation {
+    func withStableOrder() -> Relation {
         var result = self
         result.ordering.isStable = true
         result.changeChildren { $0 = $0.withStableOrder() }
         return result
     }
 
-    private mutating func changeChildren(_ change: (inout SQLRelation) -> Void) {
+    private mutating func changeChildren(_ change: (inout Relation) -> Void) {
         for index in children.indices { change(&children[index].relation) }
     }
 
     /// The relation as a mere part of a `FROM` clause: it selects nothing, and no rows are fetched for it.
-    var withoutResults: SQLRelation {
+    var withoutResults: Relation {
         var result = self
         result.selection = .none
         result.removeResultsOfChildren()

@@ -1,7 +1,7 @@
 // Refining an association refines the request of its destination.
 
 extension Association {
-    private func with(_ change: (inout SQLRelation) -> Void) -> Self {
+    private func with(_ change: (inout Relation) -> Void) -> Self {
         var result = self
         result._sqlAssociation = _sqlAssociation.with(change)
         return result
@@ -52,11 +52,11 @@ extension Association {
     // MARK: Sorting
 
     public func order(_ orderings: [any SQLOrderingTerm]) -> Self {
-        with { $0.ordering = SQLRelation.Ordering(terms: .values(orderings.map(\.sqlOrdering))) }
+        with { $0.ordering = Relation.Ordering(terms: .values(orderings.map(\.sqlOrdering))) }
     }
 
     public func orderWhenConnected(_ orderings: @escaping @Sendable (Database) throws -> [any SQLOrderingTerm]) -> Self {
-        with { $0.ordering = SQLRelation.Ordering(terms: .connected { db in try orderings(db).map(\.sqlOrdering) }) }
+        with { $0.ordering = Relation.Ordering(terms: .connected { db in try orderings(db).map(\.sqlOrdering) }) }
     }
 
     public func reversed() -> Self { with { $0.ordering.isReversed.toggle() } }

@@ -60,7 +60,7 @@ extension JoinedQuery {
 extension SQLCommonTable {
     fileprivate func columnCount(_ db: Database) throws -> Int {
         if let columns { return columns.count }
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         do {
             try query.write(to: &context)
             return try db.checkOut(context.sql, for: .request).columnCount

@@ -1,6 +1,6 @@
 extension JoinedQuery {
     /// Writes the `SELECT` statement, without parentheses around it.
-    func write(to context: inout SQLGenerationContext) throws {
+    func write(to context: inout SQLWriter) throws {
         try context.inScope({ try $0.enter(tables.map(\.named)) }) { context in
             if !commonTables.isEmpty {
                 var definitions = root
@@ -19,7 +19,7 @@ extension JoinedQuery {
     }
 
     /// Writes what is selected of each table.
-    private func writeSelections(to context: inout SQLGenerationContext) throws {
+    private func writeSelections(to context: inout SQLWriter) throws {
         var isFirst = true
         for table in tables {
             let selection = try table.relation.selection.resolve(context.db)
@@ -39,7 +39,7 @@ extension JoinedQuery {
         }
     }
 
-    private func write(_ table: JoinedTable, to context: inout SQLGenerationContext) throws {
+    private func write(_ table: JoinedTable, to context: inout SQLWriter) throws {
         let tableName = table.relation.source.tableName
         context.append(identifier: tableName)
         if !table.name.hasSameBytes(as: tableName) {
@@ -48,7 +48,7 @@ extension JoinedQuery {
         }
     }
 
-    private func writeJoin(of table: JoinedTable, to context: inout SQLGenerationContext) throws {
+    private func writeJoin(of table: JoinedTable, to context: inout SQLWriter) throws {
         context.append(table.isOptional ? " LEFT JOIN " : " JOIN ")
         try write(table, to: &context)
         var terms: [SQLExpression] = []
@@ -70,7 +70,7 @@ extension JoinedQuery {
 // MARK: - Order
 
 extension JoinedQuery {
-    private func writeOrder(to context: inout SQLGenerationContext) throws {
+    private func writeOrder(to context: inout SQLWriter) throws {
         let terms = try orderingTerms(ofTableAt: 0, context.db)
         guard !terms.isEmpty else { return }
         context.append(" ORDER BY ")

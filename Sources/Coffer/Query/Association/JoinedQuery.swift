@@ -7,10 +7,10 @@ struct JoinedQuery: Sendable {
     /// The common table expressions of all tables.
     let commonTables: [SQLCommonTable]
 
-    var root: SQLRelation { tables[0].relation }
+    var root: Relation { tables[0].relation }
 
     /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if the tree of the request contradicts itself.
-    fileprivate init(_ relation: SQLRelation) throws {
+    fileprivate init(_ relation: Relation) throws {
         var tables = [JoinedTable(relation: relation)]
         var commonTables: [SQLCommonTable] = []
         try Self.collect(relation, at: 0, isOptional: false, &tables, &commonTables)
@@ -21,7 +21,7 @@ struct JoinedQuery: Sendable {
     }
 
     private static func collect(
-        _ relation: SQLRelation, at parent: Int, isOptional: Bool, _ tables: inout [JoinedTable], _ commonTables: inout [SQLCommonTable]
+        _ relation: Relation, at parent: Int, isOptional: Bool, _ tables: inout [JoinedTable], _ commonTables: inout [SQLCommonTable]
     ) throws {
         commonTables.define(relation.commonTables)
         for child in relation.children where child.kind.isJoin {
@@ -52,7 +52,7 @@ struct JoinedQuery: Sendable {
 
 /// A table of a query that joins some.
 struct JoinedTable: Sendable {
-    let relation: SQLRelation
+    let relation: Relation
 
     /// The name of its scope; that of the first table does not matter.
     var key = ""
@@ -80,7 +80,7 @@ struct JoinedTable: Sendable {
         case predicate(SQLExpression)
     }
 
-    fileprivate init(relation: SQLRelation, key: String = "", parent: Int? = nil, isOptional: Bool = false) {
+    fileprivate init(relation: Relation, key: String = "", parent: Int? = nil, isOptional: Bool = false) {
         self.relation = relation
         self.key = key
         self.parent = parent
@@ -89,7 +89,7 @@ struct JoinedTable: Sendable {
     }
 }
 
-extension SQLRelation {
+extension Relation {
     /// The query of all tables, or nil if no table is joined.
     ///
     /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if the tree of the request contradicts itself.

@@ -1,6 +1,6 @@
 internal import SQLCipherBridge
 
-extension SQLRelation {
+extension Relation {
     /// A statement that selects the rows of a query with other tables, how its columns belong to them, and how to fetch what comes after.
     func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool) throws -> PreparedRequest {
         let query = try joinedQuery()
@@ -84,7 +84,7 @@ extension SQLRelation {
 
     /// A statement whose text has as many parameters as there are values, and will hardly come again.
     private func makeUnkeptStatement(_ db: Database) throws -> Statement {
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         try write(to: &context)
         let statement = try db.makeStatement(sql: context.sql)
         try statement.setArguments(context.arguments)
@@ -109,7 +109,7 @@ extension Prefetch {
     }
 
     /// The requests of the rows for some values of a column.
-    fileprivate func relations(_ columns: KeyColumns, keys: [DatabaseValue], _ db: Database) throws -> [SQLRelation] {
+    fileprivate func relations(_ columns: KeyColumns, keys: [DatabaseValue], _ db: Database) throws -> [Relation] {
         try portions(of: Self.distinctValues(keys), columns, db).map { values in
             relation(columns, where: Self.condition(columns.first[0], values))
         }
@@ -132,7 +132,7 @@ extension Prefetch {
         let limit = db.handle.limit(.variableNumber)
         // Nobody writes so many other values into a request.
         guard values.count > limit / 2 else { return [values[...]] }
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         try relation(columns, where: nil).write(to: &context)
         let size = max(1, limit - context.arguments.values.count - context.arguments.namedValues.count)
         return stride(from: 0, to: values.count, by: size).map { values[$0..<min($0 + size, values.count)] }
@@ -195,11 +195,11 @@ extension DatabaseValue.Storage {
 
 extension Prefetch {
     /// The rows for those of a request that has a key of several columns: the request is a common table expression of the statement.
-    fileprivate func rows(_ columns: KeyColumns, of base: SQLRelation, _ db: Database) throws -> [Row] {
+    fileprivate func rows(_ columns: KeyColumns, of base: Relation, _ db: Database) throws -> [Row] {
         try relation(columns, keysOf: base).fetchRows(db, isKept: true)
     }
 
-    fileprivate func relation(_ columns: KeyColumns, keysOf base: SQLRelation) -> SQLRelation {
+    fileprivate func relation(_ columns: KeyColumns, keysOf base: Relation) -> Relation {
         var keys = base
         keys.removeResultsOfChildren()
         // A limit counts the rows that the request made distinct by other columns: without it there are more keys, but none is missing.
@@ -218,7 +218,7 @@ extension Prefetch {
 
 // MARK: - Regions
 
-extension SQLRelation {
+extension Relation {
     /// What is read by all that is fetched for rows of the relation, whichever they are.
     func prefetchedRegion(_ db: Database) throws -> DatabaseRegion {
         var region = DatabaseRegion()

@@ -24,7 +24,7 @@ struct Prefetch: Sendable {
     }
 }
 
-extension SQLRelation {
+extension Relation {
     /// What is fetched for the rows of the relation, in the order of the tree. What is fetched for those rows in turn is found there.
     ///
     /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if two associations would have their rows in one place.
@@ -84,7 +84,7 @@ extension Prefetch {
     /// The query of the rows, which have the values of the key in additional columns.
     ///
     /// - Parameter condition: the condition that the first table on the way must meet.
-    func relation(_ columns: KeyColumns, where condition: SQLExpression?, with commonTables: [SQLCommonTable] = []) -> SQLRelation {
+    func relation(_ columns: KeyColumns, where condition: SQLExpression?, with commonTables: [SQLCommonTable] = []) -> Relation {
         var relation = path.relationBackToOrigin { first, alias in
             if let condition { first.filters.append(.values([condition])) }
             let helpers = zip(columns.first, columns.helpers).map { Column($0).forKey($1) }
@@ -100,7 +100,7 @@ extension [AssociatedRelation] {
     ///
     /// - Parameter change: is given the relation of the first table, and an alias for it unless it is the last one too. It changes the relation,
     ///   and returns what is selected of it.
-    func relationBackToOrigin(_ change: (inout SQLRelation, TableAliasBase?) -> [SQLSelection]) -> SQLRelation {
+    func relationBackToOrigin(_ change: (inout Relation, TableAliasBase?) -> [SQLSelection]) -> Relation {
         var result = self[count - 1].relation
         guard count > 1 else {
             let selection = change(&result, nil)

@@ -1,15 +1,15 @@
 extension _SQLAssociation {
     /// Where an association leads to: a table, and what is selected of it.
     struct Target {
-        let relation: SQLRelation
+        let relation: Relation
 
         init(_ record: (some TableRecord).Type) {
-            relation = SQLRelation(table: record.databaseTableName, selection: record.databaseSelection.map(\.sqlSelection))
+            relation = Relation(table: record.databaseTableName, selection: record.databaseSelection.map(\.sqlSelection))
         }
 
-        init(_ table: Table<some Any>) { relation = SQLRelation(table: table.tableName, selection: [.allColumns]) }
+        init(_ table: Table<some Any>) { relation = Relation(table: table.tableName, selection: [.allColumns]) }
 
-        init(_ cte: CommonTableExpression<some Any>) { relation = SQLRelation(table: cte.tableName, selection: [.allColumns]) }
+        init(_ cte: CommonTableExpression<some Any>) { relation = Relation(table: cte.tableName, selection: [.allColumns]) }
     }
 
     /// An association by a foreign key, which the left table has, or the right one.

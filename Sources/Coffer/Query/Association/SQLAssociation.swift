@@ -7,7 +7,7 @@ public struct _SQLAssociation: Sendable {
     struct Step: Sendable {
         var key: AssociationKey
         let condition: JoinCondition
-        var relation: SQLRelation
+        var relation: Relation
 
         /// Whether there is one row for each row of the table before, as far as the association says.
         let isToOne: Bool
@@ -34,7 +34,7 @@ public struct _SQLAssociation: Sendable {
     }
 
     /// The association with a change of its destination.
-    func with(_ change: (inout SQLRelation) -> Void) -> _SQLAssociation {
+    func with(_ change: (inout Relation) -> Void) -> _SQLAssociation {
         var result = self
         change(&result.destination.relation)
         return result

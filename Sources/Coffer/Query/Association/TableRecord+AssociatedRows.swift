@@ -26,7 +26,7 @@ extension PersistenceContainer {
 
 extension _SQLAssociation {
     /// The rows of the destination for an origin that has some values.
-    fileprivate func relation(forOriginWith values: Result<[CaseInsensitiveName: DatabaseValue], any Error>) -> SQLRelation {
+    fileprivate func relation(forOriginWith values: Result<[CaseInsensitiveName: DatabaseValue], any Error>) -> Relation {
         let condition = steps[0].condition
         let tableName = steps[0].relation.source.tableName
         let path = steps.map { AssociatedRelation(key: $0.key.singular, kind: .required, condition: $0.condition, relation: $0.relation) }

@@ -10,10 +10,10 @@
 /// A request is a value, and knows no connection: it can be kept, passed on and used as often as wanted, and be a subquery of another
 /// request. Names are quoted and values become arguments, whatever they contain.
 public struct QueryInterfaceRequest<RowDecoder> {
-    var relation: SQLRelation
+    var relation: Relation
 
     /// The request with a change.
-    func with(_ change: (inout SQLRelation) -> Void) -> Self {
+    func with(_ change: (inout Relation) -> Void) -> Self {
         var result = self
         change(&result.relation)
         return result
@@ -66,7 +66,7 @@ extension QueryInterfaceRequest: DerivableRequest {
     ///   - limit: how many rows at most, in place of any limit before; all of them if it is negative.
     ///   - offset: how many rows are left out at the start.
     public func limit(_ limit: Int, offset: Int? = nil) -> QueryInterfaceRequest<RowDecoder> {
-        with { $0.limit = SQLRelation.Limit(count: limit, offset: offset) }
+        with { $0.limit = Relation.Limit(count: limit, offset: offset) }
     }
 
     // MARK: Selecting
@@ -120,13 +120,13 @@ extension QueryInterfaceRequest: DerivableRequest {
     // MARK: Sorting
 
     public func order(_ orderings: [any SQLOrderingTerm]) -> QueryInterfaceRequest<RowDecoder> {
-        with { $0.ordering = SQLRelation.Ordering(terms: .values(orderings.map(\.sqlOrdering))) }
+        with { $0.ordering = Relation.Ordering(terms: .values(orderings.map(\.sqlOrdering))) }
     }
 
     public func orderWhenConnected(
         _ orderings: @escaping @Sendable (Database) throws -> [any SQLOrderingTerm]
     ) -> QueryInterfaceRequest<RowDecoder> {
-        with { $0.ordering = SQLRelation.Ordering(terms: .connected { db in try orderings(db).map(\.sqlOrdering) }) }
+        with { $0.ordering = Relation.Ordering(terms: .connected { db in try orderings(db).map(\.sqlOrdering) }) }
     }
 
     public func reversed() -> QueryInterfaceRequest<RowDecoder> { with { $0.ordering.isReversed.toggle() } }

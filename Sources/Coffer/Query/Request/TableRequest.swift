@@ -49,11 +49,11 @@ extension TableRequest where Self: FilteredRequest {
     public func filter(keys: [[String: (any DatabaseValueConvertible)?]]) -> Self {
         guard !keys.isEmpty else { return none() }
         let keys = keys.map { key in key.mapValues { $0?.databaseValue ?? .null } }
-        return filterWhenConnected(SQLRelation.uniqueKeyCondition(keys, table: databaseTableName))
+        return filterWhenConnected(Relation.uniqueKeyCondition(keys, table: databaseTableName))
     }
 
     private func filter(primaryKeys keys: [RequestedKey]) -> Self {
-        filterWhenConnected(SQLRelation.primaryKeyCondition(keys, KeyStorage(RowDecoder.self), table: databaseTableName))
+        filterWhenConnected(Relation.primaryKeyCondition(keys, KeyStorage(RowDecoder.self), table: databaseTableName))
     }
 }
 

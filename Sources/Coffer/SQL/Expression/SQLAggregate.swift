@@ -10,7 +10,7 @@ struct SQLAggregate: Sendable {
     /// Which rows of a group count.
     var filter: SQLExpression?
 
-    func write(to context: inout SQLGenerationContext) throws {
+    func write(to context: inout SQLWriter) throws {
         context.append(functionName: name)
         context.append(isDistinct ? "(DISTINCT " : "(")
         try context.append(arguments, separator: ", ") { try $0.write(to: &$1) }

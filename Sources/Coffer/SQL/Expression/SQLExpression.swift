@@ -89,14 +89,14 @@ extension SQLExpression.Impl {
 
 extension SQLExpression {
     /// Writes the expression, in parentheses if it is the operand of an operator and has an operator itself.
-    func write(to context: inout SQLGenerationContext, asOperand: Bool = false) throws {
+    func write(to context: inout SQLWriter, asOperand: Bool = false) throws {
         guard asOperand, impl.isComposite else { return try writeBare(to: &context) }
         context.append("(")
         try writeBare(to: &context)
         context.append(")")
     }
 
-    private func writeBare(to context: inout SQLGenerationContext) throws {
+    private func writeBare(to context: inout SQLWriter) throws {
         switch impl {
         case .databaseValue(let value):
             context.append(value)
@@ -180,7 +180,7 @@ extension SQLExpression {
 }
 
 extension SQLExpression.Members {
-    fileprivate func write(to context: inout SQLGenerationContext) throws {
+    fileprivate func write(to context: inout SQLWriter) throws {
         switch self {
         case .list(let expressions): try context.writeList(expressions)
         case .subquery(let subquery): try subquery.writeInParentheses(to: &context)
@@ -190,14 +190,14 @@ extension SQLExpression.Members {
 }
 
 extension SQLSubquery {
-    fileprivate func writeInParentheses(to context: inout SQLGenerationContext) throws {
+    fileprivate func writeInParentheses(to context: inout SQLWriter) throws {
         context.append("(")
         try write(to: &context)
         context.append(")")
     }
 }
 
-extension SQLGenerationContext {
+extension SQLWriter {
     /// Writes a test of the columns that cannot all be NULL in a row of the current table.
     fileprivate mutating func appendRowExistence(isNegated: Bool) throws {
         guard let tableName = scope.tableName else {

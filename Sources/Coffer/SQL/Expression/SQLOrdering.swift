@@ -53,7 +53,7 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
         }
     }
 
-    func write(to context: inout SQLGenerationContext) throws {
+    func write(to context: inout SQLWriter) throws {
         switch impl {
         case .expression(let expression):
             try expression.write(to: &context)

@@ -16,7 +16,7 @@ public struct SQLSelection: SQLSelectable, Sendable {
 
     public var sqlSelection: SQLSelection { self }
 
-    func write(to context: inout SQLGenerationContext) throws {
+    func write(to context: inout SQLWriter) throws {
         switch impl {
         case .allColumns:
             if let qualifier = context.scope.columnQualifier {
@@ -40,7 +40,7 @@ public struct SQLSelection: SQLSelectable, Sendable {
     }
 }
 
-extension SQLGenerationContext {
+extension SQLWriter {
     /// Writes the columns of the current table, but those of the names given.
     fileprivate mutating func appendColumns(excluding excludedNames: Set<CaseInsensitiveName>) throws {
         guard let tableName = scope.tableName else {

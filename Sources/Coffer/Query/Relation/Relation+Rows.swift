@@ -1,6 +1,6 @@
 // What the conditions of a query tell of the rows that it reads, without reading them.
 
-extension SQLRelation: RegionNarrowing {
+extension Relation: RegionNarrowing {
     /// The part of the database that the query reads: of the region that SQLite knows for its statement, the rows that it asks for by ID.
     ///
     /// What is fetched for the rows afterwards is added, unless there can be no row.

@@ -3,7 +3,7 @@
 /// The cache is emptied by each statement of the connection that changes the schema. What statements cannot tell (changes by other
 /// connections, rollbacks) is seen by ``SchemaWatch``, which is asked once in each transaction: as a transaction keeps the state of the
 /// database that it began to read, nothing else can change the schema until it ends.
-struct DatabaseSchemaCache {
+struct KnownSchema {
     /// Whether the watch was asked in the current transaction.
     var isVerified = false
 

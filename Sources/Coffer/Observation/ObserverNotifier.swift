@@ -3,15 +3,15 @@ internal import SQLCipherBridge
 /// Tells the observers of a connection what happens to it, at the moments that ``TransactionObserver`` promises.
 ///
 /// Its owner tells it of each statement that writes or has to do with transactions. SQLite's hooks are installed only as long as somebody
-/// needs them, so that a connection without observers pays nothing. The broker decides nothing by itself: ``SavepointStack`` tells which
+/// needs them, so that a connection without observers pays nothing. The notifier decides nothing by itself: ``SavepointLedger`` tells which
 /// events count, ``TransactionTracker`` how transactions end, and ``RegionWatchState`` whose regions they have changed (I9).
-final class DatabaseObservationBroker {
+final class ObserverNotifier {
     /// A change that waits for the end of a savepoint, and those who want to hear of it.
     private struct HeldChange {
         /// Nil for changes of a table that SQLite does not tell one by one.
         let event: DatabaseEvent?
 
-        let observations: [TransactionObservation]
+        let observations: [ObserverRegistration]
         let watchers: [RegionWatch.ID]
         var tellsAllRows = true
     }
@@ -19,7 +19,7 @@ final class DatabaseObservationBroker {
     /// Those who want to hear of one kind of changes of the statement that runs now.
     private struct Audience {
         let kind: DatabaseEventKind
-        let observations: [TransactionObservation]
+        let observations: [ObserverRegistration]
         var watchers: [RegionWatch.ID]
 
         /// Whether the rows of all changes are told, as far as it matters to the watchers.
@@ -30,12 +30,12 @@ final class DatabaseObservationBroker {
     let watch = RegionWatch()
 
     private var connection: ConnectionHandle
-    private var authorizer: StatementAuthorizer
+    private var authorizer: StatementInspector
     private var hooks = TransactionHooks()
 
-    private var observations: [TransactionObservation] = []
+    private var observations: [ObserverRegistration] = []
     private var audiences: [Audience] = []
-    private var savepoints = SavepointStack<HeldChange>()
+    private var savepoints = SavepointLedger<HeldChange>()
     private var transaction = TransactionTracker()
     private var isListening = false
 
@@ -56,19 +56,19 @@ final class DatabaseObservationBroker {
         didChange(DatabaseEvent(operation, names, rowID: rowID))
     }
 
-    init(_ connection: ConnectionHandle, authorizer: StatementAuthorizer) {
+    init(_ connection: ConnectionHandle, authorizer: StatementInspector) {
         self.connection = connection
         self.authorizer = authorizer
     }
 
-    /// Lets go of the connection, which may live on without the broker.
+    /// Lets go of the connection, which may live on without the notifier.
     func removeHooks() {
         stopListening()
         hooks.remove(from: connection)
     }
 
     /// Goes on with another connection, after ``removeHooks()``.
-    func move(to connection: ConnectionHandle, authorizer: StatementAuthorizer) {
+    func move(to connection: ConnectionHandle, authorizer: StatementInspector) {
         self.connection = connection
         self.authorizer = authorizer
         if isObserved { installTransactionHooks() }
@@ -89,9 +89,9 @@ final class DatabaseObservationBroker {
 
 // MARK: - Observers
 
-extension DatabaseObservationBroker {
+extension ObserverNotifier {
     func add(_ observer: any TransactionObserver, extent: Database.TransactionObservationExtent) {
-        observations.append(TransactionObservation(observer, extent: extent))
+        observations.append(ObserverRegistration(observer, extent: extent))
         installTransactionHooks()
     }
 
@@ -130,7 +130,7 @@ extension DatabaseObservationBroker {
 
 // MARK: - Statements
 
-extension DatabaseObservationBroker {
+extension ObserverNotifier {
     /// Ends a statement that itself neither begins nor ends transactions or savepoints. Returns false if it matters to somebody, who has to be
     /// told.
     func endIdleStatement() -> Bool {
@@ -140,7 +140,7 @@ extension DatabaseObservationBroker {
     }
 
     /// Prepares for the changes that a statement is about to make.
-    func statementWillExecute(_ statement: Statement) throws {
+    func executionWillBegin(_ statement: Statement) throws {
         if !statement.isReadonly { watch.clock.writeWillBegin() }
         if keptChangesCount != nil { keptChangesCount = nil }
         guard isObserved else { return }
@@ -159,28 +159,28 @@ extension DatabaseObservationBroker {
     /// Tells observers how the transaction has ended, if it has.
     ///
     /// - Throws: the error of an observer who has refused the commit of a transaction without writes.
-    func statementDidExecute(_ statement: Statement) throws {
+    func executionDidEnd(_ statement: Statement) throws {
         stopListening(in: statement.database)
-        switch statement.facts.transactionEffect {
+        switch statement.facts.transactionStep {
         case .beginSavepoint(let name)?: savepoints.begin(name)
         case .releaseSavepoint(let name)?: savepoints.release(name).forEach { send($0) }
         case .rollbackToSavepoint(let name)?: savepoints.rollback(to: name)
         default: break
         }
-        try statementDidEnd(in: statement.database, successfully: true, effect: statement.facts.transactionEffect)
+        try statementDidEnd(in: statement.database, successfully: true, effect: statement.facts.transactionStep)
     }
 
     /// Tells observers that the transaction was rolled back, if it was.
     ///
     /// - Throws: the error of an observer who has refused the commit, which is the reason for the failure.
-    func statementDidFail(_ statement: Statement, _ error: DatabaseError) throws {
+    func executionDidFail(_ statement: Statement, _ error: DatabaseError) throws {
         stopListening(in: statement.database)
         if transaction.hasRollbackReport && !connection.isAutocommit {
             // A release of the outermost savepoint that could not be committed: SQLite has undone the changes, and leaves an empty
             // savepoint behind.
             try? connection.execute("ROLLBACK")
         }
-        try statementDidEnd(in: statement.database, successfully: false, effect: statement.facts.transactionEffect)
+        try statementDidEnd(in: statement.database, successfully: false, effect: statement.facts.transactionStep)
     }
 
     /// Tells observers how the transaction has ended, if it has with the reset of a statement that was not run to its end.
@@ -188,10 +188,10 @@ extension DatabaseObservationBroker {
     /// There is nobody left to throw at: an observer who refuses the commit has it rolled back all the same.
     func statementWasAbandoned(_ statement: Statement, _ code: CInt) {
         stopListening(in: statement.database)
-        try? statementDidEnd(in: statement.database, successfully: code == EngineCode.ok, effect: statement.facts.transactionEffect)
+        try? statementDidEnd(in: statement.database, successfully: code == EngineCode.ok, effect: statement.facts.transactionStep)
     }
 
-    private func statementDidEnd(in database: Database, successfully: Bool, effect: StatementFacts.TransactionEffect?) throws {
+    private func statementDidEnd(in database: Database, successfully: Bool, effect: StatementFacts.TransactionStep?) throws {
         let isInsideTransaction = !connection.isAutocommit
         if !isInsideTransaction {
             watch.clock.transactionDidEnd()
@@ -232,7 +232,7 @@ extension DatabaseObservationBroker {
 
 // MARK: - The ends of transactions
 
-extension DatabaseObservationBroker {
+extension ObserverNotifier {
     /// Asks the observers, in the middle of the statement that commits. Returns whether it may go on.
     private func transactionWillCommit() -> Bool {
         savepoints.takeEvents().forEach { send($0) }
@@ -291,7 +291,7 @@ extension DatabaseObservationBroker {
 
 // MARK: - Changes
 
-extension DatabaseObservationBroker {
+extension ObserverNotifier {
     /// Finds out who wants to hear of changes, and listens to SQLite only if somebody does.
     private func listen(to kinds: [DatabaseEventKind], of statement: Statement) {
         audiences = kinds.compactMap { audience(of: $0, tellsAllRows: statement.tellsAllRows(ofChanges: $0)) }
@@ -408,7 +408,7 @@ extension DatabaseObservationBroker {
 // A statement may be older than the schema, where others have changed it, or the application keeps its statements. SQLite compiles it again
 // in its first step: it may read and change other tables than before.
 
-extension DatabaseObservationBroker {
+extension ObserverNotifier {
     /// Listens also to changes that the statement that runs now was not known to make. Returns whether anybody wants to hear of them.
     func statementMayAlsoChange(_ kind: DatabaseEventKind) -> Bool {
         guard isExecuting else { return false }

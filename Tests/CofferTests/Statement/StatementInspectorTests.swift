@@ -2,7 +2,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite struct StatementAuthorizerTests {
+@Suite struct StatementInspectorTests {
     private func facts(_ sql: String) throws -> StatementFacts {
         let (queue, _) = try makeObservedQueue()
         return try queue.writeWithoutTransaction { db throws in
@@ -69,19 +69,19 @@ import Testing
             ("INSERT INTO team (id) VALUES (1)", false), ("SELECT 1", false), ("PRAGMA user_version = 1", false), ("BEGIN", false),
         ])
     func schemaChanges(sql: String, isChange: Bool) throws {
-        #expect(try facts(sql).invalidatesDatabaseSchemaCache == isChange)
+        #expect(try facts(sql).outdatesKnownSchema == isChange)
     }
 
     @Test("effects on transactions are noticed")
     func transactionEffects() throws {
-        #expect(try facts("BEGIN IMMEDIATE").transactionEffect == .begin)
-        #expect(try facts("COMMIT").transactionEffect == .commit)
-        #expect(try facts("END TRANSACTION").transactionEffect == .commit)
-        #expect(try facts("ROLLBACK").transactionEffect == .rollback)
-        #expect(try facts("SAVEPOINT \"a b\"").transactionEffect == .beginSavepoint("a b"))
-        #expect(try facts("RELEASE foo").transactionEffect == .releaseSavepoint("foo"))
-        #expect(try facts("ROLLBACK TO foo").transactionEffect == .rollbackToSavepoint("foo"))
-        #expect(try facts("SELECT 1").transactionEffect == nil)
+        #expect(try facts("BEGIN IMMEDIATE").transactionStep == .begin)
+        #expect(try facts("COMMIT").transactionStep == .commit)
+        #expect(try facts("END TRANSACTION").transactionStep == .commit)
+        #expect(try facts("ROLLBACK").transactionStep == .rollback)
+        #expect(try facts("SAVEPOINT \"a b\"").transactionStep == .beginSavepoint("a b"))
+        #expect(try facts("RELEASE foo").transactionStep == .releaseSavepoint("foo"))
+        #expect(try facts("ROLLBACK TO foo").transactionStep == .rollbackToSavepoint("foo"))
+        #expect(try facts("SELECT 1").transactionStep == nil)
     }
 
     @Test("deletions that may empty a table at once are noticed")

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Coffer
 
-@Suite struct SavepointStackTests {
+@Suite struct SavepointLedgerTests {
     @Test("events count when the outermost savepoint is released")
     func nesting() {
-        var stack = SavepointStack<Int>()
+        var stack = SavepointLedger<Int>()
         #expect(!stack.isHolding)
         stack.begin("a")
         stack.hold(1)
@@ -19,7 +19,7 @@ import Testing
 
     @Test("a savepoint that is rolled back loses its events and stays open")
     func rollback() {
-        var stack = SavepointStack<Int>()
+        var stack = SavepointLedger<Int>()
         stack.begin("a")
         stack.hold(1)
         stack.begin("b")
@@ -35,7 +35,7 @@ import Testing
 
     @Test("the innermost savepoint of a name is meant")
     func sameNames() {
-        var stack = SavepointStack<Int>()
+        var stack = SavepointLedger<Int>()
         stack.begin("a")
         stack.hold(1)
         stack.begin("a")
@@ -47,7 +47,7 @@ import Testing
 
     @Test("a commit takes all events, and a commit that fails leaves the savepoints open")
     func commit() {
-        var stack = SavepointStack<Int>()
+        var stack = SavepointLedger<Int>()
         stack.begin("a")
         stack.hold(1)
         stack.begin("b")
@@ -68,7 +68,7 @@ import Testing
     func randomSequences(seed: UInt64) {
         // The model keeps one list of events for each open savepoint.
         var generator = SplitMix(state: seed)
-        var stack = SavepointStack<Int>()
+        var stack = SavepointLedger<Int>()
         var model: [(name: String, events: [Int])] = []
         var counted: [Int] = []
         var expected: [Int] = []

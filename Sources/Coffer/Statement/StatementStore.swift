@@ -39,10 +39,10 @@ struct StatementCaches {
     /// come twice, and their statements take much memory.
     static let longestText = 4096
 
-    private var caches = [StatementCache](repeating: StatementCache(), count: Use.allCases.count)
+    private var caches = [StatementStore](repeating: StatementStore(), count: Use.allCases.count)
     private var fixed = [Statement?](repeating: nil, count: FixedText.allCases.count)
 
-    subscript(use: Use) -> StatementCache { caches[use.rawValue] }
+    subscript(use: Use) -> StatementStore { caches[use.rawValue] }
 
     subscript(text: FixedText) -> Statement? {
         get { fixed[text.rawValue] }
@@ -79,7 +79,7 @@ extension Statement {
 /// A cache is limited twice, by what the Performance article measures. To find a statement costs 0.1 microseconds, to prepare it 7 and more, so
 /// that none that a program uses again and again should be given up: most take 6 to 8 kB. But a list of 500 values takes 100 kB, and such
 /// texts, each with another number of values, must not fill the memory.
-struct StatementCache {
+struct StatementStore {
     private struct Entry {
         var statement: Statement
         var memory: Int

@@ -2,7 +2,7 @@
 ///
 /// An event counts when the outermost savepoint around it is released; an event of a savepoint that is rolled back never happened.
 /// Names are compared as SQLite compares them, and the innermost savepoint of a name is meant.
-struct SavepointStack<Event> {
+struct SavepointLedger<Event> {
     private struct Savepoint {
         let name: CaseInsensitiveName
 

@@ -1,28 +1,28 @@
-extension SQLRelation {
+extension Relation {
     /// How many rows the query has.
     func fetchCount(_ db: Database) throws -> Int {
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         try writeCount(to: &context)
         return try fetchInt(context)
     }
 
     /// Whether the query has no row.
     func isEmpty(_ db: Database) throws -> Bool {
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         context.append("SELECT EXISTS (")
         try write(to: &context)
         context.append(")")
         return try fetchInt(context) == 0
     }
 
-    private func fetchInt(_ context: SQLGenerationContext) throws -> Int {
+    private func fetchInt(_ context: SQLWriter) throws -> Int {
         let statement = try context.db.checkOut(context.sql, for: .request)
         try statement.setArguments(context.arguments)
         // Aggregates and EXISTS always have one row.
         return try Int.fetchOne(statement) ?? 0
     }
 
-    private func writeCount(to context: inout SQLGenerationContext) throws {
+    private func writeCount(to context: inout SQLWriter) throws {
         var relation = self
         // The order of the rows does not change their number.
         if children.isEmpty { relation.ordering = Ordering() } else { relation = relation.unordered() }

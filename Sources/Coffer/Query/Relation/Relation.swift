@@ -2,8 +2,8 @@
 ///
 /// It says what is asked for; ``write(to:)`` is the only place that makes SQL of it. What needs the schema, such as the columns of a
 /// primary key, is resolved there, and so are the names that table aliases stand for (see ``SQLScope``).
-struct SQLRelation: Sendable {
-    var source: SQLSource
+struct Relation: Sendable {
+    var source: SourceTable
     var selection: Deferred<SQLSelection>
 
     /// The conditions that a row must meet, all of them.
@@ -27,7 +27,7 @@ struct SQLRelation: Sendable {
 
     /// A query of all rows.
     init(table: String, selection: [SQLSelection]) {
-        self.source = SQLSource(tableName: table)
+        self.source = SourceTable(tableName: table)
         self.selection = .values(selection)
     }
 
@@ -52,9 +52,9 @@ struct SQLRelation: Sendable {
     var hasGroups: Bool { !groups.isEmpty || !groupFilters.isEmpty }
 }
 
-extension SQLRelation: WritableQuery {
+extension Relation: WritableQuery {
     /// Writes the `SELECT` statement, without parentheses around it.
-    func write(to context: inout SQLGenerationContext) throws {
+    func write(to context: inout SQLWriter) throws {
         if !children.isEmpty, let query = try joinedQuery() { return try query.write(to: &context) }
         try context.inScope({ try $0.enter(source) }) { context in
             try writeCommonTables(to: &context)
@@ -66,7 +66,7 @@ extension SQLRelation: WritableQuery {
     }
 
     /// Writes the `WITH` clause.
-    func writeCommonTables(to context: inout SQLGenerationContext) throws {
+    func writeCommonTables(to context: inout SQLWriter) throws {
         guard !commonTables.isEmpty else { return }
         context.append(commonTables.contains(where: \.isRecursive) ? "WITH RECURSIVE " : "WITH ")
         try context.append(commonTables, separator: ", ") { try $0.write(to: &$1) }
@@ -74,14 +74,14 @@ extension SQLRelation: WritableQuery {
     }
 
     /// Writes from which table the rows come, and how they are filtered and grouped.
-    func writeOrigin(to context: inout SQLGenerationContext) throws {
+    func writeOrigin(to context: inout SQLWriter) throws {
         context.append(" FROM ")
         try source.write(to: &context)
         try writeConditions(to: &context)
     }
 
     /// Writes how the rows are filtered and grouped.
-    func writeConditions(to context: inout SQLGenerationContext) throws {
+    func writeConditions(to context: inout SQLWriter) throws {
         try context.append(conditions: filters.resolve(context.db), after: " WHERE ")
         if !groups.isEmpty {
             let groups = try groups.resolve(context.db)
@@ -93,7 +93,7 @@ extension SQLRelation: WritableQuery {
         try context.append(conditions: groupFilters.resolve(context.db), after: " HAVING ")
     }
 
-    func writeOrderAndLimit(to context: inout SQLGenerationContext) throws {
+    func writeOrderAndLimit(to context: inout SQLWriter) throws {
         if !ordering.isEmpty {
             let terms = try orderingTerms(context.db)
             if !terms.isEmpty {
@@ -104,7 +104,7 @@ extension SQLRelation: WritableQuery {
         writeLimit(to: &context)
     }
 
-    func writeLimit(to context: inout SQLGenerationContext) {
+    func writeLimit(to context: inout SQLWriter) {
         if let limit {
             context.append(" LIMIT \(limit.count)")
             if let offset = limit.offset { context.append(" OFFSET \(offset)") }
@@ -136,14 +136,14 @@ extension SQLRelation: WritableQuery {
     func selectedColumnCount(_ db: Database) throws -> Int {
         var relation = self
         relation.ordering = Ordering()
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         try relation.write(to: &context)
         // What is written about the schema has read it, and has noticed if it has changed.
         return try db.readSchema { try db.checkOut(context.sql, for: .request).columnCount }
     }
 }
 
-extension SQLGenerationContext {
+extension SQLWriter {
     /// Appends conditions that must all be met, after a keyword; nothing if there is none.
     mutating func append(conditions: [SQLExpression], after keyword: String) throws {
         guard let first = conditions.first else { return }
@@ -156,7 +156,7 @@ extension SQLGenerationContext {
     }
 }
 
-extension SQLRelation {
+extension Relation {
     /// A statement that selects the rows of the query, with its arguments.
     ///
     /// - Parameters:
@@ -172,7 +172,7 @@ extension SQLRelation {
     }
 
     private func makeStatement(_ db: Database, limitingUnlimitedResult isLimited: Bool, _ query: JoinedQuery?) throws -> Statement {
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         if let query { try query.write(to: &context) } else { try write(to: &context) }
         let statement =
             if isLimited {
@@ -193,7 +193,7 @@ extension SQLRelation {
 
 extension Database {
     /// A statement for SQL that was generated, with its arguments.
-    func checkOut(_ context: SQLGenerationContext) throws -> Statement {
+    func checkOut(_ context: SQLWriter) throws -> Statement {
         let statement = try checkOut(context.sql, for: .request)
         try statement.setArguments(context.arguments)
         return statement

@@ -1,4 +1,4 @@
-extension SQLRelation {
+extension Relation {
     /// The condition that the primary key of a row is one of some values. NULL is no key of any row.
     static func primaryKeyCondition(
         _ keys: [RequestedKey], _ storage: KeyStorage, table: String

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// One registration of an observer with a connection.
-final class TransactionObservation {
+final class ObserverRegistration {
     private weak var weakObserver: (any TransactionObserver)?
     private let strongObserver: (any TransactionObserver)?
 
@@ -50,7 +50,7 @@ final class TransactionObservation {
 
 // MARK: - The observation that is being notified
 
-extension TransactionObservation {
+extension ObserverRegistration {
     /// A thread-specific value costs a few nanoseconds, where a lock or a task-local value would cost as much as the rest of the event.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
@@ -60,9 +60,9 @@ extension TransactionObservation {
     }()
 
     /// The observation whose observer is being told of a change on the current thread.
-    static var current: TransactionObservation? {
+    static var current: ObserverRegistration? {
         guard let pointer = unsafe pthread_getspecific(key) else { return nil }
-        return unsafe Unmanaged<TransactionObservation>.fromOpaque(pointer).takeUnretainedValue()
+        return unsafe Unmanaged<ObserverRegistration>.fromOpaque(pointer).takeUnretainedValue()
     }
 
     /// The pointer in the thread lives only as long as this call, which keeps `self` alive.

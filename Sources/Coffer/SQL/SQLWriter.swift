@@ -4,7 +4,7 @@ internal import SQLCipherBridge
 ///
 /// Whatever can be written as SQL writes itself into a context. Values become arguments and identifiers are quoted here, so that
 /// the text never depends on what a value or a name contains.
-struct SQLGenerationContext {
+struct SQLWriter {
     /// The connection that the SQL is generated for.
     let db: Database
 
@@ -70,7 +70,7 @@ struct SQLGenerationContext {
 
     /// Writes what has names of its own, such as a subquery, and then goes back to the names as they were.
     mutating func inScope(
-        _ enter: (inout SQLScope) throws -> Void, write: (inout SQLGenerationContext) throws -> Void
+        _ enter: (inout SQLScope) throws -> Void, write: (inout SQLWriter) throws -> Void
     ) rethrows {
         let outerScope = scope
         defer { scope = outerScope }
@@ -80,7 +80,7 @@ struct SQLGenerationContext {
 
     /// Appends elements with a separator between them.
     mutating func append<Element>(
-        _ elements: some Sequence<Element>, separator: String, write: (Element, inout SQLGenerationContext) throws -> Void
+        _ elements: some Sequence<Element>, separator: String, write: (Element, inout SQLWriter) throws -> Void
     ) rethrows {
         var isFirst = true
         for element in elements {

@@ -3,7 +3,7 @@ internal import SQLCipherBridge
 /// Hears from SQLite what statements do while they are compiled: gathers the facts, and refuses what would endanger encrypted data.
 ///
 /// The authorizer stays installed as long as its connection is open, because SQLite may compile statements again at any execution.
-final class StatementAuthorizer {
+final class StatementInspector {
     /// Whether the connection has its key, and its settings must not be undone any more.
     var isKeyed = false
 
@@ -100,7 +100,7 @@ final class StatementAuthorizer {
 
 // MARK: - Decisions
 
-extension StatementAuthorizer {
+extension StatementInspector {
     private func authorize(_ request: AuthorizerHook.Request) -> AuthorizerHook.Decision {
         switch request.action {
         case .pragma:
@@ -204,7 +204,7 @@ extension StatementAuthorizer {
         case "cipher_profile" where value != nil:
             return .deny(
                 "PRAGMA cipher_profile writes SQL with its values to a file that others may read. Use Database.trace(options:_:) instead.")
-        case "cipher_log" where value.map(StatementAuthorizer.isFileOfLog) == true && collector != nil:
+        case "cipher_log" where value.map(StatementInspector.isFileOfLog) == true && collector != nil:
             return .deny("Use Database.enableCipherLogging(logLevel:target:), which makes a file that only its owner can read.")
         default: break
         }
@@ -222,7 +222,7 @@ extension StatementAuthorizer {
             return .deny("Temporary tables of an encrypted database stay in memory: in a file they would be plaintext.")
         case "temp_store_directory" where value != nil, "data_store_directory" where value != nil:
             return .deny("Encrypted databases write no temporary files, so that they have no directory.")
-        case _ where StatementAuthorizer.cipherSettings.contains(name):
+        case _ where StatementInspector.cipherSettings.contains(name):
             // Those of an attached database can only be given after its key.
             guard let value, schema == nil || schema?.lowercased() == "main" else { return .allow }
             if cipher.holds(name, value) || (name == "cipher_salt" && isSaltOfFile(value)) { return .ignore }
@@ -256,7 +256,7 @@ extension StatementAuthorizer {
     ]
 }
 
-extension StatementAuthorizer.Recompiled {
+extension StatementInspector.Recompiled {
     fileprivate init?(_ request: AuthorizerHook.Request) {
         guard let table = request.first else { return nil }
         switch request.action {

@@ -1,9 +1,9 @@
 internal import SQLCipherBridge
 
-extension SQLRelation {
+extension Relation {
     /// A statement that deletes the rows of the query, with its arguments.
     func makeDeleteStatement(_ db: Database, returning selection: [SQLSelection] = []) throws -> Statement {
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         try writeDelete(to: &context, returning: selection, limitIsSupported: limitedChangesAreSupported)
         return try db.checkOut(context)
     }
@@ -15,14 +15,14 @@ extension SQLRelation {
     ) throws -> Statement? {
         let assignments = assignments.filter { $0.value != nil }
         guard !assignments.isEmpty else { return nil }
-        var context = SQLGenerationContext(db)
+        var context = SQLWriter(db)
         try writeUpdate(
             to: &context, onConflict: conflictResolution, assignments, returning: selection,
             limitIsSupported: limitedChangesAreSupported)
         return try db.checkOut(context)
     }
 
-    func writeDelete(to context: inout SQLGenerationContext, returning selection: [SQLSelection], limitIsSupported: Bool) throws {
+    func writeDelete(to context: inout SQLWriter, returning selection: [SQLSelection], limitIsSupported: Bool) throws {
         let target = try target(context.db)
         try context.inScope({ try $0.enter(target.source) }) { context in
             try target.writeCommonTables(to: &context)
@@ -33,7 +33,7 @@ extension SQLRelation {
     }
 
     func writeUpdate(
-        to context: inout SQLGenerationContext, onConflict conflictResolution: Database.ConflictResolution?,
+        to context: inout SQLWriter, onConflict conflictResolution: Database.ConflictResolution?,
         _ assignments: [ColumnAssignment], returning selection: [SQLSelection], limitIsSupported: Bool
     ) throws {
         let target = try target(context.db)
@@ -53,7 +53,7 @@ extension SQLRelation {
     /// keys of the rows has them.
     ///
     /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if rows are grouped by what does not tell them apart: which one of a group would it be?
-    private func target(_ db: Database) throws -> SQLRelation {
+    private func target(_ db: Database) throws -> Relation {
         let isJoined = try !children.isEmpty && joinedQuery() != nil
         if !groups.isEmpty {
             let columns = try groups.resolve(db).compactMap { group -> String? in
@@ -66,12 +66,12 @@ extension SQLRelation {
                         + "\(source.tableName.quotedDatabaseIdentifier) are not grouped by a unique key.")
             }
         }
-        return isJoined ? SQLRelation(table: source.tableName, selection: []) : self
+        return isJoined ? Relation(table: source.tableName, selection: []) : self
     }
 
     /// Writes which rows are changed, and what the statement returns of them.
     private func writeChangedRows(
-        to context: inout SQLGenerationContext, returning selection: [SQLSelection], limitIsSupported: Bool
+        to context: inout SQLWriter, returning selection: [SQLSelection], limitIsSupported: Bool
     ) throws {
         // Groups, and limits where SQLite was compiled without them, need a query of their own, which tells the keys of the rows.
         let isJoined = hasJoins
@@ -92,7 +92,7 @@ extension SQLRelation {
         }
     }
 
-    private func writeKeyCondition(to context: inout SQLGenerationContext, isJoined: Bool) throws {
+    private func writeKeyCondition(to context: inout SQLWriter, isJoined: Bool) throws {
         let keyColumns = try context.db.columnsOfRowKey(of: source.tableName)
         var query = self
         if isJoined { query.removeResultsOfChildren() } else { query.commonTables = [] }

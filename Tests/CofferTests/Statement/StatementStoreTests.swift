@@ -3,7 +3,7 @@ import Testing
 @testable import Coffer
 
 @Suite("The statements that a connection keeps")
-struct StatementCacheTests {
+struct StatementStoreTests {
     private static let limit = 2 * 1024 * 1024
 
     private func list(_ count: Int) -> String {
@@ -55,7 +55,7 @@ struct StatementCacheTests {
     @Test("what is removed no longer counts")
     func removal() throws {
         try DatabaseQueue().read { db throws in
-            var cache = StatementCache(capacity: 2, memoryLimit: Self.limit)
+            var cache = StatementStore(capacity: 2, memoryLimit: Self.limit)
             let statements = try (0..<3).map { try db.makeStatement(sql: "SELECT \($0)") }
             cache.insert(statements[0], for: "0")
             let one = cache.memory
