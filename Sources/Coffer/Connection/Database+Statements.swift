@@ -16,23 +16,28 @@ extension Database {
     public func cachedStatement(sql: String) throws -> Statement { try checkOut(sql, for: .application) }
 
     /// A statement that is kept for the next user of the same text.
-    func checkOut(_ sql: String, for use: StatementCaches.Use) throws -> Statement { try checkOut(sql, for: use) { sql } }
-
-    /// A statement that is kept for the next user of the same text.
-    ///
-    /// - Parameter text: what is prepared if no statement is kept.
-    func checkOut(_ sql: String, for use: StatementCaches.Use, preparing text: () throws -> String) throws -> Statement {
+    func checkOut(_ sql: String, for use: StatementCaches.Use) throws -> Statement {
         if let known = statementCaches.find(sql, for: use) {
             guard use == .application, known.columnCount > 0 else { return known }
             // A statement of another schema would tell columns that are not its own any more.
             try readSchema {}
             if let known = statementCaches.find(sql, for: use) { return known }
         }
-        var statement = try prepare(text(), persistent: true)
+        return try prepare(sql, keptAs: sql, for: use)
+    }
+
+    /// The statement that ``prepare(_:keptAs:for:)`` has kept; nil if there is none, or if it is in use.
+    func keptStatement(_ sql: String, for use: StatementCaches.Use) -> Statement? { statementCaches.find(sql, for: use) }
+
+    /// Prepares a statement, and keeps it for the next user.
+    ///
+    /// - Parameter sql: by which it is found again: the text of the statement, or one that says as much.
+    func prepare(_ text: String, keptAs sql: String, for use: StatementCaches.Use) throws -> Statement {
+        var statement = try prepare(text, persistent: true)
         if use == .application, knownSchema.watch == nil, !statement.facts.databaseRegion.isEmpty {
             // Changes of the schema are noticed from now on, and this statement is of the one that is watched.
             try readSchema {}
-            statement = try prepare(sql, persistent: true)
+            statement = try prepare(text, persistent: true)
         }
         statementCaches.insert(statement, sql, for: use)
         return statement

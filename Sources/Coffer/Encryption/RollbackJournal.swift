@@ -108,7 +108,9 @@ final class BlockReader {
     /// Which part of the file is in the block.
     private var range: Range<Int64> = 0..<0
 
-    private static let blockSize = 1 << 18
+    /// How much is read at once: little at first, as most logs are short, and most readers look at the beginning only.
+    private var blockSize = 1 << 14
+    private static let largestBlockSize = 1 << 18
 
     init(_ read: @escaping Read) {
         self.read = read
@@ -117,9 +119,8 @@ final class BlockReader {
     /// Up to `count` bytes; fewer at the end of the file.
     func bytes(at offset: Int64, count: Int) throws -> ArraySlice<UInt8> {
         if offset < range.lowerBound || offset + Int64(count) > range.upperBound {
-            if block.count < max(count, BlockReader.blockSize) {
-                block = [UInt8](repeating: 0, count: max(count, BlockReader.blockSize))
-            }
+            if block.count < max(count, blockSize) { block = [UInt8](repeating: 0, count: max(count, blockSize)) }
+            blockSize = min(4 * blockSize, BlockReader.largestBlockSize)
             range = 0..<0
             let done = try read(offset, &block)
             range = offset..<offset + Int64(done)

@@ -174,12 +174,16 @@ extension Relation {
     private func makeStatement(_ db: Database, limitingUnlimitedResult isLimited: Bool, _ query: JoinedQuery?) throws -> Statement {
         var context = SQLWriter(db)
         if let query { try query.write(to: &context) } else { try write(to: &context) }
-        let statement =
-            if isLimited {
-                try db.checkOut(context.sql, for: .firstRow) { try hasAtMostOneRow(db) ? context.sql : context.sql + " LIMIT 1" }
-            } else {
-                try db.checkOut(context.sql, for: .request)
-            }
+        let statement: Statement
+        if !isLimited {
+            statement = try db.checkOut(context.sql, for: .request)
+        } else if let kept = db.keptStatement(context.sql, for: .firstRow) {
+            statement = kept
+        } else {
+            // Not in a closure, which would copy the relation each time.
+            let text = try hasAtMostOneRow(db) ? context.sql : context.sql + " LIMIT 1"
+            statement = try db.prepare(text, keptAs: context.sql, for: .firstRow)
+        }
         try statement.setArguments(context.arguments)
         if !filters.isEmpty || !children.isEmpty {
             statement.setRequest(self)
