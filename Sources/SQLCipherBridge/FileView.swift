@@ -2,7 +2,7 @@ internal import CSQLCipher
 internal import Glibc
 internal import Synchronization
 
-/// Stored bytes of a database that are put together from several files, for the engine to read as one file.
+/// Stored bytes of a database, wherever they are, that can be read as one file.
 package protocol StoredBytes: AnyObject {
     /// In bytes.
     var size: Int64 { get }

@@ -4,8 +4,8 @@ package import KeyMaterial
 /// Reads the stored bytes of pages without SQLCipher: whether they are authentic, and what they contain.
 ///
 /// Source of the layout: SQLCipher's design notes. A page ends with its reserve: IV (16 bytes), HMAC, padding to whole blocks. The HMAC covers
-/// ciphertext, IV and the page number (little endian by default), and its key is PBKDF2(key, salt xor mask), with 0x3a for each byte of the
-/// mask. Page 1 begins with the salt, or with a part of the database header in the clear.
+/// ciphertext, IV and the page number (little endian by default), and its key is PBKDF2(key, salt xor mask), where each byte of the mask
+/// is 0x3a unless the settings say otherwise. Page 1 begins with the salt, or with a part of the database header in the clear.
 ///
 /// One instance serves one thread at a time.
 @safe

@@ -58,10 +58,10 @@ extension Database {
 
     /// Executes all statements of an SQL text.
     ///
-    /// - Throws: a ``DatabaseError``; the statements before the failed one have been executed.
-    ///
     /// A single statement that changes rows, and has its values as arguments in order, is likely to come again: it is kept, without its values, and
     /// not prepared anew the next time.
+    ///
+    /// - Throws: a ``DatabaseError``; the statements before the failed one have been executed.
     public func execute(sql: String, arguments: StatementArguments = StatementArguments()) throws {
         let mayComeAgain = !arguments.values.isEmpty && arguments.namedValues.isEmpty && sql.utf8.count <= StatementCaches.longestText
         if mayComeAgain, let statement = statementCaches.find(sql, for: .execution),

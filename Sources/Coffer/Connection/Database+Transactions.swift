@@ -71,7 +71,7 @@ extension Database {
         try end(run(operations, rollback: rollback), commit: commit, rollback: rollback)
     }
 
-    /// Runs `operations` in a transaction, and returns what they return. There is no other layer under the accesses that do.
+    /// Runs `operations` in a transaction, and returns what they return. Accesses that run in a transaction call it directly.
     func transaction<T>(
         _ kind: TransactionKind? = nil, endingWith completion: TransactionCompletion = .commit, _ operations: () throws -> T
     ) throws -> T {

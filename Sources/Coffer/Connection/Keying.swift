@@ -69,7 +69,7 @@ struct Keying {
         attached = nil
     }
 
-    /// Notes that a connection of the C library takes the place of another one, or that it has.
+    /// Notes whether a connection of the C library is about to take the place of another one.
     mutating func willReplace(_ isReplacing: Bool) { self.isReplacing = isReplacing }
 
     mutating func didClose() {

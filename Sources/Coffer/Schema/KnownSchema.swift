@@ -1,6 +1,6 @@
 /// What a connection has found out about its schema, and whether it still holds.
 ///
-/// The cache is emptied by each statement of the connection that changes the schema. What statements cannot tell (changes by other
+/// It is forgotten with each statement of the connection that changes the schema. What statements cannot tell (changes by other
 /// connections, rollbacks) is seen by ``SchemaWatch``, which is asked once in each transaction: as a transaction keeps the state of the
 /// database that it began to read, nothing else can change the schema until it ends.
 struct KnownSchema {

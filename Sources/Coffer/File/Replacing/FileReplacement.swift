@@ -64,7 +64,7 @@ struct ReplacementJob {
 
     /// The connection that the source is open with already, for databases in use; nil to open one.
     ///
-    /// It writes nothing during the work, and is in a transaction from `quiesce` to `publish`.
+    /// It writes nothing during the work, and is in a transaction from ``NotedFile/quiesced()`` to ``ProvedCopy/published()``.
     var lentConnection: ConnectionHandle?
 
     /// For databases in use: lets go of the lent connection, which is still in its transaction, and goes on with the new file in the journal

@@ -48,7 +48,7 @@ struct Relation: Sendable {
         var offset: Int?
     }
 
-    /// Whether the rows are those of the table, and not made of several.
+    /// Whether a row is made of several rows of the table, and not one of them.
     var hasGroups: Bool { !groups.isEmpty || !groupFilters.isEmpty }
 }
 
