@@ -80,7 +80,7 @@ struct QueueReadTests {
         }
     }
 
-    @Test("statements and what is known of the schema stay from read to read")
+    @Test("a statement that is kept stays the same from read to read")
     func keptStatements() throws {
         // They must all live, as the next one could have the place of one that is gone.
         var statements: [Statement] = []

@@ -85,7 +85,10 @@ import Testing
             try connection.createCollation("c") { _, _ in 0 }
             let sql = Array("SELECT 1 UNION ALL SELECT 2".utf8CString)
             var offset = 0
-            guard let statement = try connection.prepare(sql, offset: &offset, persistent: false) else { return }
+            guard let statement = try connection.prepare(sql, offset: &offset, persistent: false) else {
+                Issue.record("nothing was compiled")
+                return
+            }
             let code = statement.handle.step()
             #expect(code == EngineCode.row)
             do {

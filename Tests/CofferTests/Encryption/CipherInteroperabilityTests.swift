@@ -69,12 +69,6 @@ struct CipherInteroperabilityTests {
                 name: "iterations of the HMAC key", key: .passphrase("pw"), shellKey: "'pw'", settings: fast,
                 shellSettings: "PRAGMA fast_kdf_iter = 10;"),
             Case(
-                name: "big-endian machine", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofBigEndianMachines,
-                shellSettings: "PRAGMA cipher_compatibility = 2; PRAGMA cipher_hmac_pgno = be;"),
-            Case(
-                name: "beta of SQLCipher 2, passphrase", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofFormat2Beta,
-                shellSettings: betaSettings),
-            Case(
                 name: "beta of SQLCipher 2, raw key", key: .rawKey(rawKeyBytes), shellKey: "\"x'\(hexText(rawKeyBytes))'\"",
                 settings: .ofFormat2Beta, shellSettings: betaSettings),
             Case(
@@ -95,10 +89,10 @@ struct CipherInteroperabilityTests {
         ]
     }()
 
-    private static let betaSettings =
+    static let betaSettings =
         "PRAGMA cipher_compatibility = 2; PRAGMA fast_kdf_iter = 4000; PRAGMA cipher_hmac_salt_mask = \"x'00'\";"
 
-    static let cases = keys + formats + pageSizes + others
+    static let cases = keys + formats + pageSizes + others + unusual
 
     @Test("a file made by Coffer opens in the shell", arguments: cases)
     func coffersFile(_ item: Case) throws {
@@ -129,7 +123,9 @@ struct CipherInteroperabilityTests {
         Case(
             name: "big-endian machine", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofBigEndianMachines,
             shellSettings: "PRAGMA cipher_compatibility = 2; PRAGMA cipher_hmac_pgno = be;"),
-        Case(name: "beta", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofFormat2Beta, shellSettings: betaSettings),
+        Case(
+            name: "beta of SQLCipher 2, passphrase", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofFormat2Beta,
+            shellSettings: betaSettings),
         Case(
             name: "beta on a big-endian machine", key: .passphrase("pw"), shellKey: "'pw'", settings: CipherSettings.unusualFormats[2],
             shellSettings: betaSettings + "PRAGMA cipher_hmac_pgno = be;"),

@@ -1,22 +1,15 @@
-import Coffer
 import CofferTestSupport
 import Foundation
 import Testing
 
+@testable import Coffer
+
 /// SQLCipher has one mask for the whole process, which must stay as it is while files with another one are in use.
 @Suite("Files whose key for HMAC was derived with another mask")
 struct SaltMaskTests {
-    static let beta: CipherSettings = {
-        var settings = CipherSettings.sqlcipher(format: 2)
-        settings.hmacKeyIterations = 4_000
-        settings.hmacSaltMask = 0
-        return settings
-    }()
+    private static let shellSettings = CipherInteroperabilityTests.betaSettings
 
-    private static let shellSettings =
-        "PRAGMA cipher_compatibility = 2; PRAGMA fast_kdf_iter = 4000; PRAGMA cipher_hmac_salt_mask = \"x'00'\";"
-
-    private static func configuration(_ settings: CipherSettings = beta) -> Configuration {
+    private static func configuration(_ settings: CipherSettings = .ofFormat2Beta) -> Configuration {
         var configuration = Configuration()
         configuration.key = .passphrase("pw")
         configuration.cipher = settings
@@ -62,12 +55,12 @@ struct SaltMaskTests {
     @Test("the process keeps its mask, and files of both kinds are opened at the same time")
     func sharedProcess() throws {
         let (old, new) = try (EncryptedFile("old.sqlite"), EncryptedFile("new.sqlite"))
-        for (file, settings) in [(old, Self.beta), (new, CipherSettings.sqlcipher(format: 2))] {
+        for (file, settings) in [(old, CipherSettings.ofFormat2Beta), (new, .sqlcipher(format: 2))] {
             let queue = try DatabaseQueue(path: file.path, configuration: Self.configuration(settings))
             try queue.write { try $0.execute(sql: "CREATE TABLE t(x); INSERT INTO t VALUES ('found')") }
             try queue.close()
         }
-        let paths = [(old.path, Self.beta), (new.path, CipherSettings.sqlcipher(format: 2))]
+        let paths = [(old.path, CipherSettings.ofFormat2Beta), (new.path, .sqlcipher(format: 2))]
         DispatchQueue.concurrentPerform(iterations: 40) { index in
             let (path, settings) = paths[index % 2]
             #expect(throws: Never.self) {
