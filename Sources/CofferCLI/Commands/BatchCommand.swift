@@ -26,7 +26,7 @@ extension Manifest {
         """
 }
 
-struct BatchRotateCommand: Operation {
+struct BatchRotateCommand: RecordingOperation {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
         abstract: "Rotate the keys of many files.",
@@ -57,23 +57,19 @@ struct BatchRotateCommand: Operation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions
 
     func run(in session: Session) throws -> ExitStatus {
         let manifest = try batch.readManifest()
         session.reporter.start([.init("files", .strings(manifest.items.map(\.path))), .init("dry_run", .bool(dryRun))])
-        let trail = try audit.trail(session, command: Self.title)
-        let keys = KeyCache(session.keys)
-        let subject = TextLayout.counted(manifest.items.count, "file", "files")
+        let trail = try record.audit.trail(session, command: Self.title)
+        let keys = KeyCache(session.keys, subject: TextLayout.counted(manifest.items.count, "file", "files"))
         let request = try key.request()
         let newRequest = try newKey.request(besides: key)
         // Asked for now, not in the middle of the work.
-        if manifest.items.contains(where: { $0.key == nil }) { _ = try keys.key(request, subject: subject) }
-        if manifest.items.contains(where: { $0.newKey == nil }) { _ = try keys.key(newRequest, subject: subject) }
+        if manifest.items.contains(where: { $0.key == nil }) { _ = try keys.key(request) }
+        if manifest.items.contains(where: { $0.newKey == nil }) { _ = try keys.key(newRequest) }
         let state = dryRun ? nil : try batch.openState(Self.title, isOptional: false)
         let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs)
         let items = manifest.items.map { $0.completed(key: request, newKey: newRequest, allowingInsecureFiles: key.allowsInsecureFiles) }
@@ -81,8 +77,8 @@ struct BatchRotateCommand: Operation {
         let rotation: @Sendable (Manifest.Item) throws -> KeyRotation = { item in
             try FileNames.checkReadable(item.location)
             try FileNames.checkHasBytes(item.location)
-            let old = try keys.key(item.key ?? request, subject: subject)
-            let new = try keys.key(item.newKey ?? newRequest, subject: subject)
+            let old = try keys.key(item.key ?? request)
+            let new = try keys.key(item.newKey ?? newRequest)
             guard !old.isSame(as: new) else { throw Failure(.usage, "same_key", "The new key is the current one.") }
             var options = DatabaseFile.RotationOptions()
             options.cipher = item.cipher ?? cipher
@@ -102,7 +98,7 @@ struct BatchRotateCommand: Operation {
     }
 }
 
-struct BatchVerifyCommand: Operation {
+struct BatchVerifyCommand: RecordingOperation {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Verify many files.",
@@ -132,20 +128,16 @@ struct BatchVerifyCommand: Operation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions
 
     func run(in session: Session) throws -> ExitStatus {
         let manifest = try batch.readManifest()
         session.reporter.start([.init("files", .strings(manifest.items.map(\.path)))])
-        let trail = try audit.trail(session, command: Self.title)
-        let keys = KeyCache(session.keys)
-        let subject = TextLayout.counted(manifest.items.count, "file", "files")
+        let trail = try record.audit.trail(session, command: Self.title)
+        let keys = KeyCache(session.keys, subject: TextLayout.counted(manifest.items.count, "file", "files"))
         let request = try key.request()
-        if manifest.items.contains(where: { $0.key == nil }) { _ = try keys.key(request, subject: subject) }
+        if manifest.items.contains(where: { $0.key == nil }) { _ = try keys.key(request) }
         let state = try batch.openState(Self.title, isOptional: true)
         let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs)
         let items = manifest.items.map { $0.completed(key: request, newKey: nil, allowingInsecureFiles: key.allowsInsecureFiles) }
@@ -155,7 +147,7 @@ struct BatchVerifyCommand: Operation {
             var options = DatabaseFile.VerificationOptions()
             options.cipher = item.cipher ?? cipher
             options.structure = .init(rawValue: structure.rawValue) ?? .quick
-            let key = try keys.key(item.key ?? request, subject: subject)
+            let key = try keys.key(item.key ?? request)
             return FileVerification(path: item.location, name: item.path, key: key, options: options, allowsEmpty: allowEmpty)
         }
         let status = try run.run(items, unless: { item in (try? verification(item).keyOpensFile) ?? false }) { item in

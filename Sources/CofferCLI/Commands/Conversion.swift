@@ -32,13 +32,11 @@ struct Conversion {
             .init("dry_run", true), .init("changed", false), .init("already_done", .bool(plan.isAlreadyDone)),
             .init("format", plan.format.map { .count($0) } ?? .null), .init("size", .int(plan.size)),
         ]
-        let outline = PlanOutline(
-            requiredSpace: plan.requiredSpace, availableSpace: plan.availableSpace, steps: plan.steps, leftovers: plan.leftovers)
         reporter.result(
-            names + facts + details + outline.facts,
+            names + facts + details + plan.outlineFacts,
             text: plan.isAlreadyDone
                 ? ["\(name): \(work.alreadyWord); nothing would be done"]
-                : ["\(name): would be \(work.word) (\(outline.room)); nothing was changed"] + remarkLines + outline.lines, isAnswer: true)
+                : ["\(name): would be \(work.word) (\(plan.room)); nothing was changed"] + remarkLines + plan.lines, isAnswer: true)
     }
 
     private func run(in session: Session, _ trail: AuditTrail) throws {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct CreateCommand: Operation {
+struct CreateCommand: RecordingOperation {
     static let configuration = CommandConfiguration(
         commandName: "create",
         abstract: "Make a new, empty, encrypted database.",
@@ -26,11 +26,8 @@ struct CreateCommand: Operation {
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions
 
     func validate() throws { try FileNames.checkIsNoDash(file, "the new file") }
 
@@ -48,7 +45,7 @@ struct CreateCommand: Operation {
                 text: ["\(file): would be made, encrypted; nothing was changed"])
             return .done
         }
-        try audit.trail(session, command: Self.title).record(file) { _ in
+        try record.audit.trail(session, command: Self.title).record(file) { _ in
             try make(file, session.configuration(key.database, cipher.settings))
             return true
         }

@@ -32,11 +32,8 @@ struct DecryptCommand: ChangingOperation {
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions
 
     func validate() throws {
         guard yesPlaintext || dryRun else {

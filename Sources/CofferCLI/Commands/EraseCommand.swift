@@ -25,11 +25,8 @@ struct EraseCommand: ChangingOperation {
     @Flag(help: "Say what would be removed, and do nothing.")
     var dryRun = false
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions
 
     var subject: String? { file }
     var names: [String] { [file] }

@@ -21,14 +21,12 @@ struct KeyRotation {
             .init("already_rotated", .bool(plan.isAlreadyRotated)), .init("method", .string(plan.method.rawValue)),
             .init("size", .int(plan.size)), .init("pages", .count(plan.pageCount)),
         ]
-        let outline = PlanOutline(
-            requiredSpace: plan.requiredSpace, availableSpace: plan.availableSpace, steps: plan.steps, leftovers: plan.leftovers)
         let pages = TextLayout.counted(plan.pageCount, "page", "pages")
         session.reporter.result(
-            facts + outline.facts,
+            facts + plan.outlineFacts,
             text: plan.isAlreadyRotated
                 ? ["\(name): has the new key already; nothing would be done"]
-                : ["\(name): would be rotated (\(pages), \(outline.room)); nothing was changed"] + outline.lines, isAnswer: true)
+                : ["\(name): would be rotated (\(pages), \(plan.room)); nothing was changed"] + plan.lines, isAnswer: true)
     }
 
     /// Tries the keys, and changes nothing. That they are wrong is recorded as it is when the rotation itself finds out.

@@ -1,10 +1,17 @@
 internal import ArgumentParser
 internal import Foundation
 
-/// A command that works on files, and records what it does to them.
-protocol RecordedOperation: Operation {
-    var audit: AuditOptions { get }
+/// A command that may record what it does.
+protocol RecordingOperation: Operation {
+    var record: RecordOptions { get }
+}
 
+extension RecordingOperation {
+    var output: OutputOptions { record.output }
+}
+
+/// A command that works on files, and records what it does to them.
+protocol RecordedOperation: RecordingOperation {
     /// The files, as the user named them.
     var names: [String] { get }
 
@@ -21,7 +28,7 @@ extension RecordedOperation {
     func run(in session: Session) throws -> ExitStatus {
         let intent = (self as? any ChangingOperation).map { [JSONValue.Member("dry_run", .bool($0.dryRun))] }
         session.reporter.start([.init("files", .strings(names))] + (intent ?? []))
-        return try run(in: session, audit.trail(session, command: Self.title))
+        return try run(in: session, record.audit.trail(session, command: Self.title))
     }
 }
 

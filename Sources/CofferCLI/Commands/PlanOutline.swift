@@ -1,12 +1,19 @@
-/// What plans of all works have in common, as it is told.
-struct PlanOutline {
-    let requiredSpace: Int64
-    let availableSpace: Int64
-    let steps: [String]
-    let leftovers: [String]
+internal import Coffer
 
+/// What plans of all operations on files have in common, as it is told.
+protocol PlanOutline {
+    var requiredSpace: Int64 { get }
+    var availableSpace: Int64 { get }
+    var steps: [String] { get }
+    var leftovers: [String] { get }
+}
+
+extension DatabaseFile.RotationPlan: PlanOutline {}
+extension DatabaseFile.ConversionPlan: PlanOutline {}
+
+extension PlanOutline {
     /// The last members of a result in JSON.
-    var facts: [JSONValue.Member] {
+    var outlineFacts: [JSONValue.Member] {
         [
             .init("required_space", .int(requiredSpace)), .init("available_space", .int(availableSpace)), .init("steps", .strings(steps)),
             .init("leftovers", .strings(leftovers)), .init("code", 0),

@@ -41,11 +41,8 @@ struct QueryCommand: RecordedOperation {
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions
 
     func validate() throws {
         if sql == "-", try key.request().source == .standardInput {

@@ -32,11 +32,8 @@ struct VerifyCommand: RecordedOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions
 
     enum Structure: String, ExpressibleByArgument, CaseIterable, Sendable {
         case none, quick, full

@@ -9,27 +9,30 @@ final class KeyCache: Sendable {
     }
 
     private let reader: KeyReader
+    private let subject: String
     private let slots = Mutex<[KeyRequest: Slot]>([:])
 
-    init(_ reader: KeyReader) {
+    /// - Parameter subject: what the keys are for, in words.
+    init(_ reader: KeyReader, subject: String) {
         self.reader = reader
+        self.subject = subject
     }
 
-    func key(_ request: KeyRequest, subject: String) throws(Failure) -> Key {
+    func key(_ request: KeyRequest) throws(Failure) -> Key {
         let slot = slots.withLock { slots in
             let slot = slots[request] ?? Slot()
             slots[request] = slot
             return slot
         }
         let answer = slot.answer.withLock { answer in
-            let known = answer ?? self.ask(request, subject: subject)
+            let known = answer ?? self.ask(request)
             answer = known
             return known
         }
         return try answer.get()
     }
 
-    private func ask(_ request: KeyRequest, subject: String) -> Result<Key, Failure> {
+    private func ask(_ request: KeyRequest) -> Result<Key, Failure> {
         do throws(Failure) {
             return .success(try reader.key(request, subject: subject))
         } catch {
