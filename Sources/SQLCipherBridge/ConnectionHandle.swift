@@ -102,7 +102,9 @@ extension ConnectionHandle {
         unsafe sqlite3_db_filename(pointer, schema).map { unsafe String(cString: $0) }
     }
 
-    package func busyTimeout(milliseconds: CInt) { unsafe sqlite3_busy_timeout(pointer, milliseconds) }
+    package func busyTimeout(seconds: Double) {
+        unsafe sqlite3_busy_timeout(pointer, CInt(min(max(0, seconds) * 1000, Double(CInt.max)).rounded(.up)))
+    }
 
     package func checkpoint(schema: String?, mode: CInt) -> (code: CInt, walFrames: Int, checkpointed: Int) {
         var walFrames: CInt = -1

@@ -5,7 +5,7 @@ package import KeyMaterial
 ///
 /// Source of the layout: SQLCipher's design notes. A page ends with its reserve: IV (16 bytes), HMAC, padding to whole blocks. The HMAC covers
 /// ciphertext, IV and the page number (little endian by default), and its key is PBKDF2(key, salt xor mask), where each byte of the mask
-/// is 0x3a unless the settings say otherwise. Page 1 begins with the salt, or with a part of the database header in the clear.
+/// is ``Layout/engineSaltMask`` unless the settings say otherwise. Page 1 begins with the salt, or with a part of the database header in the clear.
 ///
 /// One instance serves one thread at a time.
 @safe
@@ -22,10 +22,12 @@ package final class PageCipher {
         package var hasBigEndianNumbers: Bool
         /// What each byte of the salt is combined with where the key for HMAC is derived.
         package var hmacSaltMask: UInt8
+        /// The engine's own mask, which no connection of this library changes.
+        package static let engineSaltMask: UInt8 = 0x3a
 
         package init(
             pageSize: Int, hmac: KeyDerivation.Hash?, kdf: KeyDerivation.Hash, hmacKeyIterations: Int, plaintextHeaderSize: Int,
-            hasBigEndianNumbers: Bool = false, hmacSaltMask: UInt8 = 0x3a
+            hasBigEndianNumbers: Bool = false, hmacSaltMask: UInt8 = Layout.engineSaltMask
         ) {
             self.pageSize = pageSize
             self.hmac = hmac

@@ -111,7 +111,7 @@ extension Database {
     private func openProbe(ofAttachedFile path: String) -> KeyRing.Open {
         { [configuration] () throws(EngineError) in
             let probe = try EngineConnection(path: path, flags: configuration.readonly ? .readOnly : .readWrite)
-            probe.handle.busyTimeout(milliseconds: 1000)
+            probe.handle.busyTimeout(seconds: 1)
             return probe
         }
     }

@@ -34,18 +34,6 @@ extension Database {
         additions.remove(collation)
     }
 
-    /// Adds the Unicode functions and collations that every connection knows. Nothing of it touches the file, which may not have its key yet.
-    func addStandardFunctionsAndCollations() throws {
-        try DatabaseError.converting {
-            for function in DatabaseFunction.standardFunctions {
-                try function.install(on: handle)
-            }
-            for collation in DatabaseCollation.standardCollations {
-                try collation.install(on: handle)
-            }
-        }
-    }
-
     private func register(_ message: String, _ body: () throws(EngineError) -> Void) {
         checkIsUsedInItsAccess()
         precondition(!isClosed, "\(message): the connection is closed.")

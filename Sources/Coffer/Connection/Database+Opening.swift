@@ -70,10 +70,10 @@ extension Database {
     ) -> BusyHandler? {
         switch purpose == .reader ? configuration.readerBusyMode : configuration.busyMode {
         case .immediateError:
-            handle.busyTimeout(milliseconds: configuration.hasReadersBesideWriter && purpose == .writer ? 50 : 0)
+            handle.busyTimeout(seconds: configuration.hasReadersBesideWriter && purpose == .writer ? 0.05 : 0)
             return nil
         case .timeout(let seconds):
-            handle.busyTimeout(milliseconds: CInt(clamping: Int((max(0, seconds) * 1000).rounded(.up))))
+            handle.busyTimeout(seconds: seconds)
             return nil
         case .callback(let callback):
             return BusyHandler(handle, callback)
@@ -125,6 +125,9 @@ extension Database {
     /// How the connection protects what it writes.
     var protection: Keying.Protection { keying.protection }
 
+    /// Whether a key was set.
+    var isEncrypted: Bool { protection == .encrypted }
+
     /// Goes on with the preparation of a connection that has a key by now.
     func didReceiveKey(of ring: KeyRing, isFileEmpty: Bool?) throws {
         keying.didReceiveKey(of: ring, isFileEmpty: isFileEmpty)
@@ -139,7 +142,7 @@ extension Database {
         try handle.set(.foreignKeys, configuration.foreignKeysEnabled)
         try handle.set(.doubleQuotedStringsInDML, configuration.acceptsDoubleQuotedStringLiterals)
         try handle.set(.doubleQuotedStringsInDDL, configuration.acceptsDoubleQuotedStringLiterals)
-        try addStandardFunctionsAndCollations()
+        try DatabaseError.converting { try handle.install([], []) }
         try addAttachFunctions()
 
         if protection == .awaitingKey {

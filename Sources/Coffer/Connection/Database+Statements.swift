@@ -205,7 +205,7 @@ extension Database {
             transactions.schemaDidChange(isInsideTransaction: isInsideTransaction)
         }
         if let effect = statement.facts.transactionStep {
-            knownSchema.isVerified = false
+            knownSchema.doubt()
             if transactions.changesSchema, effect.isRollback { statementCaches.removeAll() }
             transactions.transactionDidChange(begins: effect == .begin, isInsideTransaction: isInsideTransaction)
         }
@@ -215,7 +215,7 @@ extension Database {
     /// Ends a failed execution: the notifier may know a better error, and a cancelled task wants to hear of its cancellation.
     func executionDidFail(_ statement: Statement, with error: DatabaseError) throws -> Never {
         statementCaches.remove(statement)
-        knownSchema.isVerified = false
+        knownSchema.doubt()
         if isAutocommitAfterFailure {
             if transactions.changesSchema { statementCaches.removeAll() }
             transactions.transactionWasAborted()

@@ -241,7 +241,7 @@ extension Database {
     func enterReadTransaction() throws {
         // The usual case, in which nothing else has to be done.
         if traceHook == nil, !knownSchema.isHeld, let watch = knownSchema.watch, watch.isUnchanged() {
-            knownSchema.isVerified = true
+            knownSchema.didVerify()
         } else {
             try readSchema {}
         }

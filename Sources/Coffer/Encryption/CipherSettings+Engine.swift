@@ -19,11 +19,6 @@ extension CipherSettings.HashAlgorithm {
     }
 }
 
-extension CipherSettings {
-    /// The engine's own mask, which no connection of this library changes.
-    static let engineSaltMask: UInt8 = 0x3a
-}
-
 extension CipherSettings.ByteOrder {
     fileprivate var pragmaName: String {
         switch self {
@@ -101,7 +96,7 @@ extension CipherSettings {
 
     /// Whether these are the settings of a format, which says nothing of a plaintext header and of the key for HMAC.
     private func isFormat(_ format: Int) -> Bool {
-        guard (1...4).contains(format) else { return false }
+        guard CipherSettings.formats.contains(format) else { return false }
         var settings = CipherSettings.sqlcipher(format: format)
         settings.plaintextHeaderSize = plaintextHeaderSize
         settings.hmacKeyIterations = hmacKeyIterations
@@ -130,5 +125,11 @@ extension PageCipher.Layout {
             kdf: settings.kdfAlgorithm.bridged, hmacKeyIterations: settings.hmacKeyIterations,
             plaintextHeaderSize: settings.plaintextHeaderSize, hasBigEndianNumbers: settings.hmacPageNumberOrder == .bigEndian,
             hmacSaltMask: settings.hmacSaltMask)
+    }
+
+    /// The first pages, the last, and some between: enough to find an intact one unless nearly all are damaged.
+    static func sample(of pageCount: Int) -> [Int] {
+        guard pageCount > 16 else { return Array(1..<max(0, pageCount) + 1) }
+        return Array(1...8) + (1...8).map { 8 + (pageCount - 8) * $0 / 8 }
     }
 }

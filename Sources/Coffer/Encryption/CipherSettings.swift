@@ -1,3 +1,5 @@
+internal import SQLCipherBridge
+
 /// How a database is encrypted: the parameters that SQLCipher does not store in the file, so that whoever opens it must know them.
 ///
 /// The defaults are those of SQLCipher 4: AES-256-CBC with HMAC-SHA512 on pages of 4096 bytes, and PBKDF2-HMAC-SHA512 with 256,000
@@ -38,7 +40,7 @@ public struct CipherSettings: Sendable, Hashable {
     /// all released versions. Files of the beta of SQLCipher 2 have 0, and 4,000 for ``hmacKeyIterations``.
     ///
     /// SQLCipher has one mask for the whole process. Coffer leaves it alone, and uses another one for the connections of these settings only.
-    public var hmacSaltMask: UInt8 = 0x3a
+    public var hmacSaltMask = PageCipher.Layout.engineSaltMask
 
     /// Whether each page carries an authentication code. Without one, nobody notices that a file was changed.
     public var usesHMAC = true
@@ -69,6 +71,12 @@ public struct CipherSettings: Sendable, Hashable {
         }
         return settings
     }
+
+    /// The formats that have settings of their own.
+    static let formats = 1...4
+
+    /// The format whose settings these are; nil for others.
+    var format: Int? { CipherSettings.formats.first { .sqlcipher(format: $0) == self } }
 
     /// The settings of SQLCipher 2 on machines that store the highest byte of a number first.
     static let ofBigEndianMachines: CipherSettings = {

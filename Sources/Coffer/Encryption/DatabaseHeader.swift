@@ -23,6 +23,9 @@ struct DatabaseHeader {
         return stored == 1 ? 65536 : stored
     }
 
+    /// The page that SQLite keeps its locks on and never uses: the one at 1 GiB.
+    static func lockPage(pageSize: Int) -> Int { (1 << 30) / pageSize + 1 }
+
     /// The version of the format that a writer needs to know: 2 in WAL mode, else 1; and that of a reader.
     var versions: (write: UInt8, read: UInt8) { (bytes[18], bytes[19]) }
 

@@ -10,9 +10,9 @@ extension KeyedOpening {
         let own = ring.settings
         if header.isPlaintext(plaintextHeaderSize: own.plaintextHeaderSize) { return .failure(.plaintextFile) }
         guard let size = header.size, size >= 512 else { return .failure(.notADatabase) }
-        let ownFormat = (1...4).first { CipherSettings.sqlcipher(format: $0) == own } ?? 4
+        let ownFormat = own.format ?? 4
         for keyIndex in ring.keys.indices {
-            for format in (1...4).reversed() where CipherSettings.sqlcipher(format: format) != own {
+            for format in CipherSettings.formats.reversed() where CipherSettings.sqlcipher(format: format) != own {
                 guard try opens(.sqlcipher(format: format), keyIndex, header) else { continue }
                 return .failure(format < ownFormat ? .olderFormat(format) : .newerFormat(format))
             }
@@ -60,12 +60,8 @@ extension ConnectionHandle {
         do throws(CryptographyFailure) {
             let cipher = try PageCipher(
                 key: material.secret.bytes, salt: material.salt ?? fileSalt,
-                layout: PageCipher.Layout(
-                    pageSize: settings.pageSize, hmac: nil, kdf: settings.kdfAlgorithm.bridged,
-                    hmacKeyIterations: settings.hmacKeyIterations, plaintextHeaderSize: 0))
-            let content = try cipher.decrypt(page, number: 1)
-            // The fractions of a page that payloads may fill: see <https://www.sqlite.org/fileformat.html>, "The Database Header".
-            return content[21...23] == [64, 32, 32]
+                layout: PageCipher.Layout(settings))
+            return try DatabaseHeader(cipher.decrypt(page, number: 1))?.isPlausible == true
         } catch {
             throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
         }
@@ -83,7 +79,7 @@ extension ConnectionHandle {
         do throws(CryptographyFailure) {
             let cipher = try PageCipher(
                 key: material.secret.bytes, salt: material.salt ?? header.salt, layout: PageCipher.Layout(settings))
-            for number in ConnectionHandle.sample(of: pageCount) {
+            for number in PageCipher.Layout.sample(of: pageCount) {
                 let offset = Int64(number - 1) * Int64(settings.pageSize)
                 guard let page = try? readFile(at: offset, count: settings.pageSize) else { continue }
                 if try cipher.authenticates(page, number: number) { isProved = true } else { damaged.append(number) }
@@ -92,12 +88,6 @@ extension ConnectionHandle {
             throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
         }
         return isProved ? damaged : nil
-    }
-
-    /// The first pages, the last, and some between: enough to find an intact one unless nearly all are damaged.
-    private static func sample(of pageCount: Int) -> [Int] {
-        guard pageCount > 16 else { return Array(1..<max(0, pageCount) + 1) }
-        return Array(1...8) + (1...8).map { 8 + (pageCount - 8) * $0 / 8 }
     }
 }
 

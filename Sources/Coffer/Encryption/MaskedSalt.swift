@@ -18,7 +18,7 @@ struct MaskedSalt {
 
     /// - Returns: nil where the engine derives the key by itself.
     init?(_ material: KeyRing.Material, _ settings: CipherSettings, _ handle: ConnectionHandle) throws(KeyError) {
-        let difference = settings.hmacSaltMask ^ CipherSettings.engineSaltMask
+        let difference = settings.hmacSaltMask ^ PageCipher.Layout.engineSaltMask
         guard settings.usesHMAC, difference != 0 else { return nil }
         let header = try FileHeader.read(handle)
         if let salt = material.salt {

@@ -51,7 +51,7 @@ struct RollbackJournal {
     /// offset of its content, and the content, which is valid for the time of the call.
     func forEachRecord(_ body: (_ page: Int, _ offset: Int64, _ content: ArraySlice<UInt8>) throws -> Void) throws {
         let recordSize = Int64(pageSize + 8)
-        let lockPage = (1 << 30) / pageSize + 1
+        let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
         var offset: Int64 = 0
         // SQLite knows the size of a sector only when it has read the first header.
         while offset == 0 || offset + sectorSize <= size {

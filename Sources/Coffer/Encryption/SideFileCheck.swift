@@ -175,15 +175,14 @@ struct SideFileCheck {
 
     private func stateOfFile(isKeyProved: Bool) throws -> (hasAuthenticPage: Bool, isWhole: Bool) {
         let pageCount = Int(database.size / Int64(pageSize))
-        let lockPage = (1 << 30) / pageSize + 1
+        let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
         func isSound(_ number: Int) throws -> Bool {
             let page = try database.read(at: Int64(number - 1) * Int64(pageSize), count: pageSize)
             // Pages that were never written are zeros, but not the first one.
             return try isAuthentic(page[...], number) || number > 1 && page.allSatisfy { $0 == 0 }
         }
         // With a wrong key there is nothing to be found in the rest either.
-        let sample = pageCount > 16 ? Array(1...8) + (1...8).map { 8 + (pageCount - 8) * $0 / 8 } : Array(1..<pageCount + 1)
-        let hasAuthenticPage = try sample.contains {
+        let hasAuthenticPage = try PageCipher.Layout.sample(of: pageCount).contains {
             try provesKey($0) && isAuthentic(database.read(at: Int64($0 - 1) * Int64(pageSize), count: pageSize)[...], $0)
         }
         guard isKeyProved || hasAuthenticPage else { return (false, false) }

@@ -63,7 +63,7 @@ extension DatabaseFile {
 
     /// The salt, the header and the first pages: with random bytes, which are not to be told from what was there.
     private static func overwriteBeginning(of path: String) throws -> Int {
-        let file = try Descriptor.open(path, forWriting: true)
+        let file = try FileDescriptor.open(path, forWriting: true)
         let count = min(Int(try file.status().size), 1 << 16)
         guard count > 0 else { return 0 }
         var generator = SystemRandomNumberGenerator()

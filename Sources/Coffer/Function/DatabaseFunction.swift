@@ -152,3 +152,11 @@ extension FunctionContext {
         }
     }
 }
+
+extension ConnectionHandle {
+    /// Adds the functions and collations that every connection knows, and then others. Nothing of it touches the file, which may not have its key yet.
+    func install(_ functions: [DatabaseFunction], _ collations: [DatabaseCollation]) throws(EngineError) {
+        for function in DatabaseFunction.standardFunctions + functions { try function.install(on: self) }
+        for collation in DatabaseCollation.standardCollations + collations { try collation.install(on: self) }
+    }
+}

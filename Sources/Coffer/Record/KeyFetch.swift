@@ -72,7 +72,7 @@ extension Database {
             case .noRow: return nil
             case .changedSchema:
                 known = nil
-                knownSchema.isVerified = false
+                knownSchema.doubt()
             }
         }
         let fetch = try readSchema {

@@ -28,7 +28,7 @@ extension Database {
                 let table = schema.quotedDatabaseIdentifier + ".sqlite_master"
                 try forEachSchemaRow("SELECT 1 FROM \(table) WHERE sql LIKE '%REPLACE%' LIMIT 1") { _ in result = true }
             }
-            knownSchema.mentionsReplace = result
+            knownSchema.insert(mentionsReplace: result)
             return result
         }
     }

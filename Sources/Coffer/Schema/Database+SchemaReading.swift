@@ -15,23 +15,22 @@ extension Database {
         statementCaches.removeAll()
     }
 
-    /// Runs `body` while the schema cannot change, and with a cache that tells the truth.
+    /// Runs `body` while the schema cannot change, and with what is known of it up to date.
     func readSchema<T>(_ body: () throws -> T) throws -> T {
         checkIsUsedInItsAccess()
         if knownSchema.isHeld || (knownSchema.isVerified && isInsideTransaction) {
             return try body()
         }
         let watch = try holdSchema()
-        knownSchema.isHeld = true
+        knownSchema.didHold()
         defer {
             withoutTrace { watch.release() }
-            knownSchema.isHeld = false
-            knownSchema.isVerified = isInsideTransaction
+            knownSchema.didRelease(isVerified: isInsideTransaction)
         }
         return try body()
     }
 
-    /// Compares the cache with the schema, and holds the schema still until the watch is released.
+    /// Compares what is known with the schema, and holds the schema still until the watch is released.
     private func holdSchema() throws -> SchemaWatch {
         if let watch = knownSchema.watch {
             switch withoutTrace({ watch.hold() }) {
@@ -49,7 +48,7 @@ extension Database {
             }
         }
         let watch = try makeSchemaWatch()
-        knownSchema.watch = watch
+        knownSchema.insert(watch)
         if case .failed(let code) = withoutTrace({ watch.hold() }) {
             throw schemaError(code)
         }

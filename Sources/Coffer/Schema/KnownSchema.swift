@@ -5,13 +5,13 @@
 /// database that it began to read, nothing else can change the schema until it ends.
 struct KnownSchema {
     /// Whether the watch was asked in the current transaction.
-    var isVerified = false
+    private(set) var isVerified = false
 
     /// Whether the watch stands on its row, and so holds the schema still outside of transactions as well.
-    var isHeld = false
+    private(set) var isHeld = false
 
     /// What tells that the schema has changed, once it was needed.
-    var watch: SchemaWatch?
+    private(set) var watch: SchemaWatch?
 
     /// The names of the objects of each schema.
     private(set) var objects: [DatabaseSchemaID: SchemaObjects] = [:]
@@ -20,7 +20,7 @@ struct KnownSchema {
     private(set) var tables: [TableKey: TableStructure] = [:]
 
     /// Whether the word `REPLACE` is anywhere in the definitions of the schema, once it was asked.
-    var mentionsReplace: Bool?
+    private(set) var mentionsReplace: Bool?
 
     /// What was prepared for record types.
     var recordPlans = RecordPlans()
@@ -35,6 +35,18 @@ struct KnownSchema {
         }
     }
 
+    /// Notes what tells of changes, and that it does.
+    mutating func insert(_ watch: SchemaWatch) { self.watch = watch }
+    mutating func didHold() { isHeld = true }
+    mutating func didRelease(isVerified: Bool) { (isHeld, self.isVerified) = (false, isVerified) }
+
+    /// Notes that the watch has found no change.
+    mutating func didVerify() { isVerified = true }
+
+    /// Has the watch asked again before what is known is used.
+    mutating func doubt() { isVerified = false }
+
+    mutating func insert(mentionsReplace: Bool) { self.mentionsReplace = mentionsReplace }
     mutating func insert(_ objects: SchemaObjects, for schemaID: DatabaseSchemaID) { self.objects[schemaID] = objects }
     mutating func insert(_ table: TableStructure, for key: TableKey) { tables[key] = table }
 

@@ -246,7 +246,7 @@ extension StatementInspector {
 
     private func isSaltOfFile(_ text: String) -> Bool {
         guard cipher.plaintextHeaderSize == 0, let salt = try? connection.readFile(at: 0, count: 16), salt.count == 16 else { return false }
-        return text.lowercased() == "x'" + salt.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
+        return text.lowercased() == "x'\(salt.hexadecimal)'"
     }
 
     private static let cipherSettings: Set<String> = [

@@ -42,6 +42,11 @@ extension String {
     }
 }
 
+extension Sequence where Element == UInt8 {
+    /// Two lower-case digits for each byte, as blobs and keys have them in SQL. For bytes that are no secrets.
+    var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+}
+
 /// A comma-separated list of question marks, to write as many arguments into an SQL text.
 ///
 ///     let sql = "SELECT * FROM player WHERE id IN (\(databaseQuestionMarks(count: ids.count)))"

@@ -7,14 +7,24 @@ internal import SQLCipherBridge
 struct FileConversion {
     private let path: String
     private let options: DatabaseFile.ConversionOptions
-    private let operation: ReplacementOperation
-    /// A new file for the result; nil to take the place of the file.
-    private let destination: String?
+    private let target: Target
     private let change: FileChange
     /// Whether pages are copied as they are.
     private var copiesPages = false
     /// What was found out, for an upgrade.
     private var format: Int?
+
+    /// Where the result goes.
+    private enum Target {
+        /// In the place of the file, under a note of this operation.
+        case place(ReplacementOperation)
+        case newFile(String)
+
+        /// - Parameter path: of a new file; nil for the place of the file.
+        init(_ path: String?, _ operation: ReplacementOperation) { self = path.map(Target.newFile) ?? .place(operation) }
+
+        var newPath: String? { if case .newFile(let path) = self { path } else { nil } }
+    }
 
     /// Asks providers for their keys, and checks the keys and the settings. Nothing is opened, but for an upgrade, which finds out the format.
     init(path: String, _ work: DatabaseFile.Work, _ options: DatabaseFile.ConversionOptions) throws {
@@ -24,32 +34,31 @@ struct FileConversion {
         }
         self.path = path
         self.options = options
-        destination = work.destination
         do {
             let before: FileProtection
             let after: FileProtection
             switch work {
-            case .encrypt(_, let key):
-                operation = .encrypt
+            case .encrypt(let path, let key):
+                target = Target(path, .encrypt)
                 (before, after) = try (.plaintext, protection(key, options.newCipher))
-            case .decrypt(_, let key):
-                operation = .decrypt
+            case .decrypt(let path, let key):
+                target = Target(path, .decrypt)
                 (before, after) = try (protection(key, options.cipher), .plaintext)
             case .upgrade(let key, let newKey):
-                operation = .upgrade
+                target = .place(.upgrade)
                 let format = try FileConversion.format(of: path, key: key, newKey: newKey, newCipher: options.newCipher ?? CipherSettings())
                 self.format = format.number
                 (before, after) = try (protection(key, format.settings), protection(newKey ?? key, options.newCipher))
             case .vacuum(let key):
-                operation = .vacuum
+                target = .place(.vacuum)
                 guard options.newCipher == nil else {
                     throw DatabaseFileError(.unsupported("A vacuum keeps the cipher settings of the file."), path: path)
                 }
                 before = try protection(key, options.cipher)
                 // A key ring of its own: the copy has a salt of its own.
                 after = try before.withoutDerivedKeys()
-            case .backup(_, let key, let newKey), .copy(_, let key, let newKey):
-                operation = .encrypt
+            case .backup(let path, let key, let newKey), .copy(let path, let key, let newKey):
+                target = .newFile(path)
                 before = try protection(key, options.cipher)
                 // A file without a key may get one, and never the reverse.
                 after = try protection(newKey ?? key, options.newCipher ?? (key == nil ? nil : options.cipher))
@@ -64,8 +73,12 @@ struct FileConversion {
     func perform(progress: ProgressReport) throws -> DatabaseFile.ConversionResult {
         let start = ContinuousClock.now
         return try DatabaseFileError.translated(path) {
-            if let destination { return try copy(to: destination, progress: progress, since: start) }
-            var job = job
+            let operation: ReplacementOperation
+            switch target {
+            case .newFile(let path): return try copy(to: path, progress: progress, since: start)
+            case .place(let ofFile): operation = ofFile
+            }
+            var job = job(operation)
             if let audit = options.audit { job.audit = { proof in try audit(result(proof, path: path, since: start)) } }
             let done = try FileReplacement(job, progress: progress).run()
             var answer = result(done.proof, path: path, since: start)
@@ -75,7 +88,7 @@ struct FileConversion {
         }
     }
 
-    private var job: ReplacementJob {
+    private func job(_ operation: ReplacementOperation) -> ReplacementJob {
         ReplacementJob(
             operation: operation, change: change, method: RowCopy(prepare: prepare), keepsKey: operation == .vacuum,
             lockTimeout: options.lockTimeout, keepOldPath: options.keepOldPath)
@@ -86,13 +99,12 @@ struct FileConversion {
     ) -> DatabaseFile.ConversionResult {
         DatabaseFile.ConversionResult(
             isChanged: true, isResumed: false, proof: proof.map(DatabaseFile.ConversionProof.init), path: path,
-            keptOldPath: destination == nil ? options.keepOldPath : nil, duration: start.elapsedSeconds)
+            keptOldPath: target.newPath == nil ? options.keepOldPath : nil, duration: start.elapsedSeconds)
     }
 
     /// What the schema of the file may need.
     private func prepare(_ connection: ConnectionHandle) throws {
-        for function in DatabaseFunction.standardFunctions + options.functions { try function.install(on: connection) }
-        for collation in DatabaseCollation.standardCollations + options.collations { try collation.install(on: connection) }
+        try connection.install(options.functions, options.collations)
     }
 }
 
@@ -223,20 +235,20 @@ extension FileConversion {
             do {
                 try FileConversion.reading(path, change.before, timeout: options.lockTimeout) { _ in }
             } catch KeyError.encryption(let failure, let code) {
-                guard destination == nil, try change.after.opens(path) else { throw KeyError.encryption(failure, code: code) }
+                guard target.newPath == nil, try change.after.opens(path) else { throw KeyError.encryption(failure, code: code) }
                 isAlreadyDone = true
             }
             let room: CopyRoom
-            if let destination {
-                room = try checkDestination(destination)
-            } else {
-                let examined = try ExaminedFile(job, progress: ProgressReport(nil))
+            switch target {
+            case .newFile(let path): room = try checkDestination(path)
+            case .place(let operation):
+                let examined = try ExaminedFile(job(operation), progress: ProgressReport(nil))
                 if !isAlreadyDone { try examined.checkKeptPath() }
                 room = examined.room
             }
             return DatabaseFile.ConversionPlan(
                 isAlreadyDone: isAlreadyDone, format: format, size: room.size, requiredSpace: room.required,
-                availableSpace: room.available, leftovers: destination == nil ? try ReplacementNames.leftovers(of: path) : [],
+                availableSpace: room.available, leftovers: target.newPath == nil ? try ReplacementNames.leftovers(of: path) : [],
                 steps: isAlreadyDone ? [] : steps)
         }
     }
@@ -252,10 +264,9 @@ extension FileConversion {
     }
 
     private var steps: [String] {
-        let target = destination ?? path
-        let copy = "copy the \(copiesPages ? "pages" : "rows") into a new file beside \(target)"
+        let copy = "copy the \(copiesPages ? "pages" : "rows") into a new file beside \(target.newPath ?? path)"
         let prove = "prove the copy on a fresh connection: key, each page, structure, all rows"
-        if destination != nil { return [copy, prove, "give it its name, which must still be free"] }
+        if target.newPath != nil { return [copy, prove, "give it its name, which must still be free"] }
         return [
             "open \(path) and play back what an interrupted process has left", "make a note beside it",
             "leave the WAL mode and lock the file", copy,

@@ -111,11 +111,6 @@ extension Database {
             }
         }
     }
-
-    /// Whether a key was set.
-    var isEncrypted: Bool {
-        if case .encrypted = protection { true } else { false }
-    }
 }
 
 // MARK: - The destination
@@ -159,19 +154,19 @@ extension Database {
         guard let beside = try openBeside(ring) else {
             // Nobody else can look while this connection keeps the file to itself: its own view must do.
             handle.releaseMemory()
-            return try LenientStructureCheck(handle).run()
+            return try StructureCheck.prove(handle)
         }
         let fresh = beside.handle
         try addCustomizations(to: fresh)
         // From this size on SQLite brings a transaction into the file after the commit; zero is never.
         let checkpointedCount = try handle.integer(pragma: "wal_autocheckpoint")
         guard try checkpointedCount > 0 && handle.integer(pragma: "page_count") >= checkpointedCount else {
-            return try LenientStructureCheck(fresh).run()
+            return try StructureCheck.prove(fresh)
         }
         // Handed to the other thread, which is the only one to use it until both works have ended.
         nonisolated(unsafe) let connection = fresh
         _ = try SideWork<Void>.run(
-            side: { _ in unsafe try LenientStructureCheck(connection).run() },
+            side: { _ in unsafe try StructureCheck.prove(connection) },
             main: { _ in
                 // Brings what the copy left in a write-ahead log into the file, as commits of this size do and backups do not: otherwise the
                 // database would do it when it is closed. The copy is as good without, so that an error does not matter here.
@@ -192,14 +187,13 @@ extension Database {
 
     private func openForReading() throws(EngineError) -> EngineConnection {
         let connection = try EngineConnection(path: path, flags: .readOnly)
-        connection.handle.busyTimeout(milliseconds: 500)
+        connection.handle.busyTimeout(seconds: 0.5)
         return connection
     }
 
     /// Gives another connection the functions and collations of this one.
     func addCustomizations(to connection: ConnectionHandle) throws {
-        for function in DatabaseFunction.standardFunctions + additions.functions { try function.install(on: connection) }
-        for collation in DatabaseCollation.standardCollations + additions.collations { try collation.install(on: connection) }
+        try connection.install(additions.functions, additions.collations)
     }
 
     /// Ends long work that consists of other things than statements of this connection.

@@ -15,11 +15,7 @@ extension ConnectionHandle {
     }
 
     /// The tables that have a b-tree, with SQLite's own (`sqlite_sequence`, `sqlite_stat1`) and the shadow tables of virtual tables.
-    func storedTableNames() throws -> [String] {
-        var names: [String] = []
-        try forEachRow(trusted: "SELECT name FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 ORDER BY rowid") {
-            names.append($0.string(at: 0))
-        }
-        return names
+    func storedTableNames() throws(EngineError) -> [String] {
+        try column(trusted: "SELECT name FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 ORDER BY rowid")
     }
 }

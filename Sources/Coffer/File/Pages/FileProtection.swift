@@ -26,7 +26,7 @@ enum FileProtection: Sendable {
     ) throws -> EngineConnection {
         try open { () throws(EngineError) in
             let connection = try EngineConnection(path: path, flags: flags)
-            connection.handle.busyTimeout(milliseconds: CInt(clamping: Int((max(0, timeout) * 1000).rounded(.up))))
+            connection.handle.busyTimeout(seconds: timeout)
             return connection
         }
     }
@@ -155,9 +155,4 @@ extension ConnectionHandle {
         else { return }
         throw DatabaseFileError(.copyRejected(finding), path: path)
     }
-}
-
-extension Sequence where Element == UInt8 {
-    /// Two lower-case digits for each byte. For bytes that are no secrets.
-    var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }

@@ -52,10 +52,7 @@ final class OpenedView {
             guard case .encrypted(let ring) = protection else { break }
             do {
                 try OpenedView.checkSideFile(view, protection, ring.settings)
-                let seen = view
-                let keyed = try ring.openKeyed { () throws(EngineError) in try FileView.open(seen) }
-                try keyed.handle.execute("PRAGMA temp_store = MEMORY")
-                connection = .some(keyed.connection)
+                connection = .some(try protection.open(viewing: view))
                 break
             } catch KeyError.encryption(let failure, let code) {
                 if isFirst && findsFormat, let found = failure.foundSettings {

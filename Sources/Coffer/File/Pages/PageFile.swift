@@ -8,7 +8,7 @@ struct PageFile {
     let pageCount: Int
     /// How many bytes follow the last whole page.
     let excess: Int
-    /// The page that SQLite keeps its locks on and never uses: the one at 1 GiB, or none.
+    /// See ``DatabaseHeader/lockPage(pageSize:)``.
     let lockPage: Int
 
     var isEncrypted: Bool { cipher != nil }
@@ -38,7 +38,7 @@ struct PageFile {
         }
         pageCount = size / pageSize
         excess = size % pageSize
-        lockPage = (1 << 30) / pageSize + 1
+        lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
     }
 
     /// Fills the target, which holds whole pages, with their stored bytes, from the one with number `first` on.

@@ -46,7 +46,7 @@ final class StoredView: StoredBytes {
             (offsets, pageCount) = (content.offsets, content.pageCount)
             overlay = journal
         } else if let status = try SystemFile.status("\(path)-wal"), status.isRegular, status.size > 32 {
-            let log = Overlay(.log, try Descriptor.open("\(path)-wal"))
+            let log = Overlay(.log, try FileDescriptor.open("\(path)-wal"))
             let content = try CommittedLog(pageSize: pageSize) { try log.read(at: $0, filling: &$1) }
             (offsets, pageCount) = (content.offsets, content.pageCount)
             overlay = log
@@ -72,7 +72,7 @@ final class StoredView: StoredBytes {
     private static func hotJournal(_ path: String, file: ConnectionHandle) throws -> Overlay? {
         guard let status = try SystemFile.status("\(path)-journal"), status.isRegular, status.size > 0 else { return nil }
         guard try !file.isFileReserved() else { return nil }
-        let journal = Overlay(.journal, try Descriptor.open("\(path)-journal"))
+        let journal = Overlay(.journal, try FileDescriptor.open("\(path)-journal"))
         return try journal.file.read(at: 0, count: 1) == [0] ? nil : journal
     }
 
@@ -111,9 +111,9 @@ final class StoredView: StoredBytes {
 /// A log or a journal whose pages take the place of those of the file.
 private final class Overlay: StoredBytes {
     let kind: SideFile
-    let file: Descriptor
+    let file: FileDescriptor
 
-    init(_ kind: SideFile, _ file: consuming Descriptor) {
+    init(_ kind: SideFile, _ file: consuming FileDescriptor) {
         self.kind = kind
         self.file = file
     }

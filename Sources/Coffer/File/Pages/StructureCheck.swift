@@ -6,7 +6,7 @@ enum StructureCheck: String {
     /// Compares indexes with their tables as well.
     case full = "integrity_check"
 
-    private var pragma: String { "PRAGMA \(rawValue)(100)" }
+    private var pragma: String { "PRAGMA main.\(rawValue)(100)" }
 
     /// - Returns: the engine's words for what it finds, at most 100; none when the structure is whole.
     func findings(_ handle: ConnectionHandle, progress: ProgressReport) throws -> [String] {
@@ -24,19 +24,36 @@ enum StructureCheck: String {
         defer { handler.remove(from: handle) }
         try progress(.checkingStructure, 0, of: 0)
         do {
-            let answer = try handle.column(trusted: pragma)
-            return answer == ["ok"] ? [] : answer.isEmpty ? ["no answer"] : answer
+            return try StructureCheck.answer(pragma, handle)
         } catch {
             if let failure { throw failure }
             switch error.primaryCode {
             // The schema was read when the key was proved: what cannot be compiled needs a collation or a tokenizer of an application.
-            case EngineCode.error where !canBeCompiled(handle):
-                return try StructureCheck.findingsTableByTable(handle)
+            case EngineCode.error where !canBeCompiled(handle): return try StructureCheck.findingsTableByTable(handle)
             // A page that cannot be read is damage, in whatever words.
             case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error: return [error.message ?? "not readable"]
             default: throw error
             }
         }
+    }
+
+    /// Proves that the b-trees of a copy are whole, in so far as its connection knows the functions, collations and modules of the schema.
+    ///
+    /// - Throws: `SQLITE_CORRUPT` with the first finding; the error of a read that failed.
+    static func prove(_ copy: ConnectionHandle) throws(EngineError) {
+        let findings: [String]
+        do throws(EngineError) {
+            findings = try answer(quick.pragma, copy)
+        } catch {
+            guard error.primaryCode == EngineCode.error else { throw error }
+            findings = try findingsTableByTable(copy)
+        }
+        if let finding = findings.first { throw EngineError(code: EngineCode.corrupt, message: "The file is damaged: \(finding)") }
+    }
+
+    private static func answer(_ pragma: String, _ handle: ConnectionHandle) throws(EngineError) -> [String] {
+        let answer = try handle.column(trusted: pragma)
+        return answer == ["ok"] ? [] : answer.isEmpty ? ["no answer"] : answer
     }
 
     private func canBeCompiled(_ handle: ConnectionHandle) -> Bool {
@@ -48,44 +65,20 @@ enum StructureCheck: String {
         }
     }
 
-    private static func findingsTableByTable(_ handle: ConnectionHandle) throws -> [String] {
-        do {
-            try LenientStructureCheck(handle).run()
-            return []
-        } catch let error as EngineError where error.primaryCode == EngineCode.corrupt {
-            return [error.message ?? "not readable"]
-        }
-    }
-}
-
-/// Whether b-trees are whole, in so far as a connection can tell that does not know every function, collation and module of the schema.
-struct LenientStructureCheck {
-    private let connection: ConnectionHandle
-
-    init(_ connection: ConnectionHandle) {
-        self.connection = connection
-    }
-
-    /// - Throws: `SQLITE_CORRUPT` with the first finding; the error of a read that failed.
-    func run() throws {
-        do {
-            try check("PRAGMA main.quick_check(1)")
-        } catch let error as EngineError where error.primaryCode == EngineCode.error {
-            // A tokenizer or collation of an application: the tables that need none of it can be checked one by one.
-            for name in try connection.storedTableNames() where name != "sqlite_sequence" {
-                do {
-                    try check("PRAGMA main.quick_check(\(name.quotedDatabaseIdentifier))")
-                } catch let error as EngineError where error.primaryCode == EngineCode.error {
-                    continue
+    /// Of the first table in which something is found, among those that need nothing of an application.
+    private static func findingsTableByTable(_ handle: ConnectionHandle) throws(EngineError) -> [String] {
+        for name in try handle.storedTableNames() where name != "sqlite_sequence" {
+            do throws(EngineError) {
+                let findings = try answer("PRAGMA main.quick_check(\(name.quotedDatabaseIdentifier))", handle)
+                if !findings.isEmpty { return findings }
+            } catch {
+                switch error.primaryCode {
+                case EngineCode.error: continue
+                case EngineCode.corrupt: return [error.message ?? "not readable"]
+                default: throw error
                 }
             }
         }
-    }
-
-    private func check(_ pragma: String) throws {
-        let finding = try connection.firstText(trusted: pragma)
-        guard finding == "ok" else {
-            throw EngineError(code: EngineCode.corrupt, message: "The file is damaged: \(finding ?? "no answer")")
-        }
+        return []
     }
 }

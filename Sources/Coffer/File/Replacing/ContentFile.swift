@@ -78,7 +78,7 @@ struct ContentFile {
             try handle.checkCodes(protection, path)
         }
         try proof.prove(handle, path, pageCount: pageCount, progress)
-        try LenientStructureCheck(handle).run()
+        try StructureCheck.prove(handle)
         return try Made(
             content: proof.content, pageCount: Int(handle.integer(pragma: "page_count")),
             pageSize: Int(handle.integer(pragma: "page_size")), key: protection.key(of: header))

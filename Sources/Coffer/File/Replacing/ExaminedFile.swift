@@ -132,10 +132,10 @@ struct CopyRoom {
 
 /// A file that is held without being open: closing this drops no locks that SQLite has on it for this process.
 private final class HeldName: Sendable {
-    private let file: Descriptor
+    private let file: FileDescriptor
 
     init(_ path: String, _ status: FileStatus) throws(DatabaseFileError) {
-        file = try Descriptor(holding: path)
+        file = try FileDescriptor(holding: path)
         guard try file.status().isSameFile(as: status) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
     }
 

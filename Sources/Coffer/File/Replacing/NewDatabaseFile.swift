@@ -147,7 +147,7 @@ extension SystemFile {
 
     /// For file systems without second names: an empty file of ours takes the name first.
     private static func renameOverOwnFile(_ path: String, to newPath: String) throws(DatabaseFileError) {
-        _ = try Descriptor.create(newPath, mode: 0o600)
+        _ = try FileDescriptor.create(newPath, mode: 0o600)
         do throws(DatabaseFileError) {
             try rename(path, to: newPath)
         } catch {

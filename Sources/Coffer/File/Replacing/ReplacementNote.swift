@@ -63,9 +63,9 @@ final class NoteFile {
     let wasLeft: Bool
     private let path: String
     private let next: String
-    private var file: Descriptor
+    private var file: FileDescriptor
 
-    private init(_ path: String, next: String, file: consuming Descriptor, wasLeft: Bool, previous: ReplacementNote?) {
+    private init(_ path: String, next: String, file: consuming FileDescriptor, wasLeft: Bool, previous: ReplacementNote?) {
         self.path = path
         self.next = next
         self.file = file
@@ -80,7 +80,7 @@ final class NoteFile {
     static func take(_ path: String, next: String) throws(DatabaseFileError) -> NoteFile {
         for _ in 0..<100 {
             do throws(DatabaseFileError) {
-                let file = try Descriptor.create(path, mode: 0o600)
+                let file = try FileDescriptor.create(path, mode: 0o600)
                 guard file.lock() else { throw DatabaseFileError(.busy([]), path: path) }
                 return NoteFile(path, next: next, file: file, wasLeft: false, previous: nil)
             } catch {
@@ -93,9 +93,9 @@ final class NoteFile {
                 continue
             }
             guard isOwn(status) else { throw DatabaseFileError(.unsafeFile(.foreignNote), path: path) }
-            let file: Descriptor
+            let file: FileDescriptor
             do throws(DatabaseFileError) {
-                file = try Descriptor.openNote(path, forWriting: true)
+                file = try FileDescriptor.openNote(path, forWriting: true)
             } catch {
                 // Its run has just come to its end.
                 if case .inputOutput(_, ENOENT) = error.reason { continue }
@@ -133,7 +133,7 @@ final class NoteFile {
         let bytes = try note.encoded()
         // Of a run that was interrupted right here. Who has the lock is the only one to use this name.
         try SystemFile.remove(next)
-        let new = try Descriptor.create(next, mode: 0o600)
+        let new = try FileDescriptor.create(next, mode: 0o600)
         do {
             guard new.lock() else { throw DatabaseFileError(.busy([]), path: path) }
             try new.writeAll(bytes)
@@ -161,7 +161,7 @@ final class NoteFile {
 
     /// The note at a path, if it is one of ours and can be read; whether its run lives does not matter.
     static func read(_ path: String) -> ReplacementNote? {
-        guard let file = try? Descriptor.openNote(path, forWriting: false), let status = try? file.status(), isOwn(status),
+        guard let file = try? FileDescriptor.openNote(path, forWriting: false), let status = try? file.status(), isOwn(status),
             let bytes = try? file.read(at: 0, count: 65536)
         else { return nil }
         return ReplacementNote.decode(bytes)

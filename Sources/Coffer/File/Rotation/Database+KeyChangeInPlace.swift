@@ -135,7 +135,7 @@ extension Database {
             throw DatabaseFileError(
                 .unsupported("The key of a file with a plaintext header cannot be changed in place."), path: file)
         }
-        guard configuration.cipher.hmacSaltMask == CipherSettings.engineSaltMask else {
+        guard configuration.cipher.hmacSaltMask == PageCipher.Layout.engineSaltMask else {
             throw DatabaseFileError(
                 .unsupported("The key of a file of the beta of SQLCipher 2 cannot be changed in place: upgrade the file."), path: file)
         }

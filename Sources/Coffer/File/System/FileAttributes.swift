@@ -35,7 +35,7 @@ struct FileAttributes: Equatable {
     }
 
     /// Gives a file the same attributes, which have to be possible: see ``canBeKeptByThisProcess``.
-    func apply(to file: borrowing Descriptor) throws(DatabaseFileError) {
+    func apply(to file: borrowing FileDescriptor) throws(DatabaseFileError) {
         let own = try file.status()
         if own.userID != userID || own.groupID != groupID { try file.setOwner(userID: userID, groupID: groupID) }
         try file.setPermissions(permissions)

@@ -34,9 +34,9 @@ enum FileUsers {
         let grace = Deadline(after: max(timeout, 0.5))
         while true {
             guard ownDescriptorCount(of: file) == 0 else { throw DatabaseFileError(.busy([thisProcess]), path: path) }
-            let lease: Descriptor.Lease
+            let lease: FileDescriptor.Lease
             do throws(DatabaseFileError) {
-                lease = try Descriptor.open(path).probeLease()
+                lease = try FileDescriptor.open(path).probeLease()
             } catch {
                 // Whether it can be opened will be SQLite's to say.
                 return

@@ -7,7 +7,7 @@ internal import SQLCipherBridge
 /// published: ``checkName(_:)`` comes right before that step.
 final class HeldFile: WritableBytes, Sendable {
     let path: String
-    private let file: Descriptor
+    private let file: FileDescriptor
     private let identity: FileIdentity
     /// What the file has as long as nothing else is applied to it.
     let ownAttributes: FileAttributes
@@ -17,7 +17,7 @@ final class HeldFile: WritableBytes, Sendable {
     /// - Throws: `exists` when there is something at the path.
     init(creating path: String) throws(DatabaseFileError) {
         self.path = path
-        let file = try Descriptor.create(path, mode: 0o600)
+        let file = try FileDescriptor.create(path, mode: 0o600)
         let status: FileStatus
         do throws(DatabaseFileError) {
             try file.removeAccessControlList()
@@ -43,7 +43,7 @@ final class HeldFile: WritableBytes, Sendable {
     func truncate(to size: Int64) -> CInt { file.truncate(to: size) }
 
     /// Valid as long as this object.
-    var writer: Descriptor.Writer { file.writer }
+    var writer: FileDescriptor.Writer { file.writer }
 
     // MARK: - The file as a whole
 

@@ -173,7 +173,7 @@ enum SystemFile {
 
     /// Makes the names in the directory of a file permanent.
     static func synchronize(directoryOf path: String) throws(DatabaseFileError) {
-        try Descriptor(directory(of: path), flags: O_RDONLY | O_DIRECTORY).synchronize()
+        try FileDescriptor(directory(of: path), flags: O_RDONLY | O_DIRECTORY).synchronize()
     }
 }
 

@@ -73,7 +73,7 @@ extension FileInspector {
         let autoVacuum = try number("auto_vacuum")
         return try DatabaseFile.Contents(
             cipher: opened.settings,
-            format: opened.protection.ring == nil ? nil : (1...4).first { CipherSettings.sqlcipher(format: $0) == opened.settings },
+            format: opened.protection.ring == nil ? nil : opened.settings.format,
             pageSize: number("page_size"), pageCount: number("page_count"), freePageCount: number("freelist_count"), tables: tables,
             userVersion: Int32(truncatingIfNeeded: number("user_version")),
             applicationID: Int32(truncatingIfNeeded: number("application_id")),

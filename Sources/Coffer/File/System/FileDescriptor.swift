@@ -3,7 +3,7 @@ internal import SQLCipherBridge
 internal import Glibc
 
 /// An open file, closed at the end of its life.
-struct Descriptor: ~Copyable {
+struct FileDescriptor: ~Copyable {
     let path: String
     fileprivate let number: Int32
 
@@ -30,17 +30,17 @@ struct Descriptor: ~Copyable {
     deinit { close(number) }
 
     /// A new file; fails when there is something at its path.
-    static func create(_ path: String, mode: UInt32) throws(DatabaseFileError) -> Descriptor {
-        try Descriptor(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: mode)
+    static func create(_ path: String, mode: UInt32) throws(DatabaseFileError) -> FileDescriptor {
+        try FileDescriptor(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: mode)
     }
 
-    static func open(_ path: String, forWriting: Bool = false) throws(DatabaseFileError) -> Descriptor {
-        try Descriptor(path, flags: forWriting ? O_RDWR : O_RDONLY)
+    static func open(_ path: String, forWriting: Bool = false) throws(DatabaseFileError) -> FileDescriptor {
+        try FileDescriptor(path, flags: forWriting ? O_RDWR : O_RDONLY)
     }
 
     /// Opens a note, or whatever another user may have put in its place: a pipe would keep us waiting for its other end.
-    static func openNote(_ path: String, forWriting: Bool) throws(DatabaseFileError) -> Descriptor {
-        try Descriptor(path, flags: (forWriting ? O_RDWR : O_RDONLY) | O_NONBLOCK)
+    static func openNote(_ path: String, forWriting: Bool) throws(DatabaseFileError) -> FileDescriptor {
+        try FileDescriptor(path, flags: (forWriting ? O_RDWR : O_RDONLY) | O_NONBLOCK)
     }
 
     func status() throws(DatabaseFileError) -> FileStatus {
@@ -79,7 +79,9 @@ struct Descriptor: ~Copyable {
     }
 
     /// Cuts the file, or fills it up with zeros. Returns 0, or an `errno`.
-    func truncate(to size: Int64) -> Int32 { ftruncate(number, off_t(size)) == 0 ? 0 : errno }
+    func truncate(to size: Int64) -> Int32 {
+        SystemFile.retryingInterrupted { ftruncate(number, off_t(size)) } == 0 ? 0 : errno
+    }
 
     /// Makes the content permanent.
     func synchronize() throws(DatabaseFileError) {
