@@ -18,7 +18,7 @@ extension DatabaseValue {
     }
 
     /// The value as an SQL literal, as SQLite's `QUOTE` function writes it.
-    var dumpLiteral: String {
+    package var dumpLiteral: String {
         if case .double(let value) = storage, value.isFinite { value.engineLiteral } else { sqlLiteral }
     }
 }

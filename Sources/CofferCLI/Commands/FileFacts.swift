@@ -86,19 +86,3 @@ extension DatabaseFile.Inspection.Kind {
         }
     }
 }
-
-enum Hex {
-    private static let digits = Array("0123456789abcdef".utf8)
-
-    /// Digits of bytes that are no secret.
-    static func digits(_ bytes: some Sequence<UInt8>) -> String {
-        // One text, as values of a database may be large.
-        var text: [UInt8] = []
-        text.reserveCapacity(2 * bytes.underestimatedCount)
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-}

@@ -1,38 +1,52 @@
 internal import ArgumentParser
 internal import Coffer
 internal import Foundation
+internal import Glibc
 
 struct QueryCommand: RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "query",
-        abstract: "Run one SQL statement.",
-        usage: "coffer query <file> <sql> [options]",
+        abstract: "Run SQL statements.",
+        usage: "coffer query <file> [<sql>] [options]",
         discussion: """
-            Reads only, unless --write is given. Each call is a transaction of its own: BEGIN, SAVEPOINT and the like are refused. Give '-' in \
-            place of the statement to read it from the standard input, where other users of the machine cannot see it. With --json each row is a result; --format json prints one array.
+            Reads only, unless --write is given. The statements come from the argument, from a script (--file), or from the standard input ('-', or \
+            nothing), where other users of the machine cannot see them. They run one after the other, and the first that fails ends the call: \
+            what ran before it stays, unless they are one transaction, by --transaction or by BEGIN and COMMIT of their own. A transaction that is \
+            left open is rolled back, and is a mistake. \
+            Values for parameters are texts, unless --bind says otherwise: int, real, blob (in hexadecimal digits) or null. \
+            In each format NULL, infinities and blobs differ from texts that look like them. With --json each row is a result; --format json \
+            prints an array for each statement that has rows.
 
             EXAMPLES
               coffer query app.db "SELECT * FROM note LIMIT 10"
               coffer query app.db "SELECT * FROM note" --format csv > notes.csv
-              coffer query app.db "INSERT INTO note(text) VALUES ('milk')" --write
+              coffer query app.db "SELECT * FROM note WHERE id = :id" --bind id:int=7
+              coffer query app.db --write --transaction --file schema.sql
             """)
 
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Argument(help: "The statement, or '-' to read it from the standard input.")
-    var sql: String
+    @Argument(help: "The statements, or '-' to read them from the standard input.")
+    var sql: String?
 
-    @Flag(help: "Allow the statement to change the database.")
+    @Option(
+        name: .customLong("file"), help: ArgumentHelp("Read the statements from a file.", valueName: "script"), completion: .file())
+    var script: String?
+
+    @Flag(help: "Allow the statements to change the database.")
     var write = false
 
-    @Option(help: ArgumentHelp("How rows are printed.", valueName: "format"))
-    var format = RowFormat.table
+    @Flag(help: "Run the statements as one transaction: all of them, or nothing.")
+    var transaction = false
 
-    @Flag(help: "Leave out the names of the columns.")
-    var noHeader = false
+    @Option(help: ArgumentHelp("A value for a parameter: name=text, or name:type=value.", valueName: "value"))
+    var bind: [String] = []
 
-    @Flag(help: "Check that the statement compiles, and do not run it.")
+    @OptionGroup(title: "Rows")
+    var rows: RowOptions
+
+    @Flag(help: "Check that the statements compile, and do not run them.")
     var dryRun = false
 
     @OptionGroup(title: "The key")
@@ -45,7 +59,9 @@ struct QueryCommand: RecordedOperation {
     var record: RecordOptions
 
     func validate() throws {
-        if sql == "-", try key.request().source == .standardInput {
+        try rows.check(output)
+        if sql != nil && script != nil { throw ValidationError("Give the statements as an argument or by --file, not both.") }
+        if source == "-", try key.request().source == .standardInput {
             throw ValidationError("The statement and the key cannot both come from the standard input.")
         }
     }
@@ -53,138 +69,58 @@ struct QueryCommand: RecordedOperation {
     var subject: String? { file }
     var names: [String] { [file] }
 
+    /// The script that is read, where no argument has the statements.
+    private var source: String? { script ?? (sql == nil || sql == "-" ? "-" : nil) }
+
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try FileNames.checkReadable(file)
-        let statement = sql == "-" ? try QueryCommand.readStatement() : sql
-        guard !SQLSecrets.containsKey(statement), !StatementText.seemsToCarryKey(statement) else {
-            throw Failure.usage("The statement carries a key, where everybody can see it. Use 'coffer rotate' and the key options.")
+        if sql == nil, script == nil, isatty(STDIN_FILENO) == 1 {
+            throw Failure.usage("Give a statement, a script by --file, or '-' to type statements up to Ctrl-D.")
         }
+        let script = try Script(source.map(Script.read) ?? sql ?? "")
+        let values = try BoundValues(bind.map(BoundValue.init))
         let key = try session.keys.key(key.request(), subject: file)
         var configuration = session.configuration(key.database, cipher.settings)
         configuration.readonly = !write
         // What leaves one open is rolled back, and reported.
         configuration.allowsUnsafeTransactions = true
-        let query = Query(sql: statement, allowsWriting: write, isDryRun: dryRun, printer: printer(session))
+        let printer = RowPrinter(rows.style, reporter: session.reporter)
+        let run = ScriptRun(
+            script, values, allowsWriting: write, isTransaction: transaction, isDryRun: dryRun, printer: printer, reporter: session.reporter
+        )
         if dryRun {
-            _ = try run(query, configuration, in: session)
+            _ = try perform(run, configuration, in: session)
         } else {
             // What is read is recorded too: a query shows the content.
-            try trail.record(file) { _ in try run(query, configuration, in: session) }
+            try trail.record(file) { _ in try perform(run, configuration, in: session) }
         }
         return .done
     }
 
     /// Returns whether the database may have been changed.
-    private func run(_ query: Query, _ configuration: Configuration, in session: Session) throws -> Bool {
-        let queue = try open(configuration)
+    private func perform(_ run: ScriptRun, _ configuration: Configuration, in session: Session) throws -> Bool {
+        let queue = try ReadableQueue.open(file, configuration)
         let isChanged = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
             session.reporter.detail("running the statement")
-            if write && !dryRun { return try queue.writeWithoutTransaction { try query.run($0, session.reporter) } }
-            return try queue.unsafeRead { try query.run($0, session.reporter) }
+            if write && !dryRun { return try queue.writeWithoutTransaction { try run.perform($0) } }
+            return try queue.unsafeRead { try run.perform($0) }
         }
         try queue.close()
         return isChanged
     }
+}
 
-    private func open(_ configuration: Configuration) throws -> DatabaseQueue {
+/// A connection that reads where the configuration says so, whatever a process that ended early has left.
+enum ReadableQueue {
+    static func open(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue {
         do {
-            return try DatabaseQueue(path: file, configuration: configuration)
-        } catch let error as DatabaseError where !write && error.resultCode == .SQLITE_READONLY {
+            return try DatabaseQueue(path: path, configuration: configuration)
+        } catch let error as DatabaseError where configuration.readonly && error.resultCode == .SQLITE_READONLY {
             // An interrupted process has left a journal, which only a connection that may write can play back.
             var configuration = configuration
             configuration.readonly = false
             configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA query_only = 1") }
-            return try DatabaseQueue(path: file, configuration: configuration)
+            return try DatabaseQueue(path: path, configuration: configuration)
         }
     }
-
-    private func printer(_ session: Session) -> RowPrinter {
-        session.reporter.style.isJSON
-            ? RowPrinter(format: .lines, hasHeader: true, reporter: session.reporter)
-            : RowPrinter(format: format.layout, hasHeader: !noHeader, reporter: session.reporter)
-    }
-
-    private static func readStatement() throws -> String {
-        guard let data = try FileHandle.standardInput.readToEnd(), let text = String(data: data, encoding: .utf8) else {
-            throw Failure.usage("The standard input has no statement in UTF-8.")
-        }
-        return text
-    }
-}
-
-enum RowFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
-    case table, csv, json
-
-    var layout: RowPrinter.Layout {
-        switch self {
-        case .table: .table
-        case .csv: .csv
-        case .json: .array
-        }
-    }
-}
-
-/// One statement, and what becomes of its rows.
-struct Query {
-    let sql: String
-    let allowsWriting: Bool
-    let isDryRun: Bool
-    let printer: RowPrinter
-
-    /// Returns whether the database may have been changed.
-    func run(_ db: Database, _ reporter: Reporter) throws -> Bool {
-        guard !["BEGIN", "SAVEPOINT", "COMMIT", "END", "ROLLBACK", "RELEASE"].contains(StatementText.firstWord(of: sql)) else {
-            throw Query.isTransaction
-        }
-        let statement = try prepare(db)
-        // Nothing that it has begun goes on after it, however it was written.
-        defer { if db.isInsideTransaction { try? db.rollback() } }
-        guard statement.isReadonly || allowsWriting else {
-            throw Failure.usage("The statement changes the database. Give --write if it is to.")
-        }
-        guard !isDryRun else {
-            let words = statement.isReadonly ? "reads" : "changes the database"
-            reporter.result(
-                [.init("dry_run", true), .init("changed", false), .init("code", 0)], text: ["the statement is good, and \(words)"])
-            return false
-        }
-        guard statement.columnCount > 0 else {
-            let before = db.totalChangesCount
-            try statement.execute()
-            guard !db.isInsideTransaction else { throw Query.isTransaction }
-            let count = db.totalChangesCount - before
-            if reporter.style.isJSON {
-                reporter.result(
-                    [.init("changed", .bool(!statement.isReadonly)), .init("rows_changed", .count(count)), .init("code", 0)], text: [])
-            } else {
-                // "0 rows" would be an odd word about a table that was made.
-                reporter.note(count > 0 || changesRows ? "\(TextLayout.counted(count, "row", "rows")) changed" : "done")
-            }
-            return !statement.isReadonly
-        }
-        printer.begin(Array(statement.columnNames))
-        let rows = try Row.fetchCursor(statement)
-        while let row = try rows.next(), !reporter.isOutputClosed { printer.add(Array(row.databaseValues)) }
-        printer.end()
-        return !statement.isReadonly
-    }
-
-    private var changesRows: Bool {
-        ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(StatementText.firstWord(of: sql))
-    }
-
-    private func prepare(_ db: Database) throws -> Statement {
-        let statements = try db.allStatements(sql: sql)
-        guard let statement = try statements.next() else { throw Failure.usage("There is no statement.") }
-        // The next one may need what this one makes, so that it need not compile: that it is there is enough.
-        let second: Statement?
-        do { second = try statements.next() } catch { throw Query.tooMany }
-        guard second == nil else { throw Query.tooMany }
-        return statement
-    }
-
-    private static let isTransaction = Failure.usage(
-        "The statement begins or ends a transaction, and each call of coffer query is one of its own: nothing of it was kept.")
-
-    private static let tooMany = Failure.usage("There is more than one statement. Give them one by one.")
 }

@@ -73,14 +73,16 @@ struct QueryEndTests {
     }
 
     private static let wrongUsages: [(String, String)] = [
-        ("SELECT ?1", "argument"), ("SELECT :a || @b", "argument"), ("SELECT ?32767", ""), ("SELECT ?999999999999", ""),
+        ("SELECT ?1", "argument"), ("SELECT :a || @b", "argument"), ("SELECT 1; SELEKT 2", "Statement 2 (line 1)"),
+        ("SELECT 1;\n-- a\n\nSELECT ?", "Statement 2 (line 2)"), ("SELECT 1; BEGIN", "begun and not ended"), ("SELECT ?32767", ""),
+        ("SELECT ?999999999999", ""),
         ("SELECT zeroblob(3000000000)", "too big"), ("SELECT replace(hex(zeroblob(600000000)), '0', 'ab')", ""),
         ("PRAGMA page_size = 8192", "refused"), ("PRAGMA temp_store = 1", "refused"), ("PRAGMA cipher_page_size = 1024", "refused"),
         ("PRAGMA cipher_migrate", "refused"), ("SELECT abs(-9223372036854775808)", "overflow"), ("DETACH main", ""),
         ("DETACH temp", ""),
-        ("DETACH nobody", ""), ("SELECT 1; SELECT 2", "more than one"), ("", "no statement"), (";", "no statement"),
+        ("DETACH nobody", ""), ("", "no statement"), (";", "no statement"),
         ("-- a", "no statement"),
-        ("SELECT \u{0}1", ""), ("SELECT 1\u{0}; BEGIN", ""), ("SELECT 'a\u{0}b', 1, ?", ""), (".schema", "syntax"),
+        ("SELECT \u{0}1", "byte of zero"), ("SELECT 1\u{0}; BEGIN", "byte of zero"), ("SELECT 'a\u{0}b', 1, ?", ""), (".schema", "syntax"),
         ("SELECT load_extension('x')", ""), ("SELECT sqlcipher_export('nowhere')", ""), ("SELECT json('{')", ""),
         ("SELECT 1 UNION SELECT 1, 2", ""), ("EXPLAIN", ""), ("VALUES", ""), ("SELECT * FROM pragma_key", ""),
     ]
@@ -97,7 +99,8 @@ struct QueryEndTests {
         "PRAGMA writable_schema = 1", "PRAGMA hard_heap_limit = 1000", "PRAGMA max_page_count = 1", "PRAGMA integrity_check",
         "SELECT zeroblob(5000000)", "SELECT printf('%5000000d', 1)", "SELECT 1 WHERE 0", "PRAGMA cache_size = 0",
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT max(i) FROM n", "SELECT randomblob(0)",
-        "SELECT * FROM t AS a, t AS b", "PRAGMA read_uncommitted = 1", "PRAGMA foreign_keys = 0", "PRAGMA foreign_key_list('t')",
+        "SELECT * FROM t AS a, t AS b", "SELECT 1; SELECT 2", "BEGIN; SELECT 1; COMMIT", "SAVEPOINT a; SELECT 1; RELEASE a; ;; -- end",
+        "PRAGMA read_uncommitted = 1", "PRAGMA foreign_keys = 0", "PRAGMA foreign_key_list('t')",
         "PRAGMA table_info(\"key\")", "PRAGMA foreign_key_check", "PRAGMA recursive_triggers = 1",
     ]
 

@@ -122,8 +122,10 @@ enum Schema {
             "erase": [Shape(required: ["path": .text, "changed": .bool, "files": .texts, "code": .code], optional: ["dry_run": .bool])],
             "keygen": [Shape(required: ["path": .text, "key_type": .text, "bits": .count, "code": .code])],
             "query": [
-                Shape(required: ["columns": .texts, "values": .values]),
-                Shape(required: ["changed": .bool, "code": .code], optional: ["dry_run": .bool, "rows_changed": .count]),
+                Shape(required: ["columns": .texts, "values": .values], optional: ["statement": .count]),
+                Shape(
+                    required: ["changed": .bool, "code": .code],
+                    optional: ["dry_run": .bool, "rows_changed": .count, "statement": .count]),
             ],
             "batch rotate": rotation + skipped,
             "batch verify": verification + skipped,

@@ -1,0 +1,38 @@
+internal import Foundation
+
+/// Bytes as hexadecimal digits.
+enum Hex {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    /// Digits of bytes that are no secret.
+    static func digits(_ bytes: some Sequence<UInt8>) -> String {
+        // One text, as values of a database may be large.
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * bytes.underestimatedCount)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The bytes that an even number of digits stands for; nil for other texts.
+    static func bytes(_ text: some StringProtocol) -> Data? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes = Data(capacity: digits.count / 2)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"): (digit | 0x20) - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}

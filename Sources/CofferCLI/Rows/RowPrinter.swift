@@ -1,0 +1,149 @@
+internal import Coffer
+
+/// Prints the rows of one result after the other, while they come. There is one for all that print rows.
+final class RowPrinter {
+    private let style: RowStyle
+    private let reporter: Reporter
+    /// Whether each row is a line of the tool's own JSON.
+    private let isReport: Bool
+    /// The number of the statement that the rows are of, where there are several.
+    var statement: Int?
+
+    private var columns: [String] = []
+    private var rowCount = 0
+    private var resultCount = 0
+
+    /// Rows of a table that wait until the widths of its columns are known.
+    private var waiting: [[String]] = []
+    private var widths: [Int] = []
+    private static let rowsThatDecide = 500
+
+    init(_ style: RowStyle, reporter: Reporter) {
+        self.style = style
+        self.reporter = reporter
+        isReport = reporter.style.isJSON
+    }
+
+    /// - Parameter columns: their names.
+    func begin(_ columns: [String]) {
+        self.columns = RowPrinter.distinct(columns)
+        (rowCount, waiting, widths) = (0, [], [])
+        defer { resultCount += 1 }
+        guard !isReport else { return }
+        switch style.format {
+        case .table, .line: if resultCount > 0 { line("") }
+        case .csv: if style.hasHeader { line(columns.map(RowText.csvField).joined(separator: ",")) }
+        case .tsv: if style.hasHeader { line(columns.map(RowText.tsvField).joined(separator: "\t")) }
+        case .quote: if style.hasHeader { line(columns.map(\.databaseValue.dumpLiteral).joined(separator: ",")) }
+        case .json: reporter.raw("[")
+        case .markdown:
+            if resultCount > 0 { line("") }
+            // A table of Markdown has a header, or is none.
+            line("| " + columns.map(RowText.markdown).joined(separator: " | ") + " |")
+            line("|" + columns.map { _ in "---|" }.joined())
+        case .jsonl: break
+        }
+    }
+
+    func add(_ values: [DatabaseValue]) {
+        defer { rowCount += 1 }
+        guard !isReport else {
+            let number = statement.map { [JSONValue.Member("statement", .count($0))] } ?? []
+            return reporter.result(
+                number + [.init("columns", .strings(columns)), .init("values", .array(values.map(RowText.json)))], text: [])
+        }
+        switch style.format {
+        case .table: addToTable(values.map { TextLayout.harmless(RowText.plain($0)) })
+        case .line: addLines(values)
+        case .csv: line(values.map { RowText.csv($0, null: style.nullText) }.joined(separator: ","))
+        case .tsv: line(values.map(RowText.tsv).joined(separator: "\t"))
+        case .json: reporter.raw((rowCount == 0 ? "\n  " : ",\n  ") + object(values))
+        case .jsonl: line(object(values))
+        case .markdown: line("| " + values.map { RowText.markdown(RowText.plain($0)) }.joined(separator: " | ") + " |")
+        case .quote: line(values.map(\.dumpLiteral).joined(separator: ","))
+        }
+    }
+
+    func end() {
+        guard !isReport else { return }
+        switch style.format {
+        case .json: reporter.raw(rowCount == 0 ? "]\n" : "\n]\n")
+        case .table:
+            if widths.isEmpty { startTable() }
+            reporter.note(TextLayout.counted(rowCount, "row", "rows"))
+        case .line, .csv, .tsv, .jsonl, .markdown, .quote: break
+        }
+    }
+
+    private func line(_ text: String) { reporter.raw(text + "\n") }
+
+    private func object(_ values: [DatabaseValue]) -> String {
+        JSONValue.object(zip(columns, values).map { .init($0, RowText.json($1)) }).text
+    }
+
+    private func addLines(_ values: [DatabaseValue]) {
+        if rowCount > 0 { line("") }
+        let names = columns.map { TextLayout.harmless($0) }
+        let width = names.map(TextLayout.columns).max() ?? 0
+        for (name, value) in zip(names, values) {
+            let indent = String(repeating: " ", count: width - TextLayout.columns(name))
+            line("\(indent)\(name) = \(TextLayout.harmless(RowText.plain(value)))")
+        }
+    }
+
+    /// Members of a JSON object need names of their own.
+    private static func distinct(_ names: [String]) -> [String] {
+        let taken = Set(names)
+        var seen: [String: Int] = [:]
+        return names.map { name in
+            var number = seen[name, default: 0] + 1
+            // Another column may have the name with the number.
+            while number > 1, taken.contains("\(name):\(number)") { number += 1 }
+            seen[name] = number
+            return number == 1 ? name : "\(name):\(number)"
+        }
+    }
+
+    // MARK: Tables
+
+    private func addToTable(_ cells: [String]) {
+        guard widths.isEmpty else { return line(tableLine(cells)) }
+        waiting.append(cells)
+        if waiting.count == RowPrinter.rowsThatDecide { startTable() }
+    }
+
+    private func startTable() {
+        let header = columns.map { TextLayout.harmless($0) }
+        widths = header.indices.map { index in max(1, ([header] + waiting).map { TextLayout.columns($0[index]) }.max() ?? 1) }
+        fit()
+        if style.hasHeader {
+            line(tableLine(header))
+            line(tableLine(widths.map { String(repeating: "-", count: $0) }))
+        }
+        for row in waiting { line(tableLine(row)) }
+        waiting = []
+    }
+
+    /// On a terminal the widest columns give way until a row fits.
+    private func fit() {
+        guard let width = reporter.outputWidth else { return }
+        while widths.reduce(0, +) + 2 * (widths.count - 1) > width, let most = widths.max(), most > 8 {
+            if let index = widths.firstIndex(of: most) { widths[index] = most - 1 }
+        }
+    }
+
+    private func tableLine(_ cells: [String]) -> String {
+        let limit = reporter.outputWidth
+        var text = ""
+        for (index, cell) in cells.enumerated() {
+            let width = widths[index]
+            let isLast = index == cells.count - 1
+            let isCut = limit != nil && TextLayout.columns(cell) > width
+            let shown = isCut ? TextLayout.start(of: cell, columns: width - 1) + "…" : cell
+            text += isLast ? shown : shown + String(repeating: " ", count: max(0, width - TextLayout.columns(shown))) + "  "
+        }
+        // So many columns that they do not fit however narrow they are: those at the end are not shown.
+        guard let limit, TextLayout.columns(text) > limit else { return text }
+        return TextLayout.start(of: text, columns: limit - 1) + "…"
+    }
+}

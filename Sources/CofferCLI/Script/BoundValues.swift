@@ -1,0 +1,94 @@
+internal import ArgumentParser
+internal import Coffer
+internal import SQLCipherBridge
+
+/// A value for a parameter of statements: `name=text`, or `name:type=value`. What a value is, is said and not guessed.
+struct BoundValue: ExpressibleByArgument, Sendable, Hashable {
+    enum Kind: String, CaseIterable {
+        case text, int, real, blob, null
+    }
+
+    /// The parameter, without the sign before it: `id` for `:id`, `2` for `?2`.
+    let name: String
+    let value: DatabaseValue
+
+    init?(argument: String) { try? self.init(argument) }
+
+    init(_ argument: String) throws(Failure) {
+        guard let equals = argument.firstIndex(of: "=") else { throw BoundValue.refusal(argument, "it has no '='") }
+        var name = argument[..<equals]
+        if let first = name.first, ":@$?".contains(first) { name.removeFirst() }
+        var kind = Kind.text
+        if let colon = name.lastIndex(of: ":") {
+            guard let named = Kind(rawValue: String(name[name.index(after: colon)...])) else {
+                throw BoundValue.refusal(argument, "the types are \(Kind.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+            kind = named
+            name = name[..<colon]
+        }
+        guard !name.isEmpty else { throw BoundValue.refusal(argument, "it has no name") }
+        self.name = String(name)
+        value = try BoundValue.value(String(argument[argument.index(after: equals)...]), kind, argument)
+    }
+
+    private static func value(_ text: String, _ kind: Kind, _ argument: String) throws(Failure) -> DatabaseValue {
+        switch kind {
+        case .text: return text.databaseValue
+        case .int:
+            guard let number = Int64(text) else { throw refusal(argument, "it is no integer of 64 bits") }
+            return number.databaseValue
+        case .real:
+            guard let number = Double(text), !number.isNaN else { throw refusal(argument, "it is no number") }
+            return number.databaseValue
+        case .blob:
+            guard let bytes = Hex.bytes(text) else { throw refusal(argument, "a blob is an even number of hexadecimal digits") }
+            return bytes.databaseValue
+        case .null:
+            guard text.isEmpty else { throw refusal(argument, "NULL has no value: give 'name:null='") }
+            return .null
+        }
+    }
+
+    private static func refusal(_ argument: String, _ reason: String) -> Failure {
+        Failure.usage("--bind takes name=text or name:type=value, and not '\(argument)': \(reason).")
+    }
+}
+
+/// The values for the parameters of all statements of a call.
+struct BoundValues {
+    private let values: [String: DatabaseValue]
+    private var used: Set<String> = []
+
+    init(_ given: [BoundValue]) throws(Failure) {
+        var values: [String: DatabaseValue] = [:]
+        for one in given {
+            guard values.updateValue(one.value, forKey: one.name) == nil else {
+                throw Failure.usage("--bind gives two values for the parameter '\(one.name)'.")
+            }
+        }
+        self.values = values
+    }
+
+    /// The values for the parameters of a statement: by their names, and those without one by their numbers.
+    mutating func arguments(of statement: Statement) throws(Failure) -> StatementArguments {
+        let handle = unsafe StatementHandle(statement.sqliteStatement)
+        let count = handle.parameterCount
+        guard count > 0 else { return StatementArguments() }
+        var named: [String: DatabaseValue] = [:]
+        var others: [DatabaseValue] = []
+        for index in 1...CInt(count) {
+            let sign = handle.parameterName(at: index)
+            let name = sign.map { String($0.dropFirst()) } ?? String(index)
+            guard let value = values[name] else {
+                let words = sign ?? "number \(index)"
+                throw Failure.usage("The statement has a parameter without a value, an argument of its own: \(words). Give it with --bind.")
+            }
+            used.insert(name)
+            if sign == nil { others.append(value) } else { named[name] = value }
+        }
+        return StatementArguments(named) &+ StatementArguments(others)
+    }
+
+    /// The names of values that no statement has asked for.
+    var unused: [String] { values.keys.filter { !used.contains($0) }.sorted() }
+}

@@ -1,0 +1,66 @@
+internal import Foundation
+
+/// SQL text of one or several statements.
+struct Script: Sendable {
+    struct Statement: Sendable, Hashable {
+        let text: String
+        /// The line of the script that it begins on, from 1 on.
+        let line: Int
+    }
+
+    let statements: [Statement]
+
+    /// - Throws: a failure when a statement has a key in it, when a text cannot be one, and when there is no statement.
+    init(_ text: String) throws(Failure) {
+        guard !text.utf8.contains(0) else { throw Failure.usage("The statement has a byte of zero in it, where SQLite would end it.") }
+        // A mark of the byte order is white space to SQLite.
+        statements = Script.statements(of: text.hasPrefix("\u{feff}") ? String(text.unicodeScalars.dropFirst()) : text)
+        guard !statements.isEmpty else { throw Failure.usage("There is no statement.") }
+        for statement in statements {
+            guard !StatementText.carriesKey(statement.text) else {
+                throw Failure.usage("The statement carries a key, where everybody can see it. Use 'coffer rotate' and the key options.")
+            }
+        }
+    }
+
+    private static func statements(of text: String) -> [Statement] {
+        let bytes = Array(text.utf8)
+        var result: [Statement] = []
+        var splitter = StatementSplitter()
+        var (start, line) = (0, 1)
+        while start < bytes.count {
+            let end = splitter.end(in: bytes, from: start)
+            let part = bytes[start..<(end ?? bytes.count)]
+            if !(end == nil ? splitter.isBlank : splitter.endedBlank) {
+                let space = part.prefix { $0 == 0x20 || (0x09...0x0d).contains($0) }
+                result.append(Statement(text: String(decoding: part, as: UTF8.self), line: line + newlines(in: space)))
+            }
+            line += newlines(in: part)
+            start = end ?? bytes.count
+        }
+        return result
+    }
+
+    private static func newlines(in bytes: ArraySlice<UInt8>) -> Int { bytes.count { $0 == UInt8(ascii: "\n") } }
+
+    /// Reads a script from a file, or from the standard input for "-".
+    static func read(_ path: String) throws -> String {
+        let isInput = path == "-"
+        let name = isInput ? "The standard input" : "The file '\(path)'"
+        let data: Data
+        do {
+            if isInput {
+                data = try FileHandle.standardInput.readToEnd() ?? Data()
+            } else {
+                let file = try Descriptor.reading(path, name: name)
+                data = try FileHandle(fileDescriptor: file.number).readToEnd() ?? Data()
+            }
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(.inputOutput, "io", "\(name) cannot be read.")
+        }
+        guard let text = String(data: data, encoding: .utf8) else { throw Failure.usage("\(name) has no statement in UTF-8.") }
+        return text
+    }
+}

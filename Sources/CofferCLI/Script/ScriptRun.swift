@@ -1,0 +1,130 @@
+internal import Coffer
+
+/// The statements of a script, one after the other, and what becomes of their rows.
+final class ScriptRun {
+    private let script: Script
+    private var values: BoundValues
+    private let allowsWriting: Bool
+    /// Whether all statements are one transaction.
+    private let isTransaction: Bool
+    private let isDryRun: Bool
+    private let printer: RowPrinter
+    private let reporter: Reporter
+
+    private var changedRowCount = 0
+    private var isChanged = false
+
+    init(
+        _ script: Script, _ values: BoundValues, allowsWriting: Bool, isTransaction: Bool, isDryRun: Bool, printer: RowPrinter,
+        reporter: Reporter
+    ) {
+        self.script = script
+        self.values = values
+        self.allowsWriting = allowsWriting
+        self.isTransaction = isTransaction
+        self.isDryRun = isDryRun
+        self.printer = printer
+        self.reporter = reporter
+    }
+
+    /// Returns whether the database may have been changed.
+    func perform(_ db: Database) throws -> Bool {
+        // Nothing that was begun goes on after this, however it ends.
+        defer { if db.isInsideTransaction { try? db.rollback() } }
+        if isTransaction && !isDryRun { try db.beginTransaction(allowsWriting ? .immediate : .deferred) }
+        for index in script.statements.indices {
+            do {
+                try perform(script.statements[index], number: index + 1, db)
+            } catch {
+                throw located(error, at: index)
+            }
+        }
+        if isTransaction && !isDryRun {
+            try db.commit()
+        } else if db.isInsideTransaction {
+            throw Failure.usage(
+                "A transaction was begun and not ended: nothing of it was kept. Each call of coffer query is on its own.")
+        }
+        if isMany, !isDryRun, !reporter.style.isJSON, isChanged {
+            let rows = TextLayout.counted(changedRowCount, "row", "rows")
+            reporter.note("\(TextLayout.counted(script.statements.count, "statement", "statements")) done, \(rows) changed")
+        }
+        for name in values.unused { reporter.warning("No statement has a parameter '\(name)', which --bind gives a value for.") }
+        return isChanged
+    }
+
+    private var isMany: Bool { script.statements.count > 1 }
+
+    /// Says which statement failed, where there are several.
+    private func located(_ error: any Error, at index: Int) -> any Error {
+        let failure = Failure(error)
+        // An interruption is about the call.
+        guard isMany, failure.status != .runAgain else { return error }
+        let statement = script.statements[index]
+        let before =
+            index == 0 || isDryRun
+            ? "" : isTransaction ? " Nothing was kept." : " What ran before it stays, but for what a transaction took back."
+        return Failure(
+            failure.status, failure.reason,
+            "Statement \(index + 1) (line \(statement.line)): \(failure.message)\(allowsWriting ? before : "")")
+    }
+
+    private func perform(_ piece: Script.Statement, number: Int, _ db: Database) throws {
+        let kind = StatementText.firstWord(of: piece.text)
+        guard !isTransaction || !["BEGIN", "COMMIT", "END", "ROLLBACK"].contains(kind) else {
+            throw Failure.usage("The statement begins or ends a transaction, and with --transaction there is one for all.")
+        }
+        let statements = try db.allStatements(sql: piece.text)
+        var isEmpty = true
+        while let statement = try statements.next() {
+            isEmpty = false
+            try perform(statement, kind, number: number, db)
+        }
+        guard !isEmpty else { throw Failure.usage("There is no statement.") }
+    }
+
+    private func perform(_ statement: Statement, _ kind: String, number: Int, _ db: Database) throws {
+        guard statement.isReadonly || allowsWriting else {
+            throw Failure.usage("The statement changes the database. Give --write if it is to.")
+        }
+        guard !isDryRun else { return reportPlan(statement, number: number) }
+        let arguments = try values.arguments(of: statement)
+        // A statement that fails may have changed something all the same, as far as the log is concerned.
+        if !statement.isReadonly { isChanged = true }
+        let before = db.totalChangesCount
+        defer { changedRowCount += db.totalChangesCount - before }
+        guard statement.columnCount > 0 else {
+            try statement.execute(arguments: arguments)
+            return reportChange(statement, kind, number: number, count: db.totalChangesCount - before)
+        }
+        printer.statement = isMany ? number : nil
+        printer.begin(Array(statement.columnNames))
+        let rows = try Row.fetchCursor(statement, arguments: arguments)
+        while let row = try rows.next(), !reporter.isOutputClosed { printer.add(Array(row.databaseValues)) }
+        printer.end()
+    }
+
+    private func reportPlan(_ statement: Statement, number: Int) {
+        let words = statement.isReadonly ? "reads" : "changes the database"
+        reporter.result(
+            numbered(number) + [.init("dry_run", true), .init("changed", false), .init("code", 0)],
+            text: [isMany ? "statement \(number) is good, and \(words)" : "the statement is good, and \(words)"])
+    }
+
+    private func reportChange(_ statement: Statement, _ kind: String, number: Int, count: Int) {
+        // Of a transaction that is left open nothing is kept.
+        guard !["BEGIN", "SAVEPOINT"].contains(kind) else { return }
+        if reporter.style.isJSON {
+            reporter.result(
+                numbered(number) + [
+                    .init("changed", .bool(!statement.isReadonly)), .init("rows_changed", .count(count)), .init("code", 0),
+                ], text: [])
+        } else if !isMany {
+            // "0 rows" would be an odd word about a table that was made.
+            let changesRows = ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(kind)
+            reporter.note(count > 0 || changesRows ? "\(TextLayout.counted(count, "row", "rows")) changed" : "done")
+        }
+    }
+
+    private func numbered(_ number: Int) -> [JSONValue.Member] { isMany ? [.init("statement", .count(number))] : [] }
+}

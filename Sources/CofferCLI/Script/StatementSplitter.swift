@@ -1,0 +1,143 @@
+/// Finds where the statements of an SQL text end, while its bytes come: at semicolons that are in no quotes and no comment, and in the definition of a
+/// trigger at the one after its `END`. So does the shell of SQLite (<https://www.sqlite.org/c3ref/complete.html>).
+struct StatementSplitter {
+    /// Where in the text of a token the next byte stands.
+    private enum Lexeme: Equatable {
+        case between, word, dash, slash, lineComment, blockComment, blockCommentStar
+        /// In quotes, which this byte ends.
+        case quoted(UInt8)
+    }
+
+    /// What the tokens of a statement have told so far.
+    private enum Progress {
+        case blank, ordinary, explain, create, trigger
+        /// In a trigger, after a semicolon.
+        case triggerPause
+        /// In a trigger, after the `END` that follows a semicolon.
+        case triggerEnd
+    }
+
+    private var lexeme = Lexeme.between
+    private var progress = Progress.blank
+    /// The word that is being read, in lower case, as far as it matters.
+    private var word: [UInt8] = []
+    private static let longestWord = 9
+
+    /// Whether there was nothing but white space and comments before the semicolon that was found last.
+    private(set) var endedBlank = true
+
+    /// Whether there was nothing but white space and comments since the last semicolon that ended a statement.
+    var isBlank: Bool { progress == .blank && [.between, .lineComment, .blockComment, .blockCommentStar].contains(lexeme) }
+
+    /// Whether the text ends in quotes, or in a comment that has an end of its own.
+    var isInside: Bool { isInQuotes || lexeme == .blockComment || lexeme == .blockCommentStar }
+
+    private var isInQuotes: Bool { if case .quoted = lexeme { true } else { false } }
+
+    /// Reads on.
+    ///
+    /// - Parameters:
+    ///   - bytes: the text.
+    ///   - start: the index of the first byte that was not read yet.
+    /// - Returns: the index after the semicolon that ends a statement; nil if more has to be read.
+    mutating func end(in bytes: borrowing [UInt8], from start: Int) -> Int? {
+        var index = start
+        while index < bytes.count {
+            let byte = bytes[index]
+            index += 1
+            switch lexeme {
+            case .quoted(let closing):
+                if byte == closing { lexeme = .between }
+            case .lineComment:
+                if byte == UInt8(ascii: "\n") { lexeme = .between }
+            case .blockComment:
+                if byte == UInt8(ascii: "*") { lexeme = .blockCommentStar }
+            case .blockCommentStar:
+                lexeme = byte == UInt8(ascii: "/") ? .between : byte == UInt8(ascii: "*") ? .blockCommentStar : .blockComment
+            case .dash where byte == UInt8(ascii: "-"): lexeme = .lineComment
+            case .slash where byte == UInt8(ascii: "*"): lexeme = .blockComment
+            case .dash, .slash:
+                take(.other)
+                lexeme = .between
+                if takeBetween(byte) { return index }
+            case .word where StatementSplitter.isWordByte(byte):
+                if word.count <= StatementSplitter.longestWord { word.append(byte | 0x20) }
+            case .word:
+                endWord()
+                if takeBetween(byte) { return index }
+            case .between:
+                if takeBetween(byte) { return index }
+            }
+        }
+        return nil
+    }
+
+    /// Takes a byte that begins something; true when it ends the statement.
+    private mutating func takeBetween(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: ";"): return takeSemicolon()
+        case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"):
+            take(.other)
+            lexeme = .quoted(byte)
+        case UInt8(ascii: "["):
+            take(.other)
+            lexeme = .quoted(UInt8(ascii: "]"))
+        case UInt8(ascii: "-"): lexeme = .dash
+        case UInt8(ascii: "/"): lexeme = .slash
+        case UInt8(ascii: " "), 0x09...0x0d: break
+        case let byte where StatementSplitter.isWordByte(byte):
+            lexeme = .word
+            word = [byte | 0x20]
+        default: take(.other)
+        }
+        return false
+    }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...: true
+        default: false
+        }
+    }
+
+    // MARK: Tokens
+
+    private enum Token { case explain, create, temporary, trigger, end, other }
+
+    private mutating func endWord() {
+        lexeme = .between
+        switch String(decoding: word, as: UTF8.self) {
+        case "explain": take(.explain)
+        case "create": take(.create)
+        case "temp", "temporary": take(.temporary)
+        case "trigger": take(.trigger)
+        case "end": take(.end)
+        default: take(.other)
+        }
+    }
+
+    private mutating func take(_ token: Token) {
+        switch (progress, token) {
+        case (.blank, .explain): progress = .explain
+        case (.blank, .create), (.explain, .create): progress = .create
+        case (.create, .temporary): break
+        case (.create, .trigger): progress = .trigger
+        case (.triggerPause, .end): progress = .triggerEnd
+        case (.trigger, _), (.triggerPause, _), (.triggerEnd, _): progress = .trigger
+        case (.blank, _), (.ordinary, _), (.explain, _), (.create, _): progress = .ordinary
+        }
+    }
+
+    private mutating func takeSemicolon() -> Bool {
+        switch progress {
+        case .trigger, .triggerPause:
+            progress = .triggerPause
+            return false
+        case .blank, .ordinary, .explain, .create, .triggerEnd:
+            endedBlank = progress == .blank
+            progress = .blank
+            return true
+        }
+    }
+}
