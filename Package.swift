@@ -30,7 +30,9 @@ let package = Package(
         // No pkgConfig here: it would choose the shared library. The module map links the static ones.
         .systemLibrary(name: "CSQLCipher", providers: [.apt(["libsqlcipher-dev", "libssl-dev"])]),
         .target(name: "KeyMaterial", swiftSettings: rules),
-        .target(name: "SQLCipherBridge", dependencies: ["CSQLCipher", "KeyMaterial"], swiftSettings: rules),
+        // HMAC-SHA512 and AES-256-CBC of several pages at once. Its functions name the instructions that they need, so that no flag is needed here.
+        .target(name: "CPageLanes"),
+        .target(name: "SQLCipherBridge", dependencies: ["CPageLanes", "CSQLCipher", "KeyMaterial"], swiftSettings: rules),
         .target(name: "Coffer", dependencies: ["SQLCipherBridge", "KeyMaterial"], swiftSettings: rules),
         .target(
             name: "CofferCLI",
@@ -51,7 +53,9 @@ let package = Package(
         .target(
             name: "CofferTestSupport", dependencies: ["Coffer", "KeyMaterial"], path: "Tests/CofferTestSupport", swiftSettings: rules),
         .testTarget(name: "KeyMaterialTests", dependencies: ["KeyMaterial", "CofferTestSupport"], swiftSettings: rules),
-        .testTarget(name: "SQLCipherBridgeTests", dependencies: ["SQLCipherBridge", "KeyMaterial"], swiftSettings: rules),
+        .testTarget(
+            name: "SQLCipherBridgeTests", dependencies: ["CPageLanes", "CofferTestSupport", "SQLCipherBridge", "KeyMaterial"],
+            swiftSettings: rules),
         .testTarget(
             name: "CofferTests",
             dependencies: ["Coffer", "CofferTestSupport", "SQLCipherBridge", "KeyMaterial"],

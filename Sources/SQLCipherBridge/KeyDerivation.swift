@@ -5,6 +5,15 @@ internal import Synchronization
 /// libcrypto refused to derive a key or to compute an authentication code.
 package struct CryptographyFailure: Error, Hashable {
     package let function: String
+
+    package var message: String {
+        self == .lanes
+            ? "the processor computed other pages than libcrypto by its vector instructions, which are no longer used; try again"
+            : "\(function) failed"
+    }
+
+    /// Lanes had another answer than libcrypto: see ``PageLanes``.
+    static let lanes = CryptographyFailure(function: "page_lanes")
 }
 
 /// PBKDF2 and HMAC by the same libcrypto that SQLCipher uses.

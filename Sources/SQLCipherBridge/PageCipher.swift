@@ -43,6 +43,11 @@ package final class PageCipher {
 
         /// The bytes at the start of page 1 that are not encrypted.
         package var clearSize: Int { max(16, plaintextHeaderSize) }
+
+        /// The key of the codes of pages.
+        func codeKey(_ key: borrowing SecretBytes, salt: [UInt8]) throws(CryptographyFailure) -> SecretBytes {
+            try KeyDerivation.pbkdf2(key, salt: salt.map { $0 ^ hmacSaltMask }, iterations: hmacKeyIterations, hash: kdf)
+        }
     }
 
     package let layout: Layout
@@ -188,9 +193,7 @@ private final class PageCode {
     /// - Returns: nil for pages that carry no codes.
     init?(key: borrowing SecretBytes, salt: [UInt8], layout: PageCipher.Layout) throws(CryptographyFailure) {
         guard let hash = layout.hmac else { return nil }
-        let hmacKey = try KeyDerivation.pbkdf2(
-            key, salt: salt.map { $0 ^ layout.hmacSaltMask }, iterations: layout.hmacKeyIterations, hash: layout.kdf)
-        guard let context = unsafe PageCode.makeContext(key: hmacKey, hash: hash) else {
+        guard let context = unsafe PageCode.makeContext(key: try layout.codeKey(key, salt: salt), hash: hash) else {
             throw CryptographyFailure(function: "EVP_MAC_init")
         }
         unsafe self.context = context

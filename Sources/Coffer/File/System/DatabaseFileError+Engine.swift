@@ -39,8 +39,7 @@ extension DatabaseFileError {
         case KeyError.engine(let error): DatabaseFileError(error, path: path)
         case KeyError.provider(let error): error
         case let error as EngineError: DatabaseFileError(error, path: path)
-        case let error as CryptographyFailure:
-            DatabaseFileError(.engine(.SQLITE_ERROR, "\(error.function) failed"), path: path)
+        case let error as CryptographyFailure: DatabaseFileError(.engine(.SQLITE_ERROR, error.message), path: path)
         case is RandomnessFailure: DatabaseFileError(.engine(.SQLITE_ERROR, "the system's random generator failed"), path: path)
         case let error as DatabaseError:
             if let failure = error.encryptionFailure {

@@ -1,0 +1,207 @@
+internal import CPageLanes
+internal import Glibc
+internal import KeyMaterial
+internal import Synchronization
+
+/// How this process works on many pages: several at once, in the lanes of vector registers, or one after the other by libcrypto.
+package enum PageLanes: Int, Sendable, Hashable, CaseIterable, Comparable {
+    /// No lanes. All that there is on processors whose instructions `CPageLanes` does not know.
+    case libcrypto = 0
+    /// AES-NI, and AVX2 for four codes at once.
+    case avx2 = 1
+    /// VAES, and AVX-512 for eight codes at once.
+    case avx512 = 2
+
+    /// What new work uses: the best lanes of the processor that are allowed and give the right answers.
+    ///
+    /// The environment variable `COFFER_PAGE_LANES` names the best that are allowed: `avx512`, `avx2` or `libcrypto`. It can only lower what is used;
+    /// a name that is none of these allows no lanes.
+    package static var current: PageLanes { wereWrong.load(ordering: .relaxed) ? .libcrypto : atFirst }
+
+    private static let atFirst = choice(
+        of: available, allowed: unsafe getenv("COFFER_PAGE_LANES").map { unsafe String(cString: $0) }, isRight: \.areRight)
+
+    /// Whether lanes once had another answer than libcrypto.
+    private static let wereWrong = Atomic<Bool>(false)
+
+    /// The kinds that this processor has, from the slowest to the fastest.
+    package static let available: [PageLanes] = {
+        let best = Int(page_lanes_best().rawValue)
+        return allCases.filter { $0.rawValue <= best }
+    }()
+
+    /// The best of some kinds that a name allows, and that give the right answers; libcrypto needs no proof.
+    package static func choice(of kinds: [PageLanes], allowed name: String?, isRight: (PageLanes) -> Bool) -> PageLanes {
+        let most = name.map { name in allCases.first { "\($0)" == name } ?? .libcrypto } ?? .avx512
+        return kinds.filter { $0 != .libcrypto && $0 <= most }.sorted(by: >).first(where: isRight) ?? .libcrypto
+    }
+
+    package static func < (lhs: PageLanes, rhs: PageLanes) -> Bool { lhs.rawValue < rhs.rawValue }
+
+    /// Whether these lanes seal, authenticate and open eight pages as libcrypto does.
+    package var areRight: Bool {
+        let layout = PageCipher.Layout(pageSize: 4096, hmac: .sha512, kdf: .sha512, hmacKeyIterations: 1, plaintextHeaderSize: 0)
+        let (first, size, count): (UInt32, Int, Int) = (0xfedc_ba98, layout.pageSize, LaneKeys.most)
+        do {
+            let key = try SecretBytes.random(count: 32)
+            let salt = try SystemRandomness.bytes(count: 16)
+            guard let lanes = try LaneKeys(key: key, salt: salt, layout: layout, self) else { return true }
+            let contents = try SystemRandomness.bytes(count: count * size)
+            let reserves = try SystemRandomness.bytes(count: count * layout.reserve)
+            var pages = [UInt8](repeating: 0, count: count * size)
+            var target = pages.mutableSpan
+            lanes.seal(contents.span, first: first, reserves: reserves.span, into: &target)
+            let sealer = try PageSealer(key: key, salt: salt, layout: layout)
+            for index in 0..<count {
+                var expected = [UInt8](repeating: 0, count: size)
+                var target = expected.mutableSpan
+                let content = contents.span.extracting(index * size..<(index + 1) * size)
+                let reserve = reserves.span.extracting(index * layout.reserve..<(index + 1) * layout.reserve)
+                try sealer.seal(content, number: first + UInt32(index), reserve: reserve, into: &target)
+                guard Array(pages[index * size..<(index + 1) * size]) == expected else { return false }
+                var opened = [UInt8](repeating: 0, count: size)
+                target = opened.mutableSpan
+                lanes.open(expected.span, into: &target)
+                guard opened.span.extracting(0..<size - layout.reserve).isEqual(to: content.extracting(0..<size - layout.reserve)) else {
+                    return false
+                }
+            }
+            // Those of the wrong numbers are wrong.
+            return lanes.verdicts(pages.span, first: first).allSatisfy { $0 }
+                && !lanes.verdicts(pages.span, first: first + 1).contains(true)
+        } catch {
+            return false
+        }
+    }
+
+    /// Turns the lanes off for what begins from now on in this process, and returns what to throw.
+    static func failure() -> CryptographyFailure {
+        wereWrong.store(true, ordering: .relaxed)
+        return .lanes
+    }
+}
+
+/// The keys of one file as lanes need them.
+///
+/// Pages are given in a row, one to eight of them, none of which is page 1: that one begins elsewhere.
+@safe
+final class LaneKeys: Sendable {
+    /// How many pages there are at most.
+    static let most = 8
+
+    private let kind: page_lanes_kind
+    private let layout: PageCipher.Layout
+    /// A `page_lanes_code_key`, and a `page_lanes_cipher_key` behind it.
+    private let keys: SecretBytes
+
+    /// - Returns: nil where there are no lanes: for pages without HMAC-SHA512, and where libcrypto is to do all.
+    init?(key: borrowing SecretBytes, salt: [UInt8], layout: PageCipher.Layout, _ lanes: PageLanes) throws(CryptographyFailure) {
+        guard lanes != .libcrypto, layout.hmac == .sha512, key.count == 32 else { return nil }
+        precondition(PageLanes.available.contains(lanes), "The processor lacks these instructions")
+        precondition(layout.pageSize.isMultiple(of: 16) && layout.pageSize > layout.reserve)
+        kind = page_lanes_kind(UInt32(lanes.rawValue))
+        self.layout = layout
+        let codeKey = try layout.codeKey(key, salt: salt)
+        var keys = SecretBytes(count: MemoryLayout<page_lanes_code_key>.stride + MemoryLayout<page_lanes_cipher_key>.size)
+        key.withUnsafeBytes { key in
+            codeKey.withUnsafeBytes { codeKey in
+                keys.withUnsafeMutableBytes { keys in
+                    let (code, cipher) = unsafe LaneKeys.parts(UnsafeRawBufferPointer(keys))
+                    unsafe page_lanes_code_key_init(
+                        UnsafeMutablePointer(mutating: code), codeKey.assumingMemoryBound(to: UInt8.self).baseAddress, codeKey.count)
+                    unsafe page_lanes_cipher_key_init(
+                        UnsafeMutablePointer(mutating: cipher), key.assumingMemoryBound(to: UInt8.self).baseAddress)
+                }
+            }
+        }
+        self.keys = keys
+    }
+
+    /// The bytes are aligned, and as many as both need.
+    private static func parts(
+        _ keys: UnsafeRawBufferPointer
+    ) -> (code: UnsafePointer<page_lanes_code_key>, cipher: UnsafePointer<page_lanes_cipher_key>) {
+        // Secrets are never empty.
+        unsafe (
+            keys.baseAddress!.assumingMemoryBound(to: page_lanes_code_key.self),
+            (keys.baseAddress! + MemoryLayout<page_lanes_code_key>.stride).assumingMemoryBound(to: page_lanes_cipher_key.self)
+        )
+    }
+
+    private func count(_ pages: Int, first: UInt32) -> Int {
+        precondition(first > 1 && pages.isMultiple(of: layout.pageSize))
+        let count = pages / layout.pageSize
+        precondition((1...LaneKeys.most).contains(count))
+        return count
+    }
+
+    /// For each page whether it carries the code of its bytes and its number.
+    func verdicts(_ pages: Span<UInt8>, first: UInt32) -> [Bool] {
+        let codes = codes(pages, first: first)
+        let start = layout.pageSize - layout.reserve + 16
+        return (0..<pages.count / layout.pageSize).map { index in
+            var difference: UInt8 = 0
+            for byte in 0..<64 { difference |= codes[index * 64 + byte] ^ pages[index * layout.pageSize + start + byte] }
+            return difference == 0
+        }
+    }
+
+    /// 64 bytes for each page.
+    private func codes(_ pages: Span<UInt8>, first: UInt32) -> [UInt8] {
+        let count = count(pages.count, first: first)
+        var numbers: [UInt8] = []
+        numbers.reserveCapacity(4 * count)
+        for index in 0..<count {
+            let number = first &+ UInt32(index)
+            let stored = layout.hasBigEndianNumbers ? number.byteSwapped : number
+            for shift in stride(from: UInt32(0), to: 32, by: 8) { numbers.append(UInt8(truncatingIfNeeded: stored >> shift)) }
+        }
+        var codes = [UInt8](repeating: 0, count: 64 * count)
+        unsafe pages.withUnsafeBytes { pages in
+            keys.withUnsafeBytes { keys in
+                unsafe page_lanes_codes(
+                    kind, LaneKeys.parts(keys).code, count, pages.assumingMemoryBound(to: UInt8.self).baseAddress, layout.pageSize,
+                    layout.pageSize - layout.reserve + 16, numbers, &codes)
+            }
+        }
+        return codes
+    }
+
+    /// The content of one page; its reserve becomes zeros.
+    func open(_ page: Span<UInt8>, into content: inout MutableSpan<UInt8>) {
+        precondition(page.count == layout.pageSize && content.count == layout.pageSize)
+        let end = layout.pageSize - layout.reserve
+        unsafe page.withUnsafeBytes { page in
+            unsafe content.withUnsafeMutableBytes { content in
+                keys.withUnsafeBytes { keys in
+                    let input = unsafe page.assumingMemoryBound(to: UInt8.self).baseAddress!
+                    let output = unsafe content.assumingMemoryBound(to: UInt8.self).baseAddress
+                    unsafe page_lanes_decrypt(kind, LaneKeys.parts(keys).cipher, input + end, input, output, end)
+                }
+            }
+        }
+        content.clear(end..<layout.pageSize)
+    }
+
+    /// As ``PageSealer`` does it, for pages in a row and as many reserves.
+    func seal(_ contents: Span<UInt8>, first: UInt32, reserves: Span<UInt8>, into pages: inout MutableSpan<UInt8>) {
+        let count = count(contents.count, first: first)
+        precondition(pages.count == contents.count && reserves.count == count * layout.reserve)
+        let (size, end) = (layout.pageSize, layout.pageSize - layout.reserve)
+        for index in 0..<count {
+            pages.copy(reserves.extracting(index * layout.reserve..<(index + 1) * layout.reserve), at: index * size + end)
+        }
+        unsafe contents.withUnsafeBytes { contents in
+            unsafe pages.withUnsafeMutableBytes { pages in
+                keys.withUnsafeBytes { keys in
+                    let output = unsafe pages.assumingMemoryBound(to: UInt8.self).baseAddress!
+                    unsafe page_lanes_encrypt(
+                        kind, LaneKeys.parts(keys).cipher, count, output + end, contents.assumingMemoryBound(to: UInt8.self).baseAddress,
+                        output, size, end)
+                }
+            }
+        }
+        let codes = codes(pages.span, first: first)
+        for index in 0..<count { pages.copy(codes.span.extracting(index * 64..<(index + 1) * 64), at: index * size + end + 16) }
+    }
+}
