@@ -10,8 +10,6 @@ let rules: [SwiftSetting] = [
     .treatWarning("StrictMemorySafety", as: .error),
 ]
 
-let platformsWithoutCombine: [Platform] = [.linux, .windows, .android, .wasi, .openbsd]
-
 let package = Package(
     name: "Coffer",
     products: [
@@ -23,7 +21,7 @@ let package = Package(
     dependencies: [
         // For the tool only: packages that depend on the library fetch it, as SwiftPM does for all of a package, and never build it.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        // Only for CofferCombine, and only where the system has no Combine.
+        // Only for CofferCombine.
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),
     ],
     targets: [
@@ -45,9 +43,8 @@ let package = Package(
         .target(
             name: "CofferCombine",
             dependencies: [
-                "Coffer",
-                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: platformsWithoutCombine)),
-                .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: .when(platforms: platformsWithoutCombine)),
+                "Coffer", .product(name: "OpenCombine", package: "OpenCombine"),
+                .product(name: "OpenCombineDispatch", package: "OpenCombine"),
             ],
             swiftSettings: rules),
         .target(

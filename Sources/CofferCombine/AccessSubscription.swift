@@ -1,10 +1,5 @@
 internal import Foundation
-
-#if canImport(Combine)
-internal import Combine
-#else
 internal import OpenCombine
-#endif
 
 /// What starts an access of a database that gives one result.
 typealias AccessStart<Output> = @Sendable (_ completion: @escaping @Sendable (Result<Output, any Error>) -> Void) -> Void

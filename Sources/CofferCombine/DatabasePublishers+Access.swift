@@ -1,16 +1,8 @@
 public import Coffer
 public import Dispatch
-
-#if canImport(Combine)
-public import Combine
-#else
 public import OpenCombine
-#endif
-
-#if !canImport(Combine)
 // What makes a dispatch queue a scheduler.
 internal import OpenCombineDispatch
-#endif
 
 extension DatabasePublishers {
     /// Publishes one value that was read: see `readPublisher(receiveOn:value:)`.

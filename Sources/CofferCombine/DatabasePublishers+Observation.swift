@@ -1,11 +1,6 @@
 public import Coffer
 public import Dispatch
-
-#if canImport(Combine)
-public import Combine
-#else
 public import OpenCombine
-#endif
 
 extension DatabasePublishers {
     /// Publishes the values of an observation: see `ValueObservation.publisher(in:scheduling:)`.

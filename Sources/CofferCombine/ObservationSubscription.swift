@@ -1,11 +1,6 @@
 internal import Coffer
 internal import Foundation
-
-#if canImport(Combine)
-internal import Combine
-#else
 internal import OpenCombine
-#endif
 
 /// What starts an observation.
 typealias ObservationStart<Output> =

@@ -2,15 +2,10 @@ import Coffer
 import CofferCombine
 import CofferTestSupport
 import Dispatch
-import Synchronization
-import Testing
-
-#if canImport(Combine)
-import Combine
-#else
 import OpenCombine
 import OpenCombineDispatch
-#endif
+import Synchronization
+import Testing
 
 @Suite("Publishers of accesses", .timeLimit(.minutes(Patience.minutes)))
 struct AccessPublisherTests {

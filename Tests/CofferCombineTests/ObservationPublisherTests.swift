@@ -2,14 +2,9 @@ import Coffer
 import CofferCombine
 import CofferTestSupport
 import Dispatch
+import OpenCombine
 import Synchronization
 import Testing
-
-#if canImport(Combine)
-import Combine
-#else
-import OpenCombine
-#endif
 
 @Suite("Publishers of observations", .timeLimit(.minutes(Patience.minutes)))
 struct ObservationPublisherTests {

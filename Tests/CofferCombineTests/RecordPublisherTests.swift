@@ -2,14 +2,9 @@ import Coffer
 import CofferCombine
 import CofferTestSupport
 import Dispatch
-import Testing
-
-#if canImport(Combine)
-import Combine
-#else
 import OpenCombine
 import OpenCombineDispatch
-#endif
+import Testing
 
 /// The examples of the documentation of publishers, with the record that they have.
 @Suite("Publishers of records", .timeLimit(.minutes(Patience.minutes)))

@@ -54,9 +54,9 @@ import Testing
     @Test("a hook keeps nothing alive, and nothing keeps it alive")
     func lifetimes() throws {
         try withConnection { connection in
-            weak var weakHook: CommitHook?
+            weak var weakHook: TransactionHooks?
             do {
-                let hook = CommitHook { true }
+                let hook = TransactionHooks(willCommit: { true }, didRollBack: {})
                 weakHook = hook
                 hook.install(on: connection)
                 hook.remove(from: connection)

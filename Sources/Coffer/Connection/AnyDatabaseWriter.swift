@@ -1,5 +1,5 @@
 /// A writer that hides the type of another one.
-public final class AnyDatabaseWriter: DatabaseWriter {
+public final class AnyDatabaseWriter: DatabaseWriter, _ForwardingReader {
     let base: any DatabaseWriter
 
     /// Creates a writer that forwards to `base`.
@@ -7,26 +7,7 @@ public final class AnyDatabaseWriter: DatabaseWriter {
         self.base = base
     }
 
-    public var configuration: Configuration { base.configuration }
-    public var path: String { base.path }
-    public func close() throws { try base.close() }
-    public func interrupt() { base.interrupt() }
-
-    @_disfavoredOverload
-    public func read<T>(_ value: (Database) throws -> T) throws -> T { try base.read(value) }
-
-    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T { try await base.read(value) }
-
-    public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) { base.asyncRead(value) }
-
-    @_disfavoredOverload
-    public func unsafeRead<T>(_ value: (Database) throws -> T) throws -> T { try base.unsafeRead(value) }
-
-    public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T { try await base.unsafeRead(value) }
-
-    public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) { base.asyncUnsafeRead(value) }
-
-    public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T { try base.unsafeReentrantRead(value) }
+    public var _base: any DatabaseReader { base }
 
     @_disfavoredOverload
     public func writeWithoutTransaction<T>(_ updates: (Database) throws -> T) rethrows -> T { try base.writeWithoutTransaction(updates) }

@@ -7,7 +7,7 @@ internal import SQLCipherBridge
 extension Database {
     /// Adds the two functions that `ATTACH` is compiled with, and the judge of `VACUUM INTO`. See ``AttachStatement``.
     func addAttachFunctions() throws {
-        authorizer.refusalOfNestedAttach = { [unowned self] path in refusal(ofNestedAttach: path) }
+        inspector.refusalOfNestedAttach = { [unowned self] path in refusal(ofNestedAttach: path) }
         try DatabaseError.converting {
             try handle.createAttachFunction(AttachStatement.pathFunction) { [reference] context, arguments in
                 reference.database?.attach(context) { try $0.setPath(arguments, context) }
@@ -32,7 +32,7 @@ extension Database {
                 }
             // The path may be what somebody takes for a URI.
             if words.lowercased().contains("key=") { words = ConnectionHandle.describe(code) }
-            authorizer.refuse(words)
+            inspector.refuse(words)
             context.set(EngineError(code: code, message: words))
         }
     }

@@ -137,12 +137,7 @@ extension Database {
     /// The log has no keys in it, but says what fails and where.
     /// - Throws: a ``DatabaseError`` if the target cannot be written to.
     public func enableCipherLogging(logLevel: SQLCipherLogLevel = .debug, target: SQLCipherLogTarget = .device) throws {
-        #if canImport(Darwin)
-        let target = target.rawValue
-        #else
-        let target = target == .device ? SQLCipherLogTarget.stderr.rawValue : target.rawValue
-        #endif
-        try setCipherLog(target: target, level: logLevel.rawValue)
+        try setCipherLog(target: (target == .device ? .stderr : target).rawValue, level: logLevel.rawValue)
     }
 
     /// Turns the log of SQLCipher off, for the whole process.

@@ -3,7 +3,7 @@ internal import SQLCipherBridge
 // MARK: - Replacing the connection of the C library
 
 extension Database {
-    /// Does a last work on the connection of the C library, closes it, and goes on with the one that `open` returns.
+    /// Does one more thing with the connection of the C library, closes it, and goes on with the one that `open` returns.
     ///
     /// Observers, functions, collations and the trace are moved to the new one, which is prepared like any other.
     /// - Throws: `SQLITE_BUSY` before anything happens if statements of the application are alive; the error of `open`, after which
@@ -25,12 +25,12 @@ extension Database {
             throw error
         }
         sharedState.replace(handle)
-        authorizer = StatementInspector(handle)
+        inspector = StatementInspector(handle)
         followRecompilations()
-        observerNotifier.move(to: handle, authorizer: authorizer)
+        observerNotifier.move(to: handle, inspector: inspector)
         busyHandler = Database.installBusyMode(on: handle, configuration: configuration, purpose: purpose)
-        keying.willReplace(true)
-        defer { keying.willReplace(false) }
+        keying.setReplacing(true)
+        defer { keying.setReplacing(false) }
         let added = additions
         try setUp()
         added.install(on: self)
@@ -69,7 +69,7 @@ extension Database {
     /// Statements that are still prepared keep the connection of the C library alive, but not the objects behind its hooks.
     private func detachHooks() {
         observerNotifier.removeHooks()
-        authorizer.removeHook()
+        inspector.removeHook()
         traceHook?.remove(from: handle)
         busyHandler?.remove(from: handle)
     }

@@ -131,14 +131,14 @@ extension Database {
     /// Goes on with the preparation of a connection that has a key by now.
     func didReceiveKey(of ring: KeyRing, isFileEmpty: Bool?) throws {
         keying.didReceiveKey(of: ring, isFileEmpty: isFileEmpty)
-        authorizer.isKeyed = true
+        inspector.isKeyed = true
         try setUpPageStorage()
     }
 
     /// Sets everything that does not depend on the file, and what must not be said before the key.
     func setUp() throws {
-        authorizer.isKeyed = false
-        authorizer.cipher = configuration.cipher
+        inspector.isKeyed = false
+        inspector.cipher = configuration.cipher
         try handle.set(.foreignKeys, configuration.foreignKeysEnabled)
         try handle.set(.doubleQuotedStringsInDML, configuration.acceptsDoubleQuotedStringLiterals)
         try handle.set(.doubleQuotedStringsInDDL, configuration.acceptsDoubleQuotedStringLiterals)
@@ -150,7 +150,7 @@ extension Database {
             try checkProtection()
         } else {
             try setUpPageStorage()
-            authorizer.isKeyed = protection == .encrypted
+            inspector.isKeyed = protection == .encrypted
             try runPreparations()
         }
         try claimFile()
@@ -188,7 +188,7 @@ extension Database {
             let kibibytes = max(1, configuration.pageCacheSize / 1024)
             try handle.execute(trusted: "PRAGMA cache_size = -\(kibibytes)")
         }
-        authorizer.isKeyed = protection == .encrypted
+        inspector.isKeyed = protection == .encrypted
     }
 
     /// Gives a new encrypted file its salt, before others find it empty and make one of their own.

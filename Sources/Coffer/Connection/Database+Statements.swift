@@ -139,7 +139,7 @@ extension Database {
         let start = offset
         let kind = AttachStatement.kind(of: text, from: offset)
         let attach = kind == .attach ? AttachStatement(text, from: offset) : nil
-        authorizer.begin(mayAttach: attach != nil || kind == .explain)
+        inspector.begin(mayAttach: attach != nil || kind == .explain)
         do {
             let compiled: EngineStatement?
             if let attach {
@@ -149,13 +149,13 @@ extension Database {
             } else {
                 compiled = try handle.prepare(text, offset: &offset, persistent: persistent)
             }
-            let facts = authorizer.end()
+            let facts = inspector.end()
             guard let compiled else { return nil }
             return Statement(database: self, compiled, facts: facts)
         } catch {
             // SQLite asks the authorizer before it finds that something else is wrong.
-            let denial = error.primaryCode == EngineCode.authorization ? authorizer.denialMessage : nil
-            _ = authorizer.end()
+            let denial = error.primaryCode == EngineCode.authorization ? inspector.denialMessage : nil
+            _ = inspector.end()
             // The compilation itself can be interrupted.
             if error.primaryCode == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
             throw DatabaseError(
@@ -204,10 +204,10 @@ extension Database {
             clearSchemaCache()
             transactions.schemaDidChange(isInsideTransaction: isInsideTransaction)
         }
-        if let effect = statement.facts.transactionStep {
+        if let step = statement.facts.transactionStep {
             knownSchema.doubt()
-            if transactions.changesSchema, effect.isRollback { statementCaches.removeAll() }
-            transactions.transactionDidChange(begins: effect == .begin, isInsideTransaction: isInsideTransaction)
+            if transactions.changesSchema, step.isRollback { statementCaches.removeAll() }
+            transactions.transactionDidChange(begins: step == .begin, isInsideTransaction: isInsideTransaction)
         }
         try observerNotifier.executionDidEnd(statement)
     }

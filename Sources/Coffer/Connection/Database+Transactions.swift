@@ -159,7 +159,7 @@ extension Database {
         let result = Result { try value() }
         if transactions.endReadOnly(), !configuration.readonly {
             // A program that sets the pragma itself may have changed it.
-            transactions.refuseUntilNextWrite(untilNextWrite && !isClosed && !authorizer.hasSeenQueryOnly)
+            transactions.refuseUntilNextWrite(untilNextWrite && !isClosed && !inspector.hasSeenQueryOnly)
             if !transactions.refusesUntilNextWrite {
                 try withoutInterruption { try setQueryOnly(false) }
             }
@@ -188,8 +188,8 @@ extension Database {
 
     private func setQueryOnly(_ isOn: Bool) throws {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
-        authorizer.setsQueryOnly = true
-        defer { authorizer.setsQueryOnly = false }
+        inspector.setsQueryOnly = true
+        defer { inspector.setsQueryOnly = false }
         try DatabaseError.converting { try isOn ? handle.execute("PRAGMA query_only = 1") : handle.execute("PRAGMA query_only = 0") }
     }
 

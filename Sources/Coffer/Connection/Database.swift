@@ -32,7 +32,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     var isClosed = false
 
-    var authorizer: StatementInspector
+    var inspector: StatementInspector
     let observerNotifier: ObserverNotifier
 
     var statementCaches = StatementCaches()
@@ -86,8 +86,8 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
         self.handle = handle
         self.keying = Keying(opened.protection, isFileEmpty: opened.isFileEmpty, keys: keys)
         self.busyHandler = opened.busyHandler
-        self.authorizer = StatementInspector(handle)
-        self.observerNotifier = ObserverNotifier(handle, authorizer: authorizer)
+        self.inspector = StatementInspector(handle)
+        self.observerNotifier = ObserverNotifier(handle, inspector: inspector)
         self.sharedState = SharedState(handle: handle)
         self.purpose = purpose
         self.connection = .some(opened.connection)

@@ -47,17 +47,3 @@ extension DatabaseSnapshotPool {
         try? readers.barrier { readers.forEachReaderInBarrier(body) }
     }
 }
-
-extension AnyDatabaseReader {
-    public func add(function: DatabaseFunction) { base.add(function: function) }
-    public func remove(function: DatabaseFunction) { base.remove(function: function) }
-    public func add(collation: DatabaseCollation) { base.add(collation: collation) }
-    public func remove(collation: DatabaseCollation) { base.remove(collation: collation) }
-}
-
-extension AnyDatabaseWriter {
-    public func add(function: DatabaseFunction) { base.add(function: function) }
-    public func remove(function: DatabaseFunction) { base.remove(function: function) }
-    public func add(collation: DatabaseCollation) { base.add(collation: collation) }
-    public func remove(collation: DatabaseCollation) { base.remove(collation: collation) }
-}

@@ -70,7 +70,7 @@ struct Keying {
     }
 
     /// Notes whether a connection of the C library is about to take the place of another one.
-    mutating func willReplace(_ isReplacing: Bool) { self.isReplacing = isReplacing }
+    mutating func setReplacing(_ isReplacing: Bool) { self.isReplacing = isReplacing }
 
     mutating func didClose() {
         attached = nil

@@ -174,3 +174,55 @@ final class KeyRing: Sendable {
         }
     }
 }
+
+// MARK: - Keying
+
+extension KeyRing {
+    /// Keys a connection, and reads the schema. Answers false when the key does not open the file; the connection is of no use then.
+    func unlock(_ handle: ConnectionHandle, with material: Material, settings: CipherSettings) throws(KeyError) -> Bool {
+        let masked = try MaskedSalt(material, settings, handle)
+        do throws(EngineError) {
+            try handle.setKey(rawKey: material.secret.bytes, salt: masked?.given ?? material.salt)
+            try settings.apply(to: handle)
+        } catch {
+            guard error.code == EngineCode.misuse, let words = error.message else { throw KeyError(error) }
+            throw .failure(.invalidCipherSettings(.refused(words)))
+        }
+        let watch = SideFileWatch(material, settings)
+        handle.watchSideFiles(owner: self, report: { watch.refuse(ofAnotherUser: $0) }) { watch.mayUse($0, $1, of: $2) }
+        do throws(EngineError) {
+            try handle.verifyKey()
+            try masked?.settle(on: handle)
+            return true
+        } catch {
+            if error.code == EngineCode.refusedSideFile { return try watch.explainRefusal(handle) }
+            switch error.primaryCode {
+            // Which of them comes depends on the page that is not authentic, and on the plaintext header.
+            case EngineCode.notADatabase, EngineCode.noMemory, EngineCode.error: return false
+            // Page 1 was decrypted, so that the key is right.
+            case EngineCode.corrupt:
+                let pages = try handle.damagedPages(material, settings) ?? []
+                throw .encryption(.damaged(pages: pages), code: error.code)
+            default: throw KeyError(error)
+            }
+        }
+    }
+
+    /// Keys a connection to a database in memory with a random key that nobody knows, so that encrypted databases can be copied into it:
+    /// SQLCipher refuses copies between encrypted and plaintext databases, in memory too.
+    static func keyMemoryConnection(_ handle: ConnectionHandle, settings: CipherSettings) throws(KeyError) {
+        let secret: SecretBytes
+        do throws(RandomnessFailure) {
+            secret = try SecretBytes.random(count: 32)
+        } catch {
+            throw .failure(.invalidKey(.noRandomness))
+        }
+        do throws(EngineError) {
+            try handle.setKey(rawKey: secret, salt: nil)
+            try settings.apply(to: handle)
+            try handle.verifyKey()
+        } catch {
+            throw KeyError(error)
+        }
+    }
+}

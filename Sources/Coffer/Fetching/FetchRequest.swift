@@ -32,13 +32,13 @@ extension FetchRequest {
 extension SQLSubquery {
     /// How many rows the query has.
     func fetchCount(_ db: Database) throws -> Int {
-        var context = SQLWriter(db)
-        context.append("SELECT COUNT(*) FROM (")
-        try write(to: &context)
+        var writer = SQLWriter(db)
+        writer.append("SELECT COUNT(*) FROM (")
+        try write(to: &writer)
         // A query that ends with a comment must not comment the parenthesis out.
-        context.append(context.sql.contains("--") ? "\n)" : ")")
-        let statement = try db.makeStatement(sql: context.sql)
+        writer.append(writer.sql.contains("--") ? "\n)" : ")")
+        let statement = try db.makeStatement(sql: writer.sql)
         // An aggregate without GROUP BY always has one row.
-        return try Row.fetchOne(statement, arguments: context.arguments)?[0] ?? 0
+        return try Row.fetchOne(statement, arguments: writer.arguments)?[0] ?? 0
     }
 }

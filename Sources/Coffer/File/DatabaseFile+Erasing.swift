@@ -13,7 +13,7 @@ extension DatabaseFile {
         public var limits: [String]
     }
 
-    /// Makes a database unreadable, and removes it with everything that belongs to it: its log, its journal, and what interrupted works have left.
+    /// Makes a database unreadable, and removes it with everything that belongs to it: its log, its journal, and what interrupted operations have left.
     ///
     /// The beginning of each file is overwritten first and brought to the disk: an encrypted database cannot be opened without the salt that stands there, not
     /// even with its key, unless somebody has kept the salt. See ``ErasureResult/limits`` for what this does not reach.

@@ -6,36 +6,29 @@ internal import SQLCipherBridge
 /// needs them, so that a connection without observers pays nothing. The notifier decides nothing by itself: ``SavepointLedger`` tells which
 /// events count, ``TransactionTracker`` how transactions end, and ``RegionWatchState`` whose regions they have changed (I9).
 final class ObserverNotifier {
-    /// A change that waits for the end of a savepoint, and those who want to hear of it.
-    private struct HeldChange {
+    /// A change that may wait for the end of a savepoint, and those who want to hear of it.
+    private struct Change {
         /// Nil for changes of a table that SQLite does not tell one by one.
         let event: DatabaseEvent?
-
-        let observations: [ObserverRegistration]
-        let watchers: [RegionWatch.ID]
-        var tellsAllRows = true
+        let audience: Audience
     }
 
     /// Those who want to hear of one kind of changes of the statement that runs now.
     private struct Audience {
         let kind: DatabaseEventKind
-        let observations: [ObserverRegistration]
+        let registrations: [ObserverRegistration]
         var watchers: [RegionWatch.ID]
-
         /// Whether the rows of all changes are told, as far as it matters to the watchers.
         let tellsAllRows: Bool
     }
 
     /// The observations of regions and values, which come and go on any thread.
     let watch = RegionWatch()
-
     private var connection: ConnectionHandle
-    private var authorizer: StatementInspector
-    private var hooks = TransactionHooks()
-
-    private var observations: [ObserverRegistration] = []
+    private var inspector: StatementInspector
+    private var registrations = ObserverRegistrations()
     private var audiences: [Audience] = []
-    private var savepoints = SavepointLedger<HeldChange>()
+    private var savepoints = SavepointLedger<Change>()
     private var transaction = TransactionTracker()
     private var isListening = false
 
@@ -56,9 +49,12 @@ final class ObserverNotifier {
         didChange(DatabaseEvent(operation, names, rowID: rowID))
     }
 
-    init(_ connection: ConnectionHandle, authorizer: StatementInspector) {
+    private lazy var hooks = TransactionHooks(
+        willCommit: { [unowned self] in transactionWillCommit() }, didRollBack: { [unowned self] in transaction.rollbackHookDidRun() })
+
+    init(_ connection: ConnectionHandle, inspector: StatementInspector) {
         self.connection = connection
-        self.authorizer = authorizer
+        self.inspector = inspector
     }
 
     /// Lets go of the connection, which may live on without the notifier.
@@ -68,21 +64,21 @@ final class ObserverNotifier {
     }
 
     /// Goes on with another connection, after ``removeHooks()``.
-    func move(to connection: ConnectionHandle, authorizer: StatementInspector) {
+    func move(to connection: ConnectionHandle, inspector: StatementInspector) {
         self.connection = connection
-        self.authorizer = authorizer
-        if isObserved { installTransactionHooks() }
+        self.inspector = inspector
+        if isObserved { hooks.install(on: connection) }
     }
 
-    private var isObserved: Bool { !observations.isEmpty || !watch.isEmpty }
+    private var isObserved: Bool { !registrations.isEmpty || !watch.isEmpty }
 
     /// Forgets the observers, and the connection that exists no more.
     func databaseDidClose() {
-        observations.removeAll()
+        registrations = ObserverRegistrations()
         savepoints.removeAll()
         audiences = []
         isListening = false
-        hooks = TransactionHooks()
+        hooks.connectionDidClose()
         watch.databaseDidClose()
     }
 }
@@ -91,40 +87,31 @@ final class ObserverNotifier {
 
 extension ObserverNotifier {
     func add(_ observer: any TransactionObserver, extent: Database.TransactionObservationExtent) {
-        observations.append(ObserverRegistration(observer, extent: extent))
-        installTransactionHooks()
+        registrations.add(observer, extent: extent)
+        hooks.install(on: connection)
     }
 
     func remove(_ observer: any TransactionObserver) {
-        for observation in observations where observation.isObservation(of: observer) {
-            observation.isRemoved = true
-        }
-        removeUselessObservations()
+        registrations.remove(observer)
+        removeHooksIfUseless()
     }
 
     /// Runs `body`, of whose transactions no observer hears.
     ///
     /// - Precondition: no transaction is open before and after, or one in which nothing has happened.
     func unobserved<T>(_ body: () throws -> T) rethrows -> T {
-        let observations = self.observations
-        self.observations = []
+        let registrations = self.registrations
+        self.registrations = ObserverRegistrations()
         hooks.remove(from: connection)
         defer {
-            self.observations = observations
-            if !observations.isEmpty { installTransactionHooks() }
+            self.registrations = registrations
+            if !registrations.isEmpty { hooks.install(on: connection) }
         }
         return try body()
     }
 
-    private func removeUselessObservations() {
-        observations.removeAll { $0.observer == nil }
+    private func removeHooksIfUseless() {
         if !isObserved { hooks.remove(from: connection) }
-    }
-
-    private func installTransactionHooks() {
-        hooks.install(
-            on: connection, willCommit: { [unowned self] in transactionWillCommit() },
-            didRollBack: { [unowned self] in transaction.rollbackHookDidRun() })
     }
 }
 
@@ -134,7 +121,7 @@ extension ObserverNotifier {
     /// Ends a statement that itself neither begins nor ends transactions or savepoints. Returns false if it matters to somebody, who has to be
     /// told.
     func endIdleStatement() -> Bool {
-        guard observations.isEmpty && watch.isEmpty && !isListening && !savepoints.isHolding && !transaction.hasReport else { return false }
+        guard !isObserved && !isListening && !savepoints.isHolding && !transaction.hasReport else { return false }
         if connection.isAutocommit { watch.clock.transactionDidEnd() }
         return true
     }
@@ -144,16 +131,16 @@ extension ObserverNotifier {
         if !statement.isReadonly { watch.clock.writeWillBegin() }
         if keptChangesCount != nil { keptChangesCount = nil }
         guard isObserved else { return }
-        installTransactionHooks()
+        hooks.install(on: connection)
         if transaction.hasReport {
             // Somebody has ended a transaction with the raw C functions.
-            try statementDidEnd(in: statement.database, successfully: true, effect: nil)
+            try statementDidEnd(in: statement.database, successfully: true, step: nil)
         }
         try statement.updateFacts()
         isExecuting = !statement.isReadonly && !statement.changesTransactionOrSchema
         listen(to: statement.isReadonly ? [] : statement.facts.eventKinds, of: statement)
         let observed = statement.facts.maybeTruncatedTables.filter { table in audiences.contains { $0.kind == .delete(tableName: table) } }
-        if !observed.isEmpty { authorizer.preventTruncation(of: observed) }
+        if !observed.isEmpty { inspector.preventTruncation(of: observed) }
     }
 
     /// Tells observers how the transaction has ended, if it has.
@@ -167,7 +154,7 @@ extension ObserverNotifier {
         case .rollbackToSavepoint(let name)?: savepoints.rollback(to: name)
         default: break
         }
-        try statementDidEnd(in: statement.database, successfully: true, effect: statement.facts.transactionStep)
+        try statementDidEnd(in: statement.database, successfully: true, step: statement.facts.transactionStep)
     }
 
     /// Tells observers that the transaction was rolled back, if it was.
@@ -180,7 +167,7 @@ extension ObserverNotifier {
             // savepoint behind.
             try? connection.execute("ROLLBACK")
         }
-        try statementDidEnd(in: statement.database, successfully: false, effect: statement.facts.transactionStep)
+        try statementDidEnd(in: statement.database, successfully: false, step: statement.facts.transactionStep)
     }
 
     /// Tells observers how the transaction has ended, if it has with the reset of a statement that was not run to its end.
@@ -188,17 +175,17 @@ extension ObserverNotifier {
     /// There is nobody left to throw at: an observer who refuses the commit has it rolled back all the same.
     func statementWasAbandoned(_ statement: Statement, _ code: CInt) {
         stopListening(in: statement.database)
-        try? statementDidEnd(in: statement.database, successfully: code == EngineCode.ok, effect: statement.facts.transactionStep)
+        try? statementDidEnd(in: statement.database, successfully: code == EngineCode.ok, step: statement.facts.transactionStep)
     }
 
-    private func statementDidEnd(in database: Database, successfully: Bool, effect: StatementFacts.TransactionStep?) throws {
+    private func statementDidEnd(in database: Database, successfully: Bool, step: StatementFacts.TransactionStep?) throws {
         let isInsideTransaction = !connection.isAutocommit
         if !isInsideTransaction {
             watch.clock.transactionDidEnd()
             if savepoints.isHolding { savepoints.removeAll() }
         }
         let ending = transaction.statementDidEnd(
-            successfully: successfully, effect: effect, isInsideTransaction: isInsideTransaction,
+            successfully: successfully, step: step, isInsideTransaction: isInsideTransaction,
             isReadOnly: database.isReadingOnly)
         let (rowID, changesCount) = (connection.lastInsertedRowID, connection.changesCount)
         // Those who are told may write, but whoever has executed the statement wants to know of its own row and changes.
@@ -237,7 +224,7 @@ extension ObserverNotifier {
     private func transactionWillCommit() -> Bool {
         savepoints.takeEvents().forEach { send($0) }
         do {
-            try askForPermission()
+            try registrations.askForPermission()
             transaction.commitHookDidAllow()
             return true
         } catch {
@@ -246,16 +233,10 @@ extension ObserverNotifier {
         }
     }
 
-    private func askForPermission() throws {
-        for observation in observations {
-            try observation.observer?.databaseWillCommit()
-        }
-    }
-
     /// Asks and tells the observers of the end of a transaction that has written nothing.
     private func endEmptyTransaction(in database: Database) throws {
         do {
-            try askForPermission()
+            try registrations.askForPermission()
         } catch {
             endTransaction { $0.databaseDidRollback(database) }
             tellWatchers(rolledBack: true, in: database)
@@ -269,15 +250,11 @@ extension ObserverNotifier {
     ///
     /// An observer may use the connection, and run whole transactions: before the first one is told, everything is ready for them.
     private func endTransaction(_ notify: (any TransactionObserver) -> Void) {
-        let audience = observations
-        observations.removeAll { $0.extent == .nextTransaction }
-        for observation in audience {
-            observation.isPaused = false
+        for registration in registrations.transactionDidEnd() {
+            if let observer = registration.observer { notify(observer) }
         }
-        for observation in audience {
-            if let observer = observation.observer { notify(observer) }
-        }
-        removeUselessObservations()
+        registrations.removeUseless()
+        removeHooksIfUseless()
     }
 
     /// Tells those whose regions the transaction has changed that it has ended.
@@ -303,11 +280,11 @@ extension ObserverNotifier {
     ///
     /// - Parameter tellsAllRows: whether there is an event for each row. It is found out only where it matters.
     private func audience(of kind: DatabaseEventKind, tellsAllRows: @autoclosure () -> Bool) -> Audience? {
-        let interested = observations.filter { $0.observes(kind) }
+        let interested = registrations.observing([kind])
         let watchers: [RegionWatch.ID] = watch.isEmpty ? [] : watch.watchers(of: kind)
         guard !interested.isEmpty || !watchers.isEmpty else { return nil }
         let tellsAllRows = !watch.dependOnRows(watchers, ofTable: kind.tableName) || tellsAllRows()
-        return Audience(kind: kind, observations: interested, watchers: watchers, tellsAllRows: tellsAllRows)
+        return Audience(kind: kind, registrations: interested, watchers: watchers, tellsAllRows: tellsAllRows)
     }
 
     private func startListening() {
@@ -330,58 +307,43 @@ extension ObserverNotifier {
         isListening = false
         audiences = []
         updateHook.remove(from: connection)
-        authorizer.allowTruncation()
+        inspector.allowTruncation()
     }
 
     private func didChange(_ event: DatabaseEvent) {
         eventCount += 1
         guard let index = audiences.firstIndex(where: { event.matchesKind($0.kind) }) else { return }
-        let audience = audiences[index]
-        let change = HeldChange(
-            event: event, observations: audience.observations, watchers: audience.watchers, tellsAllRows: audience.tellsAllRows)
-        if savepoints.isHolding {
-            savepoints.hold(change)
-        } else {
-            audiences[index].watchers = send(change)
-        }
+        if let watchers = tell(Change(event: event, audience: audiences[index])) { audiences[index].watchers = watchers }
     }
 
-    /// Takes note of changes of a table that SQLite has not told one by one.
-    private func tableDidChange(_ audience: Audience) {
-        let change = HeldChange(event: nil, observations: [], watchers: audience.watchers)
-        if savepoints.isHolding {
-            savepoints.hold(change)
-        } else {
-            send(change)
-        }
+    /// Tells of a change, or holds it until the end of a savepoint.
+    ///
+    /// - Returns: the watchers who want to hear of more, if they were told.
+    @discardableResult
+    private func tell(_ change: Change) -> [RegionWatch.ID]? {
+        guard savepoints.isHolding else { return send(change) }
+        savepoints.hold(change)
+        return nil
     }
 
     /// Tells of a change, and returns the watchers who want to hear of more.
     @discardableResult
-    private func send(_ change: HeldChange) -> [RegionWatch.ID] {
-        guard let event = change.event else {
-            watch.tableDidChange(for: change.watchers)
-            return []
+    private func send(_ change: Change) -> [RegionWatch.ID] {
+        let watchers = change.audience.watchers
+        if let event = change.event {
+            if !change.audience.registrations.isEmpty { hasToldOfRows = true }
+            for registration in change.audience.registrations { registration.send(event) }
+            if change.audience.tellsAllRows && !watchers.isEmpty { return watch.rowDidChange(event, for: watchers) }
         }
-        if !change.observations.isEmpty { hasToldOfRows = true }
-        for observation in change.observations {
-            observation.send(event)
-        }
-        guard !change.watchers.isEmpty else { return [] }
-        guard change.tellsAllRows else {
-            watch.tableDidChange(for: change.watchers)
-            return []
-        }
-        return watch.rowDidChange(event, for: change.watchers)
+        if !watchers.isEmpty { watch.tableDidChange(for: watchers) }
+        return []
     }
 
     /// Tells those who observe one of these kinds that something has changed.
     ///
     /// Outside of a transaction, the change counts as a transaction of its own.
     func notifyChanges(ofKinds kinds: [DatabaseEventKind], in database: Database) throws {
-        for observation in observations where kinds.contains(where: observation.observes) {
-            observation.sendUnspecifiedChange()
-        }
+        for registration in registrations.observing(kinds) { registration.sendUnspecifiedChange() }
         if !watch.isEmpty {
             for kind in kinds { watch.tableDidChange(for: watch.watchers(of: kind)) }
         }
@@ -398,7 +360,7 @@ extension ObserverNotifier {
             connection.totalChangesCount - changesCountBefore > eventCount
         else { return }
         for audience in audiences where !audience.watchers.isEmpty && !database.hasEvents(forChangesOf: audience.kind.tableName) {
-            tableDidChange(audience)
+            tell(Change(event: nil, audience: audience))
         }
     }
 }

@@ -29,7 +29,7 @@ final class ObserverRegistration {
         isRemoved ? nil : strongObserver ?? weakObserver
     }
 
-    func isObservation(of observer: any TransactionObserver) -> Bool {
+    func isRegistration(of observer: any TransactionObserver) -> Bool {
         self.observer === observer
     }
 
@@ -45,6 +45,40 @@ final class ObserverRegistration {
     func sendUnspecifiedChange() {
         guard !isPaused, let observer else { return }
         asCurrent { observer.databaseDidChange() }
+    }
+}
+
+/// The observers of a connection, in the order in which they were added.
+struct ObserverRegistrations {
+    private var list: [ObserverRegistration] = []
+
+    var isEmpty: Bool { list.isEmpty }
+
+    mutating func add(_ observer: any TransactionObserver, extent: Database.TransactionObservationExtent) {
+        list.append(ObserverRegistration(observer, extent: extent))
+    }
+
+    mutating func remove(_ observer: any TransactionObserver) {
+        for registration in list where registration.isRegistration(of: observer) { registration.isRemoved = true }
+        removeUseless()
+    }
+
+    /// Forgets observers that were removed or live no more.
+    mutating func removeUseless() { list.removeAll { $0.observer == nil } }
+
+    /// Those who observe one of some kinds of changes.
+    func observing(_ kinds: [DatabaseEventKind]) -> [ObserverRegistration] { list.filter { kinds.contains(where: $0.observes) } }
+
+    /// - Throws: the error of the first observer who refuses the commit.
+    func askForPermission() throws {
+        for registration in list { try registration.observer?.databaseWillCommit() }
+    }
+
+    /// Those who are to be told of the end of a transaction: some for the last time, and all of them observe changes again.
+    mutating func transactionDidEnd() -> [ObserverRegistration] {
+        defer { list.removeAll { $0.extent == .nextTransaction } }
+        for registration in list { registration.isPaused = false }
+        return list
     }
 }
 

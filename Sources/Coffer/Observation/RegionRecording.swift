@@ -63,7 +63,7 @@ extension Database {
 
     /// Follows what statements do that SQLite compiles again in the middle of an execution, so that no change is missed in that execution.
     func followRecompilations() {
-        authorizer.recompilation = { [unowned self] recompiled in
+        inspector.recompilation = { [unowned self] recompiled in
             switch recompiled {
             case .change(let kind):
                 return !kind.tableName.isSQLiteInternalTableName && observerNotifier.statementMayAlsoChange(kind)

@@ -49,7 +49,7 @@ extension TransactionObserver {
     /// An observer calls it of itself, as soon as it has heard enough.
     /// - Precondition: it is called by ``databaseDidChange(with:)`` or ``databaseDidChange()`` of the same observer.
     public func stopObservingDatabaseChangesUntilNextTransaction() {
-        guard let observation = ObserverRegistration.current, observation.isObservation(of: self) else {
+        guard let observation = ObserverRegistration.current, observation.isRegistration(of: self) else {
             preconditionFailure(
                 "stopObservingDatabaseChangesUntilNextTransaction() must be called by the observer, in its databaseDidChange method.")
         }

@@ -71,11 +71,11 @@ struct TransactionTracker {
     /// Takes note of a statement that has ended, and tells what it did to the transaction.
     ///
     /// - Parameters:
-    ///   - effect: the effect on transactions that the statement was compiled with.
+    ///   - step: what the statement does to transactions, as it was compiled.
     ///   - isInsideTransaction: whether a transaction is open now.
     ///   - isReadOnly: whether the connection can only read now.
     mutating func statementDidEnd(
-        successfully: Bool, effect: StatementFacts.TransactionStep?, isInsideTransaction: Bool, isReadOnly: Bool
+        successfully: Bool, step: StatementFacts.TransactionStep?, isInsideTransaction: Bool, isReadOnly: Bool
     ) -> Ending? {
         let report = report
         let wasOpen = isOpen
@@ -99,7 +99,7 @@ struct TransactionTracker {
             // A commit that failed and can be tried again leaves the transaction open.
             return isInsideTransaction ? nil : .commit
         case .nothing:
-            switch effect {
+            switch step {
             case .commit where successfully && !isInsideTransaction, .releaseSavepoint where successfully && !isInsideTransaction:
                 return wasReadOnly ? nil : .emptyCommit
             default:

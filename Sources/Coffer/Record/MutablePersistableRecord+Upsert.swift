@@ -91,15 +91,15 @@ extension MutablePersistableRecord {
     fileprivate func upsertRow(_ db: Database) throws -> InsertionSuccess {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
-        var context = SQLWriter(db)
-        try plan.writeUpsert(container, to: &context, onConflict: [], updating: .allColumns, assignments: [])
+        var writer = SQLWriter(db)
+        try plan.writeUpsert(container, to: &writer, onConflict: [], updating: .allColumns, assignments: [])
         // An update does not change the last inserted row ID of the connection.
         let rowIDName = try db.hiddenRowIDName(of: plan.tableName)
         if let rowIDName {
-            context.append(" RETURNING ")
-            context.append(identifier: rowIDName)
+            writer.append(" RETURNING ")
+            writer.append(identifier: rowIDName)
         }
-        let statement = try db.checkOut(context)
+        let statement = try db.checkOut(writer)
         let rowID: Int64?
         if rowIDName != nil {
             rowID = try Int64.fetchOne(statement)
@@ -116,18 +116,18 @@ extension MutablePersistableRecord {
     ) throws -> (success: InsertionSuccess, result: T) {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
-        var context = SQLWriter(db)
-        try plan.writeUpsert(container, to: &context, onConflict: conflictTarget, updating: strategy, assignments: assignments)
-        try context.inScope({ try $0.enter(SourceTable(tableName: plan.tableName)) }) { context in
-            context.append(" RETURNING ")
-            try context.append(T.databaseSelection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
+        var writer = SQLWriter(db)
+        try plan.writeUpsert(container, to: &writer, onConflict: conflictTarget, updating: strategy, assignments: assignments)
+        try writer.inScope({ try $0.enter(SourceTable(tableName: plan.tableName)) }) { writer in
+            writer.append(" RETURNING ")
+            try writer.append(T.databaseSelection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
         }
         let rowIDName = try db.hiddenRowIDName(of: plan.tableName)
         if let rowIDName {
-            context.append(", ")
-            context.append(identifier: rowIDName)
+            writer.append(", ")
+            writer.append(identifier: rowIDName)
         }
-        let statement = try db.checkOut(context)
+        let statement = try db.checkOut(writer)
         let rows = try Row.fetchCursor(statement)
         let returned = try rows.first { row in
             guard rowIDName != nil else { return (record: try T(row: row), rowID: Int64?.none) }
@@ -154,33 +154,33 @@ extension MutablePersistableRecord {
 
 extension RecordPlan {
     fileprivate func writeUpsert(
-        _ container: PersistenceContainer, to context: inout SQLWriter, onConflict conflictTarget: [String],
+        _ container: PersistenceContainer, to writer: inout SQLWriter, onConflict conflictTarget: [String],
         updating strategy: UpsertUpdateStrategy, assignments: [ColumnAssignment]
     ) throws {
         let values = container.indices.map(container.databaseValue(at:))
-        try context.inScope({ try $0.enter(SourceTable(tableName: tableName)) }) { context in
-            try context.append(sql: insertSQL(.abort), arguments: StatementArguments(values: values))
-            context.append(" ON CONFLICT")
+        try writer.inScope({ try $0.enter(SourceTable(tableName: tableName)) }) { writer in
+            try writer.append(sql: insertSQL(.abort), arguments: StatementArguments(values: values))
+            writer.append(" ON CONFLICT")
             if !conflictTarget.isEmpty {
-                context.append("(")
-                context.append(conflictTarget, separator: ", ") { $1.append(identifier: $0) }
-                context.append(")")
+                writer.append("(")
+                writer.append(conflictTarget, separator: ", ") { $1.append(identifier: $0) }
+                writer.append(")")
             }
-            context.append(" DO UPDATE SET ")
+            writer.append(" DO UPDATE SET ")
             let written = assignments.filter { $0.value != nil }
             let overwritten = strategy.contains(.noColumnUnlessSpecified) ? [] : overwrittenColumns(conflictTarget, assignments)
-            try context.append(written, separator: ", ") { try $0.write(to: &$1) }
-            if !written.isEmpty, !overwritten.isEmpty { context.append(", ") }
-            context.append(overwritten, separator: ", ") { name, context in
-                context.append(identifier: name)
-                context.append(" = \"excluded\".")
-                context.append(identifier: name)
+            try writer.append(written, separator: ", ") { try $0.write(to: &$1) }
+            if !written.isEmpty, !overwritten.isEmpty { writer.append(", ") }
+            writer.append(overwritten, separator: ", ") { name, writer in
+                writer.append(identifier: name)
+                writer.append(" = \"excluded\".")
+                writer.append(identifier: name)
             }
             // DO NOTHING would return no row, and no row ID.
             if written.isEmpty, overwritten.isEmpty, let name = conflictTarget.first ?? keyColumns.first ?? columns.first {
-                context.append(identifier: name)
-                context.append(" = ")
-                context.append(identifier: name)
+                writer.append(identifier: name)
+                writer.append(" = ")
+                writer.append(identifier: name)
             }
         }
     }

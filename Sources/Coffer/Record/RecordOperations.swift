@@ -117,12 +117,12 @@ extension RecordPlan {
         _ db: Database, sql: String, values: [DatabaseValue], selection: [any SQLSelectable]
     ) throws -> Statement {
         precondition(!selection.isEmpty, "A statement that returns rows needs columns to return.")
-        var context = SQLWriter(db)
-        try context.inScope({ try $0.enter(SourceTable(tableName: tableName)) }) { context in
-            try context.append(sql: sql, arguments: StatementArguments(values: values))
-            context.append(" RETURNING ")
-            try context.append(selection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
+        var writer = SQLWriter(db)
+        try writer.inScope({ try $0.enter(SourceTable(tableName: tableName)) }) { writer in
+            try writer.append(sql: sql, arguments: StatementArguments(values: values))
+            writer.append(" RETURNING ")
+            try writer.append(selection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
         }
-        return try db.checkOut(context)
+        return try db.checkOut(writer)
     }
 }

@@ -48,25 +48,25 @@ public struct SQL: Sendable {
     ///
     /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if a named argument has two values.
     public func build(_ db: Database) throws -> (sql: String, arguments: StatementArguments) {
-        var context = SQLWriter(db)
-        try write(to: &context)
-        return (context.sql, context.arguments)
+        var writer = SQLWriter(db)
+        try write(to: &writer)
+        return (writer.sql, writer.arguments)
     }
 
-    func write(to context: inout SQLWriter) throws {
+    func write(to writer: inout SQLWriter) throws {
         for (index, element) in elements.enumerated() {
             switch element {
-            case .sql(let sql, let arguments): try context.append(sql: sql, arguments: arguments)
-            case .expression(let expression): try expression.write(to: &context, asOperand: !standsAlone(index))
-            case .selection(let selection): try selection.write(to: &context)
-            case .ordering(let ordering): try ordering.write(to: &context)
-            case .subquery(let subquery): try subquery.write(to: &context)
-            case .identifier(let name): context.append(identifier: name)
+            case .sql(let sql, let arguments): try writer.append(sql: sql, arguments: arguments)
+            case .expression(let expression): try expression.write(to: &writer, asOperand: !standsAlone(index))
+            case .selection(let selection): try selection.write(to: &writer)
+            case .ordering(let ordering): try ordering.write(to: &writer)
+            case .subquery(let subquery): try subquery.write(to: &writer)
+            case .identifier(let name): writer.append(identifier: name)
             case .columns(let selections, let table, let qualifier):
-                try context.inScope({ $0.qualifyColumns(ofTable: table, with: qualifier) }) { context in
-                    try context.append(selections, separator: ", ") { try $0.write(to: &$1) }
+                try writer.inScope({ $0.qualifyColumns(ofTable: table, with: qualifier) }) { writer in
+                    try writer.append(selections, separator: ", ") { try $0.write(to: &$1) }
                 }
-            case .commonTable(let table): try table.write(to: &context)
+            case .commonTable(let table): try table.write(to: &writer)
             }
         }
     }

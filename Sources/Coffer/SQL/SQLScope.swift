@@ -137,11 +137,11 @@ struct SourceTable: Sendable {
     }
 
     /// Writes the table and its alias, as `FROM` wants them.
-    func write(to context: inout SQLWriter, aliasKeyword: String = " ") throws {
-        context.append(identifier: tableName)
+    func write(to writer: inout SQLWriter, aliasKeyword: String = " ") throws {
+        writer.append(identifier: tableName)
         if let name = try aliasName(), !name.hasSameBytes(as: tableName) {
-            context.append(aliasKeyword)
-            context.append(identifier: name)
+            writer.append(aliasKeyword)
+            writer.append(identifier: name)
         }
     }
 }

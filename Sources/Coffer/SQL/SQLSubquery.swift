@@ -8,10 +8,10 @@ public struct SQLSubquery: Sendable {
     let impl: Impl
 
     /// Writes the query, without parentheses around it.
-    func write(to context: inout SQLWriter) throws {
+    func write(to writer: inout SQLWriter) throws {
         switch impl {
-        case .literal(let sql): try context.inScope({ $0.enterLiteral() }, write: { try sql.write(to: &$0) })
-        case .query(let query): try query.write(to: &context)
+        case .literal(let sql): try writer.inScope({ $0.enterLiteral() }, write: { try sql.write(to: &$0) })
+        case .query(let query): try query.write(to: &writer)
         }
     }
 }
@@ -47,7 +47,7 @@ extension SQLSubqueryable {
 /// A query that writes itself: those of the query interface.
 protocol WritableQuery: Sendable {
     /// Writes the query, without parentheses around it.
-    func write(to context: inout SQLWriter) throws
+    func write(to writer: inout SQLWriter) throws
 }
 
 /// The name and the content of a common table expression.
@@ -58,15 +58,15 @@ struct SQLCommonTable: Sendable {
     let isRecursive: Bool
 
     /// Writes the definition, without the keyword `WITH`.
-    func write(to context: inout SQLWriter) throws {
-        context.append(identifier: name)
+    func write(to writer: inout SQLWriter) throws {
+        writer.append(identifier: name)
         if let columns, !columns.isEmpty {
-            context.append("(")
-            context.append(columns, separator: ", ") { $1.append(identifier: $0) }
-            context.append(")")
+            writer.append("(")
+            writer.append(columns, separator: ", ") { $1.append(identifier: $0) }
+            writer.append(")")
         }
-        context.append(" AS (")
-        try query.write(to: &context)
-        context.append(")")
+        writer.append(" AS (")
+        try query.write(to: &writer)
+        writer.append(")")
     }
 }

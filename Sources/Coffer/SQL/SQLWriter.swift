@@ -2,7 +2,7 @@ internal import SQLCipherBridge
 
 /// The one place where SQL text and its arguments come together.
 ///
-/// Whatever can be written as SQL writes itself into a context. Values become arguments and identifiers are quoted here, so that
+/// Whatever can be written as SQL writes itself into a writer. Values become arguments and identifiers are quoted here, so that
 /// the text never depends on what a value or a name contains.
 struct SQLWriter {
     /// The connection that the SQL is generated for.
@@ -88,5 +88,25 @@ struct SQLWriter {
             isFirst = false
             try write(element, &self)
         }
+    }
+
+    /// Appends conditions that must all be met, after a keyword; nothing if there is none.
+    mutating func append(conditions: [SQLExpression], after keyword: String) throws {
+        guard let first = conditions.first else { return }
+        append(keyword)
+        if conditions.count == 1 {
+            try first.write(to: &self)
+        } else {
+            try SQLExpression.associative(.and, conditions).write(to: &self)
+        }
+    }
+}
+
+extension Database {
+    /// A statement for SQL that was generated, with its arguments.
+    func checkOut(_ writer: SQLWriter) throws -> Statement {
+        let statement = try checkOut(writer.sql, for: .request)
+        try statement.setArguments(writer.arguments)
+        return statement
     }
 }

@@ -119,16 +119,6 @@ extension DatabaseRegion {
         let ignored = Set(names.map { CaseInsensitiveName($0) })
         return DatabaseRegion(tables: tables.filter { !ignored.contains($0.key) })
     }
-
-    /// The region without the tables that SQLite keeps for itself, such as `sqlite_master`.
-    func ignoringInternalTables() -> DatabaseRegion {
-        guard let tables else { return self }
-        return DatabaseRegion(tables: tables.filter { !$0.key.isInternalToSQLite })
-    }
-}
-
-extension CaseInsensitiveName {
-    fileprivate var isInternalToSQLite: Bool { spelling.isSQLiteInternalTableName }
 }
 
 extension String {

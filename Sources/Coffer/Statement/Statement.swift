@@ -241,7 +241,7 @@ extension Statement {
     @usableFromInline
     func failExecution(_ code: CInt) throws -> Never {
         // With the text as SQLite has it: the error has to know whether there was a key in it.
-        let refusal = database.authorizer.takeExecutionRefusal()
+        let refusal = database.inspector.takeExecutionRefusal()
         let error = DatabaseError(
             resultCode: ResultCode(rawValue: code), message: refusal ?? database.handle.lastErrorMessage,
             sql: handle.sql.unpaddedStatement, arguments: orderedArguments,

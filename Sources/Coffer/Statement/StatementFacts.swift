@@ -64,7 +64,7 @@ extension StatementFacts {
 
         mutating func drops(table: String) { droppedTables.insert(table) }
 
-        mutating func hasEffect(_ effect: TransactionStep) { transactionStep = effect }
+        mutating func takes(_ step: TransactionStep) { transactionStep = step }
 
         func finish() -> StatementFacts {
             var facts = StatementFacts()

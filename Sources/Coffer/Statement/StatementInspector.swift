@@ -166,17 +166,17 @@ extension StatementInspector {
             }
         case .transaction:
             switch request.first {
-            case "BEGIN": collector?.hasEffect(.begin)
-            case "COMMIT": collector?.hasEffect(.commit)
-            case "ROLLBACK": collector?.hasEffect(.rollback)
+            case "BEGIN": collector?.takes(.begin)
+            case "COMMIT": collector?.takes(.commit)
+            case "ROLLBACK": collector?.takes(.rollback)
             default: break
             }
         case .savepoint:
             guard let name = request.second else { return }
             switch request.first {
-            case "BEGIN": collector?.hasEffect(.beginSavepoint(name))
-            case "RELEASE": collector?.hasEffect(.releaseSavepoint(name))
-            case "ROLLBACK": collector?.hasEffect(.rollbackToSavepoint(name))
+            case "BEGIN": collector?.takes(.beginSavepoint(name))
+            case "RELEASE": collector?.takes(.releaseSavepoint(name))
+            case "ROLLBACK": collector?.takes(.rollbackToSavepoint(name))
             default: break
             }
         case let action where action.changesSchema:

@@ -34,47 +34,25 @@ extension Double: DatabaseValueConvertible, StatementColumnConvertible {
     }
 }
 
-extension Float: DatabaseValueConvertible, StatementColumnConvertible {
+/// A floating-point number that is stored as a `Double`.
+///
+/// It exists so that the two types share their code. Do not conform to it: a type of yours is a ``DatabaseValueConvertible``.
+public protocol _ConvertedDouble: BinaryFloatingPoint, Codable, DatabaseValueConvertible, StatementColumnConvertible {}
+
+extension _ConvertedDouble {
     /// The number as a `Double`, which is exact.
     @inlinable
     public var databaseValue: DatabaseValue { Double(self).databaseValue }
 
-    /// Creates a value from a number, rounded to single precision.
+    /// Creates a value from a number, rounded to the precision of the type.
     @inlinable
-    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Float? {
-        Double.fromDatabaseValue(dbValue).map { Float($0) }
+    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
+        Double.fromDatabaseValue(dbValue).map { Self($0) }
     }
 
     @inlinable
-    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Float? {
-        unsafe StatementHandle(sqliteStatement).doubleIfPresent(at: index).map { Float($0) }
-    }
-
-    @inlinable
-    public init?(sqliteStatement: SQLiteStatement, index: CInt) {
-        unsafe self.init(StatementHandle(sqliteStatement).double(at: index))
-    }
-
-    @inlinable
-    public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
-        unsafe StatementHandle(sqliteStatement).bind(Double(self), at: index)
-    }
-}
-
-extension CGFloat: DatabaseValueConvertible, StatementColumnConvertible {
-    /// The number as a `Double`.
-    @inlinable
-    public var databaseValue: DatabaseValue { Double(self).databaseValue }
-
-    /// Creates a value from a number.
-    @inlinable
-    public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> CGFloat? {
-        Double.fromDatabaseValue(dbValue).map { CGFloat($0) }
-    }
-
-    @inlinable
-    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> CGFloat? {
-        unsafe StatementHandle(sqliteStatement).doubleIfPresent(at: index).map { CGFloat($0) }
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Self? {
+        unsafe StatementHandle(sqliteStatement).doubleIfPresent(at: index).map { Self($0) }
     }
 
     @inlinable
@@ -87,3 +65,6 @@ extension CGFloat: DatabaseValueConvertible, StatementColumnConvertible {
         unsafe StatementHandle(sqliteStatement).bind(Double(self), at: index)
     }
 }
+
+extension Float: _ConvertedDouble {}
+extension CGFloat: _ConvertedDouble {}

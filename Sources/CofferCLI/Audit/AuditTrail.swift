@@ -43,13 +43,13 @@ struct AuditTrail: Sendable {
     }
 }
 
-/// What a work has done and proved, as the log has it.
+/// What a command has done and proved, as the log has it.
 protocol AuditedResult: Sendable {
     var isChanged: Bool { get }
     var evidence: [JSONValue.Member] { get }
 }
 
-/// The records of one work on one file.
+/// The records of what one command does to one file.
 final class AuditEntry: Sendable {
     private let trail: AuditTrail
     private let path: String

@@ -63,7 +63,7 @@ final class BatchState: Sendable {
         let isDone: Bool
     }
 
-    /// The last line for each work; nil when the file is something else.
+    /// The last line for each file and command; nil when the file is something else.
     private static func lines(of file: borrowing Descriptor) throws(SystemError) -> [String: Entry]? {
         var entries: [String: Entry] = [:]
         var reader = LineReader(file.number, limit: Manifest.longestLine)

@@ -1,6 +1,6 @@
 internal import Coffer
 
-/// A work on the content of a file, and how it is told.
+/// A change of the content of a file, and how it is told.
 struct Conversion {
     /// The file, as the user named it.
     let source: String

@@ -1,8 +1,6 @@
 import CofferTestSupport
 import Foundation
-#if canImport(Glibc)
 import Glibc
-#endif
 
 /// A program on a terminal of its own, as a person sees it.
 final class PseudoTerminal {

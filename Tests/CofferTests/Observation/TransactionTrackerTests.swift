@@ -8,10 +8,10 @@ import Testing
     @Test("a commit with writes is a commit once the statement has ended")
     func commit() {
         var tracker = TransactionTracker()
-        #expect(tracker.end(effect: .begin, inside: true) == "nothing")
+        #expect(tracker.end(step: .begin, inside: true) == "nothing")
         tracker.commitHookDidAllow()
         #expect(tracker.hasReport)
-        #expect(tracker.end(effect: .commit, inside: false) == "commit")
+        #expect(tracker.end(step: .commit, inside: false) == "commit")
         #expect(!tracker.hasReport)
         #expect(tracker.end(inside: false) == "nothing")
     }
@@ -19,11 +19,11 @@ import Testing
     @Test("a commit that fails and leaves the transaction open is nothing, and can be tried again")
     func busyCommit() {
         var tracker = TransactionTracker()
-        _ = tracker.end(effect: .begin, inside: true)
+        _ = tracker.end(step: .begin, inside: true)
         tracker.commitHookDidAllow()
-        #expect(tracker.end(false, effect: .commit, inside: true) == "nothing")
+        #expect(tracker.end(false, step: .commit, inside: true) == "nothing")
         tracker.commitHookDidAllow()
-        #expect(tracker.end(effect: .commit, inside: false) == "commit")
+        #expect(tracker.end(step: .commit, inside: false) == "commit")
     }
 
     @Test("a commit that fails and rolls back is a rollback")
@@ -39,7 +39,7 @@ import Testing
         var tracker = TransactionTracker()
         tracker.rollbackHookDidRun()
         #expect(tracker.end(false, inside: false) == "failedStatement")
-        _ = tracker.end(effect: .begin, inside: true)
+        _ = tracker.end(step: .begin, inside: true)
         tracker.rollbackHookDidRun()
         #expect(tracker.end(false, inside: false) == "rollback")
     }
@@ -49,44 +49,44 @@ import Testing
         var tracker = TransactionTracker()
         tracker.commitHookDidRefuse(Refusal())
         tracker.rollbackHookDidRun()
-        #expect(tracker.end(false, effect: .commit, inside: false) == "refusal")
+        #expect(tracker.end(false, step: .commit, inside: false) == "refusal")
     }
 
     @Test("a transaction without writes is an empty commit")
     func emptyCommit() {
         var tracker = TransactionTracker()
-        _ = tracker.end(effect: .begin, inside: true)
-        #expect(tracker.end(effect: .commit, inside: false) == "emptyCommit")
-        _ = tracker.end(effect: .beginSavepoint("a"), inside: true)
-        #expect(tracker.end(effect: .releaseSavepoint("b"), inside: true) == "nothing")
-        #expect(tracker.end(effect: .releaseSavepoint("a"), inside: false) == "emptyCommit")
-        #expect(tracker.end(false, effect: .commit, inside: false) == "nothing")
+        _ = tracker.end(step: .begin, inside: true)
+        #expect(tracker.end(step: .commit, inside: false) == "emptyCommit")
+        _ = tracker.end(step: .beginSavepoint("a"), inside: true)
+        #expect(tracker.end(step: .releaseSavepoint("b"), inside: true) == "nothing")
+        #expect(tracker.end(step: .releaseSavepoint("a"), inside: false) == "emptyCommit")
+        #expect(tracker.end(false, step: .commit, inside: false) == "nothing")
     }
 
     @Test("the end of a transaction that could only read is nothing, unless it has written all the same")
     func readOnly() {
         var tracker = TransactionTracker()
-        _ = tracker.end(effect: .begin, inside: true, readOnly: true)
-        #expect(tracker.end(effect: .commit, inside: false, readOnly: true) == "nothing")
-        _ = tracker.end(effect: .begin, inside: true, readOnly: true)
+        _ = tracker.end(step: .begin, inside: true, readOnly: true)
+        #expect(tracker.end(step: .commit, inside: false, readOnly: true) == "nothing")
+        _ = tracker.end(step: .begin, inside: true, readOnly: true)
         tracker.rollbackHookDidRun()
-        #expect(tracker.end(effect: .rollback, inside: false, readOnly: true) == "nothing")
+        #expect(tracker.end(step: .rollback, inside: false, readOnly: true) == "nothing")
         // Reading only in the middle of a transaction that can write.
-        _ = tracker.end(effect: .begin, inside: true)
-        _ = tracker.end(effect: .beginSavepoint("a"), inside: true, readOnly: true)
+        _ = tracker.end(step: .begin, inside: true)
+        _ = tracker.end(step: .beginSavepoint("a"), inside: true, readOnly: true)
         tracker.rollbackHookDidRun()
-        #expect(tracker.end(effect: .rollback, inside: false, readOnly: true) == "rollback")
+        #expect(tracker.end(step: .rollback, inside: false, readOnly: true) == "rollback")
         // And the next transaction is one that can write again.
-        _ = tracker.end(effect: .begin, inside: true)
-        #expect(tracker.end(effect: .commit, inside: false) == "emptyCommit")
+        _ = tracker.end(step: .begin, inside: true)
+        #expect(tracker.end(step: .commit, inside: false) == "emptyCommit")
     }
 }
 
 extension TransactionTracker {
     fileprivate mutating func end(
-        _ successfully: Bool = true, effect: StatementFacts.TransactionStep? = nil, inside: Bool, readOnly: Bool = false
+        _ successfully: Bool = true, step: StatementFacts.TransactionStep? = nil, inside: Bool, readOnly: Bool = false
     ) -> String {
-        switch statementDidEnd(successfully: successfully, effect: effect, isInsideTransaction: inside, isReadOnly: readOnly) {
+        switch statementDidEnd(successfully: successfully, step: step, isInsideTransaction: inside, isReadOnly: readOnly) {
         case nil: "nothing"
         case .commit?: "commit"
         case .emptyCommit?: "emptyCommit"

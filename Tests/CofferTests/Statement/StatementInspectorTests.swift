@@ -104,7 +104,7 @@ import Testing
     func refusals(sql: String) throws {
         let queue = try DatabaseQueue()
         try queue.writeWithoutTransaction { db throws in
-            db.authorizer.isKeyed = true
+            db.inspector.isKeyed = true
             let error = #expect(throws: DatabaseError.self) { try db.execute(sql: sql) }
             #expect(error?.resultCode == .SQLITE_AUTH)
             let message = try #require(error?.message)
@@ -124,7 +124,7 @@ import Testing
     func allowances(sql: String) throws {
         let queue = try DatabaseQueue()
         try queue.writeWithoutTransaction { db throws in
-            db.authorizer.isKeyed = true
+            db.inspector.isKeyed = true
             try db.execute(sql: sql)
         }
     }

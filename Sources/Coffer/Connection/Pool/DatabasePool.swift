@@ -50,7 +50,7 @@ public final class DatabasePool: Sendable {
 extension DatabasePool: DatabaseReader {
     @_disfavoredOverload
     public func read<T>(_ value: (Database) throws -> T) throws -> T {
-        try withReader { db in
+        try readers.withReader { db in
             try db.isolated(readOnly: false, settled: true) { try value(db) }
         }
     }
@@ -72,7 +72,7 @@ extension DatabasePool: DatabaseReader {
 
     @_disfavoredOverload
     public func unsafeRead<T>(_ value: (Database) throws -> T) throws -> T {
-        try withReader(value)
+        try readers.withReader(value)
     }
 
     public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
@@ -93,14 +93,7 @@ extension DatabasePool: DatabaseReader {
         if writer.isAccessedByCurrentThread {
             return try writer.reentrantSync(value)
         }
-        return try withReader(value)
-    }
-
-    private func withReader<T>(_ value: (Database) throws -> T) throws -> T {
-        precondition(readers.readerOfCurrentThread == nil, "Database methods are not reentrant.")
-        let lease = try readers.acquire()
-        defer { readers.release(lease) }
-        return try lease.connection.sync(value)
+        return try readers.withReader(value)
     }
 
     private func withReader<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {

@@ -89,10 +89,7 @@ extension DatabaseSnapshotPool: DatabaseSnapshotReader {
 
     @_disfavoredOverload
     public func read<T>(_ value: (Database) throws -> T) throws -> T {
-        precondition(readers.readerOfCurrentThread == nil, "Database methods are not reentrant.")
-        let lease = try readers.acquire()
-        defer { readers.release(lease) }
-        return try lease.connection.sync(value)
+        try readers.withReader(value)
     }
 
     public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {

@@ -97,6 +97,14 @@ extension ReaderPool {
         return try lease(for: grant ?? PoolTicket().wait(for: .reader, in: self))
     }
 
+    /// Runs `body` on a reader.
+    func withReader<T>(_ body: (Database) throws -> T) throws -> T {
+        precondition(readerOfCurrentThread == nil, "Database methods are not reentrant.")
+        let lease = try acquire()
+        defer { release(lease) }
+        return try lease.connection.sync(body)
+    }
+
     /// A reader that is open and idle, if there is one and nobody waits for it.
     func acquireIdle() throws -> Lease? {
         try state.withLock { state in

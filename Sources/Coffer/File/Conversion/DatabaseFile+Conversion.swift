@@ -27,7 +27,7 @@ extension DatabaseFile {
         try FileConversion(path: path, work, options).plan()
     }
 
-    /// Does a work on the file. The public functions below say what each one does.
+    /// Does something to the file. The public functions below say what each one does.
     package func perform(_ work: Work, options: ConversionOptions, progress: ProgressFunction?) throws -> ConversionResult {
         try FileConversion(path: path, work, options).perform(progress: ProgressReport(progress))
     }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-/// A work on the content of a closed file, or a copy of a file that others may use.
+/// A change of the content of a closed file, or a copy of a file that others may use.
 ///
 /// What its plan has derived from the keys serves its run.
 struct FileConversion {
@@ -99,7 +99,7 @@ struct FileConversion {
     ) -> DatabaseFile.ConversionResult {
         DatabaseFile.ConversionResult(
             isChanged: true, isResumed: false, proof: proof.map(DatabaseFile.ConversionProof.init), path: path,
-            keptOldPath: target.newPath == nil ? options.keepOldPath : nil, duration: start.elapsedSeconds)
+            keptOldPath: target.newPath == nil ? options.keepOldPath : nil, duration: (ContinuousClock.now - start) / .seconds(1))
     }
 
     /// What the schema of the file may need.

@@ -163,7 +163,7 @@ extension Database {
         guard try checkpointedCount > 0 && handle.integer(pragma: "page_count") >= checkpointedCount else {
             return try StructureCheck.prove(fresh)
         }
-        // Handed to the other thread, which is the only one to use it until both works have ended.
+        // Handed to the other thread, which is the only one to use it until both threads have done their work.
         nonisolated(unsafe) let connection = fresh
         _ = try SideWork<Void>.run(
             side: { _ in unsafe try StructureCheck.prove(connection) },

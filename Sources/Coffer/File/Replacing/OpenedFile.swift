@@ -54,7 +54,7 @@ struct OpenedFile: ~Copyable {
 extension ExaminedFile {
     /// Whether a note says that the file is the copy of a run that was interrupted, and that its old file is where this run is to keep it.
     ///
-    /// Other works find their new key or format. A vacuum has none.
+    /// Other operations find their new key or format. A vacuum has none.
     fileprivate func isVacuumThatWasPublished() throws -> Bool {
         guard job.keepsKey, let keptPath, let note = NoteFile.read(names.note), note.keepOldPath == keptPath, let original = note.original
         else { return false }

@@ -70,7 +70,7 @@ struct RunIdentifier: Equatable, Sendable {
     }
 }
 
-/// The works that give a file new content, or make a new file from one.
+/// The operations that give a file new content, or make a new file from one.
 enum ReplacementOperation: String, Sendable, CaseIterable, Codable {
     case rotate, upgrade, encrypt, decrypt, vacuum
 }

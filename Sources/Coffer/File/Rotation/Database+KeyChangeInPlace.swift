@@ -19,7 +19,7 @@ extension Database {
         try endOwnStatements()
         let original = handle
         observerNotifier.removeHooks()
-        defer { if !isClosed && handle == original { observerNotifier.move(to: handle, authorizer: authorizer) } }
+        defer { if !isClosed && handle == original { observerNotifier.move(to: handle, inspector: inspector) } }
         let note = try InPlaceNote(file, journalMode: handle.journalMode(), salt: header.salt)
         let digest: (pageCount: Int, pageSize: Int, digest: String)
         do {

@@ -114,7 +114,7 @@ extension Database {
         // Transactions of the rotation are none of the observers' business.
         let original = handle
         observerNotifier.removeHooks()
-        defer { if !isClosed && handle == original { observerNotifier.move(to: handle, authorizer: authorizer) } }
+        defer { if !isClosed && handle == original { observerNotifier.move(to: handle, inspector: inspector) } }
         let result = try FileReplacement(job, progress: progress).run()
         return FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
     }

@@ -163,7 +163,7 @@ struct FileRotation {
     ) -> DatabaseFile.RotationResult {
         DatabaseFile.RotationResult(
             isChanged: proof != nil, isResumed: isResumed, proof: proof.map(DatabaseFile.RotationProof.init),
-            keptOldPath: proof == nil ? nil : options.keepOldPath, duration: start.elapsedSeconds)
+            keptOldPath: proof == nil ? nil : options.keepOldPath, duration: (ContinuousClock.now - start) / .seconds(1))
     }
 }
 

@@ -1,6 +1,6 @@
 internal import SQLCipherBridge
 
-/// Why a work on a database file was not done.
+/// Why something was not done to a database file.
 ///
 /// Unless ``isPublished`` is true, the file is as it was before: its content, its key, and its journal mode.
 public struct DatabaseFileError: Error, Sendable, Equatable {

@@ -32,11 +32,3 @@ struct Deadline {
         }
     }
 }
-
-extension ContinuousClock.Instant {
-    /// How long ago this was, in seconds.
-    var elapsedSeconds: TimeInterval {
-        let (seconds, attoseconds) = (ContinuousClock.now - self).components
-        return TimeInterval(seconds) + TimeInterval(attoseconds) / 1e18
-    }
-}

@@ -18,7 +18,7 @@ final class SideWork<Value: Sendable>: Sendable {
         end.enter()
     }
 
-    /// Does both works, and returns when both have ended.
+    /// Does both parts of the work, and returns when both have ended.
     ///
     /// - Parameters:
     ///   - side: looks at the signal now and then, and ends soon when it is set, by whatever error.
@@ -69,7 +69,7 @@ final class SideWork<Value: Sendable>: Sendable {
     }
 }
 
-/// Tells a work on another thread to end.
+/// Tells another thread to end its work.
 final class StopSignal: Sendable {
     private let flag = Atomic<Bool>(false)
 

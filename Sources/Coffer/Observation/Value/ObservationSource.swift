@@ -81,21 +81,3 @@ extension DatabaseSnapshotReader {
         return observation.start(in: source, scheduling: scheduler, onChange: onChange)
     }
 }
-
-extension AnyDatabaseReader {
-    public func _add<Reducer: ValueReducer>(
-        observation: ValueObservation<Reducer>, scheduling scheduler: some ValueObservationScheduler,
-        onChange: @escaping @Sendable (Reducer.Value) -> Void
-    ) -> AnyDatabaseCancellable {
-        base._add(observation: observation, scheduling: scheduler, onChange: onChange)
-    }
-}
-
-extension AnyDatabaseWriter {
-    public func _add<Reducer: ValueReducer>(
-        observation: ValueObservation<Reducer>, scheduling scheduler: some ValueObservationScheduler,
-        onChange: @escaping @Sendable (Reducer.Value) -> Void
-    ) -> AnyDatabaseCancellable {
-        base._add(observation: observation, scheduling: scheduler, onChange: onChange)
-    }
-}

@@ -60,10 +60,10 @@ extension JoinedQuery {
 extension SQLCommonTable {
     fileprivate func columnCount(_ db: Database) throws -> Int {
         if let columns { return columns.count }
-        var context = SQLWriter(db)
+        var writer = SQLWriter(db)
         do {
-            try query.write(to: &context)
-            return try db.checkOut(context.sql, for: .request).columnCount
+            try query.write(to: &writer)
+            return try db.checkOut(writer.sql, for: .request).columnCount
         } catch {
             throw DatabaseError(
                 resultCode: .SQLITE_ERROR,

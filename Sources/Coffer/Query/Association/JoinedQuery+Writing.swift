@@ -1,33 +1,33 @@
 extension JoinedQuery {
     /// Writes the `SELECT` statement, without parentheses around it.
-    func write(to context: inout SQLWriter) throws {
-        try context.inScope({ try $0.enter(tables.map(\.named)) }) { context in
+    func write(to writer: inout SQLWriter) throws {
+        try writer.inScope({ try $0.enter(tables.map(\.named)) }) { writer in
             if !commonTables.isEmpty {
                 var definitions = root
                 definitions.commonTables = commonTables
-                try definitions.writeCommonTables(to: &context)
+                try definitions.writeCommonTables(to: &writer)
             }
-            context.append(root.isDistinct ? "SELECT DISTINCT " : "SELECT ")
-            try writeSelections(to: &context)
-            context.append(" FROM ")
-            try write(tables[0], to: &context)
-            for table in tables.dropFirst() { try writeJoin(of: table, to: &context) }
-            try root.writeConditions(to: &context)
-            try writeOrder(to: &context)
-            root.writeLimit(to: &context)
+            writer.append(root.isDistinct ? "SELECT DISTINCT " : "SELECT ")
+            try writeSelections(to: &writer)
+            writer.append(" FROM ")
+            try write(tables[0], to: &writer)
+            for table in tables.dropFirst() { try writeJoin(of: table, to: &writer) }
+            try root.writeConditions(to: &writer)
+            try writeOrder(to: &writer)
+            root.writeLimit(to: &writer)
         }
     }
 
     /// Writes what is selected of each table.
-    private func writeSelections(to context: inout SQLWriter) throws {
+    private func writeSelections(to writer: inout SQLWriter) throws {
         var isFirst = true
         for table in tables {
-            let selection = try table.relation.selection.resolve(context.db)
+            let selection = try table.relation.selection.resolve(writer.db)
             guard !selection.isEmpty else { continue }
-            if !isFirst { context.append(", ") }
+            if !isFirst { writer.append(", ") }
             isFirst = false
-            try context.inScope({ $0.qualifyColumns(of: table) }) { context in
-                try context.append(selection, separator: ", ") { try $0.write(to: &$1) }
+            try writer.inScope({ $0.qualifyColumns(of: table) }) { writer in
+                try writer.append(selection, separator: ", ") { try $0.write(to: &$1) }
             }
         }
         if isFirst {
@@ -39,42 +39,42 @@ extension JoinedQuery {
         }
     }
 
-    private func write(_ table: JoinedTable, to context: inout SQLWriter) throws {
+    private func write(_ table: JoinedTable, to writer: inout SQLWriter) throws {
         let tableName = table.relation.source.tableName
-        context.append(identifier: tableName)
+        writer.append(identifier: tableName)
         if !table.name.hasSameBytes(as: tableName) {
-            context.append(" ")
-            context.append(identifier: table.name)
+            writer.append(" ")
+            writer.append(identifier: table.name)
         }
     }
 
-    private func writeJoin(of table: JoinedTable, to context: inout SQLWriter) throws {
-        context.append(table.isOptional ? " LEFT JOIN " : " JOIN ")
-        try write(table, to: &context)
+    private func writeJoin(of table: JoinedTable, to writer: inout SQLWriter) throws {
+        writer.append(table.isOptional ? " LEFT JOIN " : " JOIN ")
+        try write(table, to: &writer)
         var terms: [SQLExpression] = []
         switch table.condition {
         case .columns(let condition):
             let left = tables[table.parent ?? 0].aliases[0]
             let right = table.aliases[0]
-            terms = try (condition.columns(context.db) ?? []).map { .binary(.equal, right[$0.right], left[$0.left]) }
+            terms = try (condition.columns(writer.db) ?? []).map { .binary(.equal, right[$0.right], left[$0.left]) }
         case .predicate(let condition):
             terms = [condition]
         case nil:
             break
         }
-        let filters = try table.relation.filters.resolve(context.db)
-        try context.inScope({ $0.qualifyColumns(of: table) }) { try $0.append(conditions: terms + filters, after: " ON ") }
+        let filters = try table.relation.filters.resolve(writer.db)
+        try writer.inScope({ $0.qualifyColumns(of: table) }) { try $0.append(conditions: terms + filters, after: " ON ") }
     }
 }
 
 // MARK: - Order
 
 extension JoinedQuery {
-    private func writeOrder(to context: inout SQLWriter) throws {
-        let terms = try orderingTerms(ofTableAt: 0, context.db)
+    private func writeOrder(to writer: inout SQLWriter) throws {
+        let terms = try orderingTerms(ofTableAt: 0, writer.db)
         guard !terms.isEmpty else { return }
-        context.append(" ORDER BY ")
-        try context.append(terms, separator: ", ") { try $0.write(to: &$1) }
+        writer.append(" ORDER BY ")
+        try writer.append(terms, separator: ", ") { try $0.write(to: &$1) }
     }
 
     /// The terms of a table, then those of the tables that are joined to it.

@@ -84,10 +84,10 @@ extension Relation {
 
     /// A statement whose text has as many parameters as there are values, and will hardly come again.
     private func makeUnkeptStatement(_ db: Database) throws -> Statement {
-        var context = SQLWriter(db)
-        try write(to: &context)
-        let statement = try db.makeStatement(sql: context.sql)
-        try statement.setArguments(context.arguments)
+        var writer = SQLWriter(db)
+        try write(to: &writer)
+        let statement = try db.makeStatement(sql: writer.sql)
+        try statement.setArguments(writer.arguments)
         return statement
     }
 }
@@ -132,9 +132,9 @@ extension Prefetch {
         let limit = db.handle.limit(.variableNumber)
         // Nobody writes so many other values into a request.
         guard values.count > limit / 2 else { return [values[...]] }
-        var context = SQLWriter(db)
-        try relation(columns, where: nil).write(to: &context)
-        let size = max(1, limit - context.arguments.values.count - context.arguments.namedValues.count)
+        var writer = SQLWriter(db)
+        try relation(columns, where: nil).write(to: &writer)
+        let size = max(1, limit - writer.arguments.values.count - writer.arguments.namedValues.count)
         return stride(from: 0, to: values.count, by: size).map { values[$0..<min($0 + size, values.count)] }
     }
 }

@@ -3,9 +3,9 @@ internal import SQLCipherBridge
 extension Relation {
     /// A statement that deletes the rows of the query, with its arguments.
     func makeDeleteStatement(_ db: Database, returning selection: [SQLSelection] = []) throws -> Statement {
-        var context = SQLWriter(db)
-        try writeDelete(to: &context, returning: selection, limitIsSupported: limitedChangesAreSupported)
-        return try db.checkOut(context)
+        var writer = SQLWriter(db)
+        try writeDelete(to: &writer, returning: selection, limitIsSupported: limitedChangesAreSupported)
+        return try db.checkOut(writer)
     }
 
     /// A statement that updates the rows of the query, with its arguments; nil if nothing is assigned.
@@ -15,37 +15,37 @@ extension Relation {
     ) throws -> Statement? {
         let assignments = assignments.filter { $0.value != nil }
         guard !assignments.isEmpty else { return nil }
-        var context = SQLWriter(db)
+        var writer = SQLWriter(db)
         try writeUpdate(
-            to: &context, onConflict: conflictResolution, assignments, returning: selection,
+            to: &writer, onConflict: conflictResolution, assignments, returning: selection,
             limitIsSupported: limitedChangesAreSupported)
-        return try db.checkOut(context)
+        return try db.checkOut(writer)
     }
 
-    func writeDelete(to context: inout SQLWriter, returning selection: [SQLSelection], limitIsSupported: Bool) throws {
-        let target = try target(context.db)
-        try context.inScope({ try $0.enter(target.source) }) { context in
-            try target.writeCommonTables(to: &context)
-            context.append("DELETE FROM ")
-            try target.source.write(to: &context, aliasKeyword: " AS ")
-            try writeChangedRows(to: &context, returning: selection, limitIsSupported: limitIsSupported)
+    func writeDelete(to writer: inout SQLWriter, returning selection: [SQLSelection], limitIsSupported: Bool) throws {
+        let target = try target(writer.db)
+        try writer.inScope({ try $0.enter(target.source) }) { writer in
+            try target.writeCommonTables(to: &writer)
+            writer.append("DELETE FROM ")
+            try target.source.write(to: &writer, aliasKeyword: " AS ")
+            try writeChangedRows(to: &writer, returning: selection, limitIsSupported: limitIsSupported)
         }
     }
 
     func writeUpdate(
-        to context: inout SQLWriter, onConflict conflictResolution: Database.ConflictResolution?,
+        to writer: inout SQLWriter, onConflict conflictResolution: Database.ConflictResolution?,
         _ assignments: [ColumnAssignment], returning selection: [SQLSelection], limitIsSupported: Bool
     ) throws {
-        let target = try target(context.db)
-        try context.inScope({ try $0.enter(target.source) }) { context in
-            try target.writeCommonTables(to: &context)
-            context.append("UPDATE ")
+        let target = try target(writer.db)
+        try writer.inScope({ try $0.enter(target.source) }) { writer in
+            try target.writeCommonTables(to: &writer)
+            writer.append("UPDATE ")
             // ABORT is what SQLite does by itself.
-            if let conflictResolution, conflictResolution != .abort { context.append("OR \(conflictResolution.rawValue) ") }
-            try target.source.write(to: &context, aliasKeyword: " AS ")
-            context.append(" SET ")
-            try context.append(assignments, separator: ", ") { try $0.write(to: &$1) }
-            try writeChangedRows(to: &context, returning: selection, limitIsSupported: limitIsSupported)
+            if let conflictResolution, conflictResolution != .abort { writer.append("OR \(conflictResolution.rawValue) ") }
+            try target.source.write(to: &writer, aliasKeyword: " AS ")
+            writer.append(" SET ")
+            try writer.append(assignments, separator: ", ") { try $0.write(to: &$1) }
+            try writeChangedRows(to: &writer, returning: selection, limitIsSupported: limitIsSupported)
         }
     }
 
@@ -71,38 +71,38 @@ extension Relation {
 
     /// Writes which rows are changed, and what the statement returns of them.
     private func writeChangedRows(
-        to context: inout SQLWriter, returning selection: [SQLSelection], limitIsSupported: Bool
+        to writer: inout SQLWriter, returning selection: [SQLSelection], limitIsSupported: Bool
     ) throws {
         // Groups, and limits where SQLite was compiled without them, need a query of their own, which tells the keys of the rows.
         let isJoined = hasJoins
         let needsQuery = isJoined || hasGroups || (limit != nil && !limitIsSupported)
         if needsQuery {
-            try writeKeyCondition(to: &context, isJoined: isJoined)
+            try writeKeyCondition(to: &writer, isJoined: isJoined)
         } else {
-            try context.append(conditions: filters.resolve(context.db), after: " WHERE ")
+            try writer.append(conditions: filters.resolve(writer.db), after: " WHERE ")
         }
         if !selection.isEmpty {
-            context.append(" RETURNING ")
-            try context.inScope({ $0.columnQualifier = nil }) { context in
-                try context.append(selection, separator: ", ") { try $0.write(to: &$1) }
+            writer.append(" RETURNING ")
+            try writer.inScope({ $0.columnQualifier = nil }) { writer in
+                try writer.append(selection, separator: ", ") { try $0.write(to: &$1) }
             }
         }
         if !needsQuery, limit != nil {
-            try writeOrderAndLimit(to: &context)
+            try writeOrderAndLimit(to: &writer)
         }
     }
 
-    private func writeKeyCondition(to context: inout SQLWriter, isJoined: Bool) throws {
-        let keyColumns = try context.db.columnsOfRowKey(of: source.tableName)
+    private func writeKeyCondition(to writer: inout SQLWriter, isJoined: Bool) throws {
+        let keyColumns = try writer.db.columnsOfRowKey(of: source.tableName)
         var query = self
         if isJoined { query.removeResultsOfChildren() } else { query.commonTables = [] }
         query.isDistinct = false
         query.selection = .values(keyColumns.map { Column($0).sqlSelection })
-        context.append(keyColumns.count > 1 ? " WHERE (" : " WHERE ")
-        context.append(keyColumns, separator: ", ") { $1.append(column: $0) }
-        context.append(keyColumns.count > 1 ? ") IN (" : " IN (")
-        try query.write(to: &context)
-        context.append(")")
+        writer.append(keyColumns.count > 1 ? " WHERE (" : " WHERE ")
+        writer.append(keyColumns, separator: ", ") { $1.append(column: $0) }
+        writer.append(keyColumns.count > 1 ? ") IN (" : " IN (")
+        try query.write(to: &writer)
+        writer.append(")")
     }
 }
 

@@ -1,47 +1,47 @@
 extension Relation {
     /// How many rows the query has.
     func fetchCount(_ db: Database) throws -> Int {
-        var context = SQLWriter(db)
-        try writeCount(to: &context)
-        return try fetchInt(context)
+        var writer = SQLWriter(db)
+        try writeCount(to: &writer)
+        return try fetchInt(writer)
     }
 
     /// Whether the query has no row.
     func isEmpty(_ db: Database) throws -> Bool {
-        var context = SQLWriter(db)
-        context.append("SELECT EXISTS (")
-        try write(to: &context)
-        context.append(")")
-        return try fetchInt(context) == 0
+        var writer = SQLWriter(db)
+        writer.append("SELECT EXISTS (")
+        try write(to: &writer)
+        writer.append(")")
+        return try fetchInt(writer) == 0
     }
 
-    private func fetchInt(_ context: SQLWriter) throws -> Int {
-        let statement = try context.db.checkOut(context.sql, for: .request)
-        try statement.setArguments(context.arguments)
+    private func fetchInt(_ writer: SQLWriter) throws -> Int {
+        let statement = try writer.db.checkOut(writer.sql, for: .request)
+        try statement.setArguments(writer.arguments)
         // Aggregates and EXISTS always have one row.
         return try Int.fetchOne(statement) ?? 0
     }
 
-    private func writeCount(to context: inout SQLWriter) throws {
+    private func writeCount(to writer: inout SQLWriter) throws {
         var relation = self
         // The order of the rows does not change their number.
         if children.isEmpty { relation.ordering = Ordering() } else { relation = relation.unordered() }
-        let selection = try selection.resolve(context.db)
+        let selection = try selection.resolve(writer.db)
         if limit == nil, !hasGroups, !hasJoins, commonTables.isEmpty {
             if isDistinct, selection.count == 1, let expression = selection[0].countedExpression {
                 relation.isDistinct = false
                 relation.selection = .values([count(distinct: expression).sqlSelection])
-                return try relation.write(to: &context)
+                return try relation.write(to: &writer)
             }
             // The filters may use the name that an expression is selected under: see `Column.detached`.
             if !isDistinct, !selection.contains(where: { $0.mayAggregate || $0.definesName }) {
                 relation.selection = .values([SQL(sql: "COUNT(*)").sqlSelection])
-                return try relation.write(to: &context)
+                return try relation.write(to: &writer)
             }
         }
-        context.append("SELECT COUNT(*) FROM (")
-        try relation.write(to: &context)
-        context.append(")")
+        writer.append("SELECT COUNT(*) FROM (")
+        try relation.write(to: &writer)
+        writer.append(")")
     }
 }
 

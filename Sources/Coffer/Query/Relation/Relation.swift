@@ -54,60 +54,60 @@ struct Relation: Sendable {
 
 extension Relation: WritableQuery {
     /// Writes the `SELECT` statement, without parentheses around it.
-    func write(to context: inout SQLWriter) throws {
-        if !children.isEmpty, let query = try joinedQuery() { return try query.write(to: &context) }
-        try context.inScope({ try $0.enter(source) }) { context in
-            try writeCommonTables(to: &context)
-            context.append(isDistinct ? "SELECT DISTINCT " : "SELECT ")
-            try context.append(selection.resolve(context.db), separator: ", ") { try $0.write(to: &$1) }
-            try writeOrigin(to: &context)
-            try writeOrderAndLimit(to: &context)
+    func write(to writer: inout SQLWriter) throws {
+        if !children.isEmpty, let query = try joinedQuery() { return try query.write(to: &writer) }
+        try writer.inScope({ try $0.enter(source) }) { writer in
+            try writeCommonTables(to: &writer)
+            writer.append(isDistinct ? "SELECT DISTINCT " : "SELECT ")
+            try writer.append(selection.resolve(writer.db), separator: ", ") { try $0.write(to: &$1) }
+            try writeOrigin(to: &writer)
+            try writeOrderAndLimit(to: &writer)
         }
     }
 
     /// Writes the `WITH` clause.
-    func writeCommonTables(to context: inout SQLWriter) throws {
+    func writeCommonTables(to writer: inout SQLWriter) throws {
         guard !commonTables.isEmpty else { return }
-        context.append(commonTables.contains(where: \.isRecursive) ? "WITH RECURSIVE " : "WITH ")
-        try context.append(commonTables, separator: ", ") { try $0.write(to: &$1) }
-        context.append(" ")
+        writer.append(commonTables.contains(where: \.isRecursive) ? "WITH RECURSIVE " : "WITH ")
+        try writer.append(commonTables, separator: ", ") { try $0.write(to: &$1) }
+        writer.append(" ")
     }
 
     /// Writes from which table the rows come, and how they are filtered and grouped.
-    func writeOrigin(to context: inout SQLWriter) throws {
-        context.append(" FROM ")
-        try source.write(to: &context)
-        try writeConditions(to: &context)
+    func writeOrigin(to writer: inout SQLWriter) throws {
+        writer.append(" FROM ")
+        try source.write(to: &writer)
+        try writeConditions(to: &writer)
     }
 
     /// Writes how the rows are filtered and grouped.
-    func writeConditions(to context: inout SQLWriter) throws {
-        try context.append(conditions: filters.resolve(context.db), after: " WHERE ")
+    func writeConditions(to writer: inout SQLWriter) throws {
+        try writer.append(conditions: filters.resolve(writer.db), after: " WHERE ")
         if !groups.isEmpty {
-            let groups = try groups.resolve(context.db)
+            let groups = try groups.resolve(writer.db)
             if !groups.isEmpty {
-                context.append(" GROUP BY ")
-                try context.append(groups, separator: ", ") { try $0.write(to: &$1) }
+                writer.append(" GROUP BY ")
+                try writer.append(groups, separator: ", ") { try $0.write(to: &$1) }
             }
         }
-        try context.append(conditions: groupFilters.resolve(context.db), after: " HAVING ")
+        try writer.append(conditions: groupFilters.resolve(writer.db), after: " HAVING ")
     }
 
-    func writeOrderAndLimit(to context: inout SQLWriter) throws {
+    func writeOrderAndLimit(to writer: inout SQLWriter) throws {
         if !ordering.isEmpty {
-            let terms = try orderingTerms(context.db)
+            let terms = try orderingTerms(writer.db)
             if !terms.isEmpty {
-                context.append(" ORDER BY ")
-                try context.append(terms, separator: ", ") { try $0.write(to: &$1) }
+                writer.append(" ORDER BY ")
+                try writer.append(terms, separator: ", ") { try $0.write(to: &$1) }
             }
         }
-        writeLimit(to: &context)
+        writeLimit(to: &writer)
     }
 
-    func writeLimit(to context: inout SQLWriter) {
+    func writeLimit(to writer: inout SQLWriter) {
         if let limit {
-            context.append(" LIMIT \(limit.count)")
-            if let offset = limit.offset { context.append(" OFFSET \(offset)") }
+            writer.append(" LIMIT \(limit.count)")
+            if let offset = limit.offset { writer.append(" OFFSET \(offset)") }
         }
     }
 
@@ -136,23 +136,10 @@ extension Relation: WritableQuery {
     func selectedColumnCount(_ db: Database) throws -> Int {
         var relation = self
         relation.ordering = Ordering()
-        var context = SQLWriter(db)
-        try relation.write(to: &context)
+        var writer = SQLWriter(db)
+        try relation.write(to: &writer)
         // What is written about the schema has read it, and has noticed if it has changed.
-        return try db.readSchema { try db.checkOut(context.sql, for: .request).columnCount }
-    }
-}
-
-extension SQLWriter {
-    /// Appends conditions that must all be met, after a keyword; nothing if there is none.
-    mutating func append(conditions: [SQLExpression], after keyword: String) throws {
-        guard let first = conditions.first else { return }
-        append(keyword)
-        if conditions.count == 1 {
-            try first.write(to: &self)
-        } else {
-            try SQLExpression.associative(.and, conditions).write(to: &self)
-        }
+        return try db.readSchema { try db.checkOut(writer.sql, for: .request).columnCount }
     }
 }
 
@@ -172,34 +159,25 @@ extension Relation {
     }
 
     private func makeStatement(_ db: Database, limitingUnlimitedResult isLimited: Bool, _ query: JoinedQuery?) throws -> Statement {
-        var context = SQLWriter(db)
-        if let query { try query.write(to: &context) } else { try write(to: &context) }
+        var writer = SQLWriter(db)
+        if let query { try query.write(to: &writer) } else { try write(to: &writer) }
         let statement: Statement
         if !isLimited {
-            statement = try db.checkOut(context.sql, for: .request)
-        } else if let kept = db.keptStatement(context.sql, for: .firstRow) {
+            statement = try db.checkOut(writer.sql, for: .request)
+        } else if let kept = db.keptStatement(writer.sql, for: .firstRow) {
             statement = kept
         } else {
             // Not in a closure, which would copy the relation each time.
-            let text = try hasAtMostOneRow(db) ? context.sql : context.sql + " LIMIT 1"
-            statement = try db.prepare(text, keptAs: context.sql, for: .firstRow)
+            let text = try hasAtMostOneRow(db) ? writer.sql : writer.sql + " LIMIT 1"
+            statement = try db.prepare(text, keptAs: writer.sql, for: .firstRow)
         }
-        try statement.setArguments(context.arguments)
+        try statement.setArguments(writer.arguments)
         if !filters.isEmpty || !children.isEmpty {
             statement.setRequest(self)
         } else {
             // The same text may have been made of a request that fetches more rows after its own.
             statement.forgetRequest()
         }
-        return statement
-    }
-}
-
-extension Database {
-    /// A statement for SQL that was generated, with its arguments.
-    func checkOut(_ context: SQLWriter) throws -> Statement {
-        let statement = try checkOut(context.sql, for: .request)
-        try statement.setArguments(context.arguments)
         return statement
     }
 }

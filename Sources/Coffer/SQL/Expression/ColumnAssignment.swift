@@ -6,10 +6,10 @@ public struct ColumnAssignment: Sendable {
     let value: SQLExpression?
 
     /// Writes the assignment, which must have a value. The column belongs to the table that is changed, and is never qualified.
-    func write(to context: inout SQLWriter) throws {
-        context.append(identifier: columnName)
-        context.append(" = ")
-        try value?.write(to: &context)
+    func write(to writer: inout SQLWriter) throws {
+        writer.append(identifier: columnName)
+        writer.append(" = ")
+        try value?.write(to: &writer)
     }
 }
 

@@ -10,19 +10,19 @@ struct SQLAggregate: Sendable {
     /// Which rows of a group count.
     var filter: SQLExpression?
 
-    func write(to context: inout SQLWriter) throws {
-        context.append(functionName: name)
-        context.append(isDistinct ? "(DISTINCT " : "(")
-        try context.append(arguments, separator: ", ") { try $0.write(to: &$1) }
+    func write(to writer: inout SQLWriter) throws {
+        writer.append(functionName: name)
+        writer.append(isDistinct ? "(DISTINCT " : "(")
+        try writer.append(arguments, separator: ", ") { try $0.write(to: &$1) }
         if let ordering {
-            context.append(" ORDER BY ")
-            try ordering.write(to: &context)
+            writer.append(" ORDER BY ")
+            try ordering.write(to: &writer)
         }
-        context.append(")")
+        writer.append(")")
         if let filter {
-            context.append(" FILTER (WHERE ")
-            try filter.write(to: &context)
-            context.append(")")
+            writer.append(" FILTER (WHERE ")
+            try filter.write(to: &writer)
+            writer.append(")")
         }
     }
 }

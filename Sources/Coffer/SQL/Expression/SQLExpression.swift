@@ -89,111 +89,111 @@ extension SQLExpression.Impl {
 
 extension SQLExpression {
     /// Writes the expression, in parentheses if it is the operand of an operator and has an operator itself.
-    func write(to context: inout SQLWriter, asOperand: Bool = false) throws {
-        guard asOperand, impl.isComposite else { return try writeBare(to: &context) }
-        context.append("(")
-        try writeBare(to: &context)
-        context.append(")")
+    func write(to writer: inout SQLWriter, asOperand: Bool = false) throws {
+        guard asOperand, impl.isComposite else { return try writeBare(to: &writer) }
+        writer.append("(")
+        try writeBare(to: &writer)
+        writer.append(")")
     }
 
-    private func writeBare(to context: inout SQLWriter) throws {
+    private func writeBare(to writer: inout SQLWriter) throws {
         switch impl {
         case .databaseValue(let value):
-            context.append(value)
+            writer.append(value)
         case .boolean(let value):
-            context.append(value ? "1" : "0")
+            writer.append(value ? "1" : "0")
         case .column(let name):
-            context.append(column: name)
+            writer.append(column: name)
         case .detachedColumn(let name):
-            context.append(identifier: name)
+            writer.append(identifier: name)
         case .qualified(let expression, let alias):
-            try context.inScope({ try $0.qualifyColumns(with: alias) }, write: { try expression.writeBare(to: &$0) })
+            try writer.inScope({ try $0.qualifyColumns(with: alias) }, write: { try expression.writeBare(to: &$0) })
         case .literal(let sql):
-            try sql.write(to: &context)
+            try sql.write(to: &writer)
         case .subquery(let subquery):
-            try subquery.writeInParentheses(to: &context)
+            try subquery.writeInParentheses(to: &writer)
         case .unary(let op, let operand):
-            context.append(op.sql)
+            writer.append(op.sql)
             // Never two signs in a row: `--` would start a comment.
-            try operand.write(to: &context, asOperand: true)
+            try operand.write(to: &writer, asOperand: true)
         case .binary(let op, let lhs, let rhs):
-            try lhs.write(to: &context, asOperand: true)
-            context.append(" \(op.sql) ")
-            try rhs.write(to: &context, asOperand: true)
+            try lhs.write(to: &writer, asOperand: true)
+            writer.append(" \(op.sql) ")
+            try rhs.write(to: &writer, asOperand: true)
         case .associative(let op, let operands):
-            try context.append(operands, separator: " \(op.sql) ") { try $0.write(to: &$1, asOperand: true) }
+            try writer.append(operands, separator: " \(op.sql) ") { try $0.write(to: &$1, asOperand: true) }
         case .not(let operand):
-            context.append("NOT ")
-            try operand.write(to: &context, asOperand: true)
+            writer.append("NOT ")
+            try operand.write(to: &writer, asOperand: true)
         case .like(let operand, let pattern, let escape, let isNegated):
-            try operand.write(to: &context, asOperand: true)
-            context.append(isNegated ? " NOT LIKE " : " LIKE ")
-            try pattern.write(to: &context, asOperand: true)
+            try operand.write(to: &writer, asOperand: true)
+            writer.append(isNegated ? " NOT LIKE " : " LIKE ")
+            try pattern.write(to: &writer, asOperand: true)
             if let escape {
-                context.append(" ESCAPE ")
-                try escape.write(to: &context, asOperand: true)
+                writer.append(" ESCAPE ")
+                try escape.write(to: &writer, asOperand: true)
             }
         case .between(let operand, let lower, let upper, let isNegated):
-            try operand.write(to: &context, asOperand: true)
-            context.append(isNegated ? " NOT BETWEEN " : " BETWEEN ")
-            try lower.write(to: &context, asOperand: true)
-            context.append(" AND ")
-            try upper.write(to: &context, asOperand: true)
+            try operand.write(to: &writer, asOperand: true)
+            writer.append(isNegated ? " NOT BETWEEN " : " BETWEEN ")
+            try lower.write(to: &writer, asOperand: true)
+            writer.append(" AND ")
+            try upper.write(to: &writer, asOperand: true)
         case .isIn(let operand, let members, let isNegated):
             if case .collated = operand.impl {
-                context.append("(")
-                try operand.write(to: &context)
-                context.append(")")
+                writer.append("(")
+                try operand.write(to: &writer)
+                writer.append(")")
             } else {
-                try operand.write(to: &context, asOperand: true)
+                try operand.write(to: &writer, asOperand: true)
             }
-            context.append(isNegated ? " NOT IN " : " IN ")
-            try members.write(to: &context)
+            writer.append(isNegated ? " NOT IN " : " IN ")
+            try members.write(to: &writer)
         case .exists(let subquery, let isNegated):
-            context.append(isNegated ? "NOT EXISTS " : "EXISTS ")
-            try subquery.writeInParentheses(to: &context)
+            writer.append(isNegated ? "NOT EXISTS " : "EXISTS ")
+            try subquery.writeInParentheses(to: &writer)
         case .collated(let operand, let collation):
-            try operand.write(to: &context, asOperand: true)
-            context.append(" COLLATE ")
-            context.append(functionName: collation.rawValue)
+            try operand.write(to: &writer, asOperand: true)
+            writer.append(" COLLATE ")
+            writer.append(functionName: collation.rawValue)
         case .function(let name, let arguments):
-            context.append(functionName: name)
-            try context.writeList(arguments)
+            writer.append(functionName: name)
+            try writer.writeList(arguments)
         case .aggregate(let aggregate):
-            try aggregate.write(to: &context)
+            try aggregate.write(to: &writer)
         case .cast(let operand, let storageClass):
-            context.append("CAST(")
-            try operand.write(to: &context)
-            context.append(" AS ")
-            context.append(functionName: storageClass.rawValue)
-            context.append(")")
+            writer.append("CAST(")
+            try operand.write(to: &writer)
+            writer.append(" AS ")
+            writer.append(functionName: storageClass.rawValue)
+            writer.append(")")
         case .rowExists(let alias, let isNegated):
-            try context.inScope({ try $0.qualifyColumns(with: alias) }, write: { try $0.appendRowExistence(isNegated: isNegated) })
+            try writer.inScope({ try $0.qualifyColumns(with: alias) }, write: { try $0.appendRowExistence(isNegated: isNegated) })
         case .currentTable:
-            try context.appendCurrentTable()
+            try writer.appendCurrentTable()
         case .columnPosition(let name):
-            try context.appendPosition(ofColumn: name)
+            try writer.appendPosition(ofColumn: name)
         case .json(let expression):
-            try expression.writeBare(to: &context)
+            try expression.writeBare(to: &writer)
         }
     }
 }
 
 extension SQLExpression.Members {
-    fileprivate func write(to context: inout SQLWriter) throws {
+    fileprivate func write(to writer: inout SQLWriter) throws {
         switch self {
-        case .list(let expressions): try context.writeList(expressions)
-        case .subquery(let subquery): try subquery.writeInParentheses(to: &context)
-        case .table(let name): context.append(identifier: name)
+        case .list(let expressions): try writer.writeList(expressions)
+        case .subquery(let subquery): try subquery.writeInParentheses(to: &writer)
+        case .table(let name): writer.append(identifier: name)
         }
     }
 }
 
 extension SQLSubquery {
-    fileprivate func writeInParentheses(to context: inout SQLWriter) throws {
-        context.append("(")
-        try write(to: &context)
-        context.append(")")
+    fileprivate func writeInParentheses(to writer: inout SQLWriter) throws {
+        writer.append("(")
+        try write(to: &writer)
+        writer.append(")")
     }
 }
 
@@ -207,11 +207,11 @@ extension SQLWriter {
         }
         let columns = try db.columnsOfExistingRow(of: tableName)
         // A view has no key: all of its columns are NULL only where there is no row, or a row of NULL values.
-        append(columns, separator: isNegated ? " AND " : " OR ") { name, context in
-            if columns.count > 1 { context.append("(") }
-            context.append(column: name)
-            context.append(isNegated ? " IS NULL" : " IS NOT NULL")
-            if columns.count > 1 { context.append(")") }
+        append(columns, separator: isNegated ? " AND " : " OR ") { name, writer in
+            if columns.count > 1 { writer.append("(") }
+            writer.append(column: name)
+            writer.append(isNegated ? " IS NULL" : " IS NOT NULL")
+            if columns.count > 1 { writer.append(")") }
         }
     }
 

@@ -53,17 +53,17 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
         }
     }
 
-    func write(to context: inout SQLWriter) throws {
+    func write(to writer: inout SQLWriter) throws {
         switch impl {
         case .expression(let expression):
-            try expression.write(to: &context)
+            try expression.write(to: &writer)
         case .directed(let expression, let direction):
-            try expression.write(to: &context)
-            context.append(direction.sql)
+            try expression.write(to: &writer)
+            writer.append(direction.sql)
         case .literal(let sql):
-            try sql.write(to: &context)
+            try sql.write(to: &writer)
         case .qualified(let ordering, let alias):
-            try context.inScope({ try $0.qualifyColumns(with: alias) }, write: { try ordering.write(to: &$0) })
+            try writer.inScope({ try $0.qualifyColumns(with: alias) }, write: { try ordering.write(to: &$0) })
         }
     }
 }

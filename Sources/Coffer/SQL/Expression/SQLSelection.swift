@@ -16,26 +16,26 @@ public struct SQLSelection: SQLSelectable, Sendable {
 
     public var sqlSelection: SQLSelection { self }
 
-    func write(to context: inout SQLWriter) throws {
+    func write(to writer: inout SQLWriter) throws {
         switch impl {
         case .allColumns:
-            if let qualifier = context.scope.columnQualifier {
-                context.append(identifier: qualifier)
-                context.append(".")
+            if let qualifier = writer.scope.columnQualifier {
+                writer.append(identifier: qualifier)
+                writer.append(".")
             }
-            context.append("*")
+            writer.append("*")
         case .allColumnsExcluding(let names):
-            try context.appendColumns(excluding: names)
+            try writer.appendColumns(excluding: names)
         case .expression(let expression):
-            try expression.write(to: &context)
+            try expression.write(to: &writer)
         case .aliased(let expression, let name):
-            try expression.write(to: &context)
-            context.append(" AS ")
-            context.append(identifier: name)
+            try expression.write(to: &writer)
+            writer.append(" AS ")
+            writer.append(identifier: name)
         case .literal(let sql):
-            try sql.write(to: &context)
+            try sql.write(to: &writer)
         case .qualified(let selection, let alias):
-            try context.inScope({ try $0.qualifyColumns(with: alias) }, write: { try selection.write(to: &$0) })
+            try writer.inScope({ try $0.qualifyColumns(with: alias) }, write: { try selection.write(to: &$0) })
         }
     }
 }
