@@ -53,9 +53,9 @@ final class DecryptedView: StoredBytes {
             // Trees are mostly written and read in order.
             let isInOrder = number == ahead.numbers.upperBound
             let count = isInOrder ? min(countAhead, file.pageCount - number + 1) : 1
-            try ahead.read(number..<number + count)
+            try ahead.read(number..<number + count, from: file)
         }
-        try ahead.withPage(number) { try file.decrypt($0, number: number, into: &target) }
+        try ahead.decrypt(number, into: &target)
         // The salt is in its place.
         let magic = DatabaseHeader.magic
         if number == 1 && file.isEncrypted { target.copy(magic.span) }

@@ -2,10 +2,13 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// Copies a file page by page into one with the same layout of pages, another key and a fresh salt, on two threads.
+/// Copies a file page by page into one with the same layout of pages, another key and a fresh salt, on several threads.
 ///
 /// The engine has no part in it: it is the one that looks at the copy afterwards (``PageProof``).
 struct PageCopy: CopyMethod {
+    /// How many threads there are at most.
+    var threadCount = 2
+
     /// - Throws: ``EngineError`` where the source cannot be read.
     func copy(
         _ source: ConnectionHandle, to target: HeldFile, _ change: FileChange, _ progress: ProgressReport
@@ -16,45 +19,50 @@ struct PageCopy: CopyMethod {
         return PageProof()
     }
 
-    /// - Parameter path: where another thread finds the source; nil where it cannot.
+    /// - Parameter path: where other threads find the source; nil where they cannot.
     private func run(_ plan: PageCopyPlan, _ source: PageFile, path: String?, _ change: FileChange, _ progress: ProgressReport) throws {
-        guard let first = plan.claim() else { return }
-        func copyOn(_ first: Range<Int>) throws {
+        let report = { try progress(.copying, plan.doneCount, of: source.pageCount) }
+        func copyHere() throws {
+            guard let first = plan.claim() else { return }
             var copier = try PageCopier(source, plan)
             var next: Range<Int>? = first
             while let pages = next {
                 try copier.copy(pages)
                 try FailPoint.copying.pass(change.path)
-                try progress(.copying, plan.doneCount, of: source.pageCount)
+                try report()
                 next = plan.claim()
             }
         }
-        guard let path, let second = plan.claim() else { return try copyOn(first) }
+        let others = PageFile.threadCount(threadCount, portions: plan.portionCount) - 1
+        try PageCopy.run(plan, others: path == nil ? 0 : others, path: path ?? "", change.before, whileWaiting: report, copyHere)
+        try progress(.copying, source.pageCount, of: source.pageCount)
+    }
+
+    /// Copies on other threads beside this one. An error of one of them ends all.
+    private static func run(
+        _ plan: PageCopyPlan, others: Int, path: String, _ protection: FileProtection, whileWaiting: () throws -> Void,
+        _ copyHere: () throws -> Void
+    ) throws {
+        guard others > 0 else { return try copyHere() }
         _ = try SideWork<Void>.run(
             side: { _ in
-                do {
+                try plan.endingWithAnyError {
+                    guard let first = plan.claim() else { return }
                     let connection = try EngineConnection(path: path, flags: .readOnly)
-                    var copier = try PageCopier(PageFile(connection.handle, change.before), plan)
-                    var next: Range<Int>? = second
+                    var copier = try PageCopier(PageFile(connection.handle, protection), plan)
+                    var next: Range<Int>? = first
                     while let pages = next {
                         try copier.copy(pages)
                         next = plan.claim()
                     }
-                } catch {
-                    plan.end()
-                    throw error
                 }
             },
             main: { side in
-                do {
-                    try copyOn(first)
-                    try side.value { try progress(.copying, plan.doneCount, of: source.pageCount) }
-                } catch {
-                    plan.end()
-                    throw error
+                try plan.endingWithAnyError {
+                    try run(plan, others: others - 1, path: path, protection, whileWaiting: whileWaiting, copyHere)
+                    try side.value(whileWaiting)
                 }
             })
-        try progress(.copying, source.pageCount, of: source.pageCount)
     }
 }
 
@@ -83,8 +91,17 @@ private final class PageCopyPlan: Sendable {
         return first > pageCount ? nil : first..<min(first + chunk, pageCount + 1)
     }
 
-    /// Lets nobody begin with more pages.
-    func end() { next.store(pageCount + 1, ordering: .relaxed) }
+    var portionCount: Int { (pageCount + chunk - 1) / chunk }
+
+    /// Lets nobody begin with more pages when something throws.
+    func endingWithAnyError(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch {
+            next.store(pageCount + 1, ordering: .relaxed)
+            throw error
+        }
+    }
 
     func didCopy(_ count: Int) { done.wrappingAdd(count, ordering: .relaxed) }
 
@@ -95,51 +112,60 @@ private final class PageCopyPlan: Sendable {
 private struct PageCopier: ~Copyable {
     private let source: PageFile
     private let plan: PageCopyPlan
-    private let sealer: PageSealer
+    private let sealer: BulkSealer
     private var stored: PageRun
-    /// Kept from one call to the next.
+    /// Kept from one call to the next, as is the content of a few pages.
     private var sealed: [UInt8] = []
+    private var contents: [UInt8]
+
+    /// How many pages are decrypted at once: as many as libcrypto takes one of to look at.
+    private static let few = 16
 
     init(_ source: PageFile, _ plan: PageCopyPlan) throws {
         guard let settings = plan.protection.ring?.settings, let material = try plan.protection.material(fileSalt: plan.salt),
             source.layout == PageCipher.Layout(settings)
         else { throw EngineError(code: EngineCode.misuse, message: "The pages of the copy have another layout") }
-        let sealer = try PageSealer(
+        let sealer = try BulkSealer(
             key: material.secret.bytes, salt: material.salt ?? plan.salt, layout: PageCipher.Layout(settings))
         self.source = source
         self.plan = plan
         self.sealer = sealer
         stored = PageRun(source)
+        contents = [UInt8](repeating: 0, count: PageCopier.few * source.pageSize)
     }
 
     /// - Throws: `SQLITE_CORRUPT` when a page is not authentic.
     mutating func copy(_ pages: Range<Int>) throws {
-        let (pageSize, reserve) = (source.pageSize, sealer.layout.reserve)
-        try stored.read(pages)
-        if self.sealed.count != pages.count * pageSize { self.sealed = [UInt8](repeating: 0, count: pages.count * pageSize) }
-        var sealed: [UInt8] = []
+        let (pageSize, reserve) = (source.pageSize, sealer.single.layout.reserve)
+        try stored.read(pages, from: source)
+        // As for the engine, a page of zeros is one that was never written. Whether it may be is looked at afterwards.
+        if let number = try stored.unauthentic().first {
+            throw EngineError(code: EngineCode.corrupt, message: "Page \(number) is not authentic")
+        }
+        var (sealed, contents): ([UInt8], [UInt8]) = ([], [])
         swap(&sealed, &self.sealed)
-        defer { swap(&sealed, &self.sealed) }
-        var content = [UInt8](repeating: 0, count: pageSize)
+        swap(&contents, &self.contents)
+        defer { (self.sealed, self.contents) = (sealed, contents) }
+        if sealed.count != pages.count * pageSize { sealed = [UInt8](repeating: 0, count: pages.count * pageSize) }
         var random = [UInt8](repeating: 0, count: pages.count * reserve)
         var fresh = random.mutableSpan
         try SystemRandomness.fill(&fresh)
-        for (index, number) in pages.enumerated() {
-            let place = index * pageSize..<(index + 1) * pageSize
+        for start in stride(from: 0, to: pages.count, by: PageCopier.few) {
+            let few = start..<min(start + PageCopier.few, pages.count)
+            let first = pages.lowerBound + start
+            var content = contents.mutableSpan
+            try content.withPart(0..<few.count * pageSize) { try stored.decrypt(first..<first + few.count, into: &$0) }
             var target = sealed.mutableSpan
-            guard number != source.lockPage else {
-                target.clear(place)
-                continue
+            try target.withPart(few.lowerBound * pageSize..<few.upperBound * pageSize) { target in
+                try sealer.seal(
+                    contents.span.extracting(0..<few.count * pageSize), first: UInt32(truncatingIfNeeded: first),
+                    reserves: random.span.extracting(few.lowerBound * reserve..<few.upperBound * reserve), into: &target)
             }
-            // As for the engine, a page of zeros is one that was never written. Whether it may be is looked at afterwards.
-            guard try stored.isZero(number) || stored.authenticates(number) else {
-                throw EngineError(code: EngineCode.corrupt, message: "Page \(number) is not authentic")
-            }
-            try stored.decrypt(number, into: &content)
-            let bytes = random.span.extracting(index * reserve..<(index + 1) * reserve)
-            try target.withPart(place) { page in
-                try sealer.seal(content.span, number: UInt32(truncatingIfNeeded: number), reserve: bytes, into: &page)
-            }
+        }
+        if pages.contains(source.lockPage) {
+            let start = (source.lockPage - pages.lowerBound) * pageSize
+            var target = sealed.mutableSpan
+            target.clear(start..<start + pageSize)
         }
         let offset = Int64(pages.lowerBound - 1) * Int64(pageSize)
         try plan.target.writer.write(sealed, at: offset)

@@ -12,14 +12,14 @@ enum PageDigest {
         let digest = try ContentDigest()
         var content = [UInt8](repeating: 0, count: file.pageSize)
         var damaged: [Int] = []
-        try file.forEachPage(progress: { try progress(.verifying, $0, of: file.pageCount) }) { number, run in
-            guard try run.isZero(number) || run.authenticates(number) else {
-                damaged.append(number)
-                return
+        try file.forEachRun(progress: { try progress(.verifying, $0, of: file.pageCount) }) { run in
+            damaged += try run.unauthentic()
+            guard damaged.isEmpty else { return }
+            for number in run.numbers where number != file.lockPage {
+                try run.decrypt(number, into: &content)
+                if number == 1 { DatabaseHeader.maskCounters(&content) }
+                try digest.update(content.span)
             }
-            try run.decrypt(number, into: &content)
-            if number == 1 { DatabaseHeader.maskCounters(&content) }
-            try digest.update(content.span)
         }
         guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: path) }
         return try (file.pageCount, file.pageSize, digest.finish().hexadecimal)

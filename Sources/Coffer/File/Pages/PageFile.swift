@@ -1,23 +1,29 @@
+internal import Dispatch
 internal import KeyMaterial
 internal import SQLCipherBridge
+internal import Synchronization
 
 /// The stored pages of a database file, read through a connection's own descriptor, and what is in them.
 struct PageFile {
-    let pageSize: Int
     /// How many whole pages the file has.
     let pageCount: Int
     /// How many bytes follow the last whole page.
     let excess: Int
-    /// See ``DatabaseHeader/lockPage(pageSize:)``.
-    let lockPage: Int
 
-    var isEncrypted: Bool { cipher != nil }
+    var pageSize: Int { coder.pageSize }
+
+    /// See ``DatabaseHeader/lockPage(pageSize:)``.
+    var lockPage: Int { coder.lockPage }
+
+    var isEncrypted: Bool { coder.cipher != nil }
 
     /// How pages are encrypted; nil for plaintext.
-    var layout: PageCipher.Layout? { cipher?.layout }
+    var layout: PageCipher.Layout? { coder.cipher?.single.layout }
 
     private let bytes: any StoredBytes
-    private let cipher: PageCipher?
+    private let protection: FileProtection
+    private let start: FileHeader
+    fileprivate let coder: PageCoder
 
     /// - Throws: ``EngineError``, ``KeyError``, ``CryptographyFailure``.
     init(_ handle: ConnectionHandle, _ protection: FileProtection) throws {
@@ -25,59 +31,41 @@ struct PageFile {
     }
 
     init(_ bytes: any StoredBytes, _ protection: FileProtection) throws {
-        let header = try FileHeader(bytes, count: 100)
-        let size = Int(bytes.size)
+        start = try FileHeader(bytes, count: 100)
         self.bytes = bytes
-        if let ring = protection.ring, let material = try protection.material(fileSalt: header.salt) {
-            cipher = try PageCipher(
-                key: material.secret.bytes, salt: material.salt ?? header.salt, layout: PageCipher.Layout(ring.settings))
-            pageSize = ring.settings.pageSize
-        } else {
-            cipher = nil
-            pageSize = header.plaintextPageSize
-        }
-        pageCount = size / pageSize
-        excess = size % pageSize
-        lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
+        self.protection = protection
+        coder = try PageCoder(protection, start)
+        pageCount = Int(bytes.size) / coder.pageSize
+        excess = Int(bytes.size) % coder.pageSize
     }
 
-    /// Fills the target, which holds whole pages, with their stored bytes, from the one with number `first` on.
-    func read(_ first: Int, into target: inout MutableSpan<UInt8>) throws {
-        guard try bytes.read(at: Int64(first - 1) * Int64(pageSize), into: &target) == target.count else {
+    /// Reads stored pages to the start of a buffer, which grows if it has to.
+    fileprivate func read(_ numbers: Range<Int>, into buffer: inout [UInt8]) throws {
+        let count = numbers.count * pageSize
+        if buffer.count < count { buffer = [UInt8](repeating: 0, count: count) }
+        var target = buffer.mutableSpan
+        let done = try target.withPart(0..<count) { try bytes.read(at: Int64(numbers.lowerBound - 1) * Int64(pageSize), into: &$0) }
+        guard done == count else {
             throw EngineError(code: EngineCode.corrupt, message: "The file has become shorter while it was read")
         }
-    }
-
-    /// Whether the stored bytes of a page carry the right code; true for pages that carry none.
-    func authenticates(_ page: Span<UInt8>, number: Int) throws(CryptographyFailure) -> Bool {
-        try cipher?.authenticates(page, number: UInt32(truncatingIfNeeded: number)) ?? true
-    }
-
-    /// The content of a page. A page of zeros is one that was never written, and has no content, as the engine sees it.
-    func decrypt(_ page: Span<UInt8>, number: Int, into target: inout MutableSpan<UInt8>) throws(CryptographyFailure) {
-        guard let cipher, !page.isZero else { return target.copy(page) }
-        try cipher.decrypt(page, number: UInt32(truncatingIfNeeded: number), into: &target)
     }
 
     /// The pages that are not authentic, where pages carry codes, and those that are zeros without being free.
     ///
     /// - Parameters:
     ///   - last: the last page that is looked at.
+    ///   - threadCount: see ``survey(threadCount:progress:_:)``.
     ///   - progress: called now and then with the number of pages that are done.
     func damagedPages(
-        upTo last: Int = .max, progress: (Int) throws -> Void = { _ in }
+        upTo last: Int = .max, threadCount: Int = 1, progress: (Int) throws -> Void = { _ in }
     ) throws -> (notAuthentic: [Int], zeroed: [Int]) {
-        var (damaged, zeros): ([Int], [Int]) = ([], [])
-        try forEachPage(progress: progress) { number, run in
-            guard number <= last else { return }
-            // A plaintext page may well be nothing but zeros.
-            if isEncrypted && run.isZero(number) {
-                zeros.append(number)
-            } else if try !run.authenticates(number) {
-                damaged.append(number)
-            }
+        // A plaintext page may well be nothing but zeros.
+        let (isEncrypted, lockPage) = (isEncrypted, lockPage)
+        let parts = try survey(threadCount: threadCount, progress: progress) { run in
+            let zeros = isEncrypted ? run.numbers.filter { $0 != lockPage && run.isZero($0) } : []
+            return (damaged: try run.unauthentic(), zeros: zeros)
         }
-        return (damaged, try used(zeros))
+        return (parts.flatMap(\.damaged).filter { $0 <= last }, try used(parts.flatMap(\.zeros).filter { $0 <= last }))
     }
 
     /// Those of some pages that are in use: the others are free and have no content, so that they may never have been written.
@@ -93,7 +81,7 @@ struct PageFile {
     /// The decrypted content of one page.
     func content(_ number: Int) throws -> [UInt8] {
         var run = PageRun(self)
-        try run.read(number..<number + 1)
+        try run.read(number..<number + 1, from: self)
         var page = [UInt8](repeating: 0, count: pageSize)
         try run.decrypt(number, into: &page)
         return page
@@ -105,19 +93,100 @@ struct PageFile {
         return stride(from: 1, through: pageCount, by: chunk).lazy.map { [pageCount] in $0..<min($0 + chunk, pageCount + 1) }
     }
 
-    /// Goes through all whole pages but the one that SQLite never uses.
+    /// How many threads work on portions of pages: no more than there are portions, and than a limit for what they need in memory.
+    static func threadCount(_ wanted: Int, portions: Int) -> Int { max(1, min(wanted, portions, 64)) }
+
+    /// Goes through all whole pages, a megabyte at once.
     ///
     /// - Parameters:
     ///   - progress: called now and then with the number of pages that are done.
-    ///   - body: called with the number of a page, and pages of which it is one.
-    func forEachPage(progress: (Int) throws -> Void = { _ in }, _ body: (Int, borrowing PageRun) throws -> Void) throws {
+    ///   - body: called with pages that follow each other.
+    func forEachRun(progress: (Int) throws -> Void = { _ in }, _ body: (borrowing PageRun) throws -> Void) throws {
         var run = PageRun(self)
         for pages in parts(of: 1 << 20) {
             try progress(pages.lowerBound - 1)
-            try run.read(pages)
-            for number in pages where number != lockPage { try body(number, run) }
+            try run.read(pages, from: self)
+            try body(run)
         }
         try progress(pageCount)
+    }
+
+    /// Looks at all whole pages on several threads: this one reads a megabyte for each, and then all look at what was read.
+    ///
+    /// - Parameters:
+    ///   - threadCount: how many threads there are at most, this one included.
+    ///   - progress: called on this thread, now and then, with the number of pages that are done.
+    ///   - look: called with pages that follow each other, by any thread.
+    /// - Returns: what was found, in the order of the pages.
+    func survey<Finding: Sendable>(
+        threadCount: Int, progress: (Int) throws -> Void, _ look: @Sendable (borrowing PageRun) throws -> Finding
+    ) throws -> [Finding] {
+        var parts = parts(of: 1 << 20).makeIterator()
+        let megabytes = (pageCount * pageSize + (1 << 20) - 1) >> 20
+        let threadCount = PageFile.threadCount(threadCount, portions: megabytes)
+        let places = try (0..<threadCount).map { _ in try SurveyPlace<Finding>(protection, start) }
+        var findings: [Finding] = []
+        while true {
+            var busy = 0
+            while busy < places.count, let pages = parts.next() {
+                try progress(pages.lowerBound - 1)
+                var buffer = places[busy].emptied()
+                try read(pages, into: &buffer)
+                places[busy].fill(pages, buffer)
+                busy += 1
+            }
+            guard busy > 0 else { break }
+            // What the system has no thread for is done by this one.
+            DispatchQueue.concurrentPerform(iterations: busy) { index in places[index].look(look) }
+            for place in places[..<busy] { findings.append(try place.finding()) }
+        }
+        try progress(pageCount)
+        return findings
+    }
+}
+
+/// What one thread of a survey looks at, and what it finds.
+private final class SurveyPlace<Finding: Sendable>: Sendable {
+    private let run: Mutex<PageRun>
+    private let outcome = Mutex<Result<Finding, any Error>?>(nil)
+
+    /// Makes a cipher of its own.
+    init(_ protection: FileProtection, _ header: FileHeader) throws {
+        run = Mutex(PageRun(try PageCoder(protection, header)))
+    }
+
+    func emptied() -> [UInt8] { run.withLock { $0.emptied() } }
+
+    func fill(_ numbers: Range<Int>, _ bytes: [UInt8]) { run.withLock { $0.fill(numbers, bytes) } }
+
+    func look(_ body: @Sendable (borrowing PageRun) throws -> Finding) {
+        let result = run.withLock { run in Result { try body(run) } }
+        outcome.withLock { $0 = result }
+    }
+
+    func finding() throws -> Finding {
+        guard let outcome = outcome.withLock({ $0.take() }) else { throw CancellationError() }
+        return try outcome.get()
+    }
+}
+
+/// How the pages of a file are laid out and protected. Serves one thread at a time.
+private struct PageCoder {
+    let pageSize: Int
+    let lockPage: Int
+    /// Nil for plaintext.
+    let cipher: BulkCipher?
+
+    init(_ protection: FileProtection, _ header: FileHeader) throws {
+        if let ring = protection.ring, let material = try protection.material(fileSalt: header.salt) {
+            cipher = try BulkCipher(
+                key: material.secret.bytes, salt: material.salt ?? header.salt, layout: PageCipher.Layout(ring.settings))
+            pageSize = ring.settings.pageSize
+        } else {
+            cipher = nil
+            pageSize = header.plaintextPageSize
+        }
+        lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
     }
 }
 
@@ -125,41 +194,87 @@ struct PageFile {
 struct PageRun: ~Copyable {
     /// Which pages there are.
     private(set) var numbers = 0..<0
-    private let file: PageFile
+    private let coder: PageCoder
     private var bytes: [UInt8] = []
 
-    init(_ file: PageFile) { self.file = file }
+    init(_ file: PageFile) { self.init(file.coder) }
 
-    /// Reads pages, in place of those that were there.
-    mutating func read(_ numbers: Range<Int>) throws {
-        self.numbers = 0..<0
-        let count = numbers.count * file.pageSize
-        if bytes.count < count { bytes = [UInt8](repeating: 0, count: count) }
-        let file = file
-        var target = bytes.mutableSpan
-        try target.withPart(0..<count) { try file.read(numbers.lowerBound, into: &$0) }
-        self.numbers = numbers
+    fileprivate init(_ coder: PageCoder) { self.coder = coder }
+
+    /// Reads pages of the file that this was made for, in place of those that were there.
+    mutating func read(_ numbers: Range<Int>, from file: PageFile) throws {
+        var buffer = emptied()
+        try file.read(numbers, into: &buffer)
+        fill(numbers, buffer)
+    }
+
+    /// The room for pages, which are no longer there.
+    fileprivate mutating func emptied() -> [UInt8] {
+        var buffer: [UInt8] = []
+        swap(&buffer, &bytes)
+        numbers = 0..<0
+        return buffer
+    }
+
+    fileprivate mutating func fill(_ numbers: Range<Int>, _ bytes: [UInt8]) {
+        precondition(bytes.count >= numbers.count * coder.pageSize)
+        (self.numbers, self.bytes) = (numbers, bytes)
+    }
+
+    /// The place of some of the pages.
+    private func place(_ part: Range<Int>) -> Range<Int> {
+        precondition(part.lowerBound >= numbers.lowerBound && part.upperBound <= numbers.upperBound)
+        let start = (part.lowerBound - numbers.lowerBound) * coder.pageSize
+        return start..<start + part.count * coder.pageSize
     }
 
     /// Calls `body` with the stored bytes of one of the pages.
-    func withPage<Result, Failure: Error>(_ number: Int, _ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure) -> Result {
-        precondition(numbers.contains(number))
-        let start = (number - numbers.lowerBound) * file.pageSize
-        return try body(bytes.span.extracting(start..<start + file.pageSize))
-    }
+    private func withPage<Result, Failure: Error>(
+        _ number: Int, _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result { try body(bytes.span.extracting(place(number..<number + 1))) }
 
     /// Whether a page is nothing but zeros, as one that was never written.
     func isZero(_ number: Int) -> Bool { withPage(number) { $0.isZero } }
 
+    /// Whether a page carries the right code; true where pages carry none.
     func authenticates(_ number: Int) throws(CryptographyFailure) -> Bool {
-        try withPage(number) { page throws(CryptographyFailure) in try file.authenticates(page, number: number) }
+        try withPage(number) { page throws(CryptographyFailure) in
+            try coder.cipher?.single.authenticates(page, number: UInt32(truncatingIfNeeded: number)) ?? true
+        }
     }
 
+    /// The pages that do not carry the right code, in order. Not those of zeros, which carry none, nor the one that SQLite never uses.
+    func unauthentic() throws(CryptographyFailure) -> [Int] {
+        guard let cipher = coder.cipher else { return [] }
+        let first = UInt32(truncatingIfNeeded: numbers.lowerBound)
+        let found = try cipher.unauthentic(bytes.span.extracting(place(numbers)), first: first)
+        return found.map { numbers.lowerBound + Int($0 &- first) }.filter { $0 != coder.lockPage && !isZero($0) }
+    }
+
+    /// The content of a page. A page of zeros is one that was never written, and has no content, as the engine sees it.
+    ///
     /// - Parameter content: of the size of a page.
-    func decrypt(_ number: Int, into content: inout [UInt8]) throws(CryptographyFailure) {
+    func decrypt(_ number: Int, into content: inout MutableSpan<UInt8>) throws(CryptographyFailure) {
         try withPage(number) { page throws(CryptographyFailure) in
-            var target = content.mutableSpan
-            try file.decrypt(page, number: number, into: &target)
+            guard let cipher = coder.cipher?.single, !page.isZero else { return content.copy(page) }
+            try cipher.decrypt(page, number: UInt32(truncatingIfNeeded: number), into: &content)
+        }
+    }
+
+    func decrypt(_ number: Int, into content: inout [UInt8]) throws(CryptographyFailure) {
+        var target = content.mutableSpan
+        try decrypt(number, into: &target)
+    }
+
+    /// The content of some of the pages, by lanes where there are some: who publishes it looks at it again, page by page.
+    ///
+    /// What it has in the place of the page that SQLite never uses means nothing.
+    func decrypt(_ part: Range<Int>, into contents: inout MutableSpan<UInt8>) throws(CryptographyFailure) {
+        let pages = bytes.span.extracting(place(part))
+        guard let cipher = coder.cipher else { return contents.copy(pages) }
+        try cipher.decrypt(pages, first: UInt32(truncatingIfNeeded: part.lowerBound), into: &contents)
+        for (index, number) in part.enumerated() where isZero(number) {
+            contents.clear(index * coder.pageSize..<(index + 1) * coder.pageSize)
         }
     }
 }

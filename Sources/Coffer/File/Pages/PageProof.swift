@@ -69,8 +69,8 @@ private struct PageComparison {
         var zeroPages: [Int] = []
         for pages in source.parts(of: 1 << 18) {
             try progress(.verifying, pages.lowerBound - 1, of: total)
-            try mine.read(pages)
-            try theirs.read(pages)
+            try mine.read(pages, from: source)
+            try theirs.read(pages, from: copy)
             for number in pages where number != source.lockPage {
                 // Their codes were checked when they were copied; pages of zeros have none.
                 if mine.isZero(number) { zeroPages.append(number) }

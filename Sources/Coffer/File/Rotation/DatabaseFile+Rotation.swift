@@ -22,6 +22,11 @@ extension DatabaseFile {
         /// How long to wait for others, in seconds.
         public var lockTimeout: TimeInterval = 0
 
+        /// How many threads copy pages at once, at most, from 1 to 64, with ``Method/copy``. The proof takes two threads in any case.
+        ///
+        /// `ProcessInfo.processInfo.activeProcessorCount` is as many as there are processors.
+        public var threadCount = 2
+
         /// Records what was done, before the rotation counts as completed: see ``RotationResult``.
         ///
         /// When it throws, ``DatabaseFile/rotate(from:to:options:progress:)`` throws ``DatabaseFileError/Reason/auditFailed(_:)``; the file

@@ -142,7 +142,8 @@ struct FileRotation {
     /// The job of a rotation by copy, of a closed file.
     static func job(_ change: FileChange, _ options: DatabaseFile.RotationOptions) -> ReplacementJob {
         ReplacementJob(
-            operation: .rotate, change: change, method: PageCopy(), lockTimeout: options.lockTimeout, keepOldPath: options.keepOldPath)
+            operation: .rotate, change: change, method: PageCopy(threadCount: options.threadCount),
+            lockTimeout: options.lockTimeout, keepOldPath: options.keepOldPath)
     }
 
     /// Has a result recorded, and turns a failure of that into the error that says so.

@@ -52,7 +52,7 @@ struct FileVerifier {
     private func declaredPageCount(_ file: PageFile) throws -> Int? {
         guard file.pageCount > 0 else { return nil }
         var run = PageRun(file)
-        try run.read(1..<2)
+        try run.read(1..<2, from: file)
         guard try run.authenticates(1) else { return nil }
         return try file.header()?.pageCount
     }
@@ -60,7 +60,9 @@ struct FileVerifier {
     private func pageFindings(
         _ file: PageFile, declared: Int?, _ view: StoredView
     ) throws -> [DatabaseFile.Verification.Finding] {
-        let damaged = try file.damagedPages(upTo: declared ?? .max) { try progress(.verifying, $0, of: file.pageCount) }
+        let damaged = try file.damagedPages(upTo: declared ?? .max, threadCount: options.threadCount) {
+            try progress(.verifying, $0, of: file.pageCount)
+        }
         var findings: [DatabaseFile.Verification.Finding] = damaged.notAuthentic.map { .notAuthentic(page: $0) }
         findings += damaged.zeroed.map { .zeroed(page: $0) }
         let count = declared ?? file.pageCount
