@@ -53,16 +53,16 @@ extension EngineConnection {
 
     /// Opens a connection. URI handling is never enabled for the path of a user: `key=` in a file name must not become a key.
     ///
+    /// - Parameter locking: who else may have the files open. It holds for attached files as well.
     /// - Throws: the error of `sqlite3_open_v2`, after the half-open connection is closed.
-    package init(path: String, flags: OpenFlags) throws(EngineError) {
+    package init(path: String, flags: OpenFlags, locking: FileLocking = .shared) throws(EngineError) {
         try Engine.prove()
-        let registration = SideFiles.registration
-        guard registration == SQLITE_OK else {
-            throw EngineError(code: registration, message: "The file system of connections could not be registered")
+        guard let system = SideFiles.systems[locking] else {
+            throw EngineError(code: SQLITE_ERROR, message: "The file system of connections could not be registered")
         }
         // Builds of the engine with SQLITE_USE_URI take such a path for a URI without the flag, and open another file, or memory.
         let name = path.hasPrefix("file:") && !flags.contains(.uri) ? "./\(path)" : path
-        handle = try EngineConnection.open(name, flags.rawValue, SideFiles.systemName)
+        handle = try EngineConnection.open(name, flags.rawValue, system)
     }
 
     /// Opens a connection on a file system of the engine.
@@ -74,6 +74,10 @@ extension EngineConnection {
         var pointer: OpaquePointer?
         let code = unsafe sqlite3_open_v2(name, &pointer, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, fileSystem)
         if code == SQLITE_OK, let pointer = unsafe pointer { return unsafe ConnectionHandle(pointer) }
+        if code == EngineCode.lockedOtherwise {
+            unsafe sqlite3_close_v2(pointer)
+            throw EngineError(code: code, message: "database is locked: connections of this process share it with other processes")
+        }
         // The C library hands out a connection even when it fails, to carry the message.
         let message = unsafe pointer.flatMap { unsafe sqlite3_errmsg($0) }.map { unsafe String(cString: $0) }
         unsafe sqlite3_close_v2(pointer)

@@ -136,6 +136,7 @@ private func closeTrampoline(_ file: UnsafeMutablePointer<sqlite3_file>?) -> CIn
         return SQLITE_IOERR
     }
     unsafe SideFiles.willClose(file)
+    defer { unsafe OpenFiles.didClose(file) }
     return unsafe close(file)
 }
 

@@ -18,13 +18,11 @@ package typealias SideFileJudge = @Sendable (_ kind: SideFile, _ side: any Store
 /// Learns the path of a side file that was refused because it belongs to another user, who can change it at any time.
 package typealias ForeignOwnerReport = @Sendable (_ path: String) -> Void
 
-/// The file system of all connections: the standard one, but for the moment in which the engine opens what lies beside a database file.
+/// The file systems of all connections: the standard ones, but for the moment in which the engine opens what lies beside a database file.
 ///
 /// The engine opens a rollback journal without the permission to create it only where it takes it for hot: there is one, nobody has reserved
 /// the file, and the file is not empty. A write-ahead log it opens wherever there is one. Nothing else passes through code of ours.
 package enum SideFiles {
-    static let systemName = "coffer-files"
-
     /// What SQLite has no words for.
     static let refusal =
         "A rollback journal or write-ahead log beside the database file does not belong to it, or to its owner, and was not used. Open the "
@@ -159,21 +157,28 @@ package enum SideFiles {
         }
     }
 
-    /// Registers the file system, once; it stays for the life of the process.
-    static let registration: CInt = {
-        guard let standard = unsafe sqlite3_vfs_find(nil) else { return SQLITE_ERROR }
-        let system = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-        unsafe system.initialize(to: standard.pointee)
-        unsafe system.pointee.pNext = nil
-        unsafe system.pointee.zName = UnsafePointer(strdup(systemName))
-        unsafe standardSystem = standard
-        unsafe system.pointee.xOpen = openTrampoline
-        return unsafe sqlite3_vfs_register(system, 0)
+    /// The names of the file systems, one for each way to lock files. They are registered once, and stay for the life of the process; one that
+    /// could not be registered is missing.
+    static let systems: [FileLocking: String] = {
+        var systems: [FileLocking: String] = [:]
+        for (locking, name) in [(FileLocking.shared, "coffer-files"), (.thisProcessOnly, "coffer-own-files")] {
+            guard let standard = unsafe locking.system else { continue }
+            let system = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+            unsafe system.initialize(to: standard.pointee)
+            unsafe system.pointee.pNext = nil
+            unsafe system.pointee.zName = UnsafePointer(strdup(name))
+            switch locking {
+            case .shared: unsafe system.pointee.xOpen = openShared
+            case .thisProcessOnly: unsafe system.pointee.xOpen = openForThisProcess
+            }
+            if unsafe sqlite3_vfs_register(system, 0) == SQLITE_OK { systems[locking] = name }
+        }
+        return systems
     }()
 }
 
 /// Which file it is, whatever its names are. Valid as long as the file is open or has a name: then the system uses the number again.
-package struct FileIdentity: Codable, Equatable, Sendable {
+package struct FileIdentity: Codable, Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
 
@@ -191,14 +196,28 @@ package struct FileIdentity: Codable, Equatable, Sendable {
     }
 }
 
-// Written once, before the file system that uses it is registered.
-private nonisolated(unsafe) var standardSystem: UnsafeMutablePointer<sqlite3_vfs>?
-
-private func openTrampoline(
+private func openShared(
     _ system: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?,
     _ flags: CInt, _ resultFlags: UnsafeMutablePointer<CInt>?
+) -> CInt { unsafe open(name, file, flags, resultFlags, locking: .shared) }
+
+private func openForThisProcess(
+    _ system: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?,
+    _ flags: CInt, _ resultFlags: UnsafeMutablePointer<CInt>?
+) -> CInt { unsafe open(name, file, flags, resultFlags, locking: .thisProcessOnly) }
+
+private func open(
+    _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: CInt, _ resultFlags: UnsafeMutablePointer<CInt>?,
+    locking: FileLocking
 ) -> CInt {
-    guard let standard = unsafe standardSystem, let open = unsafe standard.pointee.xOpen else { return SQLITE_CANTOPEN }
+    if flags & SQLITE_OPEN_MAIN_DB != 0, let name = unsafe name, let file = unsafe file {
+        let code = unsafe OpenFiles.open(file, name, flags, resultFlags, locking: locking)
+        guard code == SQLITE_OK, let calls = unsafe file.pointee.pMethods else { return code }
+        unsafe file.pointee.pMethods = GuardedCalls.guarding(calls)
+        unsafe SideFiles.didOpen(file, String(cString: name))
+        return SQLITE_OK
+    }
+    guard let standard = unsafe locking.system, let open = unsafe standard.pointee.xOpen else { return SQLITE_CANTOPEN }
     let isSideFile = flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL) != 0
     let creates = flags & SQLITE_OPEN_CREATE != 0
     if isSideFile, let name = unsafe name, unsafe !SideFiles.mayOpen(name, creates: creates) {
@@ -206,12 +225,6 @@ private func openTrampoline(
         return EngineCode.refusedSideFile
     }
     let code = unsafe open(standard, name, file, flags, resultFlags)
-    if code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0, let file = unsafe file, let name = unsafe name,
-        let calls = unsafe file.pointee.pMethods
-    {
-        unsafe file.pointee.pMethods = GuardedCalls.guarding(calls)
-        unsafe SideFiles.didOpen(file, String(cString: name))
-    }
     if code == SQLITE_OK, isSideFile, let name = unsafe name, unsafe !SideFiles.mayKeepOpen(name) { return unsafe refuse(file) }
     let isHotJournal = flags & SQLITE_OPEN_MAIN_JOURNAL != 0 && !creates
     guard code == SQLITE_OK, isHotJournal || flags & SQLITE_OPEN_WAL != 0, let name = unsafe name, let file = unsafe file else {

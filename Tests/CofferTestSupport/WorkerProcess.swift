@@ -5,6 +5,8 @@ import Synchronization
 public final class WorkerProcess: Sendable {
     private let process: Process
     private let output: Pipe
+    /// Stays open, for those who work until their input ends.
+    private let input = Pipe()
     private let hasEnded = DispatchSemaphore(value: 0)
     private let text = Mutex("")
 
@@ -13,6 +15,7 @@ public final class WorkerProcess: Sendable {
         output = Pipe()
         process.executableURL = URL(fileURLWithPath: ChildProcess.built(program))
         process.arguments = arguments
+        process.standardInput = input
         process.standardOutput = output
         process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
         try process.run()

@@ -2,16 +2,22 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Has a database open, in a write, a read, or in nothing, until the standard input ends. Prints `ready` as soon as it has.
+/// Has a database open, in a write, a read, in nothing, or for itself alone after a write, until the standard input ends. Prints `ready` as soon as it has.
 enum Hold {
     static func run(path: String, state: String) throws {
-        let queue = try DatabaseQueue(path: path, configuration: .rawKeyed.with { $0.allowsUnsafeTransactions = true })
+        let configuration = Configuration.rawKeyed.with {
+            $0.allowsUnsafeTransactions = true
+            if state == "alone" { $0.fileLocking = .thisProcessOnly }
+        }
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.inDatabase { db in
             if state == "writing" {
                 try db.execute(sql: "BEGIN IMMEDIATE; INSERT INTO t (a) VALUES ('held')")
             } else if state == "reading" {
                 try db.execute(sql: "BEGIN")
                 _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM t")
+            } else if state == "alone" {
+                try db.execute(sql: "INSERT INTO t (a) VALUES ('committed')")
             } else {
                 _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM t")
             }

@@ -1,4 +1,5 @@
 public import Dispatch
+internal import SQLCipherBridge
 
 /// How connections are opened: their key, their behaviour, and where their work runs.
 ///
@@ -55,6 +56,9 @@ public struct Configuration: Sendable {
 
     /// Whether a transaction may outlive the database access that began it. False by default: it traps.
     public var allowsUnsafeTransactions = false
+
+    /// Who may have the database file open at the same time: by default every process.
+    public var fileLocking = FileLocking.shared
 
     /// What happens when another connection holds the lock that a statement needs. By default an immediate `SQLITE_BUSY` error.
     ///
@@ -157,6 +161,30 @@ extension Configuration {
 }
 
 extension Configuration {
+    /// Who may have a database file open while a connection has it.
+    public enum FileLocking: Sendable, Hashable {
+        /// Every process. Each access locks the file, and asks what others have done to it.
+        case shared
+
+        /// The connections of this process: any number of queues, pools and readers, which may read and write side by side.
+        ///
+        /// The file is locked from the moment in which it is opened until the last connection to it is closed, so that an access needs no call of the system
+        /// for its locks: see <doc:Performance>. Other processes get `SQLITE_BUSY`, and so does a connection that is opened while another process uses the file.
+        /// A process that ends, however it ends, lets go of the file, and the next one recovers what it has left.
+        ///
+        /// All connections of a process lock a file in the way of the first one: later ones join it, ``Configuration/readonly`` ones and those to a file
+        /// that is attached as well. Where the first one shares, opening a file for this process only throws `SQLITE_BUSY`; so does a file that this process
+        /// cannot write to while others of its connections keep it. A write-ahead log has no `-shm` file beside it.
+        case thisProcessOnly
+    }
+
+    var engineLocking: SQLCipherBridge.FileLocking { fileLocking == .shared ? .shared : .thisProcessOnly }
+
+    /// Opens another connection to a database file, with no key yet.
+    func openFile(at path: String) throws(EngineError) -> EngineConnection {
+        try EngineConnection(path: path, flags: readonly ? .readOnly : .readWrite, locking: engineLocking)
+    }
+
     func makeDispatchQueue(label: String, purpose: Database.Purpose) -> DispatchQueue {
         let (qos, target) =
             switch purpose {

@@ -110,7 +110,7 @@ extension Database {
 
     private func openProbe(ofAttachedFile path: String) -> KeyRing.Open {
         { [configuration] () throws(EngineError) in
-            let probe = try EngineConnection(path: path, flags: configuration.readonly ? .readOnly : .readWrite)
+            let probe = try configuration.openFile(at: path)
             probe.handle.busyTimeout(seconds: 1)
             return probe
         }

@@ -44,7 +44,7 @@ extension Database {
 
     /// A connection to the same file, to find out why this one does not open.
     private func openProbe() throws(EngineError) -> EngineConnection {
-        try EngineConnection(path: path, flags: configuration.readonly ? .readOnly : .readWrite)
+        try configuration.openFile(at: path)
     }
 }
 

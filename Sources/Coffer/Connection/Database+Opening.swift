@@ -15,7 +15,8 @@ extension Database {
     ) throws -> Opened {
         var busyHandler: BusyHandler?
         let open: KeyRing.Open = { () throws(EngineError) in
-            let connection = try EngineConnection(path: location.engineName, flags: flags(for: location, configuration: configuration))
+            let connection = try EngineConnection(
+                path: location.engineName, flags: flags(for: location, configuration: configuration), locking: configuration.engineLocking)
             busyHandler = installBusyMode(on: connection.handle, configuration: configuration, purpose: purpose)
             return connection
         }
@@ -47,9 +48,9 @@ extension Database {
                 return Opened(connection: connection, protection: .encrypted, busyHandler: busyHandler)
             }
         } catch let error as EngineError {
-            throw DatabaseError(openingError: error, path: location.path)
+            throw DatabaseError(openingError: error, path: location.path, configuration)
         } catch KeyError.engine(let error) {
-            throw DatabaseError(openingError: error, path: location.path)
+            throw DatabaseError(openingError: error, path: location.path, configuration)
         } catch {
             throw DatabaseError.publicError(error)
         }
@@ -236,9 +237,14 @@ extension Configuration {
 }
 
 extension DatabaseError {
-    fileprivate init(openingError error: EngineError, path: String) {
-        let message = error.message ?? ConnectionHandle.describe(error.code)
-        self.init(resultCode: ResultCode(rawValue: error.code), message: "\(message) - while opening \(path)", encryptionFailure: nil)
+    fileprivate init(openingError error: EngineError, path: String, _ configuration: Configuration) {
+        var message = "\(error.message ?? ConnectionHandle.describe(error.code)) - while opening \(path)"
+        if error.primaryCode == EngineCode.busy,
+            let holder = LockHolder(ofFile: path, countsReaders: configuration.fileLocking == .thisProcessOnly)
+        {
+            message += ", \(holder)"
+        }
+        self.init(resultCode: ResultCode(rawValue: error.code), message: message, encryptionFailure: nil)
     }
 }
 

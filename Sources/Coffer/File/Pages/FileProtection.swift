@@ -22,10 +22,10 @@ enum FileProtection: Sendable {
     ///
     /// - Throws: ``KeyError`` or ``EngineError``.
     func open(
-        _ path: String, flags: EngineConnection.OpenFlags = .readWrite, timeout: TimeInterval = 0
+        _ path: String, flags: EngineConnection.OpenFlags = .readWrite, locking: FileLocking = .shared, timeout: TimeInterval = 0
     ) throws -> EngineConnection {
         try open { () throws(EngineError) in
-            let connection = try EngineConnection(path: path, flags: flags)
+            let connection = try EngineConnection(path: path, flags: flags, locking: locking)
             connection.handle.busyTimeout(seconds: timeout)
             return connection
         }
@@ -58,18 +58,18 @@ enum FileProtection: Sendable {
         return connection
     }
 
-    /// Opens a connection that can write, as ``open(_:flags:timeout:)`` does.
+    /// Opens a connection that can write, as ``open(_:flags:locking:timeout:)`` does.
     ///
     /// SQLite answers with one that can only read when the system refuses to open the file for writing, be it only once.
-    func openForWriting(_ path: String, timeout: TimeInterval = 0) throws -> EngineConnection {
+    func openForWriting(_ path: String, locking: FileLocking = .shared, timeout: TimeInterval = 0) throws -> EngineConnection {
         for _ in 0..<2 {
-            let connection = try open(path, timeout: timeout)
+            let connection = try open(path, locking: locking, timeout: timeout)
             if !connection.handle.isReadOnly(schema: "main") { return connection }
         }
         throw EngineError(code: EngineCode.readOnly, message: "The file cannot be opened for writing")
     }
 
-    /// Whether a fresh connection can read the file. Unlike ``open(_:flags:timeout:)`` it does not look for the reason when it cannot.
+    /// Whether a fresh connection can read the file. Unlike ``open(_:flags:locking:timeout:)`` it does not look for the reason when it cannot.
     func opens(_ path: String) throws -> Bool { try opens(EngineConnection(path: path, flags: .readOnly)) }
 
     /// Whether a fresh connection can read the bytes of a file that has no name to trust.

@@ -94,7 +94,7 @@ extension Database {
                     reason = error
                 }
                 do {
-                    let old = try before.openForWriting(file)
+                    let old = try before.openForWriting(file, locking: configuration.engineLocking)
                     // The engine has rolled its work back, and has not said why.
                     if Database.isOfFormerKey(reason) { reason = Database.takenBack(file) }
                     failure = failure ?? reason
@@ -158,7 +158,7 @@ extension Database {
     private func openAndVerify(
         _ file: String, _ after: FileProtection, digest: String
     ) throws -> EngineConnection {
-        var connection = try after.openForWriting(file)
+        var connection = try after.openForWriting(file, locking: configuration.engineLocking)
         connection.checkpointsAtEnd = true
         // What is begun now is not ended by the caller: the file has its new key.
         let silent = ProgressReport(nil, isCancellable: false)

@@ -125,7 +125,7 @@ extension Database {
                 if !old.isAutocommit { try? old.execute("ROLLBACK") }
             },
             reopening: {
-                let new = try after.openForWriting(file)
+                let new = try after.openForWriting(file, locking: configuration.engineLocking)
                 adopt(wanted, openedBy: after, new.handle)
                 // Before the observers are there, who would hear of a commit.
                 try? new.handle.restore(journalMode, after)

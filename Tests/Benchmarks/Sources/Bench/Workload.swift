@@ -54,6 +54,8 @@ struct Workload: Sendable {
         Workload(name: "fetch-string", title: "String.fetchAll", goal: 1.6),
         Workload(name: "key-one-read", title: "fetch a record by key, all in one read", goal: 4),
         Workload(name: "key-own-read", title: "fetch a record by key, each in its own read", goal: 1.6),
+        Workload(
+            name: "key-own-read-alone", title: "the same, file for this process only (C: shared)", goal: 1, runners: [.c, .coffer]),
         Workload(name: "request", title: "build a request and fetch one record", goal: 15),
         Workload(name: "join-struct", title: "fetchAll of including(required:), struct records", goal: 2.2),
         Workload(name: "join-codable", title: "the same, Codable records", goal: 2.2),
@@ -65,7 +67,11 @@ struct Workload: Sendable {
             name: "all-struct", title: "including(all:), 100 rows for each, struct records", goalOver: ("all-tenth", 1.2)),
         Workload(name: "all-codable", title: "the same, Codable records"),
         Workload(name: "write-transaction", title: "one-row write transactions", goal: 1.3),
-        Workload(name: "write-other-1", title: "the same, one observation of another table", goalOver: ("write-transaction", 1.1)),
+        Workload(
+            name: "write-transaction-alone", title: "the same, file for this process only (C: shared)", goal: 0.8, runners: [.c, .coffer]),
+        Workload(
+            name: "write-other-1", title: "one-row write transactions, one observation of another table",
+            goalOver: ("write-transaction", 1.1)),
         Workload(name: "write-other-100", title: "the same, 100 observations of another table", goalOver: ("write-transaction", 1.1)),
         Workload(name: "write-seen-1", title: "the same, one observation of the table"),
         Workload(name: "write-seen-100", title: "the same, 100 observations of the table"),

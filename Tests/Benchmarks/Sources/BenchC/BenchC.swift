@@ -83,7 +83,7 @@ enum BenchC {
             return Outcome(seconds: seconds, check: check, operations: 1)
         case "insert-statement", "insert-struct", "insert-codable":
             return try writing(assignment.rows) { loop_insert($0, Equal.insert, $1, rows) }
-        case "write-transaction", "write-other-1", "write-other-100", "write-seen-1", "write-seen-100":
+        case "write-transaction", "write-transaction-alone", "write-other-1", "write-other-100", "write-seen-1", "write-seen-100":
             let count = assignment.transactionCount
             return try writing(count) { loop_insert_transactions($0, Equal.insert, $1, Int64(count)) }
         case "cursor-index", "cursor-name":
@@ -96,7 +96,7 @@ enum BenchC {
             return try reading(assignment.rows) { loop_strings($0, rows) }
         case "key-one-read", "request":
             return try reading(assignment.calls) { loop_keys($0, rows, Int64(assignment.calls), 0) }
-        case "key-own-read", "await-sequential", "await-100":
+        case "key-own-read", "key-own-read-alone", "await-sequential", "await-100":
             let count = max(assignment.calls / 10, 100)
             return try reading(count) { loop_keys($0, rows, Int64(count), 1) }
         case "backup":
