@@ -26,15 +26,7 @@ extension Statement {
     }
 
     private func bind(_ value: PersistenceValue, at index: CInt, of container: PersistenceContainer, _ positions: [Int]?) throws {
-        let code =
-            switch value {
-            case .null: handle.bindNull(at: index)
-            case .int(let value): handle.bind(Int64(value), at: index)
-            case .int64(let value): handle.bind(value, at: index)
-            case .double(let value): handle.bind(value, at: index)
-            case .string(let value): boundTexts.bind(value, to: handle, at: index)
-            case .other(let value): unsafe value.bind(to: sqliteStatement, at: index)
-            }
+        let code = bind(value, at: index)
         if code == EngineCode.ok { return }
         recordArguments(of: container, positions)
         try failBinding(code)

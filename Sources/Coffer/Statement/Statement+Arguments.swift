@@ -72,17 +72,16 @@ extension Statement {
         }
         if !missing.isEmpty {
             let names = missing.filter { !$0.isEmpty }
-            let message =
-                names.isEmpty || names.count < missing.count
-                ? "wrong number of statement arguments: \(arguments.values.count)"
-                : "missing statement argument: \(names[0])"
-            throw DatabaseError(resultCode: .SQLITE_MISUSE, message: message, sql: sql)
+            throw names.isEmpty || names.count < missing.count
+                ? wrongNumberOfArguments(arguments.values.count)
+                : DatabaseError(resultCode: .SQLITE_MISUSE, message: "missing statement argument: \(names[0])", sql: sql)
         }
-        if !remaining.isEmpty {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(arguments.values.count)", sql: sql)
-        }
+        if !remaining.isEmpty { throw wrongNumberOfArguments(arguments.values.count) }
         return values
+    }
+
+    func wrongNumberOfArguments(_ count: Int) -> DatabaseError {
+        DatabaseError(resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(count)", sql: sql)
     }
 
     func bind(_ values: [DatabaseValue], recording arguments: StatementArguments) throws {
@@ -126,6 +125,7 @@ extension Statement {
     }
 
     /// Lets go of the arguments and of SQLite's copies of them: the statement is kept for long, and they may be large.
+    @usableFromInline
     func releaseArguments() {
         guard !parameterNames.isEmpty else { return }
         boundArguments = StatementArguments()

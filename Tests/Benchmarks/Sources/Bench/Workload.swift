@@ -44,6 +44,7 @@ struct Workload: Sendable {
     private static let times: [Workload] = [
         Workload(name: "open-pool", title: "open a pool with a passphrase, five first reads", goal: 1.15),
         Workload(name: "insert-statement", title: "insert by prepared statement", goal: 1.3),
+        Workload(name: "insert-values", title: "the same, values without a list", goal: 1.45, runners: [.c, .coffer]),
         Workload(name: "insert-struct", title: "insert struct records", goal: 1.7),
         Workload(name: "insert-codable", title: "insert Codable records", goal: 2.2),
         Workload(name: "cursor-index", title: "row cursor, columns by index", goal: 1.3),

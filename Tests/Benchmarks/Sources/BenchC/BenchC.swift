@@ -81,7 +81,7 @@ enum BenchC {
                 return 5 * loop_integer(db, "SELECT a FROM t")
             }
             return Outcome(seconds: seconds, check: check, operations: 1)
-        case "insert-statement", "insert-struct", "insert-codable":
+        case "insert-statement", "insert-values", "insert-struct", "insert-codable":
             return try writing(assignment.rows) { loop_insert($0, Equal.insert, $1, rows) }
         case "write-transaction", "write-transaction-alone", "write-other-1", "write-other-100", "write-seen-1", "write-seen-100":
             let count = assignment.transactionCount

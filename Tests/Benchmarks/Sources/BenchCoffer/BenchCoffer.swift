@@ -5,7 +5,9 @@ import Foundation
 @main
 enum BenchCoffer {
     static func main() async throws {
-        try await Runner.main { assignment in try Files.run(assignment) ?? Tuning.run(assignment) ?? Alone.run(assignment) }
+        try await Runner.main { assignment in
+            try Files.run(assignment) ?? Tuning.run(assignment) ?? Alone.run(assignment) ?? Values.run(assignment)
+        }
     }
 }
 
