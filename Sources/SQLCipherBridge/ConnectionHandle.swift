@@ -102,6 +102,11 @@ extension ConnectionHandle {
         unsafe sqlite3_db_filename(pointer, schema).map { unsafe String(cString: $0) }
     }
 
+    /// Which file it is that has the name of a database: a name that is no text leads to another file once it is a `String`.
+    package func fileIdentity(schema: String) -> FileIdentity? {
+        unsafe sqlite3_db_filename(pointer, schema).flatMap { unsafe FileIdentity(named: $0) }
+    }
+
     package func busyTimeout(seconds: Double) {
         unsafe sqlite3_busy_timeout(pointer, CInt(min(max(0, seconds) * 1000, Double(CInt.max)).rounded(.up)))
     }

@@ -28,6 +28,11 @@ package enum ExtendedAttributes {
     }
 
     package static func value(of name: String, at path: String) throws(Failure) -> [UInt8] {
+        try unsafe value(of: name, named: path)
+    }
+
+    /// - Parameter path: as a string of C, which need not be text.
+    static func value(of name: String, named path: UnsafePointer<CChar>) throws(Failure) -> [UInt8] {
         while true {
             let size = unsafe coffer_get_attribute(path, name, nil, 0)
             guard size >= 0 else { throw Failure(call: "lgetxattr", errno: errno, name: name) }

@@ -12,17 +12,20 @@ struct SideFileOwners: Sendable {
     /// Who else may write to the database, and so to what is beside it.
     private let writers: FileWriters
 
+    /// - Parameter path: as a string of C: of a name that is no text, a `String` would be that of another file.
     /// - Returns: nil where nobody else can make files, or everybody may write to the database itself: then there is nothing to ask for.
-    init?(ofDatabase path: String) {
+    init?(ofDatabase path: UnsafePointer<CChar>) {
         var (file, folder) = (stat(), stat())
-        let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let name = unsafe Array(UnsafeBufferPointer(start: path, count: strlen(path)))
+        let slash = name.lastIndex(of: CChar(UInt8(ascii: "/")))
+        let parent: [CChar] = slash.map { name[..<max($0, 1)] + [0] } ?? Array(".".utf8CString)
         guard unsafe stat(path, &file) == 0, unsafe stat(parent, &folder) == 0 else { return nil }
         trusted = [0, geteuid(), file.st_uid]
         // With an access control list, the bits of the group are those of its mask.
         let othersWrite: mode_t = 0o022
         let isShared = !trusted.contains(folder.st_uid) || folder.st_mode & othersWrite != 0
         guard isShared, file.st_mode & 0o002 == 0 else { return nil }
-        writers = FileWriters(of: path, file)
+        writers = unsafe FileWriters(of: path, file)
     }
 
     /// Makes an empty file where there is none, and answers whether what is there now is a file of a trusted user.
@@ -59,29 +62,33 @@ struct SideFileOwners: Sendable {
 /// The users that may write to a file by its group, or by its access control list.
 private struct FileWriters: Sendable {
     private var users: Set<uid_t> = []
+    /// Those of the list that may not: they may not as members of a group either.
+    private var refusedUsers: Set<uid_t> = []
     private var groups: Set<gid_t> = []
 
-    init(of path: String, _ status: stat) {
+    init(of path: UnsafePointer<CChar>, _ status: stat) {
         // With a list, these are the bits of its mask.
         guard status.st_mode & 0o020 != 0 else { return }
-        guard let list = try? ExtendedAttributes.value(of: "system.posix_acl_access", at: path) else {
+        guard let list = unsafe try? ExtendedAttributes.value(of: "system.posix_acl_access", named: path) else {
             groups = [status.st_gid]
             return
         }
         // A version, and entries of 8 bytes: kind, permissions, number. See <linux/posix_acl_xattr.h>.
-        for offset in stride(from: 4, through: list.count - 8, by: 8) where list[offset + 2] & 2 != 0 {
+        for offset in stride(from: 4, through: list.count - 8, by: 8) {
             let number = (4..<8).reduce(UInt32(0)) { $0 | UInt32(list[offset + $1]) << (8 * UInt32($1 - 4)) }
-            switch list[offset] {
-            case 0x02: users.insert(number)
-            case 0x04: groups.insert(status.st_gid)
-            case 0x08: groups.insert(number)
+            switch (list[offset], list[offset + 2] & 2 != 0) {
+            case (0x02, true): users.insert(number)
+            case (0x02, false): refusedUsers.insert(number)
+            case (0x04, true): groups.insert(status.st_gid)
+            case (0x08, true): groups.insert(number)
             default: break
             }
         }
     }
 
     func contains(_ user: uid_t) -> Bool {
-        users.contains(user) || !groups.isEmpty && !groups.isDisjoint(with: FileWriters.groups(of: user))
+        if refusedUsers.contains(user) { return false }
+        return users.contains(user) || !groups.isEmpty && !groups.isDisjoint(with: FileWriters.groups(of: user))
     }
 
     private static func groups(of user: uid_t) -> Set<gid_t> {

@@ -48,7 +48,7 @@ package enum SideFiles {
     ) {
         let watch = Watch(
             judge: judge, owner: ObjectIdentifier(owner), isReadOnly: connection.isReadOnly(schema: "main"),
-            database: connection.filename(schema: "main").flatMap(FileIdentity.init), report: report)
+            database: connection.fileIdentity(schema: "main"), report: report)
         watches.withLock { $0[UInt(bitPattern: file)] = watch }
     }
 
@@ -61,19 +61,21 @@ package enum SideFiles {
 
     // MARK: - Owners
 
-    /// What is asked of the files beside a database in a directory in which others can make files.
+    /// What is asked of the files beside a database.
     private struct Place {
-        let owners: SideFileOwners
-        /// Where the engine has the index of the log.
-        let indexPath: String
+        /// Nil where nobody else can make files.
+        let owners: SideFileOwners?
+        /// Where the engine has the index of the log, as a string of C: names of files are bytes, and need not be text.
+        let indexPath: [CChar]
     }
 
     /// Like ``watches``, but for every open database file: attached ones too, and those without a key.
     private static let places = Mutex<[UInt: Place]>([:])
 
-    fileprivate static func didOpen(_ database: UnsafeMutablePointer<sqlite3_file>, _ path: String) {
-        guard let owners = SideFileOwners(ofDatabase: path) else { return }
-        places.withLock { $0[UInt(bitPattern: database)] = Place(owners: owners, indexPath: "\(path)-shm") }
+    fileprivate static func didOpen(_ database: UnsafeMutablePointer<sqlite3_file>, _ path: UnsafePointer<CChar>) {
+        let indexPath = unsafe Array(UnsafeBufferPointer(start: path, count: strlen(path))) + "-shm".utf8CString
+        let place = unsafe Place(owners: SideFileOwners(ofDatabase: path), indexPath: indexPath)
+        places.withLock { $0[UInt(bitPattern: database)] = place }
     }
 
     static func willClose(_ database: UnsafeMutablePointer<sqlite3_file>) {
@@ -87,8 +89,8 @@ package enum SideFiles {
             if let owners = places.withLock({ $0[key]?.owners }) {
                 unsafe creates ? owners.reserve(name) : owners.mayUse(name)
             } else {
-                // To open a pipe for reading is to wait for its other end.
-                unsafe creates || SideFileOwners.isFileOrNothing(name)
+                // To open a pipe for reading is to wait for its other end, and who may not write to it opens it for reading.
+                unsafe SideFileOwners.isFileOrNothing(name)
             }
         if !isAllowed { unsafe watches.withLock { $0[key]?.report }?(String(cString: name)) }
         return isAllowed
@@ -105,8 +107,9 @@ package enum SideFiles {
     static func mayMapIndex(of database: UnsafeMutablePointer<sqlite3_file>) -> Bool {
         let key = UInt(bitPattern: database)
         guard let place = places.withLock({ $0[key] }) else { return true }
-        if unsafe place.indexPath.withCString({ unsafe place.owners.reserve($0) }) { return true }
-        watches.withLock { $0[key]?.report }?(place.indexPath)
+        // To open a pipe for reading is to wait for its other end here as well.
+        if unsafe place.owners?.reserve(place.indexPath) ?? SideFileOwners.isFileOrNothing(place.indexPath) { return true }
+        watches.withLock { $0[key]?.report }?(String(decoding: place.indexPath.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
         return false
     }
 
@@ -114,10 +117,12 @@ package enum SideFiles {
     package static func lie(beside path: String) -> Bool {
         let resolved = unsafe realpath(path, nil)
         defer { unsafe free(resolved) }
-        let file = unsafe resolved.map { unsafe String(cString: $0) } ?? path
+        // As bytes: where links lead need not be text.
+        let file =
+            unsafe resolved.map { unsafe Array(UnsafeBufferPointer(start: $0, count: strlen($0))) } ?? Array(path.utf8CString.dropLast())
         return ["-journal", "-wal"].contains { suffix in
             var status = stat()
-            return unsafe stat(file + suffix, &status) == 0 && status.st_size > 0
+            return unsafe stat(file + suffix.utf8CString, &status) == 0 && status.st_size > 0
         }
     }
 
@@ -143,7 +148,7 @@ package enum SideFiles {
             guard isOpenForWriting || watch.isReadOnly else { return true }
             return unsafe watch.judge(.journal, EngineFile(file), EngineFile(database))
         case .log:
-            let log = unsafe FileIdentity(String(cString: name))
+            let log = unsafe FileIdentity(named: name)
             let (isKnown, isOfFormerFile) = watches.withLock { watches in
                 let others = log == nil ? [] : watches.values.filter { $0.log == log }
                 let ofThisFile = others.filter { $0.database == watch.database }
@@ -189,8 +194,13 @@ package struct FileIdentity: Codable, Hashable, Sendable {
 
     /// - Returns: nil when there is no file at the path.
     package init?(_ path: String) {
+        unsafe self.init(named: path)
+    }
+
+    /// - Parameter name: a path as a string of C, which need not be text.
+    init?(named name: UnsafePointer<CChar>) {
         var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return nil }
+        guard unsafe stat(name, &status) == 0 else { return nil }
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
     }
@@ -214,7 +224,7 @@ private func open(
         let code = unsafe OpenFiles.open(file, name, flags, resultFlags, locking: locking)
         guard code == SQLITE_OK, let calls = unsafe file.pointee.pMethods else { return code }
         unsafe file.pointee.pMethods = GuardedCalls.guarding(calls)
-        unsafe SideFiles.didOpen(file, String(cString: name))
+        unsafe SideFiles.didOpen(file, name)
         return SQLITE_OK
     }
     guard let standard = unsafe locking.system, let open = unsafe standard.pointee.xOpen else { return SQLITE_CANTOPEN }

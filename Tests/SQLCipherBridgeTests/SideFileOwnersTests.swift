@@ -19,7 +19,7 @@ struct SideFileOwnersTests {
     @Test("are made before the engine opens them, for their owner only, and nothing is replaced")
     func reserving() throws {
         try withDatabase(0o1777) { path in
-            let owners = try #require(SideFileOwners(ofDatabase: path))
+            let owners = try #require(unsafe SideFileOwners(ofDatabase: path))
             let log = "\(path)-wal"
             #expect(unsafe owners.mayUse(log) && !FileManager.default.fileExists(atPath: log))
             #expect(unsafe owners.reserve(log))
@@ -34,7 +34,7 @@ struct SideFileOwnersTests {
     @Test("are trusted with one name only, as regular files, and not by a link", arguments: ["second name", "link", "pipe", "directory"])
     func kinds(kind: String) throws {
         try withDatabase(0o1777) { path in
-            let owners = try #require(SideFileOwners(ofDatabase: path))
+            let owners = try #require(unsafe SideFileOwners(ofDatabase: path))
             let (log, other) = ("\(path)-wal", "\(path).other")
             try Data([2]).write(to: URL(fileURLWithPath: other))
             switch kind {
@@ -49,11 +49,11 @@ struct SideFileOwnersTests {
 
     @Test("are not asked for where nobody else can make files, or everybody may write to the database")
     func nothingToAsk() throws {
-        try withDatabase(0o755) { #expect(SideFileOwners(ofDatabase: $0) == nil) }
+        try withDatabase(0o755) { #expect(unsafe SideFileOwners(ofDatabase: $0) == nil) }
         try withDatabase(0o1777) { path in
             for (mode, isAsked) in [(0o666, false), (0o660, true), (0o644, true)] as [(mode_t, Bool)] {
                 try #require(unsafe chmod(path, mode) == 0)
-                #expect((SideFileOwners(ofDatabase: path) != nil) == isAsked)
+                #expect(unsafe (SideFileOwners(ofDatabase: path) != nil) == isAsked)
             }
         }
     }

@@ -43,6 +43,9 @@ extension Database {
         guard isEncrypted, !path.isEmpty, path != ":memory:", let file = handle.filename(schema: "main"), !file.isEmpty else {
             throw refuse("Only the key of an encrypted file can be rotated.")
         }
+        guard handle.fileIdentity(schema: "main") == FileIdentity(file) else {
+            throw refuse("The name of the file, or of its directory, is no text.")
+        }
         guard !isReadingOnly else { throw refuse("The connection cannot write.") }
         guard !isInsideTransaction else { throw refuse("The key cannot be rotated inside of a transaction.") }
         return file

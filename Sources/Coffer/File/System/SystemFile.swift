@@ -104,7 +104,10 @@ enum SystemFile {
             throw failure("realpath", path, errno: errno)
         }
         defer { unsafe free(resolved) }
-        return unsafe String(cString: resolved)
+        guard let text = unsafe String(validatingCString: resolved) else {
+            throw DatabaseFileError(.unsupported("The name of the file, or of its directory, is no text."), path: path)
+        }
+        return text
     }
 
     static func directory(of path: String) -> String {

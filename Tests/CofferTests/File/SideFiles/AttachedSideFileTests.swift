@@ -74,6 +74,31 @@ struct AttachedSideFileTests {
         }
     }
 
+    @Test("is looked at where the name of the directory is no text, too", arguments: [Way.passphrase, .rawKey, .inheritedWithSameSalt])
+    func nameOfBytes(way: Way) throws {
+        _ = try directory.makeFile(key: #require(way.configuration.key), rows: 300)
+        let main = try makeMain(way)
+        let folder = directory.path("d").utf8.map { CChar(bitPattern: $0) } + [-1, 0]
+        try #require(unsafe mkdir(folder, 0o700) == 0 && symlink(folder, directory.path("link")) == 0)
+        defer {
+            for name in ["a.db", "a.db-journal"] { try? FileManager.default.removeItem(atPath: directory.path("link/\(name)")) }
+            unsafe rmdir(folder)
+        }
+        let before = try directory.bytes(of: "a.db")
+        try directory.write(before, to: "link/a.db")
+        let journal = Forgery.journal(pageCount: 1, records: [(1, [UInt8](repeating: 0, count: 4096))])
+        try directory.write(journal, to: "link/a.db-journal")
+        let sql = try attach(way, "link/a.db")
+        #expect(throws: DatabaseError.self) {
+            try main.inDatabase { db in
+                try db.execute(literal: sql)
+                _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM b.t")
+            }
+        }
+        #expect(try directory.bytes(of: "link/a.db") == before)
+        #expect(try directory.bytes(of: "link/a.db-journal") == journal)
+    }
+
     @Test("is played back if it belongs to the file", arguments: Way.allCases, [false, true])
     func own(way: Way, isLog: Bool) throws {
         let key = try #require(way.configuration.key)

@@ -13,9 +13,9 @@ struct SideFileOwnerTests {
     init() throws { directory = try TestDirectory() }
 
     /// What lies there, and is not ours: of another user where the test may give files away, and a file with a second name otherwise.
-    private func leave(_ suffix: String, _ bytes: [UInt8]) throws -> String {
-        let path = directory.path("a.db\(suffix)")
-        try directory.write(bytes, to: "a.db\(suffix)")
+    private func leave(_ suffix: String, _ bytes: [UInt8], beside name: String = "a.db") throws -> String {
+        let path = directory.path("\(name)\(suffix)")
+        try directory.write(bytes, to: "\(name)\(suffix)")
         if getuid() == 0 {
             try #require(unsafe chown(path, 65534, 65534) == 0)
         } else {
@@ -113,7 +113,7 @@ struct SideFileOwnerTests {
         "counts as well where a group may write to the database, unless the user is of that group, or of the access control list",
         .enabled(if: getuid() == 0, "needs a user who can give files away"),
         .enabled(if: AccessControlList.areAvailable, "needs python3, and access control lists of temporary files"),
-        arguments: ["none", "group", "user", "users of a list"])
+        arguments: ["none", "group", "user", "users of a list", "member that a list refuses"])
     func writers(kind: String) throws {
         _ = try directory.makeFile(rows: 10)
         let database = directory.path("a.db")
@@ -124,8 +124,13 @@ struct SideFileOwnerTests {
         case "group": try #require(unsafe chown(database, 0, 65534) == 0)
         default:
             // The owner, one user, the group, the mask and everybody else: 65534 may write, or only 65533.
-            let user = kind == "user" ? "feff0000" : "fdff0000"
-            let list = "02000000" + "01000600ffffffff" + "02000600\(user)" + "04000000ffffffff" + "10000600ffffffff" + "20000000ffffffff"
+            var entries = "02000600" + (kind == "user" ? "feff0000" : "fdff0000") + "04000000ffffffff"
+            if kind.hasPrefix("member") {
+                // Which goes before what the group may do.
+                try #require(unsafe chown(database, 0, 65534) == 0)
+                entries = "02000400feff0000" + "04000600ffffffff"
+            }
+            let list = "02000000" + "01000600ffffffff" + entries + "10000600ffffffff" + "20000000ffffffff"
             try #require(try AccessControlList.set(list, on: database))
         }
         let path = try leave("-shm", [])
@@ -138,9 +143,30 @@ struct SideFileOwnerTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("is not waited for where it is a pipe, whoever has made it", arguments: ["-journal"], Access.allCases)
+    @Test("is refused as well where the directory has a name that is no text", arguments: ["-wal", "-shm"])
+    func nameOfBytes(suffix: String) throws {
+        let folder = directory.path("d").utf8.map { CChar(bitPattern: $0) } + [-1, 0]
+        try #require(unsafe mkdir(folder, 0o700) == 0 && symlink(folder, directory.path("link")) == 0)
+        defer {
+            for name in ["a.db", "a.db\(suffix)"] { try? FileManager.default.removeItem(atPath: directory.path("link/\(name)")) }
+            unsafe rmdir(folder)
+        }
+        let queue = try directory.makeQueue("link/a.db")
+        try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE t (a)") }
+        #expect(throws: DatabaseFileError.self) { try queue.rotateKey(to: Keys.new) }
+        try queue.close()
+        try #require(unsafe chmod(folder, 0o1777) == 0)
+        _ = try leave(suffix, [UInt8](repeating: 0, count: suffix == "-shm" ? 32768 : 0), beside: "link/a.db")
+        for access in Access.allCases {
+            let error = #expect(throws: DatabaseError.self) { try directory.make(access, "link/a.db").close() }
+            guard case .sideFileOfAnotherUser = error?.encryptionFailure else { Issue.record("\(String(describing: error))"); continue }
+        }
+    }
+
+    @Test("is not waited for where it is a pipe, whoever has made it", arguments: ["-journal", "-wal", "-shm"], Access.allCases)
     func pipe(suffix: String, access: Access) throws {
         _ = try directory.makeFile(rows: 10)
+        if suffix != "-journal" { try directory.makeQueue().inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") } }
         let path = directory.path("a.db\(suffix)")
         try #require(unsafe mkfifo(path, 0o600) == 0)
         let error = #expect(throws: DatabaseError.self) { try directory.make(access, "a.db").close() }
