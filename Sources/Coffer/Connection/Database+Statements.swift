@@ -11,7 +11,7 @@ extension Database {
 
     /// A statement that the connection keeps, so that the same SQL is prepared only once.
     ///
-    /// The statement comes as its last user left it: give it all of its arguments. Do not use it while a cursor iterates over it.
+    /// The statement comes as its last user left it: give it all of its arguments. While a cursor iterates over it, this is another statement.
     /// - Throws: as ``makeStatement(sql:)``.
     public func cachedStatement(sql: String) throws -> Statement { try checkOut(sql, for: .application) }
 

@@ -2,8 +2,8 @@ internal import SQLCipherBridge
 
 /// The statements that a connection keeps for reuse.
 ///
-/// What the application asks for by ``Database/cachedStatement(sql:)`` is shared by all who ask. All other statements have one user at a time: they
-/// are not handed out again before nothing else holds them.
+/// What the application asks for by ``Database/cachedStatement(sql:)`` is shared by all who ask, unless it is in the middle of its rows. All other
+/// statements have one user at a time: they are not handed out again before nothing else holds them.
 struct StatementCaches {
     /// What a statement is checked out for. Statements of the same text and of different uses are different ones.
     enum Use: Int, CaseIterable {
@@ -51,7 +51,12 @@ struct StatementCaches {
 
     /// The statement that is kept for a text, if it can be used now, and tells the columns of the schema that it was prepared for.
     mutating func find(_ sql: String, for use: Use) -> Statement? {
-        guard use != .application else { return caches[use.rawValue][sql] }
+        guard use != .application else {
+            // One that is executed right now, in whose middle a function or an observer asks for it, must not be reset: SQLite would go on with
+            // memory that it has freed.
+            guard let statement = caches[use.rawValue][sql], !statement.handle.isBusy else { return nil }
+            return statement
+        }
         guard let statement = caches[use.rawValue].unusedStatement(for: sql), statement.tellsItsColumns else { return nil }
         return statement
     }

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -18,6 +19,31 @@ struct StatementStoreTests {
             let again = try texts.map { try db.cachedStatement(sql: $0) }
             #expect(zip(first, again).allSatisfy { $0 === $1 })
             #expect(db.statementCaches[.application].count == texts.count)
+        }
+    }
+
+    @Test("a statement in the middle of its rows is not handed out again, and a function in it can ask for the same text")
+    func statementInUse() throws {
+        let queue = try DatabaseQueue()
+        let sql = "SELECT f(x), x, 'text ' || x FROM (SELECT 1 AS x UNION SELECT 2 UNION SELECT 3) ORDER BY 3"
+        let depth = Mutex(0)
+        let function = DatabaseFunction("f", argumentCount: 1) { _ in
+            let isOutermost = depth.withLock { depth in
+                defer { depth += 1 }
+                return depth == 0
+            }
+            defer { depth.withLock { $0 -= 1 } }
+            guard isOutermost else { return 0 }
+            return try queue.unsafeReentrantRead { try Row.fetchAll($0.cachedStatement(sql: sql)).count }
+        }
+        try queue.inDatabase { db in
+            db.add(function: function)
+            #expect(try Int.fetchAll(db.cachedStatement(sql: sql)) == [3, 3, 3])
+            let text = "SELECT 1 UNION SELECT 2"
+            let cursor = try Int.fetchCursor(db.cachedStatement(sql: text))
+            #expect(try cursor.next() == 1)
+            #expect(try Int.fetchAll(db.cachedStatement(sql: text)) == [1, 2])
+            #expect(try cursor.next() == 2)
         }
     }
 
