@@ -89,6 +89,26 @@ extension ConnectionHandle {
         }
         return isProved ? damaged : nil
     }
+
+    /// Whether page 1, which has no code, decrypts to what begins with the root page of a schema. A header in the clear does not prove a key.
+    func hasRootOfSchema(_ material: KeyRing.Material, _ settings: CipherSettings) throws(KeyError) -> Bool {
+        do {
+            let page = try readFile(at: 0, count: settings.pageSize)
+            guard page.count == settings.pageSize else { return false }
+            let salt = material.salt ?? Array(page[..<16])
+            let cipher = try PageCipher(key: material.secret.bytes, salt: salt, layout: PageCipher.Layout(settings))
+            let root = try cipher.decrypt(page, number: 1)[DatabaseHeader.size...].prefix(8)
+            // A leaf, or a page above leaves; its first free block; how many cells, whose places follow; where their content begins; and few fragments.
+            let numbers = [101, 103, 105].map { Int(root[$0]) << 8 | Int(root[$0 + 1]) }
+            guard let headerSize = [13: 8, 5: 12][root[100]], numbers[0] < settings.pageSize, root[107] <= 60 else { return false }
+            let start = numbers[2] == 0 ? 65536 : numbers[2]
+            return start <= settings.pageSize && start >= DatabaseHeader.size + headerSize + 2 * numbers[1]
+        } catch let error as EngineError {
+            throw KeyError(error)
+        } catch {
+            throw .engine(EngineError(code: EngineCode.error, message: "\(error)"))
+        }
+    }
 }
 
 // MARK: - Without a key

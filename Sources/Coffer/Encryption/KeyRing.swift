@@ -199,8 +199,9 @@ extension KeyRing {
             switch error.primaryCode {
             // Which of them comes depends on the page that is not authentic, and on the plaintext header.
             case EngineCode.notADatabase, EngineCode.noMemory, EngineCode.error: return false
-            // Page 1 was decrypted, so that the key is right.
+            // Page 1 was decrypted, so that the key is right, if it has a code, or is what it should be without one.
             case EngineCode.corrupt:
+                if !settings.usesHMAC { guard try handle.hasRootOfSchema(material, settings) else { return false } }
                 let pages = try handle.damagedPages(material, settings) ?? []
                 throw .encryption(.damaged(pages: pages), code: error.code)
             default: throw KeyError(error)

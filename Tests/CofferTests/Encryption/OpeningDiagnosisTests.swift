@@ -27,6 +27,27 @@ struct OpeningDiagnosisTests {
         #expect(try reason(file, key: .passphrase("right")) == nil)
     }
 
+    @Test("a wrong key where pages have no codes, and more or less of the header is in the clear", arguments: [16, 32, 48, 64, 96])
+    func clearHeaderWithoutCodes(size: Int) throws {
+        var configuration = Configuration()
+        configuration.key = .rawKey(rawKeyBytes, salt: saltBytes)
+        configuration.cipher.usesHMAC = false
+        configuration.cipher.plaintextHeaderSize = size
+        let (file, other) = (try EncryptedFile(), DatabaseKey.rawKey(rawKeyBytes.map { ~$0 }, salt: saltBytes.map { ~$0 }))
+        let queue = try DatabaseQueue(path: file.path, configuration: configuration)
+        try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES ('kept')") }
+        try queue.close()
+        #expect(try reason(file, key: other, settings: configuration.cipher) == .wrongKey)
+        // So that the others are tried, and a rotation can tell that the old key does not open its copy.
+        configuration.previousKeys = try [#require(configuration.key)]
+        configuration.key = other
+        let next = try DatabaseQueue(path: file.path, configuration: configuration)
+        try next.rotateKey(to: other)
+        #expect(try next.read { try String.fetchOne($0, sql: "SELECT a FROM t") } == "kept")
+        try next.close()
+        #expect(try reason(file, key: other, settings: configuration.cipher) == nil)
+    }
+
     @Test("a plaintext file, empty or not, with a key")
     func plaintext() throws {
         let file = try EncryptedFile()
