@@ -65,7 +65,7 @@ extension Database {
         _ kind: CheckpointMode = .passive, on dbName: String? = "main"
     ) throws -> (walFrameCount: Int, checkpointedFrameCount: Int) {
         checkIsUsedInItsAccess()
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsUsable()
         let result = handle.checkpoint(schema: dbName, mode: kind.rawValue)
         switch result.code {
         case EngineCode.ok:
@@ -84,7 +84,7 @@ extension Database {
     /// Frees the memory that the connection does not need: cached pages, prepared statements, the schema.
     public func releaseMemory() {
         checkIsUsedInItsAccess()
-        guard !isClosed else { return }
+        guard !isClosed, !isReceivingCopy else { return }
         statementCaches.removeAll()
         clearSchemaCache()
         handle.releaseMemory()

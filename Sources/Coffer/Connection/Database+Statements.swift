@@ -134,7 +134,7 @@ extension Database {
     }
 
     private func compile(in text: [CChar], offset: inout Int, persistent: Bool, sql: String?) throws -> Statement? {
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsUsable()
         try checkProtection()
         let start = offset
         let kind = AttachStatement.kind(of: text, from: offset)
@@ -175,7 +175,7 @@ extension Database {
     /// Refuses statements that must not run now.
     func executionWillBegin(_ statement: Statement) throws {
         if isTaskCancelled && !mayRunInCancelledTask(statement) { throw CancellationError() }
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsUsable()
         if sharedState.isSuspended.load(ordering: .relaxed) {
             try checkSuspension(of: statement)
         }

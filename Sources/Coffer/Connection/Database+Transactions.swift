@@ -187,7 +187,7 @@ extension Database {
     }
 
     private func setQueryOnly(_ isOn: Bool) throws {
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsUsable()
         inspector.setsQueryOnly = true
         defer { inspector.setsQueryOnly = false }
         try DatabaseError.converting { try isOn ? handle.execute("PRAGMA query_only = 1") : handle.execute("PRAGMA query_only = 0") }

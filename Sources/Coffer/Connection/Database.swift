@@ -32,6 +32,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     var isClosed = false
 
+    /// Whether a backup is in the middle of its pages, and code of the application runs: to the engine, the content is none then.
+    private(set) var isReceivingCopy = false
+
     var inspector: StatementInspector
     let observerNotifier: ObserverNotifier
 
@@ -127,6 +130,21 @@ extension Database {
         let previous = sharedState.accessingThread.exchange(currentThreadID(), ordering: .relaxed)
         defer { sharedState.accessingThread.store(previous, ordering: .relaxed) }
         return try body()
+    }
+
+    /// Runs `body` in the middle of a backup into this database: whatever uses the connection throws `SQLITE_LOCKED`.
+    func receivingCopy<T>(_ body: () throws -> T) rethrows -> T {
+        isReceivingCopy = true
+        defer { isReceivingCopy = false }
+        return try body()
+    }
+
+    /// Throws when the connection is closed, or in the middle of a backup.
+    func checkIsUsable() throws {
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        guard !isReceivingCopy else {
+            throw DatabaseError(resultCode: .SQLITE_LOCKED, message: "The database is the destination of a backup that has not ended")
+        }
     }
 
     /// Whether the current thread is inside of an access of this connection.

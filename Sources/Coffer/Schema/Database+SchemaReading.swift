@@ -18,6 +18,7 @@ extension Database {
     /// Runs `body` while the schema cannot change, and with what is known of it up to date.
     func readSchema<T>(_ body: () throws -> T) throws -> T {
         checkIsUsedInItsAccess()
+        try checkIsUsable()
         if knownSchema.isHeld || (knownSchema.isVerified && isInsideTransaction) {
             return try body()
         }
@@ -85,7 +86,7 @@ extension Database {
     }
 
     private func prepareSchemaQuery(_ sql: String, persistent: Bool) throws -> EngineStatement {
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsUsable()
         guard protection != .awaitingKey else { throw DatabaseError(encryptionFailure: .noKey) }
         if isTaskCancelled { throw CancellationError() }
         do {

@@ -27,7 +27,8 @@ extension Database {
     ///   - destDb: what it contained is lost. The copy has what this database contains at the end of the backup.
     ///   - pagesPerStep: how many pages are copied between two calls of `progress`; all of them if negative. A write by another
     ///     connection between two steps makes the backup start again.
-    ///   - progress: throws to end the backup. That leaves the destination as it was, unless it was the last step, whose error is ignored.
+    ///   - progress: throws to end the backup. That leaves the destination as it was, unless it was the last step, whose error is ignored. It must
+    ///   not use the destination before the last step: that throws `SQLITE_LOCKED`.
     /// - Throws: before anything is written, `SQLITE_MISUSE` when this database is encrypted, and the destination is a file that is not and
     ///   was opened without ``Configuration/allowsPlaintext``; `SQLITE_ERROR` when the destination is in use; `SQLITE_BUSY` inside of
     ///   a transaction that has written to this database.
@@ -78,7 +79,9 @@ extension Database {
         let copy = { [self] () throws -> (remaining: Int, total: Int) in
             let backup = try BackupHandle(from: source, to: destination.handle)
             // One step could not be cancelled. In a transaction, many are one: nobody's write can come between.
-            let pages = try step(backup, pages: isOneStep ? 1000 : pagesPerStep, progress: isOneStep ? nil : progress)
+            let pages = try step(backup, pages: isOneStep ? 1000 : pagesPerStep) { report in
+                if !isOneStep { try destination.receivingCopy { try progress?(report) } }
+            }
             try backup.finish()
             return pages
         }
@@ -88,7 +91,7 @@ extension Database {
     }
 
     private func step(
-        _ backup: borrowing BackupHandle, pages: CInt, progress: ((DatabaseBackupProgress) throws -> Void)?
+        _ backup: borrowing BackupHandle, pages: CInt, progress: (DatabaseBackupProgress) throws -> Void
     ) throws -> (remaining: Int, total: Int) {
         while true {
             let result = backup.step(pages: pages)
@@ -97,7 +100,7 @@ extension Database {
             switch result {
             case .more:
                 try checkIsNotInterrupted()
-                try progress?(DatabaseBackupProgress(remainingPageCount: remaining, totalPageCount: total, isCompleted: false))
+                try progress(DatabaseBackupProgress(remainingPageCount: remaining, totalPageCount: total, isCompleted: false))
             case .done:
                 return (remaining, total)
             case .failed(let code):

@@ -26,6 +26,38 @@ struct BackupTests {
         try reader.read { try String.fetchAll($0, sql: "SELECT id || a FROM t ORDER BY id") }
     }
 
+    // MARK: - The destination in between
+
+    @Test("the destination cannot be used before the copy is complete, and has no content until then", arguments: Access.allCases)
+    func destinationInUse(access: Access) throws {
+        let (from, to) = try (directory.makeQueue("a.db"), directory.make(access, "b.db"))
+        try fill(from)
+        try fill(to, rows: 1)
+        let uses: [(Database) throws -> Void] = [
+            { _ = try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }, { try $0.execute(sql: "INSERT INTO t (a) VALUES ('x')") },
+            { _ = try $0.tableExists("t") }, { try $0.execute(sql: "PRAGMA journal_mode = WAL") }, { try $0.execute(sql: "VACUUM") },
+            { try $0.checkpoint() }, { try $0.inTransaction { .commit } }, { try $0.readOnly {} },
+        ]
+        var (reports, refusals) = (0, 0)
+        try from.backup(to: to, pagesPerStep: 1) { progress in
+            guard !progress.isCompleted else { return }
+            reports += 1
+            for use in uses {
+                let error = #expect(throws: DatabaseError.self) { try to.unsafeReentrantWrite { try use($0) } }
+                if error?.resultCode == .SQLITE_LOCKED { refusals += 1 }
+            }
+            to.unsafeReentrantWrite { $0.releaseMemory() }
+            // The source can be used.
+            let count = try from.unsafeReentrantRead { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
+            #expect(count == 50)
+        }
+        #expect(reports > 5 && refusals == reports * uses.count)
+        #expect(try rows(to) == rows(from))
+        try to.write { try $0.execute(sql: "INSERT INTO t (a) VALUES ('x')") }
+        try to.close()
+        #expect(try DatabaseFile(path: directory.path("b.db")).verify(key: Keys.old).isIntact)
+    }
+
     // MARK: - Layouts
 
     @Test(
