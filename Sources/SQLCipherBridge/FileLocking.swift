@@ -49,8 +49,7 @@ enum OpenFiles {
         _ resultFlags: UnsafeMutablePointer<CInt>?, locking wanted: FileLocking
     ) -> CInt {
         state.withLock { state in
-            let path = unsafe String(cString: name)
-            let known = FileIdentity(path).flatMap { state.uses[$0] }
+            let known = unsafe FileIdentity(named: name).flatMap { state.uses[$0] }
             if wanted == .thisProcessOnly, known?.locking == .shared { return EngineCode.lockedOtherwise }
             var locking = known?.locking ?? wanted
             guard let system = unsafe locking.system, let open = unsafe system.pointee.xOpen else { return SQLITE_CANTOPEN }
@@ -62,7 +61,7 @@ enum OpenFiles {
             guard code == SQLITE_OK else { return code }
             if given & SQLITE_OPEN_READONLY != 0 { locking = .shared }
             // The file may have been made, or exchanged, or it may be one that this process must not write to.
-            let identity = FileIdentity(path)
+            let identity = unsafe FileIdentity(named: name)
             if let identity, let other = state.uses[identity], other.locking != locking {
                 if let close = unsafe file.pointee.pMethods?.pointee.xClose { _ = unsafe close(file) }
                 unsafe file.pointee.pMethods = nil

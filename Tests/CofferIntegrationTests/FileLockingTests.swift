@@ -120,6 +120,23 @@ struct FileLockingTests {
         #expect(try count(second) == 1)
     }
 
+    @Test("nor where the name of the directory is no text")
+    func nameOfBytes() throws {
+        try makeFile()
+        let folder = directory.path("d").utf8.map { CChar(bitPattern: $0) } + [-1, 0]
+        try #require(unsafe mkdir(folder, 0o700) == 0 && symlink(folder, directory.path("link")) == 0)
+        defer {
+            try? FileManager.default.removeItem(atPath: directory.path("link/vault.db"))
+            unsafe rmdir(folder)
+        }
+        try directory.write(directory.bytes(of: "vault.db"), to: "link/vault.db")
+        let first = try directory.makeQueue("link/vault.db", .rawKeyed)
+        let error = #expect(throws: DatabaseError.self) { try directory.makeQueue("link/vault.db", alone) }
+        #expect(error?.resultCode == .SQLITE_BUSY)
+        try first.close()
+        try directory.makeQueue("link/vault.db", alone).close()
+    }
+
     @Test("a file that is attached is locked in the same way")
     func attached() throws {
         try makeFile(journalMode: "delete")
