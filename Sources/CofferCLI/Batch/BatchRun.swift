@@ -7,6 +7,8 @@ struct BatchRun: Sendable {
     let command: String
     let state: BatchState?
     let jobs: Int
+    /// Whether no other file is begun after a failure.
+    let failsFast: Bool
 
     private enum Outcome {
         case finished(ExitStatus)
@@ -77,7 +79,9 @@ struct BatchRun: Sendable {
         let through = Mutex(total - indices.count)
         try session.interruption.cooperatively {
             DispatchQueue.concurrentPerform(iterations: min(jobs, indices.count)) { _ in
-                while session.interruption.status == nil, let index = next.withLock({ BatchRun.take(&$0, of: indices) }) {
+                while session.interruption.status == nil, !(failsFast && board.tally.failed > 0),
+                    let index = next.withLock({ BatchRun.take(&$0, of: indices) })
+                {
                     board.note(body(index))
                     // Under the lock, so that numbers are told in their order.
                     through.withLock { count in
@@ -98,9 +102,11 @@ struct BatchRun: Sendable {
 
     private func end(_ board: Board, of total: Int) throws -> ExitStatus {
         let tally = board.tally
+        let rest = total - tally.succeeded - tally.failed - board.skipped
         session.reporter.note(
             "\(TextLayout.grouped(tally.succeeded)) of \(TextLayout.counted(total, "file", "files")) done, "
-                + "\(TextLayout.grouped(tally.failed)) failed, \(TextLayout.grouped(board.skipped)) done before")
+                + "\(TextLayout.grouped(tally.failed)) failed, \(TextLayout.grouped(board.skipped)) done before"
+                + (rest > 0 ? ", \(TextLayout.grouped(rest)) not begun" : ""))
         if let status = session.interruption.status {
             let words = state == nil ? "run the command again." : "go on with --continue."
             throw Failure(status, "interrupted", "Interrupted. Every file is whole; \(words)")

@@ -31,12 +31,13 @@ final class BatchState: Sendable {
             // The lines that count, without the rest of one that a crash has left: work that may not be done, and is done again.
             file = Mutex(try BatchState.replace(path, by: lines.values.sorted { $0.number < $1.number }.map(\.text)))
         } catch {
-            guard error.code != ENOEXEC else {
-                throw Failure(
-                    .outputExists, "state", "'\(path)' is not the state of a batch, and is left as it is. Give --state another name.")
-            }
+            guard error.code != ENOEXEC else { throw BatchState.isForeign(path) }
             throw Failure(error, "The state '\(path)' cannot be used")
         }
+    }
+
+    private static func isForeign(_ path: String) -> Failure {
+        Failure(.outputExists, "state", "'\(path)' is not the state of a batch, and is left as it is. Give --state another name.")
     }
 
     // MARK: The file
@@ -60,7 +61,10 @@ final class BatchState: Sendable {
         let text: String
         let command: String
         let id: String
-        let isDone: Bool
+        let path: String
+        let code: Int
+
+        var isDone: Bool { code == 0 }
     }
 
     /// The last line for each file and command; nil when the file is something else.
@@ -81,11 +85,12 @@ final class BatchState: Sendable {
             if !line.isTerminated, line.bytes.prefix(start.count).elementsEqual(start.prefix(line.bytes.count)) { return entries }
             // Lines of ours begin so. Others may be JSON too, and are somebody's.
             guard line.bytes.starts(with: start), let object = try? JSONSerialization.jsonObject(with: Data(line.bytes)) as? [String: Any],
-                let command = object["command"] as? String, let id = object["id"] as? String
+                let command = object["command"] as? String, let id = object["id"] as? String,
+                let path = object["path"] as? String, let code = object["code"] as? Int
             else { return nil }
             entries["\(command) \(id)"] = Entry(
-                number: line.number, text: String(decoding: line.bytes, as: UTF8.self), command: command, id: id,
-                isDone: object["code"] as? Int == 0)
+                number: line.number, text: String(decoding: line.bytes, as: UTF8.self), command: command, id: id, path: path,
+                code: code)
         }
     }
 
@@ -106,6 +111,30 @@ final class BatchState: Sendable {
             throw error
         }
         return file
+    }
+
+    // MARK: Questions from outside
+
+    /// What batches have done so far, by the places of the files: the exit code of the last time.
+    ///
+    /// - Returns: nil where there is no state.
+    static func codes(in path: String) throws(Failure) -> [String: Int]? {
+        guard NewFile.exists(path) else { return nil }
+        let file = try OwnFile.open(path, O_RDONLY, name: "The state '\(path)'", action: "cannot be used", reason: "state")
+        do throws(SystemError) {
+            guard let entries = try lines(of: file)?.values.sorted(by: { $0.number < $1.number }) else { throw SystemError(code: ENOEXEC) }
+            return Dictionary(entries.map { ($0.path, $0.code) }) { $1 }
+        } catch {
+            throw error.code == ENOEXEC ? isForeign(path) : Failure(error, "The state '\(path)' cannot be read")
+        }
+    }
+
+    /// Removes a state, unless a batch works with it.
+    static func remove(_ path: String) throws(Failure) {
+        guard NewFile.exists(path) else { return }
+        let file = try openLocked(path)
+        guard let status = try? file.status(), FileIdentity(path: path) == FileIdentity(status) else { return }
+        unsafe unlink(path)
     }
 
     // MARK: The work

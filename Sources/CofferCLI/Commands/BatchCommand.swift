@@ -5,11 +5,11 @@ struct BatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "batch",
         abstract: "Rotate or verify many files.",
-        usage: "coffer batch rotate|verify --manifest <file> [options]",
+        usage: "coffer batch rotate|verify|status --manifest <file> [options]",
         discussion: Manifest.help,
-        subcommands: [BatchRotateCommand.self, BatchVerifyCommand.self])
+        subcommands: [BatchRotateCommand.self, BatchVerifyCommand.self, BatchStatusCommand.self])
 
-    func run() throws { throw ValidationError("Give a command: coffer batch rotate, or coffer batch verify.") }
+    func run() throws { throw ValidationError("Give a command: coffer batch rotate, coffer batch verify, or coffer batch status.") }
 }
 
 extension Manifest {
@@ -22,7 +22,9 @@ extension Manifest {
 
         A rotation tries the keys of all files before it changes the first one. Each file has its own result. A failed one does not stop the others: exit code 3 then. A rotation notes what is done in \
         MANIFEST.state, which goes when all is done. After an interruption, or when failures are mended, run it again with --continue: \
-        nothing is done twice. What the state says was done is believed when the new key opens the file.
+        nothing is done twice. Several machines share a manifest by --shard 1/3, 2/3 and 3/3. Each share has a state of its own, \
+        which stays, so that with --continue a share that runs twice does nothing: 'coffer batch status' tells what is missing, and removes the states when \
+        all is done. What the state says was done is believed when the new key opens the file.
         """
 }
 
@@ -61,18 +63,18 @@ struct BatchRotateCommand: RecordingOperation {
     var record: RecordOptions
 
     func run(in session: Session) throws -> ExitStatus {
-        let manifest = try batch.readManifest()
-        session.reporter.start([.init("files", .strings(manifest.items.map(\.path))), .init("dry_run", .bool(dryRun))])
+        let given = try batch.readItems()
+        session.reporter.start([.init("files", .strings(given.map(\.path))), .init("dry_run", .bool(dryRun))])
         let trail = try record.audit.trail(session, command: Self.title)
-        let keys = KeyCache(session.keys, subject: TextLayout.counted(manifest.items.count, "file", "files"))
+        let keys = KeyCache(session.keys, subject: TextLayout.counted(given.count, "file", "files"))
         let request = try key.request()
         let newRequest = try newKey.request(besides: key)
         // Asked for now, not in the middle of the work.
-        if manifest.items.contains(where: { $0.key == nil }) { _ = try keys.key(request) }
-        if manifest.items.contains(where: { $0.newKey == nil }) { _ = try keys.key(newRequest) }
+        if given.contains(where: { $0.key == nil }) { _ = try keys.key(request) }
+        if given.contains(where: { $0.newKey == nil }) { _ = try keys.key(newRequest) }
         let state = dryRun ? nil : try batch.openState(Self.title, isOptional: false)
-        let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs)
-        let items = manifest.items.map { $0.completed(key: request, newKey: newRequest, allowingInsecureFiles: key.allowsInsecureFiles) }
+        let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs, failsFast: batch.failFast)
+        let items = given.map { $0.completed(key: request, newKey: newRequest, allowingInsecureFiles: key.allowsInsecureFiles) }
         let cipher = cipher.settings
         let rotation: @Sendable (Manifest.Item) throws -> KeyRotation = { item in
             try FileNames.checkReadable(item.location)
@@ -93,7 +95,7 @@ struct BatchRotateCommand: RecordingOperation {
         } _: { (_: Manifest.Item, proof: (rotation: KeyRotation, prepared: PreparedRotation)) in
             try proof.rotation.run(proof.prepared, in: session, trail)
         }
-        if status == .done { state?.remove() }
+        if status == .done && batch.shard == nil { state?.remove() }
         return status
     }
 }
@@ -132,15 +134,15 @@ struct BatchVerifyCommand: RecordingOperation {
     var record: RecordOptions
 
     func run(in session: Session) throws -> ExitStatus {
-        let manifest = try batch.readManifest()
-        session.reporter.start([.init("files", .strings(manifest.items.map(\.path)))])
+        let given = try batch.readItems()
+        session.reporter.start([.init("files", .strings(given.map(\.path)))])
         let trail = try record.audit.trail(session, command: Self.title)
-        let keys = KeyCache(session.keys, subject: TextLayout.counted(manifest.items.count, "file", "files"))
+        let keys = KeyCache(session.keys, subject: TextLayout.counted(given.count, "file", "files"))
         let request = try key.request()
-        if manifest.items.contains(where: { $0.key == nil }) { _ = try keys.key(request) }
+        if given.contains(where: { $0.key == nil }) { _ = try keys.key(request) }
         let state = try batch.openState(Self.title, isOptional: true)
-        let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs)
-        let items = manifest.items.map { $0.completed(key: request, newKey: nil, allowingInsecureFiles: key.allowsInsecureFiles) }
+        let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs, failsFast: batch.failFast)
+        let items = given.map { $0.completed(key: request, newKey: nil, allowingInsecureFiles: key.allowsInsecureFiles) }
         let (cipher, structure, allowEmpty) = (cipher.given, structure, allowEmpty)
         let verification: @Sendable (Manifest.Item) throws -> FileVerification = { item in
             try FileNames.checkReadable(item.location)
@@ -153,7 +155,7 @@ struct BatchVerifyCommand: RecordingOperation {
         let status = try run.run(items, unless: { item in (try? verification(item).keyOpensFile) ?? false }) { item in
             try verification(item).run(in: session, trail)
         }
-        if status == .done { state?.remove() }
+        if status == .done && batch.shard == nil { state?.remove() }
         return status
     }
 }

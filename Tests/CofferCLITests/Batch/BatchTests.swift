@@ -103,6 +103,82 @@ struct BatchTests {
         #expect(rotatedCount(20) == 20)
     }
 
+    @Test("the shares of a manifest have each file once, wherever they run, and have states of their own")
+    func shards() throws {
+        let count = 12
+        try makeFleet(count)
+        let arguments = ["batch", "rotate", "--manifest", "fleet", "--json", "--audit", "log"]
+        var paths: [String] = []
+        for share in 1...3 {
+            let result = try tool.run(arguments + ["--shard", "\(share)/3"])
+            #expect(result.status == 0, "\(result)")
+            #expect(try Schema.problems(result) == [])
+            paths += try result.objects.filter { $0["changed"] as? Bool == true }.compactMap { $0["path"] as? String }
+            #expect(rotatedCount(count) == paths.count)
+        }
+        #expect(paths.count == count && Set(paths).count == count)
+        #expect(try tool.run("audit", "verify", "log").status == 0)
+
+        let status = try tool.run("batch", "status", "--manifest", "fleet", "--shards", "3", "--json")
+        #expect(status.status == 0, "\(status)")
+        #expect(try Schema.problems(status) == [])
+
+        // A share that runs twice does nothing.
+        let again = try tool.run(arguments + ["--shard", "2/3", "--continue"])
+        #expect(again.status == 0)
+        #expect(try again.objects.allSatisfy { $0["changed"] as? Bool != true })
+        #expect(try tool.run(arguments + ["--shard", "2/3"]).status == 73)
+        #expect(try tool.run("batch", "status", "--manifest", "fleet").status == 1)
+        #expect(try tool.run("batch", "status", "--manifest", "fleet", "--shards", "3", "--remove").status == 0)
+        #expect(!tool.directory.fileNames().contains { $0.hasSuffix(".state") })
+
+        // Another order and other files beside them change nothing.
+        let lines = try tool.text(of: "fleet").split(separator: "\n").filter { $0.hasPrefix("{") }
+        try tool.write(lines.reversed().dropLast(4).joined(separator: "\n"), to: "other")
+        for share in 1...3 {
+            let plans = try ["fleet", "other"].map { manifest in
+                let plan = try tool.run("batch", "verify", "--manifest", manifest, "--shard", "\(share)/3", "--json")
+                return try Set(plan.objects.first?["files"] as? [String] ?? [])
+            }
+            #expect(plans[1].isSubset(of: plans[0]))
+        }
+        #expect(try tool.run("batch", "verify", "--manifest", "fleet", "--shard", "4/3").status == 64)
+        for share in ["0/3", "1", "1/", "/2", "+1/2", "1/2/3", "a/b"] {
+            #expect(try tool.run("batch", "verify", "--manifest", "fleet", "--shard", share).status == 64, "\(share)")
+        }
+    }
+
+    @Test("a share that fails leaves a state of its own, and goes on")
+    func failedShard() throws {
+        try makeFleet(8)
+        for index in 0..<8 { try tool.writeKey("\(index).key", 0x01) }
+        let arguments = ["batch", "rotate", "--manifest", "fleet", "--shard", "1/2"]
+        #expect(try tool.run(arguments).status == 3)
+        #expect(tool.exists("fleet.shard-1-of-2.state"))
+        let status = try tool.run("batch", "status", "--manifest", "fleet", "--shards", "2", "--remove")
+        #expect(status.status == 1)
+        #expect(status.output.contains("failed (exit code 77)") && status.output.contains("not begun"), "\(status)")
+        #expect(tool.exists("fleet.shard-1-of-2.state"))
+        #expect(!tool.exists("fleet.state"))
+        for index in 0..<8 { try tool.writeKey("\(index).key", UInt8(index + 100)) }
+        #expect(try tool.run(arguments + ["--continue"]).status == 0)
+        #expect((1..<8).contains(rotatedCount(8)))
+    }
+
+    @Test("after the first failure no other file is begun where that is asked for", arguments: [true, false])
+    func failFast(isAskedFor: Bool) throws {
+        try makeFleet(10)
+        try tool.writeKey("3.key", 0x01)
+        let result = try tool.run(["batch", "rotate", "--manifest", "fleet"] + (isAskedFor ? ["--fail-fast"] : []))
+        #expect(result.status == 3, "\(result)")
+        // The keys of all files are tried before the first one is changed.
+        #expect(rotatedCount(10) == (isAskedFor ? 0 : 9))
+        #expect(result.errors.contains("not begun") == isAskedFor)
+        try tool.writeKey("3.key", 103)
+        #expect(try tool.run("batch", "rotate", "--manifest", "fleet", "--continue").status == 0)
+        #expect(rotatedCount(10) == 10)
+    }
+
     @Test("a plain list takes the keys of the command line, also from the standard input")
     func plainList() throws {
         try tool.makeDatabase("a.db")

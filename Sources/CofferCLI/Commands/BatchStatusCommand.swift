@@ -1,0 +1,66 @@
+internal import ArgumentParser
+
+/// Puts together what the batches of a manifest, or of its shares, have noted.
+struct BatchStatusCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Tell what a batch, or all shares of it, have not done yet.",
+        usage: "coffer batch status --manifest <file> [--shards <count>] [options]",
+        discussion: """
+            The states beside the manifest are read, one for each share. Exit code 0 when all files are done, 1 when some failed or were not begun. A state is what a \
+            batch has noted, and no proof: 'coffer batch verify' with the new key is one.
+
+            EXAMPLES
+              coffer batch status --manifest fleet.jsonl
+              coffer batch status --manifest fleet.jsonl --shards 8 --remove
+            """)
+
+    static let title = "batch status"
+
+    @OptionGroup
+    var list: ManifestOptions
+
+    @Option(
+        help: ArgumentHelp("How many shares there are. Without it, the state of a batch of the whole manifest is read.", valueName: "count")
+    )
+    var shards: Int?
+
+    @Flag(help: "Remove the states when all is done.")
+    var remove = false
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    func validate() throws {
+        guard shards.map({ (1...10_000).contains($0) }) ?? true else { throw ValidationError("--shards takes a number from 1 to 10000.") }
+        guard list.manifest != "-" else { throw ValidationError("A manifest from the standard input has no state.") }
+    }
+
+    func run(in session: Session) throws -> ExitStatus {
+        let items = try list.read().items
+        session.reporter.start([.init("files", .strings(items.map(\.path)))])
+        let shares: [Shard?] = try shards.map { count in try (1...count).map { try Shard(number: $0, of: count) } } ?? [nil]
+        let states = shares.compactMap { list.state(of: $0) }
+        let codes = try states.reduce(into: [String: Int]()) { codes, state in
+            codes.merge(try BatchState.codes(in: state) ?? [:]) { $1 }
+        }
+        var (done, failed) = (0, 0)
+        for item in items {
+            let code = codes[item.location]
+            switch code {
+            case 0: done += 1
+            case let code:
+                failed += code == nil ? 0 : 1
+                session.reporter.result(
+                    [.init("path", .string(item.path)), .init("begun", .bool(code != nil)), .init("code", .count(code ?? 1))],
+                    text: ["\(item.path): \(code.map { "failed (exit code \($0))" } ?? "not begun")"], isAnswer: true)
+            }
+        }
+        session.reporter.note(
+            "\(TextLayout.grouped(done)) of \(TextLayout.counted(items.count, "file", "files")) done, \(TextLayout.grouped(failed)) failed, "
+                + "\(TextLayout.grouped(items.count - done - failed)) not begun")
+        guard done == items.count else { return .answerIsNo }
+        if remove { try states.forEach { try BatchState.remove($0) } }
+        return .done
+    }
+}
