@@ -28,12 +28,10 @@ public struct DebugDumpFormat: DumpFormat, Sendable {
     }
 
     public mutating func writeRow(_ db: Database, statement: Statement, to stream: inout DumpStream) {
-        if isFirstRow, header { stream.write(statement.allColumnNames.joined(separator: separator) + "\n") }
+        if isFirstRow, header { stream.write(line: statement.allColumnNames, separator) }
         isFirstRow = false
-        let values = statement.dumpedColumns.map { index in
-            statement.value(at: index).dumpText(null: nullValue, blob: \.debugDumpText)
-        }
-        stream.write(values.joined(separator: separator) + "\n")
+        let values = statement.dumpedColumns.map { statement.value(at: $0).dumpText(null: nullValue, blob: \.debugDumpText) }
+        stream.write(line: values, separator)
     }
 
     public mutating func finalize(_ db: Database, statement: Statement, to stream: inout DumpStream) {}

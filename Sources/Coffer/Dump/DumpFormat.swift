@@ -49,6 +49,9 @@ public struct DumpStream {
     ///
     /// It is written with the next text, if there is one, and if that does not begin with a new line itself.
     public mutating func margin() { needsMargin = true }
+
+    /// Writes the values of a row as a line.
+    mutating func write(line values: [String], _ separator: String) { write(values.joined(separator: separator) + "\n") }
 }
 
 extension DumpStream: TextOutputStream {

@@ -26,12 +26,9 @@ public struct ListDumpFormat: DumpFormat, Sendable {
     }
 
     public mutating func writeRow(_ db: Database, statement: Statement, to stream: inout DumpStream) {
-        if isFirstRow, header { stream.write(statement.allColumnNames.joined(separator: separator) + "\n") }
+        if isFirstRow, header { stream.write(line: statement.allColumnNames, separator) }
         isFirstRow = false
-        let values = statement.dumpedColumns.map { index in
-            statement.value(at: index).dumpText(null: nullValue, blob: \.dumpText)
-        }
-        stream.write(values.joined(separator: separator) + "\n")
+        stream.write(line: statement.dumpedColumns.map { statement.value(at: $0).dumpText(null: nullValue, blob: \.dumpText) }, separator)
     }
 
     public mutating func finalize(_ db: Database, statement: Statement, to stream: inout DumpStream) {}

@@ -21,12 +21,9 @@ public struct QuoteDumpFormat: DumpFormat, Sendable {
     }
 
     public mutating func writeRow(_ db: Database, statement: Statement, to stream: inout DumpStream) {
-        if isFirstRow, header {
-            stream.write(statement.allColumnNames.map(\.sqlLiteral).joined(separator: separator) + "\n")
-        }
+        if isFirstRow, header { stream.write(line: statement.allColumnNames.map(\.sqlLiteral), separator) }
         isFirstRow = false
-        let values = statement.dumpedColumns.map { statement.value(at: $0).dumpLiteral }
-        stream.write(values.joined(separator: separator) + "\n")
+        stream.write(line: statement.dumpedColumns.map { statement.value(at: $0).dumpLiteral }, separator)
     }
 
     public mutating func finalize(_ db: Database, statement: Statement, to stream: inout DumpStream) {}

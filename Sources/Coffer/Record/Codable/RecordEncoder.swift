@@ -256,20 +256,9 @@ private struct RecordKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProto
     func superEncoder() -> any Encoder { RecordEncoder(state) }
     func superEncoder(forKey key: Key) -> any Encoder { state.nestedTree(key) }
 
-    func encode(_ value: Bool, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: String, forKey key: Key) { state.set(.string(value), key) }
-    func encode(_ value: Double, forKey key: Key) { state.set(.double(value), key) }
-    func encode(_ value: Float, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: Int, forKey key: Key) { state.set(.int(value), key) }
-    func encode(_ value: Int8, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: Int16, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: Int32, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: Int64, forKey key: Key) { state.set(.int64(value), key) }
-    func encode(_ value: UInt, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: UInt8, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: UInt16, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: UInt32, forKey key: Key) { state.set(value, key) }
-    func encode(_ value: UInt64, forKey key: Key) { state.set(value, key) }
+    // The types that the standard library names one by one: inlined, each of its requirements has code of its own.
+    @inline(__always)
+    func encode<T: Encodable & DatabaseValueConvertible>(_ value: T, forKey key: Key) { state.set(value.persistenceValue, key) }
 
     // The default implementations leave columns out that are nil.
     func encodeIfPresent(_ value: Bool?, forKey key: Key) { state.set(value, key) }
