@@ -1,3 +1,4 @@
+internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
 
@@ -73,5 +74,112 @@ final class ConnectionFactory: Sendable {
         }
         return try SerializedConnection(
             opening: location, configuration: configuration, purpose: purpose, label: label, keys: keys)
+    }
+}
+
+/// The keys of the connections of one queue, pool or snapshot: those of its configuration, or the passphrases that its preparation uses.
+///
+/// Connections share it, so that each passphrase is derived once for all of them (I4).
+final class ConnectionKeys: Sendable {
+    /// The keys of the configuration, if it has one, or those that took their place.
+    var configured: KeyRing? { currentRing.withLock { $0 } }
+
+    private let currentRing: Mutex<KeyRing?>
+
+    /// Closes connections that are not in use, which would stand in the way of a change of the key. Set by the pool that has them.
+    private let closeIdleConnections = Mutex<(@Sendable () -> Void)?>(nil)
+
+    private let settings: CipherSettings
+    private let preparedPassphrases: PreparedPassphrases
+
+    /// The file of these connections, since the first one, or the one that writes, has opened it.
+    private let file = Mutex<FileIdentity?>(nil)
+
+    /// One ring for each passphrase that was used in a preparation: mostly one.
+    private let prepared = Mutex<[KeyRing]>([])
+
+    init(configuration: Configuration) throws {
+        settings = configuration.cipher
+        preparedPassphrases = configuration.preparedPassphrases
+        do throws(KeyError) {
+            let ring: KeyRing? =
+                if let key = configuration.key {
+                    try KeyRing(key: key, previousKeys: configuration.previousKeys, settings: configuration.cipher)
+                } else {
+                    nil
+                }
+            currentRing = Mutex(ring)
+        } catch {
+            throw DatabaseError(error)
+        }
+    }
+
+    /// The ring for a passphrase: the same for the same passphrase.
+    func ring(for key: DatabaseKey) throws(KeyError) -> KeyRing {
+        let ring = try KeyRing(key: preparedPassphrases.shared(key), settings: settings)
+        return prepared.withLock { rings in
+            if let known = rings.first(where: { $0.keys[0].salt == key.salt && $0.keys[0].hasSameSecret(as: key) }) { return known }
+            rings.append(ring)
+            return ring
+        }
+    }
+
+    /// A ring for the key that a file is about to get.
+    func makeRing(for key: DatabaseKey) throws(KeyError) -> KeyRing { try KeyRing(key: key, settings: settings) }
+
+    /// Has later connections use another key. Those whose preparation sets a passphrase go on doing so.
+    func replaceConfigured(with ring: KeyRing) {
+        currentRing.withLock { current in
+            if current != nil { current = ring }
+        }
+    }
+
+    func onKeyChange(closeIdleConnections close: @escaping @Sendable () -> Void) {
+        closeIdleConnections.withLock { $0 = close }
+    }
+
+    func keyWillChange() {
+        let close = closeIdleConnections.withLock { $0 }
+        close?()
+    }
+
+    /// Has all connections have the same file, whatever became of its name.
+    ///
+    /// - Parameter isDecisive: whether later connections must have the file that the path leads to now.
+    /// - Throws: `SQLITE_READONLY_DBMOVED` when the path leads to another file than before: a queue or pool must not read two of them.
+    func checkFile(at path: String, isDecisive: Bool) throws {
+        let found = FileIdentity(path)
+        let isSame = file.withLock { file in
+            if isDecisive || file == nil { file = found }
+            return file == found
+        }
+        if !isSame { throw DatabaseError.fileMoved(path) }
+    }
+
+    /// Notes that the empty file has got the salt that was chosen for it.
+    func didClaimEmptyFile() {
+        configured?.didClaimEmptyFile()
+        for ring in prepared.withLock({ $0 }) { ring.didClaimEmptyFile() }
+    }
+
+    /// Notes that somebody else was faster to give an empty file its content.
+    func didLoseEmptyFile() {
+        configured?.didLoseEmptyFile()
+        for ring in prepared.withLock({ $0 }) { ring.didLoseEmptyFile() }
+    }
+
+    /// Forgets what was derived for all connections: what nobody else with the same key needs is wiped.
+    func removeDerivedKeys() {
+        configured?.removeDerivedKeys()
+        forgetPrepared()
+    }
+
+    /// Forgets the passphrases that preparations have used, and what was derived from them. They are derived again when they are used again.
+    func forgetPrepared() {
+        let rings = prepared.withLock { rings in
+            defer { rings = [] }
+            return rings
+        }
+        for ring in rings { ring.removeDerivedKeys() }
     }
 }

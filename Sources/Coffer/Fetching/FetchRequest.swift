@@ -42,3 +42,71 @@ extension SQLSubquery {
         return try Row.fetchOne(statement, arguments: writer.arguments)?[0] ?? 0
     }
 }
+
+/// A statement that is ready to be executed, and how to look at its rows.
+public struct PreparedRequest {
+    /// The statement, with its arguments set.
+    public var statement: Statement
+
+    /// The adapter for the rows.
+    public var adapter: (any RowAdapter)?
+
+    /// What fetches the rows that belong to those of the request; nil for most requests.
+    @usableFromInline var supplement: RequestSupplement?
+
+    /// Creates a prepared request.
+    public init(statement: Statement, adapter: (any RowAdapter)? = nil) {
+        self.statement = statement
+        self.adapter = adapter
+    }
+}
+
+/// What fetches the rows that belong to those of a request, by requests of their own.
+@usableFromInline
+final class RequestSupplement {
+    /// Fetches what belongs to rows, which are copies and of which there is one at least, and gives it to them.
+    let attach: (Database, [Row]) throws -> Void
+
+    /// The requests by which that is fetched, with the names that lead to their rows. There are several for one name only where the engine
+    /// allows no request for all of the rows.
+    let requests: (Database, [Row]) throws -> [(names: [String], requests: [PreparedRequest])]
+
+    init(
+        attach: @escaping (Database, [Row]) throws -> Void,
+        requests: @escaping (Database, [Row]) throws -> [(names: [String], requests: [PreparedRequest])]
+    ) {
+        self.attach = attach
+        self.requests = requests
+    }
+}
+
+extension PreparedRequest {
+    /// All rows, with what belongs to them.
+    @usableFromInline
+    func supplementedRows(_ db: Database, _ supplement: RequestSupplement) throws -> [Row] {
+        let rows = try Row.fetchAll(statement, adapter: adapter)
+        if !rows.isEmpty { try supplement.attach(db, rows) }
+        return rows
+    }
+
+    /// The first row, with what belongs to it.
+    @usableFromInline
+    func supplementedRow(_ db: Database, _ supplement: RequestSupplement) throws -> Row? {
+        guard let row = try Row.fetchOne(statement, adapter: adapter) else { return nil }
+        try supplement.attach(db, [row])
+        return row
+    }
+
+    /// Refuses a request whose rows need a supplement, which a cursor cannot give them: it does not know all rows.
+    @usableFromInline
+    func checkCursor() throws {
+        guard supplement != nil else { return }
+        throw DatabaseError(
+            resultCode: .SQLITE_MISUSE,
+            message: "fetchCursor with supplementary fetch is not possible: a request with including(all:) has to know all of its rows. "
+                + "Use fetchAll, fetchSet or fetchOne.", sql: statement.sql)
+    }
+}
+
+@available(*, unavailable)
+extension PreparedRequest: Sendable {}

@@ -11,6 +11,19 @@ extension AssociationAggregate {
     ) -> Self {
         AssociationAggregate(lhs.associations + rhs.associations) { db in try combine(lhs.expression(db), rhs.expression(db)) }
     }
+
+    private static func combine(
+        _ lhs: Self, _ rhs: (any SQLExpressible)?, _ combine: @escaping @Sendable (SQLExpression, SQLExpression) -> SQLExpression
+    ) -> Self {
+        let rhs = rhs?.sqlExpression ?? .databaseValue(.null)
+        return lhs.map { combine($0, rhs) }
+    }
+
+    private static func combine(
+        _ lhs: (any SQLExpressible)?, _ rhs: Self, _ combine: @escaping @Sendable (SQLExpression, SQLExpression) -> SQLExpression
+    ) -> Self {
+        Self.combine(rhs, lhs) { combine($1, $0) }
+    }
 }
 
 // MARK: - Logic
@@ -26,31 +39,19 @@ extension AssociationAggregate {
     public static func && (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 && $1 } }
 
     /// The `AND` operator.
-    public static func && (lhs: Self, rhs: some SQLExpressible) -> Self {
-        let rhs = rhs.sqlExpression
-        return lhs.map { $0 && rhs }
-    }
+    public static func && (lhs: Self, rhs: some SQLExpressible) -> Self { combine(lhs, rhs) { $0 && $1 } }
 
     /// The `AND` operator.
-    public static func && (lhs: some SQLExpressible, rhs: Self) -> Self {
-        let lhs = lhs.sqlExpression
-        return rhs.map { lhs && $0 }
-    }
+    public static func && (lhs: some SQLExpressible, rhs: Self) -> Self { combine(lhs, rhs) { $0 && $1 } }
 
     /// The `OR` operator.
     public static func || (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 || $1 } }
 
     /// The `OR` operator.
-    public static func || (lhs: Self, rhs: some SQLExpressible) -> Self {
-        let rhs = rhs.sqlExpression
-        return lhs.map { $0 || rhs }
-    }
+    public static func || (lhs: Self, rhs: some SQLExpressible) -> Self { combine(lhs, rhs) { $0 || $1 } }
 
     /// The `OR` operator.
-    public static func || (lhs: some SQLExpressible, rhs: Self) -> Self {
-        let lhs = lhs.sqlExpression
-        return rhs.map { lhs || $0 }
-    }
+    public static func || (lhs: some SQLExpressible, rhs: Self) -> Self { combine(lhs, rhs) { $0 || $1 } }
 }
 
 // MARK: - Comparison
@@ -60,31 +61,19 @@ extension AssociationAggregate {
     public static func == (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 == $1 } }
 
     /// The `=` operator, or `IS NULL` for nil.
-    public static func == (lhs: Self, rhs: (any SQLExpressible)?) -> Self {
-        let rhs = rhs?.sqlExpression ?? .databaseValue(.null)
-        return lhs.map { $0 == rhs }
-    }
+    public static func == (lhs: Self, rhs: (any SQLExpressible)?) -> Self { combine(lhs, rhs) { $0 == $1 } }
 
     /// The `=` operator, or `IS NULL` for nil.
-    public static func == (lhs: (any SQLExpressible)?, rhs: Self) -> Self {
-        let lhs = lhs?.sqlExpression ?? .databaseValue(.null)
-        return rhs.map { lhs == $0 }
-    }
+    public static func == (lhs: (any SQLExpressible)?, rhs: Self) -> Self { combine(lhs, rhs) { $0 == $1 } }
 
     /// The `<>` operator, or `IS NOT NULL` for nil.
     public static func != (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 != $1 } }
 
     /// The `<>` operator, or `IS NOT NULL` for nil.
-    public static func != (lhs: Self, rhs: (any SQLExpressible)?) -> Self {
-        let rhs = rhs?.sqlExpression ?? .databaseValue(.null)
-        return lhs.map { $0 != rhs }
-    }
+    public static func != (lhs: Self, rhs: (any SQLExpressible)?) -> Self { combine(lhs, rhs) { $0 != $1 } }
 
     /// The `<>` operator, or `IS NOT NULL` for nil.
-    public static func != (lhs: (any SQLExpressible)?, rhs: Self) -> Self {
-        let lhs = lhs?.sqlExpression ?? .databaseValue(.null)
-        return rhs.map { lhs != $0 }
-    }
+    public static func != (lhs: (any SQLExpressible)?, rhs: Self) -> Self { combine(lhs, rhs) { $0 != $1 } }
 
     /// Whether a condition is true, or false: `== false` is the opposite condition.
     public static func == (lhs: Self, rhs: Bool) -> Self { lhs.equals(rhs) }
@@ -112,91 +101,55 @@ extension AssociationAggregate {
     public static func === (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 === $1 } }
 
     /// The `IS` operator, which takes NULL for equal to NULL only.
-    public static func === (lhs: Self, rhs: (any SQLExpressible)?) -> Self {
-        let rhs = rhs?.sqlExpression ?? .databaseValue(.null)
-        return lhs.map { $0 === rhs }
-    }
+    public static func === (lhs: Self, rhs: (any SQLExpressible)?) -> Self { combine(lhs, rhs) { $0 === $1 } }
 
     /// The `IS` operator, which takes NULL for equal to NULL only.
-    public static func === (lhs: (any SQLExpressible)?, rhs: Self) -> Self {
-        let lhs = lhs?.sqlExpression ?? .databaseValue(.null)
-        return rhs.map { lhs === $0 }
-    }
+    public static func === (lhs: (any SQLExpressible)?, rhs: Self) -> Self { combine(lhs, rhs) { $0 === $1 } }
 
     /// The `IS NOT` operator, which takes NULL for different from all but NULL.
     public static func !== (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 !== $1 } }
 
     /// The `IS NOT` operator, which takes NULL for different from all but NULL.
-    public static func !== (lhs: Self, rhs: (any SQLExpressible)?) -> Self {
-        let rhs = rhs?.sqlExpression ?? .databaseValue(.null)
-        return lhs.map { $0 !== rhs }
-    }
+    public static func !== (lhs: Self, rhs: (any SQLExpressible)?) -> Self { combine(lhs, rhs) { $0 !== $1 } }
 
     /// The `IS NOT` operator, which takes NULL for different from all but NULL.
-    public static func !== (lhs: (any SQLExpressible)?, rhs: Self) -> Self {
-        let lhs = lhs?.sqlExpression ?? .databaseValue(.null)
-        return rhs.map { lhs !== $0 }
-    }
+    public static func !== (lhs: (any SQLExpressible)?, rhs: Self) -> Self { combine(lhs, rhs) { $0 !== $1 } }
 
     /// The `<` operator.
     public static func < (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 < $1 } }
 
     /// The `<` operator.
-    public static func < (lhs: Self, rhs: some SQLExpressible) -> Self {
-        let rhs = rhs.sqlExpression
-        return lhs.map { $0 < rhs }
-    }
+    public static func < (lhs: Self, rhs: some SQLExpressible) -> Self { combine(lhs, rhs) { $0 < $1 } }
 
     /// The `<` operator.
-    public static func < (lhs: some SQLExpressible, rhs: Self) -> Self {
-        let lhs = lhs.sqlExpression
-        return rhs.map { lhs < $0 }
-    }
+    public static func < (lhs: some SQLExpressible, rhs: Self) -> Self { combine(lhs, rhs) { $0 < $1 } }
 
     /// The `<=` operator.
     public static func <= (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 <= $1 } }
 
     /// The `<=` operator.
-    public static func <= (lhs: Self, rhs: some SQLExpressible) -> Self {
-        let rhs = rhs.sqlExpression
-        return lhs.map { $0 <= rhs }
-    }
+    public static func <= (lhs: Self, rhs: some SQLExpressible) -> Self { combine(lhs, rhs) { $0 <= $1 } }
 
     /// The `<=` operator.
-    public static func <= (lhs: some SQLExpressible, rhs: Self) -> Self {
-        let lhs = lhs.sqlExpression
-        return rhs.map { lhs <= $0 }
-    }
+    public static func <= (lhs: some SQLExpressible, rhs: Self) -> Self { combine(lhs, rhs) { $0 <= $1 } }
 
     /// The `>` operator.
     public static func > (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 > $1 } }
 
     /// The `>` operator.
-    public static func > (lhs: Self, rhs: some SQLExpressible) -> Self {
-        let rhs = rhs.sqlExpression
-        return lhs.map { $0 > rhs }
-    }
+    public static func > (lhs: Self, rhs: some SQLExpressible) -> Self { combine(lhs, rhs) { $0 > $1 } }
 
     /// The `>` operator.
-    public static func > (lhs: some SQLExpressible, rhs: Self) -> Self {
-        let lhs = lhs.sqlExpression
-        return rhs.map { lhs > $0 }
-    }
+    public static func > (lhs: some SQLExpressible, rhs: Self) -> Self { combine(lhs, rhs) { $0 > $1 } }
 
     /// The `>=` operator.
     public static func >= (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 >= $1 } }
 
     /// The `>=` operator.
-    public static func >= (lhs: Self, rhs: some SQLExpressible) -> Self {
-        let rhs = rhs.sqlExpression
-        return lhs.map { $0 >= rhs }
-    }
+    public static func >= (lhs: Self, rhs: some SQLExpressible) -> Self { combine(lhs, rhs) { $0 >= $1 } }
 
     /// The `>=` operator.
-    public static func >= (lhs: some SQLExpressible, rhs: Self) -> Self {
-        let lhs = lhs.sqlExpression
-        return rhs.map { lhs >= $0 }
-    }
+    public static func >= (lhs: some SQLExpressible, rhs: Self) -> Self { combine(lhs, rhs) { $0 >= $1 } }
 }
 
 // MARK: - Arithmetic
@@ -206,61 +159,37 @@ extension AssociationAggregate {
     public static func + (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 + $1 } }
 
     /// The `+` operator.
-    public static func + (lhs: Self, rhs: some SQLExpressible) -> Self {
-        let rhs = rhs.sqlExpression
-        return lhs.map { $0 + rhs }
-    }
+    public static func + (lhs: Self, rhs: some SQLExpressible) -> Self { combine(lhs, rhs) { $0 + $1 } }
 
     /// The `+` operator.
-    public static func + (lhs: some SQLExpressible, rhs: Self) -> Self {
-        let lhs = lhs.sqlExpression
-        return rhs.map { lhs + $0 }
-    }
+    public static func + (lhs: some SQLExpressible, rhs: Self) -> Self { combine(lhs, rhs) { $0 + $1 } }
 
     /// The `-` operator.
     public static func - (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 - $1 } }
 
     /// The `-` operator.
-    public static func - (lhs: Self, rhs: some SQLExpressible) -> Self {
-        let rhs = rhs.sqlExpression
-        return lhs.map { $0 - rhs }
-    }
+    public static func - (lhs: Self, rhs: some SQLExpressible) -> Self { combine(lhs, rhs) { $0 - $1 } }
 
     /// The `-` operator.
-    public static func - (lhs: some SQLExpressible, rhs: Self) -> Self {
-        let lhs = lhs.sqlExpression
-        return rhs.map { lhs - $0 }
-    }
+    public static func - (lhs: some SQLExpressible, rhs: Self) -> Self { combine(lhs, rhs) { $0 - $1 } }
 
     /// The `*` operator.
     public static func * (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 * $1 } }
 
     /// The `*` operator.
-    public static func * (lhs: Self, rhs: some SQLExpressible) -> Self {
-        let rhs = rhs.sqlExpression
-        return lhs.map { $0 * rhs }
-    }
+    public static func * (lhs: Self, rhs: some SQLExpressible) -> Self { combine(lhs, rhs) { $0 * $1 } }
 
     /// The `*` operator.
-    public static func * (lhs: some SQLExpressible, rhs: Self) -> Self {
-        let lhs = lhs.sqlExpression
-        return rhs.map { lhs * $0 }
-    }
+    public static func * (lhs: some SQLExpressible, rhs: Self) -> Self { combine(lhs, rhs) { $0 * $1 } }
 
     /// The `/` operator.
     public static func / (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 / $1 } }
 
     /// The `/` operator.
-    public static func / (lhs: Self, rhs: some SQLExpressible) -> Self {
-        let rhs = rhs.sqlExpression
-        return lhs.map { $0 / rhs }
-    }
+    public static func / (lhs: Self, rhs: some SQLExpressible) -> Self { combine(lhs, rhs) { $0 / $1 } }
 
     /// The `/` operator.
-    public static func / (lhs: some SQLExpressible, rhs: Self) -> Self {
-        let lhs = lhs.sqlExpression
-        return rhs.map { lhs / $0 }
-    }
+    public static func / (lhs: some SQLExpressible, rhs: Self) -> Self { combine(lhs, rhs) { $0 / $1 } }
 
     /// The negative number.
     public static prefix func - (aggregate: Self) -> Self { aggregate.map { -$0 } }

@@ -13,7 +13,7 @@ extension _SQLAssociation {
     }
 
     /// An association by a foreign key, which the left table has, or the right one.
-    static func toTable(
+    private static func toTable(
         from tableName: String, to target: Target, key: AssociationKey?, _ foreignKey: ForeignKey?, originIsLeft: Bool, isToOne: Bool
     ) -> _SQLAssociation {
         let destinationName = target.relation.source.tableName
@@ -24,6 +24,21 @@ extension _SQLAssociation {
             Step(
                 key: key ?? AssociationKey(tableName: destinationName),
                 condition: .foreignKey(sqlForeignKey, originIsLeft: originIsLeft), relation: target.relation, isToOne: isToOne))
+    }
+
+    /// An association by a foreign key of the origin.
+    static func belonging(_ origin: String, to target: Target, _ key: String?, _ foreignKey: ForeignKey?) -> _SQLAssociation {
+        toTable(from: origin, to: target, key: key.map(AssociationKey.init(ofOne:)), foreignKey, originIsLeft: true, isToOne: true)
+    }
+
+    /// An association by a foreign key of the destination, which one row has at most.
+    static func one(of origin: String, _ target: Target, _ key: String?, _ foreignKey: ForeignKey?) -> _SQLAssociation {
+        toTable(from: origin, to: target, key: key.map(AssociationKey.init(ofOne:)), foreignKey, originIsLeft: false, isToOne: true)
+    }
+
+    /// An association by a foreign key of the destination.
+    static func many(of origin: String, _ target: Target, _ key: String?, _ foreignKey: ForeignKey?) -> _SQLAssociation {
+        toTable(from: origin, to: target, key: key.map(AssociationKey.init(ofMany:)), foreignKey, originIsLeft: false, isToOne: false)
     }
 
     /// An association by any condition, or none.

@@ -13,20 +13,14 @@ extension Table {
     public func belongsTo<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> BelongsToAssociation<RowDecoder, Destination> {
-        BelongsToAssociation(
-            .toTable(
-                from: tableName, to: .init(Destination.self), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
-                originIsLeft: true, isToOne: true))
+        BelongsToAssociation(.belonging(tableName, to: .init(Destination.self), key, foreignKey))
     }
 
     /// The same as `belongsTo(_:key:using:)` with a record type, for a table.
     public func belongsTo<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> BelongsToAssociation<RowDecoder, Destination> {
-        BelongsToAssociation(
-            .toTable(
-                from: tableName, to: .init(destination), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
-                originIsLeft: true, isToOne: true))
+        BelongsToAssociation(.belonging(tableName, to: .init(destination), key, foreignKey))
     }
 
     /// Declares that a foreign key of another table refers to this one, from one row at most.
@@ -40,20 +34,14 @@ extension Table {
     public func hasOne<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasOneAssociation<RowDecoder, Destination> {
-        HasOneAssociation(
-            .toTable(
-                from: tableName, to: .init(Destination.self), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
-                originIsLeft: false, isToOne: true))
+        HasOneAssociation(.one(of: tableName, .init(Destination.self), key, foreignKey))
     }
 
     /// The same as `hasOne(_:key:using:)` with a record type, for a table.
     public func hasOne<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasOneAssociation<RowDecoder, Destination> {
-        HasOneAssociation(
-            .toTable(
-                from: tableName, to: .init(destination), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
-                originIsLeft: false, isToOne: true))
+        HasOneAssociation(.one(of: tableName, .init(destination), key, foreignKey))
     }
 
     /// Declares that a foreign key of another table refers to this one, from any number of rows.
@@ -68,20 +56,14 @@ extension Table {
     public func hasMany<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasManyAssociation<RowDecoder, Destination> {
-        HasManyAssociation(
-            .toTable(
-                from: tableName, to: .init(Destination.self), key: key.map(AssociationKey.init(ofMany:)), foreignKey,
-                originIsLeft: false, isToOne: false))
+        HasManyAssociation(.many(of: tableName, .init(Destination.self), key, foreignKey))
     }
 
     /// The same as `hasMany(_:key:using:)` with a record type, for a table.
     public func hasMany<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasManyAssociation<RowDecoder, Destination> {
-        HasManyAssociation(
-            .toTable(
-                from: tableName, to: .init(destination), key: key.map(AssociationKey.init(ofMany:)), foreignKey,
-                originIsLeft: false, isToOne: false))
+        HasManyAssociation(.many(of: tableName, .init(destination), key, foreignKey))
     }
 
     /// Declares an association to the rows that two associations lead to, one behind the other.

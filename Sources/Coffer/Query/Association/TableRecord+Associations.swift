@@ -13,20 +13,14 @@ extension TableRecord {
     public static func belongsTo<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> BelongsToAssociation<Self, Destination> {
-        BelongsToAssociation(
-            .toTable(
-                from: databaseTableName, to: .init(Destination.self), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
-                originIsLeft: true, isToOne: true))
+        BelongsToAssociation(.belonging(databaseTableName, to: .init(Destination.self), key, foreignKey))
     }
 
     /// The same as `belongsTo(_:key:using:)` with a record type, for a table.
     public static func belongsTo<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> BelongsToAssociation<Self, Destination> {
-        BelongsToAssociation(
-            .toTable(
-                from: databaseTableName, to: .init(destination), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
-                originIsLeft: true, isToOne: true))
+        BelongsToAssociation(.belonging(databaseTableName, to: .init(destination), key, foreignKey))
     }
 
     /// Declares that a foreign key of another table refers to this one, from one row at most.
@@ -40,20 +34,14 @@ extension TableRecord {
     public static func hasOne<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasOneAssociation<Self, Destination> {
-        HasOneAssociation(
-            .toTable(
-                from: databaseTableName, to: .init(Destination.self), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
-                originIsLeft: false, isToOne: true))
+        HasOneAssociation(.one(of: databaseTableName, .init(Destination.self), key, foreignKey))
     }
 
     /// The same as `hasOne(_:key:using:)` with a record type, for a table.
     public static func hasOne<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasOneAssociation<Self, Destination> {
-        HasOneAssociation(
-            .toTable(
-                from: databaseTableName, to: .init(destination), key: key.map(AssociationKey.init(ofOne:)), foreignKey,
-                originIsLeft: false, isToOne: true))
+        HasOneAssociation(.one(of: databaseTableName, .init(destination), key, foreignKey))
     }
 
     /// Declares that a foreign key of another table refers to this one, from any number of rows.
@@ -68,20 +56,14 @@ extension TableRecord {
     public static func hasMany<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasManyAssociation<Self, Destination> {
-        HasManyAssociation(
-            .toTable(
-                from: databaseTableName, to: .init(Destination.self), key: key.map(AssociationKey.init(ofMany:)), foreignKey,
-                originIsLeft: false, isToOne: false))
+        HasManyAssociation(.many(of: databaseTableName, .init(Destination.self), key, foreignKey))
     }
 
     /// The same as `hasMany(_:key:using:)` with a record type, for a table.
     public static func hasMany<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasManyAssociation<Self, Destination> {
-        HasManyAssociation(
-            .toTable(
-                from: databaseTableName, to: .init(destination), key: key.map(AssociationKey.init(ofMany:)), foreignKey,
-                originIsLeft: false, isToOne: false))
+        HasManyAssociation(.many(of: databaseTableName, .init(destination), key, foreignKey))
     }
 
     /// Declares an association to the rows that two associations lead to, one behind the other.
