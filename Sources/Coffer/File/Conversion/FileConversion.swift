@@ -128,7 +128,7 @@ extension FileConversion {
         return try FileConversion.reading(path, change.before, timeout: options.lockTimeout) { source in
             guard try source.fileSize() != 0 else { throw DatabaseFileError(.emptyFile, path: path) }
             try prepare(source)
-            let file = ContentFile(protection: change.after, copiesPages: copiesPages, prepare: prepare, progress: progress)
+            let file = ContentFile(protection: change.after, pages: copiesPages ? change : nil, prepare: prepare, progress: progress)
             let made = try tellingDamage { try file.make(from: source, at: destination) }
             let proof = try ReplacementProof(
                 pageCount: made.pageCount, pageSize: made.pageSize, keyBefore: change.before.key(of: FileHeader(source)),

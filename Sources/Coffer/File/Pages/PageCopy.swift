@@ -21,9 +21,10 @@ struct PageCopy: CopyMethod {
 
     /// - Parameter path: where other threads find the source; nil where they cannot.
     private func run(_ plan: PageCopyPlan, _ source: PageFile, path: String?, _ change: FileChange, _ progress: ProgressReport) throws {
+        // This thread has its first pages before others begin: it is the one that reports.
+        guard let first = plan.claim() else { return }
         let report = { try progress(.copying, plan.doneCount, of: source.pageCount) }
         func copyHere() throws {
-            guard let first = plan.claim() else { return }
             var copier = try PageCopier(source, plan)
             var next: Range<Int>? = first
             while let pages = next {

@@ -36,13 +36,49 @@ struct PageProof: ContentProof {
     }
 
     private static func structure(of file: any StoredBytes, _ protection: FileProtection, _ signal: StopSignal) throws -> [String] {
-        let connection = try FileView.open(DecryptedView(file, protection))
+        let connection = try openDecrypted(file, protection)
         let handle = connection.handle
-        // What a check may have to sort is not for the disk. The codes of the pages are checked at the same time, not before.
-        try handle.execute(
-            "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         let progress = ProgressReport({ _ in try signal.check() }, isCancellable: false)
         return try StructureCheck.quick.findings(handle, progress: progress)
+    }
+}
+
+extension PageProof {
+    /// Proves a copy by its pages while this thread also looks at its rows: for a copy under another name.
+    ///
+    /// This thread compares the content of each page with the source, and reads rows from pages that are decrypted without a look at their codes. These the
+    /// engine checks meanwhile, on another thread.
+    /// - Parameters:
+    ///   - copy: a fresh connection to the copy, that cannot write.
+    ///   - reading: called with a connection to the content of the copy, which equals that of the source. It has to check the structure.
+    static func prove<Rows>(
+        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle, _ change: FileChange,
+        _ progress: ProgressReport, reading: (ConnectionHandle) throws -> Rows
+    ) throws -> Rows {
+        try SideWork<Void>.run(
+            side: { _ in
+                let connection = try change.after.open(viewing: file)
+                try connection.handle.checkCodes(change.after, change.path)
+            },
+            main: { side in
+                _ = try PageComparison(
+                    source: PageFile(source, change.before), copy: PageFile(copy, change.after), path: change.path
+                ).run(progress: progress)
+                let connection = try openDecrypted(file, change.after)
+                let rows = try reading(connection.handle)
+                try side.value { try progress(.checkingStructure, 0, of: 0) }
+                return rows
+            }
+        ).main
+    }
+
+    /// A connection to the content of a file that does not look at the codes of its pages: they are checked at the same time, not before.
+    private static func openDecrypted(_ file: any StoredBytes, _ protection: FileProtection) throws -> EngineConnection {
+        let connection = try FileView.open(DecryptedView(file, protection))
+        // What a check may have to sort is not for the disk.
+        try connection.handle.execute(
+            "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+        return connection
     }
 }
 

@@ -4,8 +4,9 @@ internal import SQLCipherBridge
 struct ContentFile {
     let protection: FileProtection
 
-    /// Whether pages are copied as they are, free ones included. The layouts have to be the same.
-    var copiesPages = false
+    /// The file whose pages are copied as they are, free ones included, and what protects it before and after; nil to copy rows. The layouts have to be
+    /// the same.
+    var pages: FileChange?
 
     /// Adds the functions and collations that the schema needs.
     let prepare: (ConnectionHandle) throws -> Void
@@ -29,6 +30,9 @@ struct ContentFile {
         // One state from the first page to the last comparison.
         let made = try source.withReadTransaction {
             let pageCount = try Int(source.integer(pragma: "page_count"))
+            if let pages, try canCopyStoredPages(pages, of: source, pageCount: pageCount) {
+                return try copyStoredPages(pages, of: source, to: file.file, path: path)
+            }
             let fingerprint = try write(file.file, from: source, pageCount: pageCount, path: path)
             try FailPoint.copied.pass(path)
             let made = try prove(file.file, RowProof(fingerprint: fingerprint, prepare: prepare), pageCount: pageCount, path: path)
@@ -41,7 +45,7 @@ struct ContentFile {
     }
 
     private func write(_ file: HeldFile, from source: ConnectionHandle, pageCount: Int, path: String) throws -> ContentFingerprint {
-        guard copiesPages else {
+        guard pages != nil else {
             let change = FileChange(path: path, before: protection, after: protection)
             return try RowCopy(prepare: prepare).write(source, to: file, change, progress)
         }
@@ -70,17 +74,64 @@ struct ContentFile {
     private func prove(_ file: HeldFile, _ proof: RowProof, pageCount: Int, path: String) throws -> Made {
         let connection = try protection.withoutDerivedKeys().open(viewing: file)
         let handle = connection.handle
-        let header = try FileHeader(handle, count: 32)
-        if let settings = protection.ring?.settings {
-            guard !header.isPlaintext(plaintextHeaderSize: settings.plaintextHeaderSize) else {
-                throw DatabaseFileError(.copyRejected("it is not encrypted"), path: path)
-            }
-            try handle.checkCodes(protection, path)
-        }
+        try checkIsEncrypted(handle, path)
+        try handle.checkCodes(protection, path)
         try proof.prove(handle, path, pageCount: pageCount, progress)
         try StructureCheck.prove(handle)
-        return try Made(
-            content: proof.content, pageCount: Int(handle.integer(pragma: "page_count")),
-            pageSize: Int(handle.integer(pragma: "page_size")), key: protection.key(of: header))
+        return try made(handle, proof.content)
+    }
+
+    private func checkIsEncrypted(_ copy: ConnectionHandle, _ path: String) throws {
+        guard let settings = protection.ring?.settings else { return }
+        guard try !FileHeader(copy, count: 32).isPlaintext(plaintextHeaderSize: settings.plaintextHeaderSize) else {
+            throw DatabaseFileError(.copyRejected("it is not encrypted"), path: path)
+        }
+    }
+
+    private func made(_ copy: ConnectionHandle, _ content: ProvedContent) throws -> Made {
+        try Made(
+            content: content, pageCount: Int(copy.integer(pragma: "page_count")), pageSize: Int(copy.integer(pragma: "page_size")),
+            key: protection.key(of: FileHeader(copy, count: 32)))
+    }
+}
+
+// MARK: - By stored pages
+
+extension ContentFile {
+    /// Whether stored pages can be copied without the engine: those of an encrypted file in rollback mode, which nobody changes while the source reads. In WAL
+    /// mode a reader may see other pages than those of the file.
+    private func canCopyStoredPages(_ change: FileChange, of source: ConnectionHandle, pageCount: Int) throws -> Bool {
+        guard change.before.ring != nil, let settings = change.after.ring?.settings else { return false }
+        let file = try PageFile(source, change.before)
+        return try file.layout == PageCipher.Layout(settings) && file.pageCount == pageCount && file.excess == 0
+            && file.header()?.journalMode == .delete
+    }
+
+    /// Copies pages as a rotation does, with the key of the copy and a fresh salt, and proves them.
+    private func copyStoredPages(_ change: FileChange, of source: ConnectionHandle, to file: HeldFile, path: String) throws -> Made {
+        _ = try PageCopy().copy(source, to: file, change, progress)
+        try FailPoint.copied.pass(path)
+        // The key is derived anew, as any program will have to.
+        let change = FileChange(path: change.path, before: change.before, after: try change.after.withoutDerivedKeys())
+        let connection = try change.after.open(viewing: file)
+        let copy = connection.handle
+        try checkIsEncrypted(copy, path)
+        let content = try PageProof.prove(copy, in: file, against: source, change, progress) { rows in
+            try prepare(rows)
+            try progress(.checkingStructure, 0, of: 0)
+            try StructureCheck.prove(rows)
+            let fingerprint = try ContentFingerprint(of: rows) { try progress(.checkingStructure, 0, of: 0) }
+            // What the engine reads of the source, beside what was compared page by page.
+            var facts = fingerprint
+            facts.tables = [:]
+            guard try facts == ContentFingerprint(ofSchemaIn: source) else {
+                throw DatabaseFileError(.copyRejected("its schema is another one"), path: path)
+            }
+            return try ProvedContent(
+                digest: fingerprint.hash.hexadecimal, tableCount: fingerprint.tables.count, rowCount: fingerprint.rowCount)
+        }
+        let made = try made(copy, content)
+        try FailPoint.verified.pass(path)
+        return made
     }
 }

@@ -193,6 +193,44 @@ struct ConversionTests {
         try pool.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
     }
 
+    @Test("a backup by pages has the rows and the digest of a copy by rows, whatever a log says", arguments: [false, true])
+    func backupByPages(wal: Bool) throws {
+        let database: any DatabaseWriter
+        if wal {
+            database = try directory.makePool("a.db", Configuration.rawKeyed(0x51))
+        } else {
+            database = try directory.makeQueue("a.db", Configuration.rawKeyed(0x51))
+        }
+        try database.write { db in
+            try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a); CREATE INDEX t_a ON t (a); CREATE TABLE gone (a)")
+            for id in 1...3000 { try db.execute(sql: "INSERT INTO t VALUES (?, ?)", arguments: [id, "row \(id)"]) }
+        }
+        if wal { try database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) } }
+        // As many pages as before, some of which are in the log now.
+        try database.write { try $0.execute(sql: "UPDATE t SET a = 'new' || substr(a, 4) WHERE id % 100 = 0; DROP TABLE gone") }
+        let file = DatabaseFile(path: directory.path("a.db"))
+        let backup = try #require(file.backup(to: directory.path("b.db"), key: key).proof)
+        let copy = try #require(file.vacuum(into: directory.path("c.db"), key: key).proof)
+        #expect(backup.contentDigest == copy.contentDigest)
+        #expect(backup.rowCount == 3000 && backup.tableCount == copy.tableCount)
+        #expect(backup.saltAfter != backup.saltBefore && backup.oldKeyID != backup.newKeyID)
+        let other = try #require(file.backup(to: directory.path("d.db"), key: key, newKey: Keys.new).proof)
+        #expect(other.rowCount == 3000 && other.contentDigest != backup.contentDigest)
+        let sql = "PRAGMA cipher_integrity_check; PRAGMA integrity_check; SELECT count(*) FROM t WHERE a LIKE 'new%';"
+        #expect(try shell("b.db").run(sql) == ["ok", "30"])
+        #expect(try shell("d.db", key: Keys.newBytes).run(sql) == ["ok", "30"])
+    }
+
+    @Test("a backup does not take a page of zeros in use for an empty one")
+    func backupOfZeros() throws {
+        let file = try directory.makeFile()
+        var bytes = try directory.bytes(of: "a.db")
+        bytes.replaceSubrange(4096..<8192, with: [UInt8](repeating: 0, count: 4096))
+        try directory.write(bytes, to: "a.db")
+        #expect(reason { try file.backup(to: directory.path("b.db"), key: Keys.old) } == .damaged(pages: [2]))
+        #expect(directory.fileNames() == ["a.db"])
+    }
+
     @Test("a copy of a plaintext file may get a key, and is plaintext only without one")
     func plaintextCopies() throws {
         let file = try ShellFile(directory.path("a.db"), format: .plaintext, script: SampleSchema.everything)
