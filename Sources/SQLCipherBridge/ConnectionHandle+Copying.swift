@@ -12,13 +12,20 @@ extension ConnectionHandle {
 
     /// Lets the connection create what a schema may contain, and nothing run on its own: no triggers, no checks, no foreign keys.
     package func acceptContentOfAnotherDatabase() throws(EngineError) {
-        for (option, value) in [
-            (SQLITE_DBCONFIG_DEFENSIVE, CInt(0)), (SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1), (SQLITE_DBCONFIG_DQS_DDL, 1),
-            (SQLITE_DBCONFIG_DQS_DML, 1), (SQLITE_DBCONFIG_ENABLE_FKEY, 0), (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
-            (SQLITE_DBCONFIG_LEGACY_FILE_FORMAT, 0),
-        ] {
-            try check(unsafe coffer_db_config_flag(pointer, option, value, nil))
-        }
+        try acceptDefinitionsOfAnotherDatabase()
+        try configure([(SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1), (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)])
         try execute("PRAGMA ignore_check_constraints = 1")
+    }
+
+    /// Lets the connection create what a schema may contain by the statements of a script, which may ask for more.
+    package func acceptDefinitionsOfAnotherDatabase() throws(EngineError) {
+        try configure([
+            (SQLITE_DBCONFIG_DEFENSIVE, 0), (SQLITE_DBCONFIG_DQS_DDL, 1), (SQLITE_DBCONFIG_DQS_DML, 1), (SQLITE_DBCONFIG_ENABLE_FKEY, 0),
+            (SQLITE_DBCONFIG_LEGACY_FILE_FORMAT, 0),
+        ])
+    }
+
+    private func configure(_ options: [(option: CInt, value: CInt)]) throws(EngineError) {
+        for (option, value) in options { try check(unsafe coffer_db_config_flag(pointer, option, value, nil)) }
     }
 }

@@ -12,6 +12,7 @@ package enum EngineCode {
     package static let corrupt: CInt = 11
     package static let full: CInt = 13
     package static let cantOpen: CInt = 14
+    package static let tooBig: CInt = 18
     package static let constraint: CInt = 19
     /// `SQLITE_CANTOPEN` with an extension of our own: what lies beside the database file was refused.
     package static let refusedSideFile: CInt = 14 | 0x7f << 8

@@ -25,11 +25,15 @@ final class OutputFile: Sendable {
     /// Whether nobody reads any more, as behind `head`.
     var isClosed: Bool { failure.withLock { $0 }?.code == EPIPE }
 
-    func write(_ text: String) {
+    func write(_ text: String) { write { () throws(SystemError) in try Descriptor.write(text, to: descriptor) } }
+
+    func write(bytes: [UInt8]) { write { () throws(SystemError) in try Descriptor.write(bytes, to: descriptor) } }
+
+    private func write(_ body: () throws(SystemError) -> Void) {
         failure.withLock { failure in
             guard failure == nil else { return }
             do throws(SystemError) {
-                try Descriptor.write(text, to: descriptor)
+                try body()
             } catch {
                 failure = error
             }

@@ -156,6 +156,16 @@ extension Reporter {
     }
 }
 
+extension Reporter {
+    /// Bytes as they are, on the standard output, which may be no text.
+    func raw(bytes: [UInt8]) {
+        state.withLock {
+            eraseBar(&$0)
+            output.write(bytes: bytes)
+        }
+    }
+}
+
 // MARK: - Writing
 
 extension Reporter {

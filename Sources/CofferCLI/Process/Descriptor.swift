@@ -66,6 +66,18 @@ struct Descriptor: ~Copyable {
         try result.get()
     }
 
+    static func write(_ bytes: [UInt8], to number: CInt) throws(SystemError) {
+        // `withUnsafeBytes` of arrays knows no typed errors.
+        let result = unsafe bytes.withUnsafeBytes { bytes -> Result<Void, SystemError> in
+            do throws(SystemError) {
+                return .success(try unsafe write(bytes, to: number))
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
+    }
+
     /// Reads up to a number of bytes; fewer at the end.
     func read(count: Int) throws(SystemError) -> [UInt8] {
         var result: [UInt8] = []

@@ -32,6 +32,14 @@ struct NewFile: ~Copyable {
         }
     }
 
+    func write(bytes: [UInt8]) throws(Failure) {
+        do throws(SystemError) {
+            try Descriptor.write(bytes, to: descriptor.number)
+        } catch {
+            throw Failure(error, "'\(path)' cannot be written")
+        }
+    }
+
     /// Brings the file, and its name, to the disk.
     func publish() throws(Failure) {
         do throws(SystemError) {

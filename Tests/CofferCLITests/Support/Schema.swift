@@ -31,7 +31,7 @@ enum Schema {
     // MARK: Shapes
 
     private enum Kind: String {
-        case bool, count, number, text, texts, counts, object, optionalCount, optionalText, code, values
+        case bool, count, number, text, texts, counts, object, optionalCount, optionalText, optionalBool, code, values
 
         func fits(_ value: Any) -> Bool {
             switch self {
@@ -44,6 +44,7 @@ enum Schema {
             case .object: (value as? [String: Int])?.values.allSatisfy { $0 >= 0 } ?? false
             case .optionalCount: value is NSNull || Kind.count.fits(value)
             case .optionalText: value is NSNull || value is String
+            case .optionalBool: value is NSNull || value is Bool
             case .code: (value as? Int32).map { ToolStatus(rawValue: $0) != nil } ?? false
             case .values: value is [Any]
             }
@@ -126,6 +127,15 @@ enum Schema {
                 Shape(
                     required: ["changed": .bool, "code": .code],
                     optional: ["dry_run": .bool, "rows_changed": .count, "statement": .count]),
+            ],
+            "schema": [Shape(required: ["kind": .text, "name": .text, "table": .text, "sql": .text])],
+            "dump": [
+                Shape(required: ["path": .text, "destination": .text, "changed": .bool, "tables": .count, "rows": .count, "code": .code])
+            ],
+            "load": [
+                Shape(required: [
+                    "path": .text, "changed": .bool, "tables": .count, "rows": .count, "same_as_dumped": .optionalBool, "code": .code,
+                ])
             ],
             "batch rotate": rotation + skipped,
             "batch verify": verification + skipped,

@@ -44,6 +44,20 @@ struct ContentFile {
         return made
     }
 
+    /// Makes a file of what `fill` puts into it.
+    ///
+    /// - Parameter fill: called with a connection to an empty database; returns the fingerprint of what it has made.
+    func make(at path: String, _ fill: (ConnectionHandle) throws -> ContentFingerprint) throws -> Made {
+        let file = try NewDatabaseFile.begin(path: path, isPlaintext: protection.ring == nil)
+        let (fingerprint, pageCount) = try protection.fill(file.file, path) { try (fill($0), Int($0.integer(pragma: "page_count"))) }
+        try FailPoint.copied.pass(path)
+        let made = try prove(file.file, RowProof(fingerprint: fingerprint, prepare: prepare), pageCount: pageCount, path: path)
+        try FailPoint.verified.pass(path)
+        try progress(.publishing, 0, of: 1)
+        try file.published()
+        return made
+    }
+
     private func write(_ file: HeldFile, from source: ConnectionHandle, pageCount: Int, path: String) throws -> ContentFingerprint {
         guard pages != nil else {
             let change = FileChange(path: path, before: protection, after: protection)

@@ -1,0 +1,163 @@
+internal import SQLCipherBridge
+
+/// Writes a database as an SQL script, from which any SQLite makes the same content: tables first, then their rows, indexes, views and triggers, and at last
+/// virtual tables, as rows of the schema, whose content is in tables of its own. It is ``ContentCopy`` in words.
+struct ContentScript {
+    let source: ConnectionHandle
+
+    /// Takes the text, in pieces.
+    let write: ([UInt8]) throws -> Void
+
+    /// Called between rows, now and then; throws to end the script.
+    let checkpoint: () throws -> Void
+
+    /// Writes everything.
+    ///
+    /// - Returns: the fingerprint of what was written.
+    func run() throws -> ContentFingerprint {
+        try source.withReadTransaction {
+            var digest = try ContentFingerprint(ofSchemaIn: source)
+            let writer = ScriptWriter(try ScriptLiteral(source, digest.encoding), write)
+            try writeHead(digest, to: writer)
+            for table in try source.storedTableNames() { digest.tables[table] = try writeTable(table, to: writer) }
+            if digest.tables["sqlite_sequence"] != nil { digest.tables["sqlite_sequence"] = try writeSequences(to: writer) }
+            try writeObjects("type = 'index'", to: writer)
+            try writeObjects("type IN ('view', 'trigger') OR \(ContentScript.isVirtualTable)", to: writer)
+            try writer.line("PRAGMA user_version=\(digest.userVersion);\nPRAGMA application_id=\(digest.applicationID);")
+            try writer.line("PRAGMA writable_schema=OFF;\nCOMMIT;")
+            try writer.flush()
+            return digest
+        }
+    }
+
+    private func writeHead(_ digest: ContentFingerprint, to writer: ScriptWriter) throws {
+        // Before the transaction: they count for what is not there yet.
+        try writer.line("PRAGMA foreign_keys=OFF;\nPRAGMA ignore_check_constraints=ON;")
+        if digest.encoding != .utf8 { try writer.line("PRAGMA encoding='\(digest.encoding.rawValue)';") }
+        let autoVacuum = try source.integer(pragma: "auto_vacuum")
+        if autoVacuum != 0 { try writer.line("PRAGMA auto_vacuum=\(autoVacuum);") }
+        if try source.firstText(trusted: "SELECT 1 FROM main.sqlite_master WHERE \(ContentScript.isVirtualTable)") != nil {
+            try writer.line("-- Other shells take the rows of virtual tables after: .dbconfig defensive off")
+        }
+        try writer.line("BEGIN TRANSACTION;\nPRAGMA writable_schema=ON;")
+    }
+
+    private static let isVirtualTable = "type = 'table' AND coalesce(rootpage, 1) = 0"
+
+    /// The table of the statistics, as `ANALYZE` makes it.
+    private static let statistics = "CREATE TABLE sqlite_stat1(tbl,idx,stat)"
+
+    private func writeTable(_ name: String, to writer: ScriptWriter) throws -> ContentFingerprint.Table {
+        try checkpoint()
+        // Its rows come when those of the other tables have left theirs in it.
+        guard name != "sqlite_sequence" else { return ContentFingerprint.Table() }
+        let condition = "type = 'table' AND name = \(name.sqlLiteral)"
+        if try source.firstText(trusted: "SELECT sql FROM main.sqlite_master WHERE \(condition)") == ContentScript.statistics {
+            // Where the schema must not be written, this makes it, and leaves it empty.
+            try writer.line("ANALYZE sqlite_master;")
+        } else {
+            try writeObjects(condition, to: writer)
+        }
+        return try writeRows(of: name, to: writer)
+    }
+
+    private func writeRows(of name: String, to writer: ScriptWriter) throws -> ContentFingerprint.Table {
+        let table = try StoredTable(name: name, in: source)
+        let start = Array("INSERT INTO \(name.quotedDatabaseIdentifier)(\(table.fields.joined(separator: ","))) VALUES(".utf8)
+        var digest = ContentFingerprint.Table()
+        let hash = try ContentHash()
+        try source.forEachRow(trusted: table.selection) { row in
+            try writer.add(start)
+            for column in table.fields.indices {
+                try hash.add(column: CInt(column), of: row, encoding: writer.literal.encoding)
+                if column > 0 { try writer.add([UInt8(ascii: ",")]) }
+                try writer.addValue(at: CInt(column), of: row)
+            }
+            try writer.endStatement(of: name, ");\n")
+            digest.rowCount += 1
+            if digest.rowCount.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) { try checkpoint() }
+        }
+        digest.hash = try hash.finish()
+        return digest
+    }
+
+    private func writeSequences(to writer: ScriptWriter) throws -> ContentFingerprint.Table {
+        let hasUser = try source.firstText(
+            trusted: "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND upper(sql) LIKE '%AUTOINCREMENT%'")
+        if hasUser == nil {
+            // The table stays when the last one goes that needs it, and comes only with one.
+            let taken = Set(try source.column(trusted: "SELECT name FROM main.sqlite_master").map(CaseInsensitiveName.init))
+            var name = "coffer sequence"
+            while taken.contains(CaseInsensitiveName(name)) { name += "_" }
+            let identifier = name.quotedDatabaseIdentifier
+            try writer.line("CREATE TABLE \(identifier)(id INTEGER PRIMARY KEY AUTOINCREMENT);\nDROP TABLE \(identifier);")
+        }
+        try writer.line("DELETE FROM sqlite_sequence;")
+        return try writeRows(of: "sqlite_sequence", to: writer)
+    }
+
+    /// Writes what the schema says of some objects.
+    private func writeObjects(_ condition: String, to writer: ScriptWriter) throws {
+        let sql = "SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL AND (\(condition)) ORDER BY rowid"
+        try source.forEachRow(trusted: sql) { row in
+            try checkpoint()
+            // Asked for as it is stored, before anything has SQLite convert it.
+            let text = writer.literal.plainText(at: 3, of: row)
+            if let text, text.starts(with: "CREATE ".utf8), !text.starts(with: "CREATE VIRTUAL ".utf8) {
+                try writer.add(text)
+                // A comment must not hide the semicolon.
+                let hasComment = zip(text, text.dropFirst()).contains { $0 == UInt8(ascii: "-") && $1 == UInt8(ascii: "-") }
+                try writer.endStatement(of: row.string(at: 1), hasComment ? "\n;\n" : ";\n")
+            } else {
+                try writer.add(Array("INSERT INTO sqlite_master(type,name,tbl_name,rootpage,sql) VALUES(".utf8))
+                for column in 0..<CInt(3) {
+                    try writer.addValue(at: column, of: row)
+                    try writer.add([UInt8(ascii: ",")])
+                }
+                try writer.add(Array("0,".utf8))
+                try writer.addValue(at: 3, of: row)
+                try writer.endStatement(of: row.string(at: 1), ");\n")
+            }
+        }
+    }
+}
+
+/// Collects the text of a script.
+private final class ScriptWriter {
+    let literal: ScriptLiteral
+    private let write: ([UInt8]) throws -> Void
+    private var buffer: [UInt8] = []
+    private var statementLength = 0
+
+    /// The most that any SQLite takes for one statement: <https://www.sqlite.org/limits.html>.
+    private static let longestStatement = 1_000_000_000
+
+    init(_ literal: ScriptLiteral, _ write: @escaping ([UInt8]) throws -> Void) {
+        self.literal = literal
+        self.write = write
+    }
+
+    func line(_ text: String) throws { try add(Array((text + "\n").utf8)) }
+
+    func add(_ bytes: [UInt8]) throws {
+        buffer += bytes
+        statementLength += bytes.count
+        if buffer.count >= 65_536 { try flush() }
+    }
+
+    func addValue(at column: CInt, of row: StatementHandle) throws { try add(literal.text(at: column, of: row)) }
+
+    func endStatement(of name: String, _ end: String) throws {
+        try add(Array(end.utf8))
+        guard statementLength <= ScriptWriter.longestStatement else {
+            throw EngineError(code: EngineCode.tooBig, message: "A row of \(name) is too long for a statement")
+        }
+        statementLength = 0
+    }
+
+    func flush() throws {
+        guard !buffer.isEmpty else { return }
+        try write(buffer)
+        buffer.removeAll(keepingCapacity: true)
+    }
+}

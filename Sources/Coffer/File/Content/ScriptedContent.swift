@@ -1,0 +1,137 @@
+internal import SQLCipherBridge
+
+/// Why a script cannot become a database.
+package struct ScriptError: Error {
+    /// What SQLite said of a statement; nil where the script as a whole is at fault.
+    package let code: ResultCode?
+    package let message: String
+
+    fileprivate init(_ message: String, code: CInt? = nil) {
+        self.message = message
+        self.code = code.map { ResultCode(rawValue: $0) }
+    }
+}
+
+/// Fills an empty database with what the statements of a script make, as one transaction.
+///
+/// A script may come from anywhere. It reaches nothing but this database: it attaches nothing, sets no keys, and chooses neither journals nor files.
+struct ScriptedContent {
+    let destination: ConnectionHandle
+
+    /// Gives one statement after the other, and nil at the end.
+    let next: () throws -> [UInt8]?
+
+    /// Called in the middle of long statements, when the connection must not be used; throws to end the work.
+    let watch: () throws -> Void
+
+    private enum Transaction { case none, begun, ended }
+
+    /// - Returns: the fingerprint of what was made.
+    func run() throws -> ContentFingerprint {
+        try withoutActuallyEscaping(watch) { watch in
+            var reason: (any Error)?
+            let handler = ProgressHandler(destination, every: 20_000) {
+                do { try watch() } catch { reason = error }
+                return reason == nil
+            }
+            defer { handler.remove(from: destination) }
+            do { return try makeEverything() } catch { throw reason ?? error }
+        }
+    }
+
+    private func makeEverything() throws -> ContentFingerprint {
+        try destination.acceptDefinitionsOfAnotherDatabase()
+        var (isOurs, refusal) = (false, nil as String?)
+        let authorizer = AuthorizerHook { request in
+            let decision = isOurs ? .allow : ScriptedContent.decision(on: request)
+            if decision == .deny { refusal = ScriptedContent.words(for: request) }
+            return decision
+        }
+        authorizer.install(on: destination)
+        defer { authorizer.remove(from: destination) }
+        func ours(_ sql: StaticString) throws {
+            isOurs = true
+            defer { isOurs = false }
+            try destination.execute(sql)
+        }
+        var (transaction, hasContent) = (Transaction.none, false)
+        while let bytes = try next() {
+            var scanner = SQLScanner(bytes)
+            let word = scanner.next()?.word ?? ""
+            switch word {
+            case "begin":
+                transaction = .begun
+                hasContent = true
+            case "commit", "end": transaction = .ended
+            case "rollback":
+                throw ScriptError("The script takes back what it has made, as scripts do that could not be written to their end")
+            default:
+                // Pragmas at the beginning count for what is not there yet.
+                if destination.isAutocommit, word != "pragma" {
+                    try ours("BEGIN IMMEDIATE")
+                    hasContent = true
+                }
+                do {
+                    try execute(bytes)
+                } catch let error as EngineError {
+                    throw ScriptError(refusal ?? error.message ?? ConnectionHandle.describe(error.code), code: error.code)
+                }
+            }
+        }
+        guard hasContent else { throw ScriptError("The script has no statement that makes anything: it is empty, or its end is missing") }
+        guard transaction != .begun else {
+            throw ScriptError("The script begins a transaction and does not end it: its end is missing")
+        }
+        isOurs = true
+        if !destination.isAutocommit { try destination.execute("COMMIT") }
+        return try ContentFingerprint(of: destination)
+    }
+
+    private func execute(_ bytes: [UInt8]) throws {
+        guard !bytes.contains(0) else {
+            throw EngineError(code: EngineCode.misuse, message: "it has a byte of zero in it, where SQLite would end it")
+        }
+        let text = bytes.map { CChar(bitPattern: $0) } + [0]
+        var offset = 0
+        while offset < text.count - 1, let statement = try destination.prepare(text, offset: &offset, persistent: false) {
+            var code = statement.handle.step()
+            while code == EngineCode.row { code = statement.handle.step() }
+            guard code == EngineCode.done else { throw EngineError(code: code, message: destination.lastErrorMessage) }
+        }
+    }
+
+    // MARK: What scripts may do
+
+    /// What pragmas with a value say about the content.
+    private static let allowed: Set<String> = [
+        "foreign_keys", "ignore_check_constraints", "encoding", "auto_vacuum", "writable_schema", "user_version", "application_id",
+        "defer_foreign_keys", "legacy_alter_table", "recursive_triggers", "table_info", "table_xinfo", "index_list", "index_info",
+        "index_xinfo", "foreign_key_list", "foreign_key_check", "case_sensitive_like",
+    ]
+
+    /// What others say about a connection or a file, which this one has its own for.
+    private static let ignored: Set<String> = [
+        "synchronous", "journal_mode", "cache_size", "page_size", "locking_mode", "busy_timeout", "temp_store", "mmap_size",
+        "wal_autocheckpoint", "journal_size_limit",
+    ]
+
+    private static func decision(on request: AuthorizerHook.Request) -> AuthorizerHook.Decision {
+        switch request.action {
+        case .attach, .transaction, .savepoint: return .deny
+        case .pragma:
+            let name = (request.first ?? "").lowercased()
+            // Virtual tables ask for some.
+            guard request.second != nil, !allowed.contains(name) else { return .allow }
+            return ignored.contains(name) ? .ignore : .deny
+        default: return .allow
+        }
+    }
+
+    private static func words(for request: AuthorizerHook.Request) -> String {
+        switch request.action {
+        case .pragma: "A script must not set the pragma \((request.first ?? "").lowercased())"
+        case .attach: "A script must not attach files"
+        default: "A script is one transaction, and has none within"
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import SQLCipherBridge
+
+/// What is known of a database that was written as a script, or made from one.
+package struct ScriptSummary: Sendable, Hashable {
+    /// SHA-256 over everything that was written: the same for databases with the same content.
+    package let digest: String
+    package let tableCount: Int
+    package let rowCount: Int
+
+    fileprivate init(_ content: ProvedContent) {
+        (digest, tableCount, rowCount) = (content.digest, content.tableCount, content.rowCount)
+    }
+
+    fileprivate init(_ fingerprint: ContentFingerprint) throws {
+        self.init(try RowProof(fingerprint: fingerprint, prepare: { _ in }).content)
+    }
+}
+
+extension Database {
+    /// Writes the database as an SQL script, from which any SQLite makes the same content, as of one moment.
+    ///
+    /// The script is plaintext.
+    /// - Parameters:
+    ///   - write: takes the text in pieces, which may end within a character.
+    ///   - checkpoint: called now and then; throws to end the work.
+    package func writeScript(_ write: @escaping ([UInt8]) throws -> Void, checkpoint: @escaping () throws -> Void) throws -> ScriptSummary {
+        checkIsUsedInItsAccess()
+        return try DatabaseError.converting { try ScriptSummary(ContentScript(source: handle, write: write, checkpoint: checkpoint).run()) }
+    }
+}
+
+extension DatabaseFile {
+    /// Makes a new encrypted database from the statements of a script, and proves it before it gets its name.
+    ///
+    /// - Parameters:
+    ///   - statements: gives one statement after the other, and nil at the end.
+    ///   - watch: called in the middle of long statements; throws to end the work.
+    ///   - confirm: called with what was made, before the file gets its name; throws to have none.
+    /// - Throws: a ``ScriptError`` for a script that cannot become a database, a ``DatabaseFileError`` otherwise.
+    package func make(
+        key: DatabaseKey, cipher: CipherSettings, progress: ProgressFunction?, statements: @escaping () throws -> [UInt8]?,
+        watch: @escaping () throws -> Void, confirm: (ScriptSummary) throws -> Void
+    ) throws -> ScriptSummary {
+        try DatabaseFileError.translated(path) {
+            let protection = try FileProtection.encrypted(key, cipher: cipher)
+            let file = ContentFile(protection: protection, prepare: { _ in }, progress: ProgressReport(progress))
+            let made = try file.make(at: path) { connection in
+                let fingerprint = try ScriptedContent(destination: connection, next: statements, watch: watch).run()
+                try confirm(ScriptSummary(fingerprint))
+                return fingerprint
+            }
+            return ScriptSummary(made.content)
+        }
+    }
+}

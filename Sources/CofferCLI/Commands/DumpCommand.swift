@@ -1,0 +1,140 @@
+internal import ArgumentParser
+internal import Coffer
+internal import Glibc
+
+struct DumpCommand: RecordedOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "dump",
+        abstract: "Write a database as an SQL script.",
+        usage: "coffer dump <file> [options]",
+        discussion: """
+            The script makes the same content in any SQLite, byte for byte, with all row IDs, versions, sequences, and the tables of virtual tables. \
+            It is of one moment, also while others write. Its last line has a digest of the content, by which coffer load proves what it has made; \
+            a script that could not be written to its end takes back what it has made.
+            The script can be read without a key. It goes to the standard output, as the rows of a query do; a file that stays needs \
+            --yes-plaintext, and is readable by you only.
+
+            EXAMPLES
+              coffer dump app.db --key-file app.key | coffer load copy.db --key-file next.key
+              coffer dump app.db --key-file app.key --out app.sql --yes-plaintext
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Option(help: ArgumentHelp("Write into a new file.", valueName: "script"), completion: .file())
+    var out: String?
+
+    @Flag(help: "Say that the file is to be readable without a key.")
+    var yesPlaintext = false
+
+    @OptionGroup(title: "The key")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The format of the file")
+    var cipher: CipherOptions
+
+    @OptionGroup
+    var record: RecordOptions
+
+    func validate() throws {
+        if out != nil, !yesPlaintext {
+            throw ValidationError("The script would be readable without a key. If that is meant, add --yes-plaintext.")
+        }
+        if let out { try FileNames.checkIsNoDash(out, "the script") }
+        if output.json, out == nil { throw ValidationError("--json needs --out: the script and JSON cannot both be the output.") }
+    }
+
+    var subject: String? { file }
+    var names: [String] { [file] + (out.map { [$0] } ?? []) }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        if let out, NewFile.exists(out) { throw Failure(.outputExists, "output_exists", "'\(out)' exists, and is not overwritten.") }
+        let opening = try session.key(key.request(), of: file)
+        var configuration = session.configuration(opening.database, cipher.settings)
+        configuration.readonly = true
+        if out == nil { warnOfReaders(session.reporter) }
+        try trail.record(file) { entry in
+            let queue = try ReadableQueue.open(file, configuration)
+            let summary = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) { () -> ScriptSummary? in
+                do {
+                    return try queue.unsafeRead { db in try write(db, session) }
+                } catch is OutputClosed {
+                    return nil
+                }
+            }
+            try queue.close()
+            guard let summary else { return false }
+            try entry.end(isChanged: false, [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
+            guard let out else { return false }
+            let counts =
+                "\(TextLayout.counted(summary.tableCount, "table", "tables")), \(TextLayout.counted(summary.rowCount, "row", "rows"))"
+            session.reporter.result(
+                [
+                    .init("path", .string(file)), .init("destination", .string(out)), .init("changed", true),
+                    .init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount)), .init("code", 0),
+                ], text: ["\(out): written (\(counts)), readable by you only, and without a key"])
+            return false
+        }
+        return .done
+    }
+
+    private func write(_ db: Database, _ session: Session) throws -> ScriptSummary {
+        guard let out else { return try write(db, session) { session.reporter.raw(bytes: $0) } }
+        let target = try NewFile(out)
+        do {
+            let summary = try write(db, session) { try target.write(bytes: $0) }
+            try target.publish()
+            return summary
+        } catch {
+            target.remove()
+            throw error
+        }
+    }
+
+    private func write(_ db: Database, _ session: Session, _ write: @escaping ([UInt8]) throws -> Void) throws -> ScriptSummary {
+        var hasBegun = false
+        do {
+            let summary = try db.writeScript {
+                hasBegun = true
+                try write($0)
+                if let lost = session.reporter.outputFailure { throw lost }
+                if session.reporter.isOutputClosed { throw OutputClosed() }
+            } checkpoint: {
+                try session.interruption.check()
+                session.reporter.progress(ProgressState(path: file, phase: "writing", completed: 0, total: 0, unit: "rows"))
+            }
+            try write(Array("\(ScriptProof.line(summary.digest))\n".utf8))
+            return summary
+        } catch {
+            // Whoever reads the script so far keeps nothing of it.
+            if hasBegun { try? write(Array("\nROLLBACK; -- the script is not complete\n".utf8)) }
+            throw error
+        }
+    }
+
+    /// A file that the shell has made may be open to others.
+    private func warnOfReaders(_ reporter: Reporter) {
+        var status = stat()
+        guard unsafe fstat(STDOUT_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else { return }
+        reporter.warning(
+            "The script goes into a file that others can read (mode \(String(status.st_mode & 0o777, radix: 8))), without a key. "
+                + "--out makes one that is yours only.")
+    }
+}
+
+/// Nobody reads the output any more, as behind `head`: that is no failure.
+struct OutputClosed: Error {}
+
+/// The last line of a script, by which a database that is made of it is proved.
+enum ScriptProof {
+    private static let start = "-- coffer content: "
+
+    static func line(_ digest: String) -> String { start + digest }
+
+    /// The digest in what follows the last statement of a script; nil if there is none.
+    static func digest(in rest: [UInt8]) -> String? {
+        let lines = String(decoding: rest, as: UTF8.self).split(whereSeparator: \.isNewline)
+        return lines.last { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
+    }
+}

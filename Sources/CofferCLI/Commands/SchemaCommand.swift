@@ -1,0 +1,91 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct SchemaCommand: RecordedOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "schema",
+        abstract: "Print what a database is made of: its tables, indexes, views and triggers.",
+        usage: "coffer schema <file> [<name>...] [options]",
+        discussion: """
+            Prints the statements that make them, in the order of a dump. With names, those of these tables and views, and of what belongs to them. \
+            What SQLite and virtual tables have made for themselves is left out, unless --all is given. Exit code 1 when there is nothing of a name.
+
+            EXAMPLES
+              coffer schema app.db
+              coffer schema app.db note tag
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Argument(help: "Tables and views; all, if none is named.")
+    var objects: [String] = []
+
+    @Flag(help: "Print what SQLite and virtual tables have made for themselves, too.")
+    var all = false
+
+    @OptionGroup(title: "The key")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The format of the file")
+    var cipher: CipherOptions
+
+    @OptionGroup
+    var record: RecordOptions
+
+    var subject: String? { file }
+    var names: [String] { [file] }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let opening = try session.key(key.request(), of: file)
+        var configuration = session.configuration(opening.database, cipher.settings)
+        configuration.readonly = true
+        var missing: [String] = []
+        try trail.record(file) { _ in
+            let queue = try ReadableQueue.open(file, configuration)
+            let schema = try queue.read { db in try SchemaText(db, includesInternal: all) }
+            try queue.close()
+            missing = objects.filter { name in !schema.objects.contains { $0.isOf(name) } }
+            for object in schema.objects where objects.isEmpty || objects.contains(where: object.isOf) {
+                session.reporter.result(object.json, text: ["\(object.sql);"], isAnswer: true)
+            }
+            return false
+        }
+        guard missing.isEmpty else {
+            throw Failure(.answerIsNo, "no_such_table", "There is no table and no view '\(missing[0])' in '\(file)'.")
+        }
+        return .done
+    }
+}
+
+/// The statements that make a database.
+struct SchemaText {
+    struct Object {
+        let type: String
+        let name: String
+        let table: String
+        let sql: String
+
+        /// Whether it is what has this name, or belongs to it. SQLite does not tell capital letters from others.
+        func isOf(_ name: String) -> Bool { [self.name, table].contains { $0.lowercased() == name.lowercased() } }
+
+        var json: [JSONValue.Member] {
+            [.init("kind", .string(type)), .init("name", .string(name)), .init("table", .string(table)), .init("sql", .string(sql))]
+        }
+    }
+
+    let objects: [Object]
+
+    init(_ db: Database, includesInternal: Bool) throws {
+        let shadows = try Set(String.fetchAll(db, sql: "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"))
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL
+                ORDER BY tbl_name COLLATE NOCASE, CASE type WHEN 'table' THEN 0 WHEN 'view' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, name
+                """)
+        objects = rows.map { Object(type: $0[0], name: $0[1], table: $0[2], sql: $0[3]) }.filter { object in
+            includesInternal || !shadows.contains(object.table) && !object.name.lowercased().hasPrefix("sqlite_")
+        }
+    }
+}

@@ -1,0 +1,84 @@
+internal import Coffer
+
+/// Reads the statements of a script one by one, however long the script is.
+final class ScriptReader {
+    private let descriptor: CInt
+    private let name: String
+    private var splitter = StatementSplitter()
+    private var buffer: [UInt8] = []
+    /// Where the next statement begins, and what of it was searched for its end.
+    private var start = 0
+    private var searched = 0
+    private var line = 1
+    private var hasEnded = false
+
+    private(set) var byteCount: Int64 = 0
+    private(set) var statementNumber = 0
+    /// The line of the statement that was given last.
+    private(set) var statementLine = 1
+
+    /// What follows the last statement, at the end.
+    var rest: [UInt8] { Array(buffer[start...]) }
+
+    /// - Parameter descriptor: stays open for the life of the reader.
+    init(_ descriptor: CInt, name: String) {
+        self.descriptor = descriptor
+        self.name = name
+    }
+
+    /// The next statement, nil at the end.
+    func next() throws -> [UInt8]? {
+        while true {
+            if let end = splitter.end(in: buffer, from: searched) {
+                searched = end
+                let statement = Array(buffer[start..<end])
+                start = end
+                if splitter.endedBlank { count(statement) } else { return give(statement) }
+            } else if hasEnded {
+                searched = buffer.count
+                guard !splitter.isBlank, start < buffer.count else { return nil }
+                let statement = rest
+                start = buffer.count
+                return give(statement)
+            } else {
+                searched = buffer.count
+                try fill()
+            }
+        }
+    }
+
+    private func give(_ statement: [UInt8]) -> [UInt8] {
+        let space = statement.prefix { $0 == 0x20 || (0x09...0x0d).contains($0) }
+        statementNumber += 1
+        statementLine = line + space.count { $0 == UInt8(ascii: "\n") }
+        count(statement)
+        // A mark of the byte order is white space to SQLite.
+        return statementNumber == 1 && statement.starts(with: [0xef, 0xbb, 0xbf]) ? Array(statement.dropFirst(3)) : statement
+    }
+
+    private func count(_ text: [UInt8]) { line += text.count { $0 == UInt8(ascii: "\n") } }
+
+    private func fill() throws(Failure) {
+        buffer.removeFirst(start)
+        searched -= start
+        start = 0
+        do throws(SystemError) {
+            let part = try Descriptor.read(from: descriptor, upTo: 262_144)
+            hasEnded = part.isEmpty
+            byteCount += Int64(part.count)
+            buffer += part
+        } catch {
+            throw Failure(error, "\(name) cannot be read")
+        }
+    }
+
+    /// An error that says which statement it is about.
+    func located(_ error: ScriptError) -> Failure {
+        guard let code = error.code else { return Failure(.badData, "script", "\(name): \(error.message).") }
+        let failure = Failure(DatabaseError(resultCode: code, message: error.message))
+        let place = "\(name), statement \(statementNumber) (line \(statementLine)): "
+        // What SQLite refuses is the fault of the script, and no other.
+        let isOfScript = [.usage, .answerIsNo, .internalError, .outputExists].contains(failure.status)
+        return Failure(isOfScript ? .badData : failure.status, isOfScript ? "script" : failure.reason, place + failure.message)
+    }
+}

@@ -1,0 +1,269 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("Scripts of databases")
+struct DumpTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    init() throws {
+        tool = try Tool()
+        try tool.writeKey("a.key")
+    }
+
+    /// Everything that a database may have.
+    private static let content = """
+        CREATE TABLE kinds (id INTEGER PRIMARY KEY AUTOINCREMENT, a, b TEXT, c REAL, g AS (a || b) STORED, v AS (id * 2));
+        INSERT INTO kinds (a, b, c) VALUES (1, 'it''s', 0.1), (2.5, 'a' || char(10, 13, 9) || ';--', 1e308), (x'00ff', '', -9e999),
+          (NULL, char(65, 0, 66), 9e999), (CAST(x'ff41' AS TEXT), CAST(x'd8000041' AS TEXT), 5e-324), (-0.0, char(65535, 65534, 65279), 0),
+          (9223372036854775807, char(65279, 97), -9223372036854775808), (zeroblob(70000), replace(hex(zeroblob(70000)), '0', 'é'), 1.1);
+        CREATE TABLE clustered (k TEXT COLLATE NOCASE, n INT, PRIMARY KEY (k DESC, n)) WITHOUT ROWID;
+        INSERT INTO clustered VALUES ('a', 1), ('B', 2), ('c', 3);
+        CREATE TABLE numbered (a); INSERT INTO numbered (rowid, a) VALUES (-5, 'x'), (100, 'y');
+        CREATE TABLE "odd "" name" (rowid, oid, _rowid_, "a b", "" DEFAULT 'x;y'); INSERT INTO "odd "" name" VALUES (1, 2, 3, 4, '--');
+        CREATE TABLE strict (a INT, b ANY) STRICT; INSERT INTO strict VALUES (1, '1'), (2, 1.0);
+        CREATE TABLE checked (a CHECK (a > 0)); PRAGMA ignore_check_constraints = 1; INSERT INTO checked VALUES (-1);
+        CREATE TABLE child (p REFERENCES kinds (id)); INSERT INTO child VALUES (99);
+        CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE gone;
+        CREATE UNIQUE INDEX partial ON kinds (a, lower(b) DESC) WHERE id > 1; CREATE INDEX plain ON numbered (a COLLATE RTRIM);
+        CREATE VIEW seen AS SELECT * FROM kinds JOIN missing -- there is no such table
+        ;
+        CREATE TRIGGER fires AFTER INSERT ON numbered BEGIN INSERT INTO numbered VALUES ('again; '); SELECT 1; END;
+        CREATE TRIGGER instead INSTEAD OF INSERT ON seen BEGIN SELECT 1; END;
+        CREATE VIRTUAL TABLE words USING fts5 (x, y); INSERT INTO words VALUES ('hello world', 'b'), ('foo', 'bar');
+        CREATE VIRTUAL TABLE old_words USING fts4 (x); INSERT INTO old_words VALUES ('hello again');
+        create virtual table boxes USING rtree (id, a, b); INSERT INTO boxes VALUES (1, 2, 3);
+        ANALYZE; PRAGMA user_version = -7; PRAGMA application_id = 99;
+
+        """
+
+    private func makeContent(_ name: String = "a.db", preparation: String = "", _ content: String = content) throws {
+        _ = try tool.shell(name).run(".dbconfig defensive off\n\(preparation)\n\(content)")
+    }
+
+    private func dump(_ name: String = "a.db", to script: String = "a.sql") throws {
+        let result = try tool.run(["dump", name, "--out", script, "--yes-plaintext"] + key)
+        #expect(result.status == 0, "\(result)")
+    }
+
+    private func load(_ script: String = "a.sql", to name: String = "b.db") throws -> Tool.Result {
+        try tool.run(["load", name, "--from", script] + key)
+    }
+
+    /// What the stock shell sees of a file.
+    private func facts(_ name: String) throws -> [String] {
+        let tables = [
+            "kinds", "clustered", "numbered", "\"odd \"\" name\"", "strict", "checked", "child", "words", "old_words", "boxes",
+            "sqlite_stat1",
+        ]
+        let rows = tables.map { "SELECT '\($0.replacing("'", with: ""))', * FROM \($0);" }.joined(separator: "\n")
+        return try tool.shell(name).run(
+            """
+            .mode quote
+            PRAGMA integrity_check; PRAGMA encoding; PRAGMA auto_vacuum; PRAGMA user_version; PRAGMA application_id;
+            SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name;
+            SELECT rowid, * FROM numbered; SELECT * FROM sqlite_sequence; SELECT hex(b), hex(a) FROM kinds;
+            SELECT * FROM words WHERE words MATCH 'hello'; INSERT INTO words (words) VALUES ('integrity-check');
+            \(rows)
+            """)
+    }
+
+    @Test("a script makes the same content, in each encoding", arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
+    func roundTrip(encoding: String) throws {
+        try makeContent(preparation: "PRAGMA encoding = '\(encoding)'; PRAGMA auto_vacuum = 2;")
+        try dump()
+        let loaded = try load()
+        #expect(loaded.status == 0 && loaded.output.contains("its content is what was dumped"), "\(loaded)")
+        #expect(try facts("b.db") == facts("a.db"))
+        try dump("b.db", to: "b.sql")
+        #expect(try tool.directory.bytes(of: "a.sql") == tool.directory.bytes(of: "b.sql"))
+        #expect(try tool.run(["verify", "b.db"] + key).status == 0)
+    }
+
+    @Test("a pipe from dump to load is a copy, and the stock shell takes the script too")
+    func pipe() throws {
+        try makeContent()
+        let line = "'\(Tool.program)' dump a.db --key-file a.key --key-type raw"
+        let result = try tool.run(["-c", "\(line) | '\(Tool.program)' load b.db --key-file a.key --key-type raw"], program: "/bin/sh")
+        #expect(result.status == 0 && result.errors == "", "\(result)")
+        #expect(try facts("b.db") == facts("a.db"))
+        try dump()
+        _ = try tool.shell("c.db").run(".dbconfig defensive off\n.read '\(tool.directory.path("a.sql"))'")
+        #expect(try facts("c.db") == facts("a.db"))
+        // A sequence without a table that has one, and nothing at all.
+        try makeContent(
+            "d.db", "CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE gone; CREATE TABLE \"coffer sequence\" (a);")
+        try dump("d.db", to: "d.sql")
+        #expect(try load("d.sql", to: "e.db").output.contains("what was dumped"))
+        try makeContent("f.db", "PRAGMA user_version = 1;")
+        try dump("f.db", to: "f.sql")
+        #expect(try load("f.sql", to: "g.db").output.contains("(0 tables, 0 rows)"))
+    }
+
+    @Test("numbers of all sizes come back bit by bit")
+    func numbers() throws {
+        var generator = SeededRandom(seed: 20)
+        try tool.makeDatabase()
+        let queue = try tool.directory.makeQueue("a.db", .rawKeyed(0x42))
+        try queue.write { db in
+            try db.execute(sql: "CREATE TABLE n (a)")
+            for _ in 0..<3000 {
+                let number = Double(bitPattern: generator.next())
+                guard number.isFinite else { continue }
+                try db.execute(sql: "INSERT INTO n VALUES (?)", arguments: [number])
+            }
+        }
+        try queue.close()
+        try dump()
+        #expect(try load().output.contains("what was dumped"))
+    }
+
+    @Test("a script that breaks off makes nothing, wherever it does")
+    func truncation() throws {
+        try makeContent()
+        try dump()
+        let bytes = try tool.directory.bytes(of: "a.sql")
+        let text = String(decoding: bytes, as: UTF8.self)
+        let end = try #require(text.range(of: "COMMIT;"))
+        let length = text[..<end.upperBound].utf8.count
+        for count in [0, 10, 60, 100, 500, 5000, length / 2, length - 200, length - 8, length - 2] {
+            try tool.directory.write(Array(bytes.prefix(count)), to: "cut.sql")
+            let result = try load("cut.sql")
+            #expect(result.status == 65 && !tool.exists("b.db"), "\(count) of \(length): \(result)")
+        }
+        #expect(tool.directory.fileNames() == ["a.db", "a.key", "a.sql", "cut.sql"])
+    }
+
+    @Test("a script that was changed is not what was dumped, until the digest is taken away")
+    func changes() throws {
+        try makeContent()
+        try dump()
+        let changed = try tool.text(of: "a.sql").replacing("VALUES(100,'y')", with: "VALUES(100,'z')")
+        try tool.write(changed, to: "b.sql")
+        let refused = try load("b.sql")
+        #expect(refused.status == 65 && refused.errors.contains("digest") && !tool.exists("b.db"), "\(refused)")
+        try tool.write(changed.split(separator: "\n").filter { !$0.contains("coffer content") }.joined(separator: "\n"), to: "b.sql")
+        let accepted = try load("b.sql")
+        #expect(accepted.status == 0 && accepted.output.contains("does not say"), "\(accepted)")
+        #expect(try tool.shell("b.db").run("SELECT a FROM numbered WHERE rowid = 100;") == ["z"])
+    }
+
+    @Test(
+        "a script reaches nothing but the new file, and makes all or nothing",
+        arguments: [
+            "ATTACH 'other.db' AS o KEY ''", "PRAGMA key = 'x'", "PRAGMA rekey = 'x'", "VACUUM INTO 'other.db'", "VACUUM", "SAVEPOINT a",
+            "ROLLBACK",
+            "PRAGMA temp_store_directory = '/tmp'", "PRAGMA cipher_plaintext_header_size = 32", "SELECT load_extension('x')", "DETACH main",
+            "INSERT INTO none VALUES (1)", "SELEKT", "INSERT INTO t VALUES ('twice', 1)", "SELECT 'open", "CREATE TABLE u (a); \u{0}",
+            "PRAGMA journal_mode(wal); BEGIN; SELECT 1", "SELECT sqlcipher_export('o')", "PRAGMA schema_version = 7",
+        ])
+    func hostile(statement: String) throws {
+        try tool.write("CREATE TABLE t (a UNIQUE, b);\nINSERT INTO t VALUES ('twice', 1);\n\(statement);\n", to: "a.sql")
+        let result = try load()
+        #expect(result.status == 65 && !result.errors.contains("'x'"), "\(result)")
+        #expect(statement.contains("BEGIN") || statement == "ROLLBACK" || result.errors.contains("(line 3)"), "\(result)")
+        #expect(tool.directory.fileNames() == ["a.key", "a.sql"])
+    }
+
+    @Test("scripts of people and of other shells are taken as they are")
+    func foreign() throws {
+        let script = """
+            \u{feff}-- made by hand
+            PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
+            CREATE TABLE note (id INTEGER PRIMARY KEY, text); CREATE TABLE log (text);
+            CREATE TRIGGER t AFTER INSERT ON note BEGIN INSERT INTO log VALUES (new.text || ';'); END;
+            INSERT INTO note (text) VALUES ('a'), ('b')
+            """
+        let result = try tool.run(["load", "b.db"] + key, input: script)
+        #expect(result.status == 0, "\(result)")
+        #expect(try tool.shell("b.db").run("SELECT text FROM log; PRAGMA journal_mode;") == ["a;", "b;", "delete"])
+        try makeContent("a.db", "CREATE TABLE t (a); INSERT INTO t VALUES (1.5), ('x');")
+        let dumped = try tool.shell("a.db").run(".dump").joined(separator: "\n")
+        #expect(try tool.run(["load", "c.db"] + key, input: dumped).status == 0)
+        #expect(try tool.shell("c.db").run("SELECT count(*) FROM t;") == ["2"])
+    }
+
+    @Test("a script is in a file that is private, or on an output that others do not read unnoticed")
+    func plaintext() throws {
+        try tool.makeDatabase()
+        #expect(try tool.run(["dump", "a.db", "--out", "a.sql"] + key).status == 64)
+        #expect(!tool.exists("a.sql"))
+        try dump()
+        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("a.sql"))[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(try tool.run(["dump", "a.db", "--out", "a.sql", "--yes-plaintext"] + key).status == 73)
+        let line = "'\(Tool.program)' dump a.db --key-file a.key --key-type raw"
+        let open = try tool.run(["-c", "umask 022; \(line) > open.sql"], program: "/bin/sh")
+        #expect(open.status == 0 && open.errors.contains("mode 644"), "\(open)")
+        let closed = try tool.run(["-c", "umask 077; \(line) > closed.sql"], program: "/bin/sh")
+        #expect(closed.status == 0 && closed.errors.isEmpty, "\(closed)")
+        #expect(try tool.text(of: "closed.sql") == tool.text(of: "a.sql"))
+        let full = try tool.run(["-c", "\(line) > /dev/full"], program: "/bin/sh")
+        #expect(full.status == 74, "\(full)")
+        let head = try tool.run(["-c", "\(line) | head -c 5"], program: "/bin/sh")
+        #expect(head.output == "PRAGM" && head.errors.isEmpty, "\(head)")
+    }
+
+    @Test("what cannot be read or made has its own code, and leaves nothing")
+    func failures() throws {
+        try tool.makeDatabase(rows: 8000)
+        try tool.writeKey("b.key", 0x43)
+        try dump()
+        let wrong = ["--key-file", "b.key", "--key-type", "raw"]
+        #expect(try tool.run(["dump", "a.db"] + wrong).status == 77)
+        #expect(try tool.run(["dump", "none.db"] + key).status == 66)
+        #expect(try tool.run(["load", "b.db", "--from", "none.sql"] + key).status == 66)
+        #expect(try tool.run(["load", "b.db", "--from", "."] + key).status == 66)
+        #expect(try tool.run(["load", "a.db", "--from", "a.sql"] + key).status == 73)
+        #expect(try tool.run(["load", "no/b.db", "--from", "a.sql"] + key).status == 73)
+        #expect(try tool.run("load", "b.db", "--key-stdin").status == 64)
+        var bytes = try tool.directory.bytes(of: "a.db")
+        bytes[bytes.count - 5000] ^= 1
+        try tool.directory.write(bytes, to: "bad.db")
+        let damaged = try tool.run(["dump", "bad.db"] + key)
+        #expect(
+            damaged.status == 65 && damaged.output.hasSuffix("ROLLBACK; -- the script is not complete\n"),
+            "\(damaged.status) \(damaged.errors)")
+        #expect(try tool.run(["load", "b.db"] + key, input: damaged.output).status == 65)
+        #expect(!tool.exists("b.db"))
+    }
+
+    @Test("a signal ends a load with nothing made")
+    func interruption() throws {
+        try tool.write(
+            "CREATE TABLE t (a);\nWITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) INSERT INTO t SELECT count(*) FROM n;",
+            to: "a.sql")
+        let run = try tool.start(["load", "b.db", "--from", "a.sql", "--progress", "always"] + key)
+        while !run.text(of: "errors").contains("loading") { usleep(2000) }
+        run.send(SIGINT)
+        #expect(run.wait().status == 130)
+        #expect(tool.directory.fileNames() == ["a.key", "a.sql"])
+    }
+
+    @Test("each line of JSON matches the schema")
+    func json() throws {
+        try tool.makeDatabase()
+        #expect(try tool.run(["dump", "a.db", "--json"] + key).status == 64)
+        for arguments in [
+            ["dump", "a.db", "--out", "a.sql", "--yes-plaintext"], ["load", "b.db", "--from", "a.sql"],
+            ["load", "b.db", "--from", "a.sql"],
+            ["schema", "a.db"], ["schema", "a.db", "none"],
+        ] {
+            #expect(try Schema.problems(tool.run(arguments + key + ["--json"])) == [], "\(arguments)")
+        }
+    }
+
+    @Test("the schema is printed as a whole and by names, without what SQLite made for itself")
+    func schema() throws {
+        try makeContent()
+        let all = try tool.run(["schema", "a.db"] + key).output
+        #expect(all.contains("CREATE TABLE numbered (a);\nCREATE INDEX plain") && all.contains("CREATE TRIGGER fires"))
+        #expect(!all.contains("sqlite_sequence") && !all.contains("words_data"))
+        #expect(try tool.run(["schema", "a.db", "--all"] + key).output.contains("words_data"))
+        let one = try tool.run(["schema", "a.db", "NUMBERED"] + key).output
+        #expect(one.split(separator: "\n").map { $0.prefix(13) } == ["CREATE TABLE ", "CREATE INDEX ", "CREATE TRIGGE"], "\(one)")
+        #expect(try tool.run(["schema", "a.db", "none"] + key).status == 1)
+    }
+}
