@@ -27,6 +27,8 @@ let package = Package(
     targets: [
         // No pkgConfig here: it would choose the shared library. The module map links the static ones.
         .systemLibrary(name: "CSQLCipher", providers: [.apt(["libsqlcipher-dev", "libssl-dev"])]),
+        // The line editor of the tool's shell. What only uses the library builds without it.
+        .systemLibrary(name: "CEditLine", providers: [.apt(["libedit-dev"])]),
         .target(name: "KeyMaterial", swiftSettings: rules),
         // HMAC-SHA512 and AES-256-CBC of several pages at once. Its functions name the instructions that they need, so that no flag is needed here.
         .target(name: "CPageLanes"),
@@ -35,7 +37,7 @@ let package = Package(
         .target(
             name: "CofferCLI",
             dependencies: [
-                "Coffer", "KeyMaterial", "SQLCipherBridge", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CEditLine", "Coffer", "KeyMaterial", "SQLCipherBridge", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: rules),
         // Not "coffer": on a file system that ignores case its folders would be those of the library.

@@ -27,7 +27,8 @@ struct CofferCommand: Operation {
             """,
         subcommands: [
             CreateCommand.self, InfoCommand.self, VerifyCommand.self, RotateCommand.self, KeygenCommand.self, QueryCommand.self,
-            SchemaCommand.self, DumpCommand.self, LoadCommand.self, EncryptCommand.self, DecryptCommand.self, UpgradeCommand.self,
+            SchemaCommand.self, DumpCommand.self, LoadCommand.self, ImportCommand.self, ShellOperation.self, EncryptCommand.self,
+            DecryptCommand.self, UpgradeCommand.self,
             BackupCommand.self, VacuumCommand.self, EraseCommand.self,
             BatchCommand.self, AuditCommand.self,
             ManualCommand.self,

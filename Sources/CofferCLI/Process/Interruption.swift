@@ -17,6 +17,8 @@ final class Interruption: Sendable {
         var reactions: [(id: Int, reaction: @Sendable () -> Void)] = []
         /// Says the last words of the process.
         var farewell: (@Sendable (ExitStatus) -> Void)?
+        /// What SIGINT does while a person talks to the process.
+        var conversation: (@Sendable () -> Void)?
     }
 
     private let state = Mutex(State())
@@ -89,6 +91,18 @@ final class Interruption: Sendable {
         return try body()
     }
 
+    /// Runs a part of a conversation: SIGINT ends what is being done, and not the process.
+    ///
+    /// - Parameter reaction: called on another thread for each SIGINT.
+    func conversationally<Result>(onInterrupt reaction: @escaping @Sendable () -> Void, _ body: () throws -> Result) rethrows -> Result {
+        let outer = state.withLock { state in
+            defer { state.conversation = reaction }
+            return state.conversation
+        }
+        defer { state.withLock { $0.conversation = outer } }
+        return try body()
+    }
+
     func setFarewell(_ farewell: @escaping @Sendable (ExitStatus) -> Void) {
         state.withLock { $0.farewell = farewell }
     }
@@ -105,6 +119,8 @@ final class Interruption: Sendable {
         case SIGQUIT:
             TerminalEcho.restore()
             _exit(128 + SIGQUIT)
+        case SIGINT:
+            if let reaction = state.withLock({ $0.conversation }) { reaction() } else { asked(toEndBy: signal) }
         default:
             asked(toEndBy: signal)
         }

@@ -41,6 +41,17 @@ enum TerminalEcho {
         return try body()
     }
 
+    /// Has the terminal get back what it has now, however the process ends: a line editor changes it.
+    static func remember(_ descriptor: CInt) {
+        var original = termios()
+        guard unsafe tcgetattr(descriptor, &original) == 0 else { return }
+        let settings = Settings(descriptor: descriptor, original: original, silent: original)
+        unsafe crashSettings = original
+        unsafe crashDescriptor = descriptor
+        watchCrashes()
+        current.withLock { $0 = settings }
+    }
+
     static func restore() {
         current.withLock { settings in
             guard var original = settings?.original, let descriptor = settings?.descriptor else { return }

@@ -50,6 +50,7 @@ struct HygieneTests {
             Command(arguments: ["vacuum", "raw.db", "--into", "b.db", "--verbose"] + raw),
             Command(arguments: ["dump", "a.db", "--out", "b.sql", "--yes-plaintext", "--audit", "log", "--json"] + old),
             Command(arguments: ["load", "b.db", "--from", "plain.sql", "--audit", "log", "--verbose"] + raw),
+            Command(arguments: ["import", "raw.db", "t", "--from", "rows.csv", "--audit", "log", "--json"] + raw),
             Command(arguments: ["schema", "raw.db", "--json"] + raw),
             Command(arguments: ["erase", "a.db", "--yes-erase", "a.db", "--audit", "log"]),
             Command(arguments: ["batch", "rotate", "--manifest", "fleet", "--audit", "log", "--json"] + raw + new, status: 3),
@@ -69,6 +70,7 @@ struct HygieneTests {
         }
         _ = try SQLCipherShell(plaintextPath: tool.directory.path("plain.db")).run("CREATE TABLE t (text);")
         try tool.write("CREATE TABLE t (text); INSERT INTO t VALUES ('row');", to: "plain.sql")
+        try tool.write("text\nrow\n", to: "rows.csv")
         // The second file has another key than its line says, so that the state stays.
         try tool.write("raw.db\n{\"path\": \"a.db\", \"key-command\": \"cat new.key\", \"kdf-iterations\": 1000}\n", to: "fleet")
     }

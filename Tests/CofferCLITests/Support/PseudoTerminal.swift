@@ -76,6 +76,12 @@ final class PseudoTerminal {
         if let range = unseen.range(of: text) { seen = String(screen[..<range.upperBound]).count }
     }
 
+    /// Whether the terminal shows a text that it did not show before the last call of ``expect(_:)``, after a short wait.
+    func shows(_ text: String, milliseconds: Int32) -> Bool {
+        read(milliseconds: milliseconds)
+        return unseen.contains(text)
+    }
+
     private var seen = 0
     private var unseen: Substring { screen.dropFirst(seen) }
 

@@ -137,6 +137,11 @@ enum Schema {
                     "path": .text, "changed": .bool, "tables": .count, "rows": .count, "same_as_dumped": .optionalBool, "code": .code,
                 ])
             ],
+            "import": [
+                Shape(required: [
+                    "path": .text, "table": .text, "changed": .bool, "rows": .count, "refused": .count, "code": .code,
+                ])
+            ],
             "batch rotate": rotation + skipped,
             "batch verify": verification + skipped,
             "audit verify": [

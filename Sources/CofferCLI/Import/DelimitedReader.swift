@@ -1,0 +1,151 @@
+internal import Coffer
+internal import Foundation
+
+/// Reads CSV as RFC 4180 has it, or values between tabs, as `coffer query` writes them: NULL, blobs and infinities come back as what they were.
+final class DelimitedReader: RecordReader {
+    enum Kind { case csv, tsv }
+
+    private let kind: Kind
+    private let nullText: String
+    private var source: ByteSource
+    private var line = 1
+
+    /// More than any row of a table has: a quote that nothing closes must not take the whole input into the memory.
+    private static let longestRecord = 1 << 30
+
+    init(_ source: ByteSource, _ kind: Kind, nullText: String) {
+        self.source = source
+        self.kind = kind
+        self.nullText = nullText
+    }
+
+    var byteCount: Int64 { source.byteCount }
+
+    private struct Field {
+        var bytes: [UInt8] = []
+        var isQuoted = false
+    }
+
+    func next() throws(Failure) -> ImportRecord? {
+        guard try source.peek() != nil else { return nil }
+        let first = line
+        let (fields, bytes, problem) = try kind == .csv ? readCSV() : readTSV()
+        if let problem { return ImportRecord(line: first, bytes: bytes, content: .bad(problem)) }
+        var values: [DatabaseValue] = []
+        for field in fields {
+            guard let value = kind == .csv ? csvValue(field) : tsvValue(field.bytes) else {
+                return ImportRecord(line: first, bytes: bytes, content: .bad("a field is not UTF-8, or has an escape that is none"))
+            }
+            values.append(value)
+        }
+        return ImportRecord(line: first, bytes: bytes, content: .values(values))
+    }
+
+    // MARK: CSV
+
+    private func readCSV() throws(Failure) -> (fields: [Field], bytes: [UInt8], problem: String?) {
+        var (fields, bytes, field) = ([Field](), [UInt8](), Field())
+        // Whether the field is in its quotes, and whether these were closed.
+        var (isInside, isClosed, problem) = (false, false, nil as String?)
+        while let byte = try source.next() {
+            guard bytes.count < DelimitedReader.longestRecord else { throw tooLong(first: line) }
+            bytes.append(byte)
+            if byte == UInt8(ascii: "\n") { line += 1 }
+            if isInside {
+                guard byte == UInt8(ascii: "\"") else {
+                    field.bytes.append(byte)
+                    continue
+                }
+                if try source.peek() == UInt8(ascii: "\"") {
+                    field.bytes.append(byte)
+                    bytes.append(byte)
+                    _ = try source.next()
+                } else {
+                    (isInside, isClosed) = (false, true)
+                }
+                continue
+            }
+            // The end of a line may have two bytes.
+            if byte == UInt8(ascii: "\r"), try source.peek() == UInt8(ascii: "\n") { continue }
+            switch byte {
+            case UInt8(ascii: "\""):
+                if field.bytes.isEmpty && !isClosed {
+                    (isInside, field.isQuoted) = (true, true)
+                } else {
+                    problem = "a quote stands within a field"
+                }
+            case UInt8(ascii: ","):
+                fields.append(field)
+                (field, isClosed) = (Field(), false)
+            case UInt8(ascii: "\n"):
+                return (fields + [field], bytes, problem)
+            default:
+                if isClosed { problem = "text follows the quote that ends a field" }
+                field.bytes.append(byte)
+            }
+        }
+        return (fields + [field], bytes, isInside ? "a quote is not closed" : problem)
+    }
+
+    private func csvValue(_ field: Field) -> DatabaseValue? {
+        guard let text = String(validating: field.bytes, as: UTF8.self) else { return nil }
+        guard !field.isQuoted else { return text.databaseValue }
+        if text == nullText { return .null }
+        if text.hasPrefix("x'"), text.hasSuffix("'"), text.utf8.count >= 3, let data = Hex.bytes(text.dropFirst(2).dropLast()) {
+            return data.databaseValue
+        }
+        return DelimitedReader.infinity(text) ?? text.databaseValue
+    }
+
+    private static func infinity(_ text: String) -> DatabaseValue? {
+        text == "Inf" ? Double.infinity.databaseValue : text == "-Inf" ? (-Double.infinity).databaseValue : nil
+    }
+
+    // MARK: Values between tabs
+
+    private func readTSV() throws(Failure) -> (fields: [Field], bytes: [UInt8], problem: String?) {
+        var (fields, bytes, field) = ([Field](), [UInt8](), Field())
+        while let byte = try source.next() {
+            guard bytes.count < DelimitedReader.longestRecord else { throw tooLong(first: line) }
+            bytes.append(byte)
+            if byte == UInt8(ascii: "\r"), try source.peek() == UInt8(ascii: "\n") { continue }
+            switch byte {
+            case UInt8(ascii: "\t"):
+                fields.append(field)
+                field = Field()
+            case UInt8(ascii: "\n"):
+                line += 1
+                return (fields + [field], bytes, nil)
+            default: field.bytes.append(byte)
+            }
+        }
+        return (fields + [field], bytes, nil)
+    }
+
+    private func tsvValue(_ bytes: [UInt8]) -> DatabaseValue? {
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+        if text == "\\N" { return .null }
+        if text.hasPrefix("\\x"), let data = Hex.bytes(text.dropFirst(2)) { return data.databaseValue }
+        if let infinity = DelimitedReader.infinity(text) { return infinity }
+        guard bytes.contains(UInt8(ascii: "\\")) else { return text.databaseValue }
+        var (result, isEscaped) = ([UInt8](), false)
+        for byte in bytes {
+            guard isEscaped || byte != UInt8(ascii: "\\") else {
+                isEscaped = true
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "t") where isEscaped: result.append(UInt8(ascii: "\t"))
+            case UInt8(ascii: "n") where isEscaped: result.append(UInt8(ascii: "\n"))
+            case UInt8(ascii: "r") where isEscaped: result.append(UInt8(ascii: "\r"))
+            default: result.append(byte)
+            }
+            isEscaped = false
+        }
+        return isEscaped ? nil : String(decoding: result, as: UTF8.self).databaseValue
+    }
+
+    private func tooLong(first: Int) -> Failure {
+        Failure(.badData, "input", "The row before line \(first) is too long: is there a quote that nothing closes?")
+    }
+}

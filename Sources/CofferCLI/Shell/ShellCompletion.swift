@@ -1,0 +1,58 @@
+internal import Coffer
+
+/// What a word in the shell may become: a command, a keyword, a table, a view, or a column.
+struct ShellCompletion {
+    /// Tables and views, with their columns.
+    let tables: [String: [String]]
+
+    init(tables: [String: [String]] = [:]) {
+        self.tables = tables
+    }
+
+    init(_ db: Database) throws {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT l.name, c.name FROM pragma_table_list AS l, pragma_table_info(l.name) AS c
+                WHERE l.schema = 'main' AND l.type IN ('table', 'view', 'virtual') AND l.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                """)
+        tables = Dictionary(grouping: rows) { row -> String in row[0] }.mapValues { rows in rows.map { row -> String in row[1] } }
+    }
+
+    static let keywords = [
+        "ABORT", "ALTER", "ANALYZE", "AND", "AS", "ASC", "BEGIN", "BETWEEN", "BY", "CASE", "CAST", "CHECK", "COLLATE", "COLUMN", "COMMIT",
+        "CONSTRAINT", "CREATE", "CROSS", "CURRENT_TIMESTAMP", "DEFAULT", "DELETE", "DESC", "DISTINCT", "DROP", "ELSE", "END", "ESCAPE",
+        "EXCEPT", "EXISTS", "EXPLAIN", "FILTER", "FOREIGN", "FROM", "FULL", "GROUP", "HAVING", "IMMEDIATE", "INDEX", "INNER", "INSERT",
+        "INTERSECT", "INTO", "IS", "JOIN", "KEY", "LEFT", "LIKE", "LIMIT", "MATCH", "NATURAL", "NOT", "NULL", "OFFSET", "ON", "OR", "ORDER",
+        "OUTER", "OVER", "PARTITION", "PLAN", "PRAGMA", "PRIMARY", "QUERY", "RECURSIVE", "REFERENCES", "RELEASE", "RENAME", "REPLACE",
+        "RETURNING", "RIGHT", "ROLLBACK", "ROWID", "SAVEPOINT", "SELECT", "SET", "STRICT", "TABLE", "TEMPORARY", "THEN", "TO",
+        "TRANSACTION", "TRIGGER", "UNION", "UNIQUE", "UPDATE", "USING", "VACUUM", "VALUES", "VIEW", "VIRTUAL", "WHEN", "WHERE", "WINDOW",
+        "WITH", "WITHOUT",
+    ]
+
+    /// - Parameter before: the line up to the cursor.
+    /// - Returns: the length of the word before the cursor in characters, and what it may become.
+    func words(for before: String) -> (length: Int, words: [String]) {
+        if before.hasPrefix("."), !before.contains(" ") {
+            return (before.count, ShellCommand.names.filter { $0.hasPrefix(before) })
+        }
+        let word = String(before.reversed().prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "$" }.reversed())
+        let rest = before.dropLast(word.count)
+        let candidates: [String]
+        if rest.hasSuffix(".") {
+            let table = String(rest.dropLast().reversed().prefix { $0.isLetter || $0.isNumber || $0 == "_" }.reversed())
+            candidates = tables.first { $0.key.lowercased() == table.lowercased() }?.value ?? []
+        } else if before.hasPrefix(".") {
+            candidates = before.hasPrefix(".mode ") ? RowFormat.allCases.map(\.rawValue) : Array(tables.keys)
+        } else {
+            guard !word.isEmpty else { return (0, []) }
+            // As the person types it: in capitals, or not.
+            let isLower = word.first?.isLowercase ?? false
+            candidates =
+                Array(tables.keys) + tables.values.flatMap { $0 }
+                + ShellCompletion.keywords.map { isLower ? $0.lowercased() : $0 }
+        }
+        let fitting = Set(candidates.filter { $0.lowercased().hasPrefix(word.lowercased()) })
+        return (word.count, fitting.sorted())
+    }
+}

@@ -1,0 +1,129 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Importing rows")
+struct ImportTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    init() throws {
+        tool = try Tool()
+        try tool.makeDatabase()
+    }
+
+    private func load(_ table: String, _ arguments: String..., input: String = "") throws -> Tool.Result {
+        try tool.run(["import", "a.db", table] + arguments + key, input: input)
+    }
+
+    private func rows(_ sql: String) throws -> [String] { try tool.shell().run(".mode quote\n\(sql);") }
+
+    @Test("CSV goes into the columns that its first line names, with the types of the table")
+    func csv() throws {
+        let input = "text,id\r\n\"a \"\"b\"\", c\",007\r\n,8\n\"\",\"9\"\n\"two\nlines\",10\nx'00ff',11\n\"x'00ff'\",12"
+        let result = try load("t", input: input)
+        #expect(result.status == 0 && result.output == "a.db: 6 rows imported into t\n", "\(result)")
+        #expect(
+            try rows("SELECT id, text FROM t WHERE id > 1 AND id <> 10") == [
+                "7,'a \"b\", c'", "8,NULL", "9,''", "11,X'00ff'", "12,'x''00ff'''",
+            ])
+        #expect(try rows("SELECT hex(text) FROM t WHERE id = 10") == ["'74776F0A6C696E6573'"])
+        #expect(try load("t", "--columns", "id,text", "--no-header", "--null-text", "NA", input: "20,NA\n21,\"NA\"\n").status == 0)
+        #expect(try rows("SELECT id, text FROM t WHERE id >= 20") == ["20,NULL", "21,'NA'"])
+    }
+
+    @Test("what query prints comes back as it was", arguments: ["csv", "tsv", "jsonl"])
+    func roundTrip(format: String) throws {
+        let values = """
+            (NULL, 1), ('', 2), ('NULL', 3), (x'', 4), (x'00ff', 5), ('x''00ff''', 6), (9e999, 7), (-9e999, 8), ('Inf', 9), ('-Inf', 10), \
+            ('\\N', 11), ('\\x00', 12), (char(9, 10, 13, 92, 34, 44), 13), ('{"blob":"00"}', 14), ('é漢', 15)
+            """
+        _ = try tool.shell().run("CREATE TABLE v (a, n INTEGER); INSERT INTO v VALUES \(values); CREATE TABLE w (a, n INTEGER);")
+        let output = try tool.run(["query", "a.db", "SELECT * FROM v", "--format", format] + key).output
+        let result = try load("w", "--format", format, input: output)
+        #expect(result.status == 0, "\(result)")
+        #expect(try rows("SELECT count(*) FROM v JOIN w USING (n) WHERE v.a IS w.a AND typeof(v.a) = typeof(w.a)") == ["15"])
+    }
+
+    @Test("a table is made with types that all values fit, or with those that were said, and takes nothing else")
+    func creating() throws {
+        let input = "a,b,c,d,e,f\n1,1.5,007,x'00',,x\n-2,2,8,x'01',,1\n"
+        #expect(try load("n", "--create", input: input).status == 0)
+        #expect(
+            try tool.shell().run("SELECT sql FROM sqlite_master WHERE name = 'n';") == [
+                "CREATE TABLE \"n\" (\"a\" INTEGER, \"b\" REAL, \"c\" TEXT, \"d\" BLOB, \"e\" ANY, \"f\" TEXT) STRICT"
+            ])
+        #expect(try rows("SELECT * FROM n") == ["1,1.5,'007',X'00',NULL,'x'", "-2,2.0,'8',X'01',NULL,'1'"])
+        #expect(try load("m", "--create", "--types", "a:text", input: "a\n1\n").status == 0)
+        #expect(try rows("SELECT a FROM m") == ["'1'"])
+        let late = (0..<1500).map { $0 == 1400 ? "x" : "\($0)" }.joined(separator: "\n")
+        #expect(try load("late", "--create", input: "a\n" + late).status == 65)
+        #expect(try tool.shell().run("SELECT count(*) FROM sqlite_master WHERE name = 'late';") == ["0"])
+        let json = #"{"b":1,"a":"x"}"# + "\n\n" + #"{"a":null,"c":[1,{"d":true}]}"# + "\n"
+        #expect(try load("j", "--create", "--format", "jsonl", input: json).status == 0)
+        #expect(try rows("SELECT a, b, c FROM j") == ["'x',1,NULL", "NULL,NULL,'[1,{\"d\":true}]'"])
+    }
+
+    private static let bad = "id,text\n2,a\n2,twice\nx,no number\n3\n4,a\"b\n5,\"c\"d\n6,b,c\n7,good\n8,\"open"
+
+    @Test("what was refused goes to a file, with its line and the reason, and everything else into the table")
+    func rejects() throws {
+        let result = try load("t", "--rejects", "bad.jsonl", input: ImportTests.bad)
+        #expect(result.status == 1 && result.output.contains("2 rows imported into t, 7 rows refused"), "\(result)")
+        #expect(try rows("SELECT id FROM t") == ["1", "2", "7"])
+        let lines = try tool.text(of: "bad.jsonl").split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        #expect(lines.compactMap { $0["line"] as? Int } == [3, 4, 5, 6, 7, 8, 10])
+        #expect(lines[0]["row"] as? String == "2,twice\n")
+        #expect((lines[0]["reason"] as? String)?.contains("UNIQUE") == true)
+        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("bad.jsonl"))[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(try load("t", "--rejects", "bad.jsonl", input: "id\n9\n").status == 73)
+    }
+
+    @Test("without such a file the first one ends the import, and nothing is kept but batches that were complete", arguments: [nil, 2])
+    func firstRefusal(batch: Int?) throws {
+        let options = batch.map { ["--batch-rows", "\($0)"] } ?? []
+        let result = try tool.run(["import", "a.db", "t"] + options + key, input: "id,text\n2,a\n3,b\n4,c\n2,d\n5,e\n")
+        #expect(result.status == 65 && result.errors.contains("line 5") && result.errors.contains("UNIQUE"), "\(result)")
+        #expect(try rows("SELECT id FROM t") == (batch == nil ? ["1"] : ["1", "2", "3"]))
+    }
+
+    @Test("what cannot be imported has its own code")
+    func failures() throws {
+        #expect(try load("none", input: "a\n1\n").status == 1)
+        #expect(try load("t", input: "id,none\n1,2\n").status == 1)
+        #expect(try load("t", input: "id,id\n1,2\n").status == 65)
+        #expect(try load("t", "--from", "none.csv").status == 66)
+        #expect(try load("t", "--from", ".").status == 66)
+        #expect(try load("t", "--create", input: "a\n1\n").status == 64)
+        for options in [
+            ["--batch-rows", "0"], ["--types", "a:int"], ["--create", "--no-header"], ["--create", "--types", "a:what"], ["--key-stdin"],
+        ] {
+            #expect(try tool.run(["import", "a.db", "n"] + options + (options == ["--key-stdin"] ? [] : key)).status == 64, "\(options)")
+        }
+        try tool.writeKey("b.key", 0x43)
+        #expect(try tool.run(["import", "a.db", "t", "--key-file", "b.key", "--key-type", "raw"], input: "id\n2\n").status == 77)
+        #expect(try load("t", input: "").status == 0)
+        #expect(try Schema.problems(load("t", "--json", "--rejects", "r", input: ImportTests.bad)) == [])
+    }
+
+    @Test("a signal ends an import with nothing kept")
+    func interruption() throws {
+        #expect(unsafe mkfifo(tool.directory.path("pipe"), 0o600) == 0)
+        let run = try tool.start(["import", "a.db", "t", "--from", "pipe", "--progress", "always"] + key)
+        let pipe = unsafe open(tool.directory.path("pipe"), O_WRONLY | O_CLOEXEC)
+        defer { close(pipe) }
+        let text = "id,text\n" + (10..<2000).map { "\($0),x\n" }.joined()
+        #expect(unsafe write(pipe, text, text.utf8.count) == text.utf8.count)
+        while !run.text(of: "errors").contains("importing") { usleep(2000) }
+        run.send(SIGINT)
+        let more = (2000..<3000).map { "\($0),x\n" }.joined()
+        _ = unsafe write(pipe, more, more.utf8.count)
+        #expect(run.wait().status == 130)
+        #expect(try rows("SELECT count(*) FROM t") == ["1"])
+    }
+}
