@@ -30,7 +30,7 @@ struct CofferCommand: Operation {
             SchemaCommand.self, DumpCommand.self, LoadCommand.self, ImportCommand.self, ShellOperation.self, EncryptCommand.self,
             DecryptCommand.self, UpgradeCommand.self,
             BackupCommand.self, VacuumCommand.self, EraseCommand.self,
-            BatchCommand.self, AuditCommand.self,
+            BatchCommand.self, AuditCommand.self, DoctorCommand.self,
             ManualCommand.self,
         ])
 

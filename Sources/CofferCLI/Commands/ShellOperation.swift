@@ -134,7 +134,7 @@ struct ShellOperation: RecordedOperation {
             session.reporter.warning(error.message)
         }
         session.reporter.note(
-            "\(EngineVersions.coffer): .help lists the commands, Ctrl-D ends the shell\(write ? "" : "; it only reads (--write changes that)")"
+            "coffer \(EngineVersions.coffer): .help lists the commands, Ctrl-D ends the shell\(write ? "" : "; it only reads (--write changes that)")"
         )
         while !shell.isOver, !shell.reporter.isOutputClosed {
             let width = shell.reporter.outputWidth ?? 80

@@ -142,6 +142,9 @@ enum Schema {
                     "path": .text, "table": .text, "changed": .bool, "rows": .count, "refused": .count, "code": .code,
                 ])
             ],
+            "doctor": [
+                Shape(required: ["check": .text, "path": .optionalText, "good": .bool, "finding": .text, "advice": .optionalText])
+            ],
             "batch rotate": rotation + skipped,
             "batch verify": verification + skipped,
             "audit verify": [

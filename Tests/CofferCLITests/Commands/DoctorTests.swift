@@ -1,0 +1,67 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("The doctor")
+struct DoctorTests {
+    private let tool: Tool
+
+    init() throws {
+        tool = try Tool()
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: tool.directory.path)
+    }
+
+    /// Without core dumps, as a service has it.
+    private func doctor(_ arguments: String...) throws -> Tool.Result {
+        try tool.run(
+            ["-c", "ulimit -c 0; '\(Tool.program)' doctor \(arguments.joined(separator: " ")); exit $?"], program: "/bin/sh")
+    }
+
+    @Test("a machine and a folder in order have nothing to mend")
+    func good() throws {
+        try tool.makeDatabase()
+        try tool.write("a.db\n", to: "list")
+        let result = try doctor("--verbose", ".")
+        #expect(result.status == 0 && result.errors.contains("nothing to mend"), "\(result)")
+        for word in [
+            "good  engine: ", "SQLCipher", "good  entropy: ", "good  locked memory: ", "good  core dumps: off", "3 files looked at",
+        ] {
+            #expect(result.output.contains(word), "\(word): \(result)")
+        }
+        #expect(try doctor("--quiet", ".").output.isEmpty)
+        #expect(try Schema.problems(doctor("--json", ".")) == [])
+    }
+
+    @Test("each thing to mend is named, with what to do, and the exit code is 1")
+    func findings() throws {
+        try tool.makeDatabase()
+        _ = try tool.directory.makeFolder("open/deep")
+        _ = try SQLCipherShell(plaintextPath: tool.directory.path("open/plain.db")).run("CREATE TABLE t (a);")
+        let bytes = try tool.directory.bytes(of: "a.db")
+        for (name, mode) in [("open/deep/read.db", 0o644), ("open/write.db", 0o660)] {
+            try tool.directory.write(bytes, to: name)
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: tool.directory.path(name))
+        }
+        try tool.write("", to: "open/empty.db")
+        try tool.write("k", to: "open/loose.key", mode: 0o640)
+        try tool.write("{}", to: "open/a.db.rotate.json")
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: tool.directory.path("open"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: tool.directory.path("open/plain.db"))
+        let result = try doctor("open")
+        #expect(result.status == 1, "\(result)")
+        for words in [
+            "MEND  open: others can rename", "MEND  open/plain.db: is not encrypted", "MEND  open/deep/read.db: others can copy it",
+            "MEND  open/write.db: others can write to it", "MEND  open/empty.db: has no bytes", "MEND  open/loose.key: others can read it",
+            "MEND  open/a.db.rotate.json: of a run", "chmod 600", "coffer encrypt",
+        ] { #expect(result.output.contains(words), "\(words): \(result)") }
+        #expect(result.errors.contains("7 things to mend"), "\(result)")
+        #expect(try Schema.problems(doctor("--json", "open")) == [])
+        #expect(try doctor("none").status == 66)
+    }
+
+    @Test("core dumps that are on are found, although coffer makes none")
+    func coreDumps() throws {
+        let result = try tool.run(["-c", "ulimit -c 4096; '\(Tool.program)' doctor; exit $?"], program: "/bin/sh")
+        #expect(result.status == 1 && result.output.contains("MEND  core dumps") && result.output.contains("ulimit -c 0"), "\(result)")
+    }
+}
