@@ -112,6 +112,19 @@ static inline int coffer_open_path_only(const char *path) {
 #endif
 }
 
+/// Opens a file for the engine without waiting for the other end of a pipe, which another user may put in the place of a file at any moment. A file
+/// that has a lease is waited for, as ever.
+static inline int coffer_open_file(const char *path, int flags, int mode) {
+    int descriptor = open(path, flags | O_NONBLOCK, mode);
+    return descriptor < 0 && errno == EWOULDBLOCK ? open(path, flags, mode) : descriptor;
+}
+
+/// Has a file system of the engine, and all that share its calls, open files by `coffer_open_file`.
+static inline int coffer_wait_for_no_pipe(sqlite3_vfs *system) {
+    if (system->iVersion < 3 || !system->xSetSystemCall) return SQLITE_NOTFOUND;
+    return system->xSetSystemCall(system, "open", (sqlite3_syscall_ptr)coffer_open_file);
+}
+
 /// `renameat2(RENAME_NOREPLACE)`: fails with EEXIST where there is something of the new name.
 static inline int coffer_rename_exclusively(const char *path, const char *new_path) {
 #if defined(SYS_renameat2)

@@ -167,7 +167,8 @@ package enum SideFiles {
     static let systems: [FileLocking: String] = {
         var systems: [FileLocking: String] = [:]
         for (locking, name) in [(FileLocking.shared, "coffer-files"), (.thisProcessOnly, "coffer-own-files")] {
-            guard let standard = unsafe locking.system else { continue }
+            // What a name leads to can change between a look at it and the opening.
+            guard let standard = unsafe locking.system, unsafe coffer_wait_for_no_pipe(standard) == SQLITE_OK else { continue }
             let system = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
             unsafe system.initialize(to: standard.pointee)
             unsafe system.pointee.pNext = nil

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import SQLCipherBridge
@@ -44,6 +45,26 @@ struct SideFileOwnersTests {
             default: try FileManager.default.createDirectory(atPath: log, withIntermediateDirectories: false)
             }
             #expect(unsafe !owners.mayUse(log) && !owners.reserve(log))
+        }
+    }
+
+    @Test("are opened without a wait, should one become a pipe after the look at it")
+    func pipeAfterLook() throws {
+        try withDatabase(0o700) { path in
+            // Nothing looks at the kind of a database file here.
+            let pipe = "\(path).pipe"
+            try #require(unsafe mkfifo(pipe, 0o600) == 0)
+            // Ends the wait, if there is one: the other end can be opened only where a reader is.
+            let hasWaited = Mutex(false)
+            let rescue = DispatchWorkItem {
+                let writer = unsafe open(pipe, O_WRONLY | O_NONBLOCK)
+                hasWaited.withLock { $0 = writer >= 0 }
+                if writer >= 0 { close(writer) }
+            }
+            DispatchQueue.global().asyncAfter(deadline: .now() + 20, execute: rescue)
+            #expect(throws: EngineError.self) { _ = try EngineConnection(path: pipe, flags: .readOnly).handle.readFile(at: 0, count: 1) }
+            rescue.cancel()
+            #expect(!hasWaited.withLock { $0 })
         }
     }
 
