@@ -135,7 +135,7 @@ struct BatchRun: Sendable {
                 session.reporter.failure(failure, path: item.path)
                 outcome = .finished(failure.status)
             }
-            if case .finished(let status) = outcome { try state?.note(id, path: item.location, command: command, code: status) }
+            if case .finished(let status) = outcome { try state?.note(id, path: item.path, command: command, code: status) }
             return outcome
         } catch {
             let failure = session.failure(error)

@@ -115,7 +115,7 @@ final class BatchState: Sendable {
 
     // MARK: Questions from outside
 
-    /// What batches have done so far, by the places of the files: the exit code of the last time.
+    /// What batches have done so far, by the paths as manifests have them: the exit code of the last time.
     ///
     /// - Returns: nil where there is no state.
     static func codes(in path: String) throws(Failure) -> [String: Int]? {

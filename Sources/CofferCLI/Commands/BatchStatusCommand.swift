@@ -46,7 +46,7 @@ struct BatchStatusCommand: Operation {
         }
         var (done, failed) = (0, 0)
         for item in items {
-            let code = codes[item.location]
+            let code = codes[item.path]
             switch code {
             case 0: done += 1
             case let code:
