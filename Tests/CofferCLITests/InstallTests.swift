@@ -23,11 +23,13 @@ struct InstallTests {
             environment: ["TMPDIR": folder].merging(environment) { $1 })
     }
 
-    private static let commands = [
-        "", "-audit", "-audit-verify", "-backup", "-batch", "-batch-rotate", "-batch-verify", "-create", "-decrypt", "-encrypt", "-erase",
-        "-info",
-        "-keygen", "-query", "-rotate", "-upgrade", "-vacuum", "-verify",
-    ]
+    private static let commands =
+        [""]
+        + [
+            "audit", "audit-verify", "backup", "batch", "batch-rotate", "batch-status", "batch-verify", "create", "decrypt", "doctor",
+            "dump", "encrypt", "erase", "import", "info", "keygen", "load", "query", "rotate", "schema", "shell", "upgrade", "vacuum",
+            "verify",
+        ].map { "-\($0)" }
 
     /// What has to be there, whoever has built the program.
     private func expectInstalled(below prefix: String, _ result: Tool.Result) throws {
