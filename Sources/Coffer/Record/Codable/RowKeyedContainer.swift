@@ -58,12 +58,8 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return column
     }
 
-    // The types that the standard library names one by one: inlined, each of its requirements has code of its own.
-
     @inline(__always)
-    func decode<Value: Decodable & DatabaseValueConvertible & StatementColumnConvertible>(
-        _ type: Value.Type, forKey key: Key
-    ) throws -> Value {
+    private func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, _ key: Key) throws -> Value {
         let column = column(key)
         guard column >= 0 else { throw source.missing(key) }
         if let handle {
@@ -75,8 +71,8 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     @inline(__always)
-    func decodeIfPresent<Value: Decodable & DatabaseValueConvertible & StatementColumnConvertible>(
-        _ type: Value.Type, forKey key: Key
+    private func valueIfPresent<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ type: Value.Type, _ key: Key
     ) throws -> Value? {
         let column = column(key)
         guard column >= 0 else { return nil }
@@ -88,8 +84,6 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         }
         return source.storage.isNull(at: column) ? nil : try source.decodeShown(type, at: column)
     }
-
-    // All other types.
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         let column = column(key)
@@ -125,6 +119,38 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         if column >= 0 { return try source.decodeJSON(CapturedDecoder.self, at: column).decoder }
         return try source.associationDecoder(key)
     }
+
+    // MARK: Standard types
+
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(type, key) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(type, key) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(type, key) }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try value(type, key) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try value(type, key) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try value(type, key) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try value(type, key) }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try value(type, key) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try value(type, key) }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try value(type, key) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try value(type, key) }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try value(type, key) }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try value(type, key) }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try value(type, key) }
+
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try valueIfPresent(type, key) }
 }
 
 /// Marks a key whose column was not looked up yet.
