@@ -1,26 +1,47 @@
 internal import ArgumentParser
 internal import Coffer
+internal import Foundation
 
 struct BackupCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Copy a database into a new file, while it is in use.",
-        usage: "coffer backup <source> <destination> [options]",
+        usage: """
+            coffer backup <source> <destination> [options]
+            coffer backup <source> --into <folder> [--keep <numbers>] [options]
+            coffer backup <source> - [options]
+            """,
         discussion: """
             The copy is one state of the database, encrypted with the same key (or with a new one) and a fresh salt. It gets its name \
-            when it was read again and found equal. Never overwrites. To restore, copy the backup to a new place in the same way.
+            when it was read again and found equal. Never overwrites. To put a backup in the place of its database: coffer restore.
+
+            With --into, names are made of the database, the time in UTC and the salt, and sort by time. --keep removes older backups once \
+            the new one is proved and on the disk: 7d,4w,6m keeps the newest of each of the last seven days, four weeks and six months that have \
+            one (also h for hours, y for years). Removed is only what has such a name, and a content that proves it; the rest is named and stays.
+
+            With -, the copy goes to the standard output when it is proved. Until then it is in a file without a name, in the folder that \
+            TMPDIR names, or in /var/tmp.
 
             EXAMPLES
-              coffer backup app.db /backup/app-2026-11-21.db --key-file app.key
+              coffer backup app.db /backup/app.db --key-file app.key
               coffer backup app.db safe.db --key-file app.key --new-key-file safe.key
-              coffer backup /backup/app-2026-11-21.db app.db --key-file app.key
+              coffer backup app.db --into /backup --keep 7d,4w,6m --key-file app.key
+              coffer backup app.db - --key-file app.key | ssh safe 'cat > app.db'
             """)
 
     @Argument(help: "The database.", completion: .file())
     var source: String
 
-    @Argument(help: "The file to make.", completion: .file())
-    var destination: String
+    @Argument(help: "The file to make; - for the standard output.", completion: .file())
+    var destination: String?
+
+    @Option(help: ArgumentHelp("Make a file with the date in its name in this folder.", valueName: "folder"), completion: .directory)
+    var into: String?
+
+    @Option(
+        help: ArgumentHelp("How many older backups to keep in the folder, such as 7d,4w,6m.", valueName: "numbers"),
+        transform: BackupCommand.retention)
+    var keep: DatabaseFile.BackupRetention?
 
     @Flag(help: "Try the keys, say what would be done, and do nothing.")
     var dryRun = false
@@ -37,19 +58,110 @@ struct BackupCommand: ChangingOperation {
     @OptionGroup
     var record: RecordOptions
 
-    func validate() throws { try FileNames.checkIsNoDash(destination, "the copy") }
+    func validate() throws {
+        guard (destination == nil) != (into == nil) else {
+            throw ValidationError("Say where the copy goes: give either a destination, or --into and a folder.")
+        }
+        if keep != nil, into == nil { throw ValidationError("--keep is for backups with a date in a folder: give --into.") }
+        if let into { try FileNames.checkIsNoDash(into, "the folder") }
+        if output.json, destination == "-", !dryRun {
+            throw ValidationError("The backup and JSON cannot both go to the standard output.")
+        }
+    }
+
+    private static func retention(_ text: String) throws -> DatabaseFile.BackupRetention {
+        guard let retention = DatabaseFile.BackupRetention(text) else {
+            throw ValidationError("'\(text)' says not what to keep: give numbers with h, d, w, m or y, such as 7d,4w,6m.")
+        }
+        return retention
+    }
 
     var subject: String? { source }
-    var names: [String] { [source, destination] }
+    var names: [String] { [source] + [destination ?? into].compactMap { $0 } }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        if destination == "-", !dryRun, OutputFile.output.isTerminal {
+            throw Failure.usage("The backup is no text, and a terminal could take it for commands. Give a file, or a pipe.")
+        }
         let old = try key.request()
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let folder = try keep.flatMap { keep in try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) } }
         let opening = try session.key(old, of: source)
-        let copyKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: destination) }
-        let conversion = Conversion(
-            source, .backup(to: destination, opening.database, newKey: copyKey?.database), cipher: cipher.settings, in: session)
-        try conversion.perform(isDryRun: dryRun, in: session, trail)
-        return .done
+        let copyKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: destination ?? into ?? "the copy") }
+        let work = work(opening.database, newKey: copyKey?.database, session.reporter)
+        try Conversion(source, work, cipher: cipher.settings, in: session).perform(isDryRun: dryRun, in: session, trail)
+        let keys = [copyKey?.database, opening.database].compactMap { $0 }
+        return try folder?.prune(keys: keys, isDryRun: dryRun, in: session, trail) ?? .done
+    }
+
+    private func work(_ key: DatabaseKey, newKey: DatabaseKey?, _ reporter: Reporter) -> DatabaseFile.Work {
+        if let into { return .datedBackup(in: into, key, newKey: newKey) }
+        guard let destination, destination != "-" else {
+            return .streamedBackup(in: FileNames.temporaryFolder, key, newKey: newKey) { part in
+                reporter.raw(bytes: part)
+                if let lost = reporter.outputFailure { throw lost }
+                if reporter.isOutputClosed {
+                    throw Failure(.inputOutput, "io", "Nobody reads the output any more: what was read is no backup.")
+                }
+            }
+        }
+        return .backup(to: destination, key, newKey: newKey)
+    }
+}
+
+/// A folder of backups with dates, of which old ones are removed.
+private struct BackupFolder {
+    private let path: String
+    private let database: DatabaseFile
+    private let retention: DatabaseFile.BackupRetention
+    private let cipher: CipherSettings
+
+    /// Fails before a backup is made whose folder is not safe to remove files from.
+    init(_ path: String, of source: String, _ retention: DatabaseFile.BackupRetention, cipher: CipherSettings) throws {
+        self.path = path
+        database = DatabaseFile(path: source)
+        self.retention = retention
+        self.cipher = cipher
+        _ = try database.backupPruning(in: path, keeping: .init(years: 9999))
+    }
+
+    func prune(keys: [DatabaseKey], isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let pruning = try database.backupPruning(
+            in: path, keeping: retention, planned: isDryRun ? .now : nil, keys: keys, cipher: cipher)
+        for backup in pruning.future {
+            session.reporter.warning("\(backup.path): is dated in the future, stays, and counts for nothing. Look at the clock.")
+        }
+        for (backup, reason) in pruning.unproved {
+            session.reporter.warning("\(backup.path): is not to be kept, and stays all the same: \(reason).")
+        }
+        var removed: [String] = []
+        // The oldest first: what an interruption leaves is what is younger.
+        var status = ExitStatus.done
+        if isDryRun {
+            removed = pruning.outdated.map(\.path)
+        } else {
+            let backups = Dictionary(uniqueKeysWithValues: pruning.outdated.map { ($0.path, $0) })
+            status = try session.forEach(pruning.outdated.map(\.path)) { path in
+                guard let backup = backups[path] else { return }
+                try trail.record(path) { _ in
+                    try database.removeBackup(backup, keys: keys, cipher: cipher)
+                    return true
+                }
+                removed.append(path)
+            }
+        }
+        let kept = pruning.kept.count + (isDryRun ? 1 : 0)
+        let counts = "\(TextLayout.counted(kept, "backup", "backups")) kept"
+        let lines = removed.map { "  \(isDryRun ? "would be removed" : "removed"): \($0)" }
+        session.reporter.result(
+            [
+                .init("path", .string(path)), .init("dry_run", .bool(isDryRun)), .init("changed", .bool(!isDryRun && !removed.isEmpty)),
+                .init("kept", .count(kept)), .init("removed", .strings(removed)),
+                .init("unproved", .strings(pruning.unproved.map(\.backup.path))), .init("future", .strings(pruning.future.map(\.path))),
+                .init("code", .count(status.rawValue)),
+            ],
+            text: ["\(path): \(counts), \(isDryRun ? "\(removed.count) would be removed" : "\(removed.count) removed")"] + lines,
+            isAnswer: isDryRun)
+        return status
     }
 }

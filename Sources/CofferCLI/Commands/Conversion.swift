@@ -68,7 +68,8 @@ struct Conversion {
         case .upgrade: return nil
         case .encrypt: return try file.verify(key: nil)
         case .decrypt(_, let key): return try file.verify(key: key, options: verification)
-        case .vacuum(let key), .backup(_, let key, _), .copy(_, let key, _): return try file.verify(key: key, options: verification)
+        case .vacuum(let key), .backup(_, let key, _), .datedBackup(_, let key, _), .streamedBackup(_, let key, _, _), .copy(_, let key, _):
+            return try file.verify(key: key, options: verification)
         }
     }
 
@@ -81,6 +82,13 @@ struct Conversion {
     }
 
     private func tell(_ result: DatabaseFile.ConversionResult, _ reporter: Reporter) {
+        // The standard output is for the backup itself.
+        if case .streamedBackup = work { return reporter.note("\(source): copied to the standard output, and proved before") }
+        var (name, names) = (name, names)
+        if case .datedBackup = work {
+            name = result.path
+            names = [.init("path", .string(source)), .init("destination", .string(name))]
+        }
         var facts = names + self.facts
         facts.append(.init("changed", .bool(result.isChanged)))
         facts.append(.init("resumed", .bool(result.isResumed)))
@@ -125,7 +133,7 @@ extension DatabaseFile.Work {
         case .decrypt: "decrypted"
         case .upgrade: "upgraded to format 4"
         case .vacuum: "compacted"
-        case .backup: "copied"
+        case .backup, .datedBackup, .streamedBackup: "copied"
         case .copy: "copied without free pages"
         }
     }
@@ -136,7 +144,7 @@ extension DatabaseFile.Work {
         case .encrypt: "is encrypted already"
         case .decrypt: "is plaintext already"
         case .upgrade: "has format 4 already"
-        case .vacuum, .backup, .copy: "is there already"
+        case .vacuum, .backup, .datedBackup, .streamedBackup, .copy: "is there already"
         }
     }
 }

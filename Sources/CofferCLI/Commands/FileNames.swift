@@ -46,6 +46,12 @@ enum FileNames {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
+    /// Where there is room for a file that is needed for moments, as SQLite looks for it.
+    static var temporaryFolder: String {
+        let folder = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? ""
+        return folder.isEmpty ? "/var/tmp" : folder
+    }
+
     /// The last part of a path.
     static func name(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path

@@ -97,6 +97,11 @@ enum Schema {
             Shape(required: done, optional: proof.merging(rows) { $1 }.merging(["destination": .text]) { $1 }),
             Shape(required: plan.merging(["already_done": .bool, "format": .optionalCount]) { $1 }, optional: ["destination": .text]),
         ]
+        let pruning = Shape(
+            required: [
+                "path": .text, "dry_run": .bool, "changed": .bool, "kept": .count, "removed": .texts, "unproved": .texts, "future": .texts,
+                "code": .code,
+            ])
         let vacuum = conversion.map { Shape(required: $0.required.merging(before) { $1 }, optional: $0.optional) }
         let verification = [
             Shape(required: [
@@ -119,7 +124,7 @@ enum Schema {
             "info": [Shape(required: facts, optional: more)],
             "verify": verification,
             "rotate": rotation,
-            "encrypt": conversion, "decrypt": conversion, "backup": conversion, "upgrade": conversion, "vacuum": vacuum,
+            "encrypt": conversion, "decrypt": conversion, "backup": conversion + [pruning], "upgrade": conversion, "vacuum": vacuum,
             "erase": [Shape(required: ["path": .text, "changed": .bool, "files": .texts, "code": .code], optional: ["dry_run": .bool])],
             "keygen": [Shape(required: ["path": .text, "key_type": .text, "bits": .count, "code": .code])],
             "query": [

@@ -9,6 +9,10 @@ extension DatabaseFile {
         case vacuum(DatabaseKey?)
         /// By pages, where the result can have the same.
         case backup(to: String, DatabaseKey?, newKey: DatabaseKey?)
+        /// The same, under a name with the date in a folder.
+        case datedBackup(in: String, DatabaseKey?, newKey: DatabaseKey?)
+        /// The same, given out in pieces once it is proved. Until then it is in a folder, without a name.
+        case streamedBackup(in: String, DatabaseKey?, newKey: DatabaseKey?, write: @Sendable ([UInt8]) throws -> Void)
         /// By rows.
         case copy(to: String, DatabaseKey?, newKey: DatabaseKey?)
 
@@ -16,7 +20,8 @@ extension DatabaseFile {
         package var destination: String? {
             switch self {
             case .encrypt(let path, _), .decrypt(let path, _): path
-            case .backup(let path, _, _), .copy(let path, _, _): path
+            case .backup(let path, _, _), .copy(let path, _, _), .datedBackup(let path, _, _): path
+            case .streamedBackup: "-"
             case .upgrade, .vacuum: nil
             }
         }

@@ -18,12 +18,23 @@ struct FileConversion {
     private enum Target {
         /// In the place of the file, under a note of this operation.
         case place(ReplacementOperation)
-        case newFile(String)
+        case newFile(NewFilePlace)
+        /// In a file without a name in this folder, and from there to a function.
+        case stream(folder: String, ([UInt8]) throws -> Void)
 
         /// - Parameter path: of a new file; nil for the place of the file.
-        init(_ path: String?, _ operation: ReplacementOperation) { self = path.map(Target.newFile) ?? .place(operation) }
+        init(_ path: String?, _ operation: ReplacementOperation) {
+            self = path.map { .newFile(NewFilePlace(path: $0)) } ?? .place(operation)
+        }
 
-        var newPath: String? { if case .newFile(let path) = self { path } else { nil } }
+        /// What is not there yet, where the file stays as it is; nil where the result takes its place.
+        var newPath: String? {
+            switch self {
+            case .newFile(let place): place.path
+            case .stream(let folder, _): "\(folder)/backup"
+            case .place: nil
+            }
+        }
     }
 
     /// Asks providers for their keys, and checks the keys and the settings. Nothing is opened, but for an upgrade, which finds out the format.
@@ -31,6 +42,10 @@ struct FileConversion {
         func protection(_ key: DatabaseKey?, _ cipher: CipherSettings?) throws -> FileProtection {
             guard let key else { return .plaintext }
             return try .encrypted(key, cipher: cipher ?? CipherSettings())
+        }
+        // A file without a key may get one, and never the reverse.
+        func copied(_ key: DatabaseKey?, _ newKey: DatabaseKey?) throws -> FileProtection {
+            try protection(newKey ?? key, options.newCipher ?? (key == nil ? nil : options.cipher))
         }
         self.path = path
         self.options = options
@@ -57,13 +72,20 @@ struct FileConversion {
                 before = try protection(key, options.cipher)
                 // A key ring of its own: the copy has a salt of its own.
                 after = try before.withoutDerivedKeys()
-            case .backup(let path, let key, let newKey), .copy(let path, let key, let newKey):
-                target = .newFile(path)
-                before = try protection(key, options.cipher)
-                // A file without a key may get one, and never the reverse.
-                after = try protection(newKey ?? key, options.newCipher ?? (key == nil ? nil : options.cipher))
-                if case .backup = work { copiesPages = options.newCipher == nil && (key != nil || newKey == nil) }
+            case .backup(let path, let key, let newKey):
+                (target, copiesPages) = (.newFile(NewFilePlace(path: path)), true)
+                (before, after) = try (protection(key, options.cipher), copied(key, newKey))
+            case .datedBackup(let folder, let key, let newKey):
+                (target, copiesPages) = (.newFile(try BackupName.place(of: path, in: folder, at: .now)), true)
+                (before, after) = try (protection(key, options.cipher), copied(key, newKey))
+            case .streamedBackup(let folder, let key, let newKey, let write):
+                (target, copiesPages) = (.stream(folder: folder, write), true)
+                (before, after) = try (protection(key, options.cipher), copied(key, newKey))
+            case .copy(let path, let key, let newKey):
+                target = .newFile(NewFilePlace(path: path))
+                (before, after) = try (protection(key, options.cipher), copied(key, newKey))
             }
+            copiesPages = copiesPages && options.newCipher == nil && (before.ring != nil || after.ring == nil)
             change = FileChange(path: path, before: before, after: after)
         } catch {
             throw DatabaseFileError.publicError(error, path: path)
@@ -75,7 +97,9 @@ struct FileConversion {
         return try DatabaseFileError.translated(path) {
             let operation: ReplacementOperation
             switch target {
-            case .newFile(let path): return try copy(to: path, progress: progress, since: start)
+            case .newFile(let place): return try copy(progress: progress, since: start) { try $0.make(from: $1, at: place) }
+            case .stream(let folder, let write):
+                return try copy(progress: progress, since: start) { try $0.make(from: $1, inFolder: folder, write) }
             case .place(let ofFile): operation = ofFile
             }
             var job = job(operation)
@@ -121,7 +145,7 @@ extension DatabaseFile.ConversionProof {
 
 extension FileConversion {
     private func copy(
-        to destination: String, progress: ProgressReport, since start: ContinuousClock.Instant
+        progress: ProgressReport, since start: ContinuousClock.Instant, _ make: (ContentFile, ConnectionHandle) throws -> ContentFile.Made
     ) throws -> DatabaseFile.ConversionResult {
         try progress(.copying, 0, of: 0)
         try FileConversion.checkIsFile(path)
@@ -129,11 +153,11 @@ extension FileConversion {
             guard try source.fileSize() != 0 else { throw DatabaseFileError(.emptyFile, path: path) }
             try prepare(source)
             let file = ContentFile(protection: change.after, pages: copiesPages ? change : nil, prepare: prepare, progress: progress)
-            let made = try tellingDamage { try file.make(from: source, at: destination) }
+            let made = try tellingDamage { try make(file, source) }
             let proof = try ReplacementProof(
                 pageCount: made.pageCount, pageSize: made.pageSize, keyBefore: change.before.key(of: FileHeader(source)),
                 keyAfter: made.key, made.content)
-            return result(proof, path: destination, since: start)
+            return result(proof, path: made.path, since: start)
         }
     }
 
@@ -240,7 +264,8 @@ extension FileConversion {
             }
             let room: CopyRoom
             switch target {
-            case .newFile(let path): room = try checkDestination(path)
+            case .newFile(let place): room = try checkDestination(place.path, isName: place.name == nil)
+            case .stream(let folder, _): room = try checkDestination("\(folder)/backup", isName: false)
             case .place(let operation):
                 let examined = try ExaminedFile(job(operation), progress: ProgressReport(nil))
                 if !isAlreadyDone { try examined.checkKeptPath() }
@@ -254,8 +279,8 @@ extension FileConversion {
     }
 
     /// Whether a new file can be made.
-    private func checkDestination(_ destination: String) throws(DatabaseFileError) -> CopyRoom {
-        guard try SystemFile.status(destination) == nil else { throw DatabaseFileError(.exists, path: destination) }
+    private func checkDestination(_ destination: String, isName: Bool) throws -> CopyRoom {
+        guard try !isName || SystemFile.status(destination) == nil else { throw DatabaseFileError(.exists, path: destination) }
         try SystemFile.checkIsWritable(directoryOf: destination)
         if change.after.ring == nil { try FolderSafety(owner: nil).check(directoryOf: destination) }
         let room = try CopyRoom(of: path, beside: destination)
@@ -266,7 +291,12 @@ extension FileConversion {
     private var steps: [String] {
         let copy = "copy the \(copiesPages ? "pages" : "rows") into a new file beside \(target.newPath ?? path)"
         let prove = "prove the copy on a fresh connection: key, each page, structure, all rows"
-        if target.newPath != nil { return [copy, prove, "give it its name, which must still be free"] }
+        switch target {
+        case .newFile(let place) where place.name != nil: return [copy, prove, "give it a name with the date"]
+        case .newFile: return [copy, prove, "give it its name, which must still be free"]
+        case .stream: return [copy, prove, "write it to its reader, and remove it"]
+        case .place: break
+        }
         return [
             "open \(path) and play back what an interrupted process has left", "make a note beside it",
             "leave the WAL mode and lock the file", copy,

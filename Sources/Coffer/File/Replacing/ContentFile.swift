@@ -21,27 +21,57 @@ struct ContentFile {
         let pageSize: Int
         /// Nil for plaintext.
         let key: FileKey?
+        /// Where it is, for a file with a name.
+        var path = ""
     }
 
-    /// - Parameter source: a connection that can read. Its functions and collations are those that `prepare` adds.
     @discardableResult
-    func make(from source: ConnectionHandle, at path: String) throws -> Made {
-        let file = try NewDatabaseFile.begin(path: path, isPlaintext: protection.ring == nil)
+    func make(from source: ConnectionHandle, at path: String) throws -> Made { try make(from: source, at: NewFilePlace(path: path)) }
+
+    /// - Parameter source: a connection that can read. Its functions and collations are those that `prepare` adds.
+    func make(from source: ConnectionHandle, at place: NewFilePlace) throws -> Made {
+        let file = try NewDatabaseFile.begin(place, isPlaintext: protection.ring == nil)
+        var made = try make(from: source, in: file.file, place.path)
+        try progress(.publishing, 0, of: 1)
+        made.path = try file.published()
+        return made
+    }
+
+    /// Makes the content in a file without a name, and gives it out once it is proved.
+    ///
+    /// - Parameter folder: where there is room for it.
+    func make(from source: ConnectionHandle, inFolder folder: String, _ write: ([UInt8]) throws -> Void) throws -> Made {
+        let file = try HeldFile(creating: "\(folder)/.coffer-\(RunIdentifier.random().text).tmp")
+        file.removeName(file.path)
+        let made = try make(from: source, in: file, file.path)
+        let size = file.size
+        var offset: Int64 = 0
+        while offset < size {
+            try progress(.publishing, Int(offset / Int64(made.pageSize)), of: made.pageCount)
+            let part = try file.read(at: offset, count: Int(min(1 << 18, size - offset)))
+            guard !part.isEmpty else { throw DatabaseFileError(.copyRejected("it is cut off"), path: file.path) }
+            try write(part)
+            offset += Int64(part.count)
+        }
+        return made
+    }
+
+    /// Fills a file, and proves it.
+    ///
+    /// - Parameter path: for errors.
+    func make(from source: ConnectionHandle, in file: HeldFile, _ path: String) throws -> Made {
         // One state from the first page to the last comparison.
-        let made = try source.withReadTransaction {
+        try source.withReadTransaction {
             let pageCount = try Int(source.integer(pragma: "page_count"))
             if let pages, try canCopyStoredPages(pages, of: source, pageCount: pageCount) {
-                return try copyStoredPages(pages, of: source, to: file.file, path: path)
+                return try copyStoredPages(pages, of: source, to: file, path: path)
             }
-            let fingerprint = try write(file.file, from: source, pageCount: pageCount, path: path)
+            let fingerprint = try write(file, from: source, pageCount: pageCount, path: path)
             try FailPoint.copied.pass(path)
-            let made = try prove(file.file, RowProof(fingerprint: fingerprint, prepare: prepare), pageCount: pageCount, path: path)
+            let made = try prove(file, RowProof(fingerprint: fingerprint, prepare: prepare), pageCount: pageCount, path: path)
             try FailPoint.verified.pass(path)
             return made
         }
-        try progress(.publishing, 0, of: 1)
-        try file.published()
-        return made
     }
 
     /// Makes a file of what `fill` puts into it.

@@ -9,6 +9,7 @@ internal import Glibc
 /// and go when the same file is made the next time.
 struct NewDatabaseFile: ~Copyable {
     let path: String
+    private let place: NewFilePlace
 
     /// The file until it is published: empty, and readable by its owner only.
     let file: HeldFile
@@ -16,23 +17,30 @@ struct NewDatabaseFile: ~Copyable {
     private let note: NoteFile
     private var isPublished = false
 
+    static func begin(path: String, isPlaintext: Bool) throws -> NewDatabaseFile {
+        try begin(NewFilePlace(path: path), isPlaintext: isPlaintext)
+    }
+
     /// - Parameter isPlaintext: whether everybody can read what the file is to hold. Then it is not made where others may rename files.
     /// - Throws: `exists` if there is something at the path already, `busy` if another process is making the same file.
-    static func begin(path: String, isPlaintext: Bool) throws -> NewDatabaseFile {
+    static func begin(_ place: NewFilePlace, isPlaintext: Bool) throws -> NewDatabaseFile {
+        let path = place.path
         guard !path.isEmpty, !path.utf8.contains(0), path != ":memory:" else {
             throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
         }
         let names = NewFileNames(path: path)
-        guard try SystemFile.status(path) == nil else {
-            NewDatabaseFile.removeLeftovers(names)
-            throw DatabaseFileError(.exists, path: path)
+        if place.name == nil {
+            guard try SystemFile.status(path) == nil else {
+                NewDatabaseFile.removeLeftovers(names)
+                throw DatabaseFileError(.exists, path: path)
+            }
+            try NewDatabaseFile.checkIsAlone(path)
         }
-        try NewDatabaseFile.checkIsAlone(path)
         try SystemFile.checkIsWritable(directoryOf: path)
         if isPlaintext { try FolderSafety(owner: nil).check(directoryOf: path) }
         let note = try NewDatabaseFile.take(names, path)
         do {
-            let file = NewDatabaseFile(path: path, file: try note.makeCopy(names, for: path), note: note)
+            let file = NewDatabaseFile(place, file: try note.makeCopy(names, for: place), note: note)
             try FailPoint.copyCreated.pass(path)
             return file
         } catch {
@@ -41,8 +49,9 @@ struct NewDatabaseFile: ~Copyable {
         }
     }
 
-    private init(path: String, file: HeldFile, note: NoteFile) {
-        self.path = path
+    private init(_ place: NewFilePlace, file: HeldFile, note: NoteFile) {
+        self.place = place
+        path = place.path
         self.file = file
         self.note = note
     }
@@ -81,8 +90,11 @@ struct NewDatabaseFile: ~Copyable {
 
     /// Brings the file to the disk and gives it its name.
     ///
+    /// - Returns: the path that it has.
     /// - Throws: `exists` if there is something at the path by now.
-    consuming func published() throws {
+    @discardableResult
+    consuming func published() throws -> String {
+        let path = try place.name?(file.read(at: 0, count: 16)) ?? path
         try file.synchronize()
         try FailPoint.copySynchronized.pass(path)
         try file.checkName(file.path, attributes: file.ownAttributes)
@@ -101,15 +113,26 @@ struct NewDatabaseFile: ~Copyable {
         isPublished = true
         // A note that stays is nobody's, and goes the next time.
         try? note.remove()
+        return path
     }
+}
+
+/// Where a new file goes.
+struct NewFilePlace {
+    /// The path of the file; or what stands for all files that are named when they are complete, where ``name`` does that. Who makes one at the same
+    /// place next removes what an interrupted run has left there.
+    let path: String
+
+    /// The path of a file, from its first bytes.
+    var name: ((_ start: [UInt8]) throws -> String)?
 }
 
 extension NoteFile {
     /// Removes what an interrupted run has left, and makes the file of this one.
-    fileprivate func makeCopy(_ names: NewFileNames, for path: String) throws -> HeldFile {
+    fileprivate func makeCopy(_ names: NewFileNames, for place: NewFilePlace) throws -> HeldFile {
         try removeCopy(names)
         // The run that had the note before may have come to its end.
-        guard try SystemFile.status(path) == nil else { throw DatabaseFileError(.exists, path: path) }
+        guard try place.name != nil || SystemFile.status(place.path) == nil else { throw DatabaseFileError(.exists, path: place.path) }
         // The number is on the disk before there is a file of that number.
         let run = RunIdentifier.random()
         try write(ReplacementNote(nil, id: run, step: "copy"))

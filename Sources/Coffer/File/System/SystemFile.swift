@@ -17,9 +17,13 @@ struct FileStatus: Equatable {
     var changed: Int64
 
     var isRegular: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
+    var isDirectory: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFDIR) }
     var isSymbolicLink: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFLNK) }
     var permissions: UInt32 { mode & 0o7777 }
     var identity: FileIdentity { FileIdentity(device: device, inode: inode) }
+
+    /// Whether the file belongs to the user that this process acts for.
+    var isOwn: Bool { userID == geteuid() }
 
     /// Whether both are the same file, whatever became of it.
     func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }

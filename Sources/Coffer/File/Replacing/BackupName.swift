@@ -1,0 +1,128 @@
+internal import Foundation
+
+/// The name of a backup in a folder of backups: that of the database, when the backup was begun, and the first bytes of its file, such as
+/// `vault.db.20261122T214512.345Z-9f3c2a1b.backup`.
+///
+/// The time is in UTC, and names sort by it. The first bytes of an encrypted file are its salt, which is fresh in each backup: who finds a file that
+/// begins with what its name says knows without a key that it was made under this name, and how long ago.
+struct BackupName: Hashable {
+    let database: String
+    let time: BackupTime
+    /// Eight hexadecimal digits.
+    let start: String
+
+    var text: String { "\(database).\(time.text)-\(start)\(BackupName.ending)" }
+
+    private static let ending = ".backup"
+
+    init(database: String, time: BackupTime, start: [UInt8]) {
+        self.database = database
+        self.time = time
+        self.start = Array(start.prefix(4)).hexadecimal
+    }
+
+    /// Nil for every other name, such as one with a time that there is not.
+    init?(_ text: String, of database: String) {
+        let start = "\(database)."
+        guard text.hasPrefix(start), text.hasSuffix(BackupName.ending) else { return nil }
+        let rest = text.utf8.dropFirst(start.utf8.count).dropLast(BackupName.ending.utf8.count)
+        guard rest.count == BackupTime.length + 9, let time = BackupTime(rest.prefix(BackupTime.length)) else { return nil }
+        self.database = database
+        self.time = time
+        self.start = String(decoding: rest.suffix(8), as: UTF8.self)
+        // One name for one backup: no other digits, and no other spelling.
+        guard self.start.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }), self.text.utf8.elementsEqual(text.utf8) else {
+            return nil
+        }
+    }
+
+    /// Where the next backup of a database goes.
+    ///
+    /// - Throws: `missing` where there is no such folder, `pathTooLong`.
+    static func place(of database: String, in folder: String, at time: BackupTime) throws(DatabaseFileError) -> NewFilePlace {
+        let name = SystemFile.name(of: database)
+        let base = "\(folder == "/" ? "" : folder)/"
+        func path(_ start: [UInt8]) -> String { base + BackupName(database: name, time: time, start: start).text }
+        try checkIsFolder(folder)
+        guard SystemFile.name(of: path([0, 0, 0, 0])).utf8.count <= 255 else { throw DatabaseFileError(.pathTooLong, path: database) }
+        return NewFilePlace(path: "\(base)\(name)\(ending)", name: { path($0) })
+    }
+
+    static func checkIsFolder(_ folder: String) throws(DatabaseFileError) {
+        guard !folder.isEmpty, !folder.utf8.contains(0), let status = try SystemFile.status(folder, followsLinks: true) else {
+            throw DatabaseFileError(.missing, path: folder)
+        }
+        guard status.isDirectory else { throw DatabaseFileError(.unsupported("'\(folder)' is no folder."), path: folder) }
+    }
+}
+
+/// A moment in UTC, in milliseconds since 1970.
+struct BackupTime: Hashable, Comparable {
+    let milliseconds: Int64
+
+    /// Of the text.
+    static let length = 20
+
+    init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    static var now: BackupTime { BackupTime(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))) }
+
+    static func < (lhs: BackupTime, rhs: BackupTime) -> Bool { lhs.milliseconds < rhs.milliseconds }
+
+    var hour: Int64 { BackupTime.floor(milliseconds, 3_600_000) }
+    var day: Int64 { BackupTime.floor(milliseconds, 86_400_000) }
+    /// Weeks begin on Mondays; the first day of 1970 was a Thursday.
+    var week: Int64 { BackupTime.floor(day + 3, 7) }
+    var month: Int64 { date.year * 12 + date.month }
+    var year: Int64 { date.year }
+
+    private static func floor(_ number: Int64, _ divisor: Int64) -> Int64 {
+        (number >= 0 ? number : number - divisor + 1) / divisor
+    }
+
+    /// Of the Gregorian calendar. Years are counted from March, so that a leap day is the last day of one.
+    private var date: (year: Int64, month: Int64, day: Int64) {
+        let shifted = day + 719_468
+        let era = BackupTime.floor(shifted, 146_097)
+        let ofEra = shifted - era * 146_097
+        let yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36524 - ofEra / 146_096) / 365
+        let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * ofYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, ofYear - (153 * shiftedMonth + 2) / 5 + 1)
+    }
+
+    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let year = month <= 2 ? year - 1 : year
+        let era = floor(year, 400)
+        let yearOfEra = year - era * 400
+        let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + ofYear - 719_468
+    }
+
+    /// As in `20261122T214512.345Z`.
+    var text: String {
+        func digits(_ number: Int64, _ count: Int) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+        }
+        let (date, time) = (date, milliseconds - day * 86_400_000)
+        return digits(date.year, 4) + digits(date.month, 2) + digits(date.day, 2) + "T" + digits(time / 3_600_000, 2)
+            + digits(time / 60000 % 60, 2) + digits(time / 1000 % 60, 2) + "." + digits(time % 1000, 3) + "Z"
+    }
+
+    /// Nil for a moment that there is not.
+    init?(_ text: some Collection<UInt8>) {
+        let bytes = Array(text)
+        guard bytes.count == BackupTime.length else { return nil }
+        var numbers: [Int64] = []
+        for range in [0..<4, 4..<6, 6..<8, 9..<11, 11..<13, 13..<15, 16..<19] {
+            guard bytes[range].allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else { return nil }
+            numbers.append(bytes[range].reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) })
+        }
+        let day = BackupTime.days(year: numbers[0], month: numbers[1], day: numbers[2])
+        milliseconds = (((day * 24 + numbers[3]) * 60 + numbers[4]) * 60 + numbers[5]) * 1000 + numbers[6]
+        // The thirtieth of February would be another day.
+        guard Array(self.text.utf8) == bytes else { return nil }
+    }
+}

@@ -1,0 +1,220 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Backups with dates")
+struct BackupFolderTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    init() throws {
+        tool = try Tool()
+        try tool.makeDatabase(rows: 50)
+        try tool.writeKey("b.key", 0x43)
+        _ = try tool.directory.makeFolder("safe")
+    }
+
+    private func backUp(_ arguments: String...) throws -> Tool.Result {
+        try tool.run(["backup", "a.db", "--into", "safe"] + arguments + key)
+    }
+
+    private func names() -> [String] {
+        tool.directory.fileNames().filter { $0.hasPrefix("safe/") }.map { String($0.dropFirst(5)) }.sorted()
+    }
+
+    /// The backups of days before today, each of which is a copy of one backup under the name that it would have then.
+    private func makeOld(daysAgo: [Int]) throws {
+        #expect(try backUp().status == 0)
+        let name = try #require(names().first)
+        let bytes = try tool.directory.bytes(of: "safe/\(name)")
+        let tail = try #require(name.split(separator: "-").last)
+        let today = Date()
+        for days in daysAgo {
+            let day = today.addingTimeInterval(-86400 * Double(days)).formatted(
+                .iso8601.year().month().day().dateSeparator(.omitted))
+            try tool.directory.write(bytes, to: "safe/a.db.\(day)T010203.004Z-\(tail)")
+        }
+    }
+
+    @Test("the second night works: names have the time in UTC and the salt, and nothing is overwritten")
+    func naming() throws {
+        let before = Date().addingTimeInterval(-1)
+        for _ in 1...3 { #expect(try backUp().status == 0) }
+        let files = names()
+        #expect(files.count == 3)
+        for name in files {
+            let salt = try tool.directory.bytes(of: "safe/\(name)").prefix(4).map { String(format: "%02x", $0) }.joined()
+            #expect(name.wholeMatch(of: try Regex("a\\.db\\.\\d{8}T\\d{6}\\.\\d{3}Z-\(salt)\\.backup")) != nil, "\(name)")
+            #expect(try tool.shell("safe/\(name)").run("SELECT count(*) FROM t;") == ["50"])
+        }
+        let backups = try DatabaseFile(path: tool.directory.path("a.db")).backups(in: tool.directory.path("safe"))
+        #expect(backups.map { FileNames.name(of: $0.path) } == files)
+        #expect(backups.allSatisfy { $0.date >= before && $0.date <= Date() })
+        #expect(try tool.run(["backup", "a.db", "--into", "none"] + key).status == 66)
+        #expect(try tool.run(["backup", "a.db", "--into", "a.key"] + key).status == 64)
+    }
+
+    @Test("retention keeps the newest of each day, week and month that has one, and removes the rest after the new backup is there")
+    func retention() throws {
+        try makeOld(daysAgo: Array(1...40))
+        let plan = try backUp("--keep", "7d,2w", "--dry-run")
+        #expect(plan.status == 0 && names().count == 41, "\(plan)")
+        let result = try backUp("--keep", "7d,2w", "--json")
+        #expect(result.status == 0, "\(result)")
+        #expect(try Schema.problems(result) == [])
+        // Seven days with today, and a week more unless the two weeks are within them.
+        #expect((7...8).contains(names().count), "\(names())")
+        let removed = try result.objects.compactMap { $0["removed"] as? [String] }.flatMap { $0 }
+        // Besides them, the older one of today's.
+        #expect(removed.count == 42 - names().count)
+        #expect(removed.allSatisfy { plan.output.contains($0) || !$0.contains("T010203.004Z") })
+        #expect(try backUp("--keep", "7d,2w", "--audit", "log").status == 0)
+        // One record before, and one after.
+        #expect(try tool.text(of: "log").components(separatedBy: "\n").count { $0.contains("safe/a.db.") } == 2)
+    }
+
+    @Test("only what has such a name and a content that proves it is removed: links, pipes, files of others and the future stay")
+    func foreignFiles() throws {
+        try makeOld(daysAgo: [200])
+        let old = try #require(names().first)
+        let salt = try #require(old.split(separator: "-").last)
+        // A file of the user's, one of another database, one whose name is not quite one, and one that only begins like a name.
+        let foreign = [
+            "a.db", "b.db.20200101T000000.000Z-\(salt)", "a.db.20200230T000000.000Z-\(salt)", "a.db.20200101T000000.000Z-\(salt).old",
+            "a.db.20200101T000000Z-\(salt)", "a.db.2O200101T000000.000Z-\(salt)",
+        ]
+        for name in foreign { try tool.directory.write(try tool.directory.bytes(of: "a.db"), to: "safe/\(name)") }
+        func path(_ name: String) -> String { tool.directory.path("safe/\(name)") }
+        // Names that are right, and contents that are not.
+        try tool.directory.write(Array("my notes".utf8), to: "safe/a.db.20200102T000000.000Z-\(salt)")
+        try FileManager.default.createSymbolicLink(
+            atPath: path("a.db.20200103T000000.000Z-\(salt)"), withDestinationPath: tool.directory.path("a.db"))
+        try #require(unsafe mkfifo(path("a.db.20200104T000000.000Z-\(salt)"), 0o600) == 0)
+        try FileManager.default.createDirectory(atPath: path("a.db.20200105T000000.000Z-\(salt)"), withIntermediateDirectories: false)
+        try tool.directory.write(try tool.directory.bytes(of: "safe/\(old)"), to: "safe/a.db.20200106T000000.000Z-\(salt)")
+        try FileManager.default.linkItem(atPath: path("a.db.20200106T000000.000Z-\(salt)"), toPath: tool.directory.path("other-name"))
+        try tool.directory.write(try tool.directory.bytes(of: "safe/\(old)"), to: "safe/a.db.20200107T000000.000Z-\(salt)")
+        try tool.write("log", to: "safe/a.db.20200107T000000.000Z-\(salt)-wal")
+        let future = "a.db.29990101T000000.000Z-\(salt)"
+        try tool.directory.write(try tool.directory.bytes(of: "safe/\(old)"), to: "safe/\(future)")
+        let before = Set(names())
+        let result = try backUp("--keep", "1d", "--json")
+        #expect(result.status == 0, "\(result)")
+        #expect(try Schema.problems(result) == [])
+        #expect(before.subtracting(names()).count == 2, "the one of 200 days ago and the one before the new one: \(result)")
+        #expect(!names().contains(old) && names().contains(future))
+        let last = try #require(try result.objects.last { $0["removed"] != nil })
+        #expect((last["unproved"] as? [String])?.count == 6)
+        #expect(last["future"] as? [String] == ["safe/\(future)"])
+        for name in ["my notes", "regular file", "hard links", "-wal"] where name != "my notes" {
+            #expect(result.errors.contains(name), "\(result.errors)")
+        }
+    }
+
+    @Test("backups whose key was rotated go by their salt, and those that were rotated themselves by their key")
+    func rotatedKeys() throws {
+        try makeOld(daysAgo: [30, 40])
+        let old = Array(names().prefix(2))
+        let rotation = ["--key-file", "a.key", "--key-type", "raw", "--new-key-file", "b.key", "--new-key-type", "raw"]
+        #expect(try tool.run(["rotate", "a.db"] + rotation).status == 0)
+        #expect(try tool.run(["rotate", "safe/\(old[0])"] + rotation).status == 0)
+        let arguments = ["backup", "a.db", "--into", "safe", "--keep", "1d", "--key-file", "b.key", "--key-type", "raw"]
+        let result = try tool.run(arguments)
+        #expect(result.status == 0 && names().count == 1, "\(result)")
+        #expect(try tool.shell("safe/\(names()[0])", 0x43).run("SELECT count(*) FROM t;") == ["50"])
+    }
+
+    @Test("nothing is removed where others may rename files, and no backup is made there with --keep")
+    func sharedFolder() throws {
+        try makeOld(daysAgo: [30])
+        let before = names()
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: tool.directory.path("safe"))
+        let result = try backUp("--keep", "1d")
+        #expect(result.status == 73 && names() == before, "\(result)")
+        #expect(try backUp().status == 0)
+    }
+
+    @Test("a clock that went back removes neither the new backup nor those of later")
+    func clock() throws {
+        try makeOld(daysAgo: [-1, -2])
+        let before = Set(names())
+        let result = try backUp("--keep", "1h")
+        #expect(result.status == 0 && result.errors.contains("future"), "\(result)")
+        let after = Set(names())
+        // Of the two of now, the newer one.
+        #expect(before.subtracting(after).count == 1 && after.count == 3)
+    }
+
+    @Test("a backup that ends in the middle leaves the old ones, and what it leaves goes with the next", arguments: ["copied", "renamed"])
+    func crash(_ point: String) throws {
+        try makeOld(daysAgo: [30])
+        let before = Set(names())
+        let arguments = ["backup", "a.db", "--into", "safe", "--keep", "1d"] + key
+        #expect(try tool.run(arguments, environment: ["COFFER_FAIL_POINT": point]).status == -SIGKILL)
+        #expect(before.isSubset(of: names()) && names().count > before.count)
+        #expect(try tool.run(arguments).status == 0)
+        #expect(names().count == 1 && names()[0].hasSuffix(".backup"), "\(names())")
+    }
+
+    @Test("numbers of backups are checked")
+    func wrongNumbers() throws {
+        for text in ["", "7", "d", "0d", "7d,7d", "7x", "-1d", "+7d", "7d,", "7 d", "99999d"] {
+            #expect(try backUp("--keep=\(text)").status == 64, "\(text)")
+        }
+        #expect(try tool.run(["backup", "a.db", "b.db", "--keep", "7d"] + key).status == 64)
+        #expect(try tool.run(["backup", "a.db", "b.db", "--into", "safe"] + key).status == 64)
+        #expect(try tool.run(["backup", "a.db"] + key).status == 64)
+        #expect(names().isEmpty)
+    }
+
+    @Test("a thousand backups are sorted out at once")
+    func many() throws {
+        try makeOld(daysAgo: Array(1...1000))
+        let result = try backUp("--keep", "24h,30d,12w,24m,5y", "--quiet")
+        #expect(result.status == 0 && result.output.isEmpty, "\(result)")
+        #expect((50...75).contains(names().count), "\(names().count)")
+    }
+}
+
+@Suite("Backups to the standard output")
+struct BackupStreamTests {
+    @Test("a backup goes through a pipe, under the same or another key, and leaves no file", arguments: [false, true])
+    func pipe(_ hasOtherKey: Bool) throws {
+        let tool = try Tool()
+        try tool.makeDatabase(rows: 5000)
+        try tool.writeKey("b.key", 0x43)
+        let folder = try tool.directory.makeFolder("tmp")
+        let other = hasOtherKey ? "--new-key-file b.key --new-key-type raw" : ""
+        try tool.write(
+            "\"$1\" backup a.db - --key-file a.key --key-type raw \(other) | cat > copy.db; echo \"${PIPESTATUS[0]}\"", to: "script")
+        let bash = try #require(ChildProcess.find("bash"))
+        let result = try tool.run(["script", Tool.program], program: bash, environment: ["TMPDIR": folder])
+        #expect(result.output == "0\n", "\(result)")
+        #expect(try tool.shell("copy.db", hasOtherKey ? 0x43 : 0x42).run("SELECT count(*) FROM t;") == ["5000"])
+        #expect(tool.directory.fileNames().filter { $0.hasPrefix("tmp/") } == [])
+        try tool.write(
+            "\"$1\" backup a.db - --key-file a.key --key-type raw | head -c 5000 > part.db; echo \"${PIPESTATUS[0]}\"", to: "script")
+        let cut = try tool.run(["script", Tool.program], program: bash, environment: ["TMPDIR": folder])
+        #expect(cut.output == "74\n", "\(cut)")
+        #expect(try tool.run("verify", "part.db", "--key-file", "a.key", "--key-type", "raw").status == 65)
+    }
+
+    @Test("a terminal and JSON are refused, and so is a backup of what is damaged")
+    func refusals() throws {
+        let tool = try Tool()
+        try tool.makeDatabase(rows: 5000)
+        let arguments = ["backup", "a.db", "-", "--key-file", "a.key", "--key-type", "raw"]
+        let terminal = try PseudoTerminal(Tool.program, arguments, folder: tool.directory.path)
+        try terminal.expect("a terminal could take it for commands")
+        #expect(try terminal.end() == 64)
+        #expect(try tool.run(arguments + ["--json"]).status == 64)
+        var bytes = try tool.directory.bytes(of: "a.db")
+        bytes[3 * 4096 + 100] ^= 1
+        try tool.directory.write(bytes, to: "a.db")
+        let result = try tool.run(arguments)
+        #expect(result.status == 65 && result.output.isEmpty, "\(result)")
+    }
+}
