@@ -26,7 +26,8 @@ struct InstallTests {
     private static let commands =
         [""]
         + [
-            "audit", "audit-verify", "backup", "batch", "batch-rotate", "batch-status", "batch-verify", "create", "decrypt", "doctor",
+            "audit", "audit-find-key", "audit-verify", "backup", "batch", "batch-info", "batch-rotate", "batch-status", "batch-verify",
+            "create", "decrypt", "doctor",
             "dump", "encrypt", "erase", "import", "info", "keygen", "load", "query", "rotate", "schema", "shell", "upgrade", "vacuum",
             "verify",
         ].map { "-\($0)" }

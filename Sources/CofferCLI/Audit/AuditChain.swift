@@ -75,10 +75,10 @@ struct AuditChain {
 extension AuditChain {
     /// Takes lines from where a file stands up to its end, or to the first thing that is wrong.
     ///
-    /// - Parameter onRecord: called with the hash of each record that fits.
+    /// - Parameter onRecord: called with the hash of each record that fits, and with its bytes.
     /// - Returns: whether the last line has its end.
     @discardableResult
-    mutating func add(linesOf file: borrowing Descriptor, onRecord: (String) -> Void = { _ in }) throws -> Bool {
+    mutating func add(linesOf file: borrowing Descriptor, onRecord: (String, [UInt8]) throws -> Void = { _, _ in }) throws -> Bool {
         var reader = LineReader(file.number, limit: AuditRecord.longestLine)
         var isTerminated = true
         while problem == nil {
@@ -96,7 +96,7 @@ extension AuditChain {
             isTerminated = line.isTerminated
             let before = recordCount
             try add(line.bytes)
-            if recordCount > before { onRecord(lastHash) }
+            if recordCount > before { try onRecord(lastHash, line.bytes) }
         }
         return isTerminated
     }

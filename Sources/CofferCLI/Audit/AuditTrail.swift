@@ -6,28 +6,54 @@ struct AuditTrail: Sendable {
     let log: AuditLog?
     let isRequired: Bool
     let command: String
+    /// Names keys in the records; nil where they have no names there that are the same in all files.
+    let site: SiteSecret?
     let session: Session
 
     /// Runs work on a file between its two records.
     ///
-    /// - Parameter body: returns whether the file was changed. It may record the end itself.
-    func record(_ path: String, _ body: (AuditEntry) throws -> Bool) throws {
-        let entry = AuditEntry(trail: self, path: path)
+    /// - Parameters:
+    ///   - keys: the keys that open the file before and after.
+    ///   - body: returns whether the file was changed. It may record the end itself.
+    func record(_ path: String, _ keys: KeyPassage = .unknown, _ body: (AuditEntry) throws -> Bool) throws {
+        let entry = try AuditEntry(trail: self, path: path, keys: members(keys))
         try entry.end(isChanged: run(entry) { try body(entry) })
     }
 
     /// Runs work of the library on a file between its two records, the second of which has what was proved.
     ///
-    /// - Parameter body: calls the function that it is given before the work counts as completed, so that a crash in between is not lost to the log.
+    /// - Parameters:
+    ///   - keys: the keys that open the file before and after.
+    ///   - body: calls the function that it is given before the work counts as completed, so that a crash in between is not lost to the log.
     func recordProof<Result: AuditedResult>(
-        _ path: String, _ body: (_ audit: @escaping @Sendable (Result) throws -> Void) throws -> Result
+        _ path: String, _ keys: KeyPassage = .unknown, _ body: (_ audit: @escaping @Sendable (Result) throws -> Void) throws -> Result
     ) throws -> Result {
-        let entry = AuditEntry(trail: self, path: path)
-        let audit: @Sendable (Result) throws -> Void = { try entry.end(isChanged: $0.isChanged, $0.evidence) }
+        let entry = try AuditEntry(trail: self, path: path, keys: members(keys))
+        let audit: @Sendable (Result) throws -> Void = { result in
+            let kept = result.keptOldPath.map { [JSONValue.Member("kept_old", .string(AuditEntry.absolute($0)))] }
+            let made = result.madePath.map(AuditEntry.absolute).flatMap { made in
+                made == entry.path || path == "-" ? nil : [JSONValue.Member("destination", .string(made))]
+            }
+            try entry.end(isChanged: result.isChanged, result.evidence + (kept ?? []) + (made ?? []))
+        }
         return try run(entry) {
             let result = try body(audit)
             try audit(result)
             return result
+        }
+    }
+
+    /// What the records say about keys: `site_key_id` is of the one that opens the file once the work is done, and null for plaintext.
+    private func members(_ keys: KeyPassage) throws(Failure) -> [JSONValue.Member] {
+        guard let site else { return [] }
+        func id(_ key: Key?) throws(Failure) -> JSONValue {
+            guard let key else { return .null }
+            return .string(try site.id(of: key))
+        }
+        switch keys {
+        case .unknown: return []
+        case .kept(let key): return [.init("site_key_id", try id(key))]
+        case .changed(let old, let new): return [.init("site_key_id_before", try id(old)), .init("site_key_id", try id(new))]
         }
     }
 
@@ -46,19 +72,36 @@ struct AuditTrail: Sendable {
 /// What a command has done and proved, as the log has it.
 protocol AuditedResult: Sendable {
     var isChanged: Bool { get }
+    /// Where the old file is, with its old key.
+    var keptOldPath: String? { get }
+    /// The file that was made, where it has got its name on the way.
+    var madePath: String? { get }
     var evidence: [JSONValue.Member] { get }
+}
+
+/// Which keys open a file before and after a command has done its work.
+enum KeyPassage: Sendable {
+    /// The command does not know, or the file goes.
+    case unknown
+    case kept(Key)
+    /// Nil stands for plaintext, and for a file that was not there.
+    case changed(from: Key?, to: Key?)
 }
 
 /// The records of what one command does to one file.
 final class AuditEntry: Sendable {
     private let trail: AuditTrail
-    private let path: String
+    let path: String
+    private let keys: [JSONValue.Member]
     private let hasEnded = Latch()
 
-    init(trail: AuditTrail, path: String) {
+    init(trail: AuditTrail, path: String, keys: [JSONValue.Member]) {
         self.trail = trail
-        self.path = URL(fileURLWithPath: path).standardizedFileURL.path
+        self.keys = keys
+        self.path = AuditEntry.absolute(path)
     }
+
+    static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
     func begin() throws(Failure) { try write([.init("event", "begin")]) }
 
@@ -85,7 +128,7 @@ final class AuditEntry: Sendable {
             .init("pid", .count(getpid())), .init("uid", .count(user)),
         ]
         do throws(Failure) {
-            try log.append(members + details)
+            try log.append(members + keys + details)
         } catch {
             if trail.isRequired { throw error }
             trail.session.reporter.warning(error.message)

@@ -141,10 +141,12 @@ final class BatchState: Sendable {
 
     /// Names what is asked for, sources of keys included, whether the manifest or the command line gives them. That it is done is no more than a
     /// claim: the same sources may have other keys by now.
-    static func id(_ item: Manifest.Item) throws(Failure) -> String {
+    ///
+    /// - Parameter work: what tells this work from other work of the same command.
+    static func id(_ item: Manifest.Item, _ work: String = "") throws(Failure) -> String {
         let cipher = item.cipher.map { "\($0.pageSize) \($0.kdfIterations) \($0.kdfAlgorithm)" } ?? ""
         let keys = [item.key, item.newKey].map { $0.map { "\($0.source.identity) \($0.type.rawValue)" } ?? "" }
-        let text = ([item.location] + keys + [cipher]).joined(separator: "\0")
+        let text = ([item.location] + keys + [cipher] + (work.isEmpty ? [] : [work])).joined(separator: "\0")
         return try String(AuditSeal.plain.hash(Array(text.utf8)[...]).prefix(32))
     }
 

@@ -5,10 +5,10 @@ struct AuditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
         abstract: "Work with audit logs.",
-        usage: "coffer audit verify <file> [options]",
-        subcommands: [AuditVerifyCommand.self])
+        usage: "coffer audit verify|find-key <file>... [options]",
+        subcommands: [AuditVerifyCommand.self, AuditFindKeyCommand.self])
 
-    func run() throws { throw ValidationError("Give a command: coffer audit verify.") }
+    func run() throws { throw ValidationError("Give a command: coffer audit verify, or coffer audit find-key.") }
 }
 
 struct AuditVerifyCommand: Operation {
@@ -52,7 +52,7 @@ struct AuditVerifyCommand: Operation {
         do {
             // Not while a record is half written.
             _ = Retry.onInterrupt { flock(descriptor.number, LOCK_SH) }
-            try chain.add(linesOf: descriptor) { hash in if hash == last { isThere = true } }
+            try chain.add(linesOf: descriptor) { hash, _ in if hash == last { isThere = true } }
         } catch let error as SystemError {
             throw Failure(error, "The audit log '\(file)' cannot be read")
         }

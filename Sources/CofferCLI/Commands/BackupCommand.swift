@@ -47,7 +47,7 @@ struct BackupCommand: ChangingOperation {
     var dryRun = false
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The key of the copy, where it is another one")
     var newKey: NewKeyOptions
@@ -83,15 +83,18 @@ struct BackupCommand: ChangingOperation {
         if destination == "-", !dryRun, OutputFile.output.isTerminal {
             throw Failure.usage("The backup is no text, and a terminal could take it for commands. Give a file, or a pipe.")
         }
-        let old = try key.request()
-        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let new = try newKey.isGiven ? newKey.request(besides: key.current) : nil
         let folder = try keep.flatMap { keep in try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) } }
-        let opening = try session.key(old, of: source)
+        let keys = try session.keys(key, of: source)
         let copyKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: destination ?? into ?? "the copy") }
-        let work = work(opening.database, newKey: copyKey?.database, session.reporter)
-        try Conversion(source, work, cipher: cipher.settings, in: session).perform(isDryRun: dryRun, in: session, trail)
-        let keys = [copyKey?.database, opening.database].compactMap { $0 }
-        return try folder?.prune(keys: keys, isDryRun: dryRun, in: session, trail) ?? .done
+        return try keys.open(source, cipher: cipher.settings) { opening in
+            let work = work(opening.database, newKey: copyKey?.database, session.reporter)
+            var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
+            conversion.keys = .changed(from: nil, to: copyKey ?? opening.key)
+            try conversion.perform(isDryRun: dryRun, in: session, trail)
+            let keys = [copyKey?.database, opening.database].compactMap { $0 }
+            return try folder?.prune(keys: keys, isDryRun: dryRun, in: session, trail) ?? .done
+        }
     }
 
     private func work(_ key: DatabaseKey, newKey: DatabaseKey?, _ reporter: Reporter) -> DatabaseFile.Work {

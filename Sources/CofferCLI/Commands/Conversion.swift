@@ -9,6 +9,8 @@ struct Conversion {
     /// More about the file as it was: a line for people, and members for programs.
     var remark: String?
     var facts: [JSONValue.Member] = []
+    /// The keys that open the result, and the file before where it takes its place.
+    var keys = KeyPassage.unknown
 
     init(_ source: String, _ work: DatabaseFile.Work, cipher: CipherSettings? = nil, in session: Session) {
         self.source = source
@@ -41,7 +43,7 @@ struct Conversion {
 
     private func run(in session: Session, _ trail: AuditTrail) throws {
         let result = try session.work(name) { progress in
-            try trail.recordProof(name) { audit in
+            try trail.recordProof(name, keys) { audit in
                 var options = options
                 options.audit = audit
                 return try examined { [options] in try file.perform(work, options: options, progress: progress) }
@@ -114,6 +116,8 @@ struct Conversion {
 }
 
 extension DatabaseFile.ConversionResult: AuditedResult {
+    var madePath: String? { path }
+
     var evidence: [JSONValue.Member] {
         guard let proof else { return [] }
         return [

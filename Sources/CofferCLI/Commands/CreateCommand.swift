@@ -45,7 +45,7 @@ struct CreateCommand: RecordingOperation {
                 text: ["\(file): would be made, encrypted; nothing was changed"])
             return .done
         }
-        try record.audit.trail(session, command: Self.title).record(file) { _ in
+        try record.audit.trail(session, command: Self.title).record(file, .changed(from: nil, to: key)) { _ in
             try make(file, session.configuration(key.database, cipher.settings))
             return true
         }

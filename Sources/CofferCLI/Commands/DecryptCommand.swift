@@ -27,7 +27,7 @@ struct DecryptCommand: ChangingOperation {
     var dryRun = false
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
@@ -46,9 +46,11 @@ struct DecryptCommand: ChangingOperation {
     var names: [String] { [source, destination] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let opening = try session.key(key.request(), of: source)
-        let conversion = Conversion(source, .decrypt(to: destination, opening.database), cipher: cipher.settings, in: session)
-        try conversion.perform(isDryRun: dryRun, in: session, trail)
+        try session.keys(key, of: source).open(source, cipher: cipher.settings) { opening in
+            var conversion = Conversion(source, .decrypt(to: destination, opening.database), cipher: cipher.settings, in: session)
+            conversion.keys = .changed(from: nil, to: nil)
+            try conversion.perform(isDryRun: dryRun, in: session, trail)
+        }
         return .done
     }
 }

@@ -29,7 +29,7 @@ struct DumpCommand: RecordedOperation {
     var yesPlaintext = false
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
@@ -50,11 +50,14 @@ struct DumpCommand: RecordedOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         if let out, NewFile.exists(out) { throw Failure(.outputExists, "output_exists", "'\(out)' exists, and is not overwritten.") }
-        let opening = try session.key(key.request(), of: file)
+        return try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in try dump(opening, session, trail) }
+    }
+
+    private func dump(_ opening: FileKey, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         var configuration = session.configuration(opening.database, cipher.settings)
         configuration.readonly = true
         if out == nil { warnOfReaders(session.reporter) }
-        try trail.record(file) { entry in
+        try trail.record(file, .kept(opening.key)) { entry in
             let queue = try ReadableQueue.open(file, configuration)
             let summary = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) { () -> ScriptSummary? in
                 do {

@@ -44,6 +44,7 @@ struct EncryptCommand: ChangingOperation {
         }
         let new = try session.keys.key(key.request(.new), subject: destination)
         var conversion = Conversion(source, .encrypt(to: destination, new.database), in: session)
+        conversion.keys = .changed(from: nil, to: new)
         conversion.options.newCipher = cipher.settings
         try conversion.perform(isDryRun: dryRun, in: session, trail)
         return .done

@@ -7,7 +7,21 @@ struct FileFacts {
     var pairs: [(String, String)] { facts.filter { !$0.words.isEmpty }.map { ($0.name, $0.words) } }
     var json: [JSONValue.Member] { facts.flatMap(\.json) }
 
+    let kind: DatabaseFile.Inspection.Kind
+
+    /// What is known with a key.
+    ///
+    /// - Parameter isKeyTold: whether people are told which key it is.
+    init(_ path: String, _ key: FileKey, _ cipher: CipherSettings?, _ site: SiteSecret?, isKeyTold: Bool) throws {
+        let file = DatabaseFile(path: path)
+        self.init(try file.inspect(), try file.inspect(key: key.database, cipher: cipher))
+        add("opened by", isKeyTold ? key.option : "", try key.json(site))
+        if isKeyTold { add("key id", key.id ?? "", []) }
+        if isKeyTold, let site { add("site key id", try site.id(of: key.key), []) }
+    }
+
     init(_ inspection: DatabaseFile.Inspection, _ contents: DatabaseFile.Contents?) {
+        kind = inspection.kind
         add("kind", inspection.kind.words, [.init("kind", .string(inspection.kind.rawValue))])
         add("size", "\(TextLayout.grouped(inspection.size)) bytes", [.init("size", .int(inspection.size))])
         if let contents {
@@ -77,7 +91,17 @@ struct FileFacts {
 }
 
 extension DatabaseFile.Inspection.Kind {
-    fileprivate var words: String {
+    /// What files are counted as.
+    var name: String {
+        switch self {
+        case .encrypted: "encrypted"
+        case .plaintext: "plaintext"
+        case .empty: "empty"
+        case .notADatabase: "not a database"
+        }
+    }
+
+    var words: String {
         switch self {
         case .encrypted: "encrypted (nothing can be told from random bytes)"
         case .plaintext: "a SQLite database without encryption"

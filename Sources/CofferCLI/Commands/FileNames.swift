@@ -25,7 +25,7 @@ enum FileNames {
         .badData, "empty_file", "The file is empty: it has no bytes, and no key can be right for it. Restore it from a backup.")
 
     /// The size of a regular file.
-    private static func size(_ path: String) -> Int64? {
+    static func size(_ path: String) -> Int64? {
         var status = stat()
         guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int64(status.st_size)

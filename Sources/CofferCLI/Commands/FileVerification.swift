@@ -5,8 +5,10 @@ struct FileVerification {
     let path: String
     /// The file, as the user named it.
     let name: String
-    let key: Key
+    let key: FileKey
     let options: DatabaseFile.VerificationOptions
+    /// Whether people are told which key it is.
+    var isKeyTold = false
     /// Whether a file of no bytes is good.
     var allowsEmpty = false
 
@@ -15,14 +17,14 @@ struct FileVerification {
 
     /// - Throws: a failure when the file is damaged, after the findings were told.
     func run(in session: Session, _ trail: AuditTrail) throws {
-        try trail.record(path) { entry in
-            let result = try verify(in: session)
+        try trail.record(path, .kept(key.key)) { entry in
+            let result = try verify(in: session, trail.site)
             try entry.end(isChanged: false, [.init("pages", .count(result.pageCount))])
             return false
         }
     }
 
-    private func verify(in session: Session) throws -> DatabaseFile.Verification {
+    private func verify(in session: Session, _ site: SiteSecret?) throws -> DatabaseFile.Verification {
         let began = ContinuousClock.now
         var options = options
         options.allowsEmptyFile = allowsEmpty
@@ -33,8 +35,8 @@ struct FileVerification {
             let pages = result.damagedPages
             let words = result.findings.prefix(20).map { "  " + $0.words }
             let more = result.findings.count > 20 ? ["  and \(result.findings.count - 20) more"] : []
-            session.reporter.result(
-                json(result) + [.init("code", 65)], text: ["\(name): DAMAGED"] + words + more, isAnswer: true)
+            try session.reporter.result(
+                json(result) + key.json(site) + [.init("code", 65)], text: ["\(name): DAMAGED"] + words + more, isAnswer: true)
             guard result.findings != [.empty] else { throw FileNames.emptyFile }
             let place =
                 pages.isEmpty
@@ -43,11 +45,12 @@ struct FileVerification {
         }
         let fromLog = result.pageCountFromLog == 0 ? "" : ", \(TextLayout.grouped(result.pageCountFromLog)) of them in the log beside it"
         let weak = result.isAuthenticated ? "" : "; format 1 has no authentication, so that only the structure was checked"
-        session.reporter.result(
-            json(result) + [.init("code", 0)],
+        let opening = isKeyTold || site != nil ? ", opened by \(try key.words(site))" : ""
+        try session.reporter.result(
+            json(result) + key.json(site) + [.init("code", 0)],
             text: [
                 "\(name): intact (\(TextLayout.counted(result.pageCount, "page", "pages"))\(fromLog), "
-                    + "\(TextLayout.seconds(ContinuousClock.now - began)))\(weak)"
+                    + "\(TextLayout.seconds(ContinuousClock.now - began)))\(opening)\(weak)"
             ])
         return result
     }

@@ -55,7 +55,7 @@ struct ImportCommand: RecordedOperation {
     var rejects: String?
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
@@ -111,7 +111,7 @@ struct ImportCommand: RecordedOperation {
         guard let status = try? input.status(), status.st_mode & S_IFMT != S_IFDIR else {
             throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
         }
-        let opening = try session.key(key.request(), of: file)
+        let keys = try session.keys(key, of: file)
         let reader = form.reader(ByteSource(input.number, name: name), nullText: nullText)
         if skipsHeader { _ = try reader.next() }
         let total = status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : 0
@@ -122,24 +122,30 @@ struct ImportCommand: RecordedOperation {
             try session.interruption.check()
             session.reporter.progress(ProgressState(path: file, phase: "importing", completed: bytes, total: total, unit: "bytes"))
         }
-        var configuration = session.configuration(opening.database, cipher.settings)
-        configuration.allowsUnsafeTransactions = true
-        try trail.record(file) { entry in
-            do {
-                let queue = try DatabaseQueue(path: file, configuration: configuration)
-                try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
-                    try queue.writeWithoutTransaction { db in try work.run(db) }
-                }
-                try queue.close()
-            } catch {
-                refusals.remove(ifNothingWasKept: batchRows == nil)
-                throw error
+        try keys.open(file, cipher: cipher.settings) { opening in
+            var configuration = session.configuration(opening.database, cipher.settings)
+            configuration.allowsUnsafeTransactions = true
+            try trail.record(file, .kept(opening.key)) { entry in
+                try bring(work, configuration, refusals, in: session)
+                try entry.end(isChanged: work.importedCount > 0, [.init("rows", .count(work.importedCount))])
+                return work.importedCount > 0
             }
-            try refusals.publish()
-            try entry.end(isChanged: work.importedCount > 0, [.init("rows", .count(work.importedCount))])
-            return work.importedCount > 0
         }
         return tell(work, session.reporter)
+    }
+
+    private func bring(_ work: RowImport, _ configuration: Configuration, _ refusals: Refusals, in session: Session) throws {
+        do {
+            let queue = try DatabaseQueue(path: file, configuration: configuration)
+            try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
+                try queue.writeWithoutTransaction { db in try work.run(db) }
+            }
+            try queue.close()
+        } catch {
+            refusals.remove(ifNothingWasKept: batchRows == nil)
+            throw error
+        }
+        try refusals.publish()
     }
 
     private func declaredTypes() throws -> [String: ColumnType] {

@@ -8,7 +8,8 @@ struct InfoCommand: Operation {
         usage: "coffer info <file>... [options]",
         discussion: """
             Without a key option: whether a file is encrypted, its size, its salt, and what lies beside it. With a key: its settings, \
-            tables and versions too. Changes nothing.
+            tables and versions too. Changes nothing. Of several keys, the one is named that opens a file: by the option that gave it, by an \
+            identifier that audit records have for this key and this file, and, with the secret of the site, by one that is the same in all files.
 
             EXAMPLES
               coffer info app.db
@@ -26,7 +27,13 @@ struct InfoCommand: Operation {
     var askKey = false
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: FileKeyOptions
+
+    @Flag(name: .customLong("key-id"), help: "Name the key that opens each file, and the option that gave it.")
+    var keyID = false
+
+    @OptionGroup(title: "The names of keys")
+    var site: SiteSecretOptions
 
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
@@ -41,16 +48,22 @@ struct InfoCommand: Operation {
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings(files))])
         let withKey = try key.isGiven || askKey
-        let opening = withKey ? try session.keys.key(key.request(), subject: FileNames.subject(files)) : nil
+        if keyID && !withKey { throw Failure.usage("--key-id names the key that opens a file: give keys.") }
+        let keys = withKey ? try FileKeys(key, KeyCache(session.keys, subject: FileNames.subject(files))) : nil
+        let site = try site.secret(session)
         let isAnswerNo = Latch()
         let status = try session.forEach(files) { path in
             try FileNames.checkReadable(path)
-            let file = DatabaseFile(path: path)
-            let inspection = try file.inspect()
-            let isExpected = expect.map { $0.rawValue == inspection.kind.rawValue } ?? true
+            let facts: FileFacts
+            if let keys {
+                facts = try keys.open(path, cipher: cipher.given, isNamed: true) { opening in
+                    try FileFacts(path, opening, cipher.given, site, isKeyTold: keyID || site != nil || !keys.isOne)
+                }
+            } else {
+                facts = try FileFacts(DatabaseFile(path: path).inspect(), nil)
+            }
+            let isExpected = expect.map { $0.rawValue == facts.kind.rawValue } ?? true
             if !isExpected { isAnswerNo.set() }
-            let contents = try opening.map { try file.inspect(key: $0.database, cipher: cipher.given) }
-            let facts = FileFacts(inspection, contents)
             var json = [JSONValue.Member("path", .string(path))] + facts.json
             if expect != nil { json.append(.init("as_expected", .bool(isExpected))) }
             session.reporter.result(

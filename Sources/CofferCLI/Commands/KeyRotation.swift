@@ -43,7 +43,7 @@ struct KeyRotation {
     @discardableResult
     func run(_ prepared: PreparedRotation? = nil, in session: Session, _ trail: AuditTrail) throws -> DatabaseFile.RotationResult {
         let result = try session.work(name) { progress in
-            try trail.recordProof(path) { audit in
+            try trail.recordProof(path, .changed(from: old, to: new)) { audit in
                 if let prepared { return try prepared.run(audit: audit, progress: progress) }
                 var options = options
                 options.audit = audit
@@ -85,6 +85,8 @@ struct KeyRotation {
 }
 
 extension DatabaseFile.RotationResult: AuditedResult {
+    var madePath: String? { nil }
+
     var evidence: [JSONValue.Member] {
         guard let proof else { return [] }
         return [

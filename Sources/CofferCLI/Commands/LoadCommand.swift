@@ -56,7 +56,7 @@ struct LoadCommand: RecordedOperation {
         let opening = try session.keys.key(key.request(.new), subject: file)
         let reader = ScriptReader(input.number, name: name)
         let total = status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : 0
-        try trail.record(file) { entry in
+        try trail.record(file, .changed(from: nil, to: opening)) { entry in
             let summary: ScriptSummary
             do {
                 summary = try make(opening, reader, total: total, in: session)

@@ -50,7 +50,7 @@ struct QueryCommand: RecordedOperation {
     var dryRun = false
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
@@ -79,7 +79,13 @@ struct QueryCommand: RecordedOperation {
         }
         let script = try Script(source.map(Script.read) ?? sql ?? "")
         let values = try BoundValues(bind.map(BoundValue.init))
-        let key = try session.keys.key(key.request(), subject: file)
+        let keys = try FileKeys(key, KeyCache(session.keys, subject: file))
+        return try keys.open(file, cipher: cipher.settings) { opening in try run(script, values, opening, session, trail) }
+    }
+
+    private func run(
+        _ script: Script, _ values: BoundValues, _ key: FileKey, _ session: Session, _ trail: AuditTrail
+    ) throws -> ExitStatus {
         var configuration = session.configuration(key.database, cipher.settings)
         configuration.readonly = !write
         // What leaves one open is rolled back, and reported.
@@ -92,7 +98,7 @@ struct QueryCommand: RecordedOperation {
             _ = try perform(run, configuration, in: session)
         } else {
             // What is read is recorded too: a query shows the content.
-            try trail.record(file) { _ in try perform(run, configuration, in: session) }
+            try trail.record(file, .kept(key.key)) { _ in try perform(run, configuration, in: session) }
         }
         return .done
     }

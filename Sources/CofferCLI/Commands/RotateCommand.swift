@@ -30,7 +30,7 @@ struct RotateCommand: ChangingOperation {
     var keepOld: String?
 
     @OptionGroup(title: "The current key")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The new key")
     var newKey: NewKeyOptions
@@ -52,10 +52,12 @@ struct RotateCommand: ChangingOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         for path in files { try FileNames.checkReadable(path) }
         let subject = FileNames.subject(files)
-        let newRequest = try newKey.request(besides: key)
-        let old = try session.keys.key(key.request(), subject: subject)
+        let newRequest = try newKey.request(besides: key.current)
+        let keys = try FileKeys(key, KeyCache(session.keys, subject: subject))
         let new = try session.keys.key(newRequest, subject: subject)
-        guard !old.isSame(as: new) else { throw Failure(.usage, "same_key", "The new key is the current one. Give another one.") }
+        guard let old = keys.except(new) else {
+            throw Failure(.usage, "same_key", "The new key is the current one. Give another one.")
+        }
         var options = DatabaseFile.RotationOptions()
         options.method = inPlace ? .inPlace : .copy
         options.cipher = cipher.settings
@@ -63,8 +65,10 @@ struct RotateCommand: ChangingOperation {
         options.lockTimeout = session.lockTimeout
         return try session.forEach(files) { path in
             try FileNames.checkHasBytes(path)
-            let rotation = KeyRotation(path: path, name: path, old: old, new: new, options: options)
-            if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }
+            try old.open(path, cipher: options.cipher) { opening in
+                let rotation = KeyRotation(path: path, name: path, old: opening.key, new: new, options: options)
+                if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }
+            }
         }
     }
 }

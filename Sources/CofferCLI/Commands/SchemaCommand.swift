@@ -25,7 +25,7 @@ struct SchemaCommand: RecordedOperation {
     var all = false
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
@@ -37,11 +37,14 @@ struct SchemaCommand: RecordedOperation {
     var names: [String] { [file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let opening = try session.key(key.request(), of: file)
+        try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in try tell(opening, session, trail) }
+    }
+
+    private func tell(_ opening: FileKey, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         var configuration = session.configuration(opening.database, cipher.settings)
         configuration.readonly = true
         var missing: [String] = []
-        try trail.record(file) { _ in
+        try trail.record(file, .kept(opening.key)) { _ in
             let queue = try ReadableQueue.open(file, configuration)
             let schema = try queue.read { db in try SchemaText(db, includesInternal: all) }
             try queue.close()

@@ -21,10 +21,17 @@ struct Session: Sendable {
         return try keys.key(request, subject: path)
     }
 
-    /// The key that all of several files have.
-    func key(_ request: KeyRequest, ofAll paths: [String]) throws -> Key {
+    /// The keys that may open a file, which has to be there before anybody is asked for one.
+    func keys(_ options: FileKeyOptions, of path: String) throws -> FileKeys {
+        try FileNames.checkReadable(path)
+        try FileNames.checkHasBytes(path)
+        return try FileKeys(options, KeyCache(keys, subject: path))
+    }
+
+    /// The keys that may open several files.
+    func keys(_ options: FileKeyOptions, ofAll paths: [String]) throws -> FileKeys {
         for path in paths { try FileNames.checkReadable(path) }
-        return try keys.key(request, subject: FileNames.subject(paths))
+        return try FileKeys(options, KeyCache(keys, subject: FileNames.subject(paths)))
     }
 
     /// What an error means, in the light of a signal that may have caused it.

@@ -39,7 +39,7 @@ struct ShellOperation: RecordedOperation {
     var rows: RowOptions
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
@@ -60,15 +60,21 @@ struct ShellOperation: RecordedOperation {
     var names: [String] { [file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let opening = plaintext ? nil : try session.key(key.request(), of: file)
-        try FileNames.checkReadable(file)
+        guard !plaintext else {
+            try FileNames.checkReadable(file)
+            return try talk(nil, session, trail)
+        }
+        return try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in try talk(opening, session, trail) }
+    }
+
+    private func talk(_ opening: FileKey?, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         var configuration = session.configuration(opening?.database, cipher.settings)
         configuration.readonly = !write
         configuration.allowsPlaintext = plaintext
         // A transaction may go on from one statement to the next.
         configuration.allowsUnsafeTransactions = true
         let isInteractive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
-        try trail.record(file) { [configuration] _ in
+        try trail.record(file, opening.map { .kept($0.key) } ?? .unknown) { [configuration] _ in
             let queue = try ReadableQueue.open(file, configuration)
             let shell = ShellSession(
                 queue, name: FileNames.name(of: file), isEncrypted: !plaintext, allowsWriting: write, isInteractive: isInteractive,

@@ -25,7 +25,7 @@ struct UpgradeCommand: ChangingOperation {
     var keepOld: String?
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup
     var record: RecordOptions
@@ -38,12 +38,15 @@ struct UpgradeCommand: ChangingOperation {
     var names: [String] { files }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let opening = try session.key(key.request(), ofAll: files)
+        let keys = try session.keys(key, ofAll: files)
         return try session.forEach(files) { path in
             try FileNames.checkHasBytes(path)
-            var conversion = Conversion(path, .upgrade(opening.database, newKey: nil), in: session)
-            conversion.options.keepOldPath = keepOld
-            try conversion.perform(isDryRun: dryRun, in: session, trail)
+            try keys.open(path, cipher: nil) { opening in
+                var conversion = Conversion(path, .upgrade(opening.database, newKey: nil), in: session)
+                conversion.options.keepOldPath = keepOld
+                conversion.keys = .changed(from: opening.key, to: opening.key)
+                try conversion.perform(isDryRun: dryRun, in: session, trail)
+            }
         }
     }
 }

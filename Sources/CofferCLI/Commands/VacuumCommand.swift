@@ -26,7 +26,7 @@ struct VacuumCommand: ChangingOperation {
     var dryRun = false
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
@@ -42,14 +42,24 @@ struct VacuumCommand: ChangingOperation {
     var names: [String] { [file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let opening = try session.key(key.request(), of: file).database
-        let work: DatabaseFile.Work = if let into { .copy(to: into, opening, newKey: nil) } else { .vacuum(opening) }
-        var conversion = Conversion(file, work, cipher: cipher.settings, in: session)
-        let before = try DatabaseFile(path: file).inspect(key: opening, cipher: cipher.settings)
-        let free = TextLayout.counted(before.freePageCount, "free page", "free pages")
-        conversion.remark = "before: \(free) of \(TextLayout.grouped(before.pageCount))"
-        conversion.facts = [.init("pages_before", .count(before.pageCount)), .init("free_pages_before", .count(before.freePageCount))]
-        try conversion.perform(isDryRun: dryRun, in: session, trail)
+        try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
+            let work: DatabaseFile.Work =
+                if let into { .copy(to: into, opening.database, newKey: nil) } else { .vacuum(opening.database) }
+            var conversion = Conversion(file, work, cipher: cipher.settings, in: session)
+            conversion.keys = .kept(opening.key)
+            try conversion.lookBefore(opening.database)
+            try conversion.perform(isDryRun: dryRun, in: session, trail)
+        }
         return .done
+    }
+}
+
+extension Conversion {
+    /// Finds out what a vacuum will have to say about the file as it was.
+    mutating func lookBefore(_ key: DatabaseKey) throws {
+        let before = try DatabaseFile(path: source).inspect(key: key, cipher: options.cipher)
+        let free = TextLayout.counted(before.freePageCount, "free page", "free pages")
+        remark = "before: \(free) of \(TextLayout.grouped(before.pageCount))"
+        facts = [.init("pages_before", .count(before.pageCount)), .init("free_pages_before", .count(before.freePageCount))]
     }
 }

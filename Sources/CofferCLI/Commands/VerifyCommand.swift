@@ -27,7 +27,7 @@ struct VerifyCommand: RecordedOperation {
     var allowEmpty = false
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
@@ -42,12 +42,17 @@ struct VerifyCommand: RecordedOperation {
     var names: [String] { files }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let opening = try session.key(key.request(), ofAll: files)
+        let keys = try session.keys(key, ofAll: files)
         var options = DatabaseFile.VerificationOptions()
         options.cipher = cipher.given
         options.structure = .init(rawValue: structure.rawValue) ?? .quick
         return try session.forEach(files) { path in
-            try FileVerification(path: path, name: path, key: opening, options: options, allowsEmpty: allowEmpty).run(in: session, trail)
+            try keys.open(path, cipher: options.cipher, isNamed: true) { opening in
+                try FileVerification(
+                    path: path, name: path, key: opening, options: options, isKeyTold: !keys.isOne, allowsEmpty: allowEmpty
+                )
+                .run(in: session, trail)
+            }
         }
     }
 }

@@ -20,6 +20,9 @@ struct AuditOptions: ParsableArguments {
     @OptionGroup
     var secret: AuditKeyOptions
 
+    @OptionGroup
+    var site: SiteSecretOptions
+
     func validate() throws {
         if auditRequired && audit == nil { throw ValidationError("--audit-required needs --audit, which says where.") }
         if audit == nil, try secret.isGiven { throw ValidationError("The secret of an audit log needs --audit, which says where.") }
@@ -39,7 +42,7 @@ struct AuditOptions: ParsableArguments {
                 session.reporter.warning(error.message)
             }
         }
-        return AuditTrail(log: log, isRequired: auditRequired, command: command, session: session)
+        return AuditTrail(log: log, isRequired: auditRequired, command: command, site: try site.secret(session), session: session)
     }
 }
 

@@ -19,6 +19,8 @@ final class Reporter: Sendable {
         var resultCount = 0
         /// How often each code of a failure came.
         var failures: [ExitStatus: Int] = [:]
+        /// What a command adds to the last line.
+        var summary: [JSONValue.Member] = []
     }
 
     private let state: Mutex<State>
@@ -142,10 +144,14 @@ extension Reporter {
                     .init("results", .count(state.resultCount)), .init("failures", .count(state.failures.values.reduce(0, +))),
                     .init("failure_codes", .object(Reporter.counts(state.failures))),
                     .init("elapsed_ms", .int(elapsed.seconds * 1000 + elapsed.attoseconds / 1_000_000_000_000_000)),
-                    .init("code", .count(status.rawValue)),
-                ])
+                ] + state.summary + [.init("code", .count(status.rawValue))])
         }
         if let summary { output.writeLine(summary) }
+    }
+
+    /// Adds to the last line of JSON.
+    func addToSummary(_ members: [JSONValue.Member]) {
+        state.withLock { $0.summary += members }
     }
 
     /// Text as it is, on the standard output: rows of a query, a key.

@@ -1,6 +1,7 @@
 internal import Coffer
 internal import Glibc
 internal import KeyMaterial
+internal import Synchronization
 
 /// Reads keys from their sources, once each.
 struct KeyReader {
@@ -108,6 +109,12 @@ struct Key: Sendable {
     let database: DatabaseKey
     private let secret: SharedSecret
     private let type: KeyType
+    /// What names it in all files of the site, once that was computed: there is one site in a process.
+    private let siteName = SiteName()
+
+    private final class SiteName: Sendable {
+        let digits = Mutex<String?>(nil)
+    }
 
     /// - Throws: a failure when the bytes cannot be a key of that type.
     init(_ bytes: consuming SecretBytes, type: KeyType, sourceName: String) throws(Failure) {
@@ -141,4 +148,12 @@ struct Key: Sendable {
 
     /// Whether two keys are the same, in a time that says nothing about them.
     func isSame(as other: Key) -> Bool { type == other.type && secret.bytes == other.secret.bytes }
+
+    /// The identifier in all files of a site, which `compute` makes of the bytes the first time. A raw key is the same with and without a salt.
+    func siteID(_ compute: (borrowing SecretBytes, _ isPassphrase: Bool) throws(Failure) -> String) throws(Failure) -> String {
+        if let known = siteName.digits.withLock({ $0 }) { return known }
+        let digits = try type == .rawWithSalt ? compute(secret.bytes.prefix(32), false) : compute(secret.bytes, type == .passphrase)
+        siteName.digits.withLock { $0 = digits }
+        return digits
+    }
 }

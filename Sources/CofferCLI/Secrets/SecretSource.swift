@@ -44,14 +44,40 @@ struct KeyRequest: Sendable, Hashable {
     enum Role: String, Sendable, Hashable {
         /// The key that a file has.
         case current
+        /// A key that a file may have instead.
+        case previous
         /// A key that a file is to get: a person types it twice.
         case new
+
+        /// What the options begin with that say where it comes from.
+        var option: String {
+            switch self {
+            case .current: "--key"
+            case .previous: "--previous-key"
+            case .new: "--new-key"
+            }
+        }
     }
 
     var role: Role
     var source: SecretSource
     var type: KeyType
     var allowsInsecureFile: Bool
+    /// Whether its bytes are tried as other types too, so that they need not be a key of this one.
+    var isOneOfSeveralTypes = false
+
+    /// The option that gave the key, as in `--key-file app.key`: for people, and for programs. Of a command only its name is told.
+    var option: String {
+        switch source {
+        case .file(let path): "\(role.option)-file \(path)"
+        case .descriptor(let number): "\(role.option)-fd \(number)"
+        case .standardInput: "\(role.option)-stdin"
+        case .command(let words): "\(role.option)-command \(words.first ?? "")"
+        case .environment(let name): "\(role.option)-env \(name)"
+        case .credential(let name): "\(role.option)-credential \(name)"
+        case .prompt: "the terminal"
+        }
+    }
 
     init(role: Role, source: SecretSource, type: KeyType = .passphrase, allowsInsecureFile: Bool = false) {
         self.role = role

@@ -70,7 +70,12 @@ enum Schema {
         "progress": [Shape(required: ["path": .text, "phase": .text, "completed": .count, "total": .count, "unit": .text])],
         "error": [Shape(required: ["code": .code, "reason": .text, "message": .text], optional: ["path": .text])],
         "summary": [
-            Shape(required: ["results": .count, "failures": .count, "failure_codes": .object, "elapsed_ms": .count, "code": .code])
+            Shape(
+                required: ["results": .count, "failures": .count, "failure_codes": .object, "elapsed_ms": .count, "code": .code],
+                optional: [
+                    "files": .count, "done": .count, "changed": .count, "failed": .count, "done_before": .count, "not_begun": .count,
+                    "opened_by_no_key": .count, "bytes": .count, "groups": .object, "reasons": .object,
+                ])
         ],
     ]
 
@@ -104,10 +109,11 @@ enum Schema {
             ])
         let vacuum = conversion.map { Shape(required: $0.required.merging(before) { $1 }, optional: $0.optional) }
         let verification = [
-            Shape(required: [
-                "path": .text, "intact": .bool, "changed": .bool, "pages": .count, "pages_from_log": .count, "authenticated": .bool,
-                "damaged_pages": .counts, "findings": .texts, "code": .code,
-            ])
+            Shape(
+                required: [
+                    "path": .text, "intact": .bool, "changed": .bool, "pages": .count, "pages_from_log": .count, "authenticated": .bool,
+                    "damaged_pages": .counts, "findings": .texts, "code": .code, "opened_by": .text, "key_id": .optionalText,
+                ], optional: ["site_key_id": .text])
         ]
         let skipped = [Shape(required: ["path": .text, "changed": .bool, "skipped": .bool, "code": .code])]
         let facts: [String: Kind] = [
@@ -117,7 +123,7 @@ enum Schema {
             "page_size": .count, "page_size_guessed": .bool, "page_count": .count, "free_pages": .count, "format": .optionalCount,
             "kdf_iterations": .count, "authenticated": .bool, "journal_mode": .text, "auto_vacuum": .text, "encoding": .text,
             "user_version": .number, "application_id": .number, "tables": .texts, "salt": .text, "links": .count, "leftovers": .texts,
-            "as_expected": .bool,
+            "as_expected": .bool, "opened_by": .text, "key_id": .optionalText, "site_key_id": .text,
         ]
         return [
             "create": [Shape(required: ["path": .text, "changed": .bool, "code": .code], optional: ["dry_run": .bool])],
@@ -150,7 +156,9 @@ enum Schema {
             "doctor": [
                 Shape(required: ["check": .text, "path": .optionalText, "good": .bool, "finding": .text, "advice": .optionalText])
             ],
+            "batch info": [Shape(required: facts, optional: more)] + skipped,
             "batch rotate": rotation + skipped,
+            "audit find-key": [Shape(required: ["path": .text, "certainty": .text, "time": .text, "last_command": .text])],
             "batch verify": verification + skipped,
             "audit verify": [
                 Shape(required: ["path": .text, "records": .count, "torn_lines": .count, "keyed": .bool, "last_hash": .text, "code": .code])

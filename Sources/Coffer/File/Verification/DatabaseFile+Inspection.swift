@@ -107,4 +107,13 @@ extension DatabaseFile {
     public func inspect(key: DatabaseKey?, cipher: CipherSettings? = nil) throws -> Contents {
         try FileInspector(path: path).contents(key: key, cipher: cipher)
     }
+
+    /// Tries a key, and names it as ``RotationProof`` does: a keyed hash of what encrypts the file, and of its salt. Nothing is changed.
+    ///
+    /// - Parameter cipher: nil to find out which format from 4 to 1 opens the file, in this order.
+    /// - Returns: 16 hexadecimal digits; nil for a file without a salt, as one without content.
+    /// - Throws: a ``DatabaseFileError`` when the key does not open the file. Where its first page is damaged, other pages may prove the key.
+    package func keyID(_ key: DatabaseKey, cipher: CipherSettings? = nil) throws -> String? {
+        try FileInspector(path: path).keyID(key, cipher: cipher)
+    }
 }

@@ -52,6 +52,16 @@ struct FileInspector {
 }
 
 extension FileInspector {
+    func keyID(_ key: DatabaseKey, cipher: CipherSettings?) throws -> String? {
+        try DatabaseFileError.translated(path) {
+            try SteadyLook.look(into: path) {
+                let opened = try OpenedView(path, key: key, cipher: cipher, timeout: 0)
+                guard let material = try opened.protection.material(fileSalt: opened.view.fileSalt) else { return nil }
+                return try FileKey(material, salt: material.salt ?? opened.view.fileSalt).id
+            }
+        }
+    }
+
     func contents(key: DatabaseKey?, cipher: CipherSettings?) throws -> DatabaseFile.Contents {
         try DatabaseFileError.translated(path) {
             try SteadyLook.look(into: path) {

@@ -1,0 +1,73 @@
+/// How the files of a batch have fared.
+struct BatchTally: Sendable {
+    private(set) var succeeded = 0
+    private(set) var changed = 0
+    var skipped = 0
+    /// The sizes of the files that were done.
+    private(set) var bytes: Int64 = 0
+    private let began = ContinuousClock.now
+
+    /// How many files are of which kind, or open with the key of which option.
+    private var groups: [String: Int] = [:]
+
+    private struct Failures {
+        let status: ExitStatus
+        var count = 0
+        /// The first few.
+        var paths: [String] = []
+    }
+
+    /// By their reasons.
+    private var failures: [String: Failures] = [:]
+
+    var failed: Int { failures.values.reduce(0) { $0 + $1.count } }
+
+    mutating func addDone(_ effect: BatchJob.Effect, size: Int64) {
+        succeeded += 1
+        if effect.isChanged { changed += 1 }
+        bytes += size
+        if let group = effect.group { groups[group, default: 0] += 1 }
+    }
+
+    mutating func add(_ failure: Failure, path: String) {
+        var same = failures[failure.reason] ?? Failures(status: failure.status)
+        same.count += 1
+        if same.paths.count < 3 { same.paths.append(path) }
+        failures[failure.reason] = same
+    }
+
+    private func notBegun(of total: Int) -> Int { max(0, total - succeeded - failed - skipped) }
+
+    /// What a person reads.
+    func lines(of total: Int) -> [String] {
+        let rest = notBegun(of: total)
+        let time = TextLayout.seconds(ContinuousClock.now - began)
+        var lines = [
+            "\(TextLayout.grouped(succeeded)) of \(TextLayout.counted(total, "file", "files")) done, "
+                + "\(TextLayout.grouped(failed)) failed, \(TextLayout.grouped(skipped)) done before"
+                + (rest > 0 ? ", \(TextLayout.grouped(rest)) not begun" : "") + " (\(TextLayout.size(bytes)), \(time))"
+        ]
+        if groups.count > 1 || failures["wrong_key"] != nil {
+            for (name, count) in groups.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+                lines.append("  \(name): \(TextLayout.counted(count, "file", "files"))")
+            }
+        }
+        for (reason, same) in failures.sorted(by: { ($1.value.count, $0.key) < ($0.value.count, $1.key) }) {
+            let words = reason == "wrong_key" ? "opened by no key" : reason.replacing("_", with: " ")
+            let paths = same.paths.joined(separator: ", ") + (same.count > same.paths.count ? ", ..." : "")
+            lines.append("  \(words) (\(same.status.rawValue)): \(TextLayout.counted(same.count, "file", "files")): \(paths)")
+        }
+        return lines
+    }
+
+    /// What a program reads, in the last line.
+    func json(of total: Int) -> [JSONValue.Member] {
+        [
+            .init("files", .count(total)), .init("done", .count(succeeded)), .init("changed", .count(changed)),
+            .init("failed", .count(failed)), .init("done_before", .count(skipped)), .init("not_begun", .count(notBegun(of: total))),
+            .init("opened_by_no_key", .count(failures["wrong_key"]?.count ?? 0)), .init("bytes", .int(bytes)),
+            .init("groups", .object(groups.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value)) })),
+            .init("reasons", .object(failures.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value.count)) })),
+        ]
+    }
+}

@@ -1,0 +1,79 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct BatchRotateCommand: BatchOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Rotate the keys of many files.",
+        usage: "coffer batch rotate --manifest <file> [options]",
+        discussion: """
+            \(Manifest.help)
+
+            EXAMPLES
+              coffer batch rotate --manifest fleet.jsonl --jobs 4
+              coffer batch rotate --manifest fleet.jsonl --continue
+              coffer batch rotate --manifest fleet.jsonl --dry-run
+            """)
+
+    static let title = "batch rotate"
+
+    @OptionGroup
+    var batch: BatchOptions
+
+    @Flag(help: "Try the keys, say what would be done, and change nothing.")
+    var dryRun = false
+
+    @OptionGroup(title: "The current key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The new key")
+    var newKey: NewKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup
+    var record: RecordOptions
+
+    var onlyReads: Bool { false }
+
+    func newKeyRequest() throws -> KeyRequest? { try newKey.request(besides: key.current) }
+
+    func job(_ setting: BatchSetting) throws -> BatchJob {
+        let (cipher, isDryRun) = (cipher.settings, dryRun)
+        let session = setting.session
+        // With the key that opens the file, or the current one: then the rotation finds out whether the file has the new one.
+        @Sendable func rotation<Result>(_ item: Manifest.Item, _ body: (KeyRotation, FileKey) throws -> Result) throws -> Result {
+            try FileNames.checkReadable(item.location)
+            try FileNames.checkHasBytes(item.location)
+            guard let new = try setting.newKey(of: item), let old = try setting.keys(of: item).except(new) else {
+                throw Failure(.usage, "same_key", "The new key is the current one.")
+            }
+            var options = DatabaseFile.RotationOptions()
+            options.cipher = item.cipher ?? cipher
+            options.lockTimeout = session.lockTimeout
+            return try old.open(item.location, cipher: options.cipher) { opening in
+                try body(KeyRotation(path: item.location, name: item.path, old: opening.key, new: new, options: options), opening)
+            }
+        }
+        return BatchJob(preparesAllFirst: !isDryRun) { item in
+            (try? rotation(item) { rotation, _ in rotation.hasNewKey }) ?? false
+        } prepare: { item in
+            guard !isDryRun else {
+                return {
+                    try rotation(item) { rotation, opening in
+                        try rotation.plan(in: session)
+                        return .init(group: opening.option)
+                    }
+                }
+            }
+            return try rotation(item) { rotation, opening in
+                let prepared = try rotation.prepare(setting.trail)
+                return {
+                    let result = try rotation.run(prepared, in: session, setting.trail)
+                    return .init(isChanged: result.isChanged, group: result.isChanged ? opening.option : "has the new key")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct BatchVerifyCommand: BatchOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Verify many files.",
+        usage: "coffer batch verify --manifest <file> [options]",
+        discussion: """
+            \(Manifest.help)
+
+            EXAMPLES
+              coffer batch verify --manifest fleet.jsonl --jobs 2 --quiet
+              coffer batch verify --manifest fleet --key-file new.key --previous-key-file old.key --key-type raw
+              find /srv -name '*.db' -print0 | coffer batch verify --manifest - --null --key-file app.key
+            """)
+
+    static let title = "batch verify"
+
+    @OptionGroup
+    var batch: BatchOptions
+
+    @Option(help: ArgumentHelp("How the structure is checked: full also compares indices with their tables.", valueName: "depth"))
+    var structure = VerifyCommand.Structure.quick
+
+    @Flag(help: "Accept files of no bytes, which are no databases yet. Otherwise they are damaged.")
+    var allowEmpty = false
+
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup
+    var record: RecordOptions
+
+    var onlyReads: Bool { true }
+
+    func job(_ setting: BatchSetting) throws -> BatchJob {
+        let (cipher, structure, allowEmpty) = (cipher.given, structure, allowEmpty)
+        return BatchJob { item in
+            setting.opens(item, cipher: cipher)
+        } prepare: { item in
+            try FileNames.checkReadable(item.location)
+            var options = DatabaseFile.VerificationOptions()
+            options.cipher = item.cipher ?? cipher
+            options.structure = .init(rawValue: structure.rawValue) ?? .quick
+            let keys = try setting.keys(of: item)
+            return { [options] in
+                try keys.open(item.location, cipher: options.cipher, isNamed: true) { opening in
+                    try FileVerification(
+                        path: item.location, name: item.path, key: opening, options: options, isKeyTold: !keys.isOne,
+                        allowsEmpty: allowEmpty
+                    ).run(in: setting.session, setting.trail)
+                    return .init(group: opening.option)
+                }
+            }
+        }
+    }
+}
