@@ -216,7 +216,9 @@ struct PageLanesTests {
         #expect(choice("avx2") { $0 == .avx512 } == .libcrypto)
     }
 
-    @Test("lanes that authenticate what is not authentic are noticed, and turned off", .enabled(if: !kinds.isEmpty))
+    @Test(
+        "lanes that authenticate what is not authentic are noticed, and turned off",
+        .enabled(if: PageLanes.current != .libcrypto, "no lanes are in use here"))
     func tooLenient() async {
         await #expect(processExitsWith: .success) {
             let (page, mine, theirs) = try OtherLanes.make(sealedWith: .lanes)

@@ -13,7 +13,7 @@ final class SerializedConnection: Sendable {
     private let hasQueueOfItsOwn: Bool
 
     /// The same connection as an actor, for tasks.
-    private let actor: ConnectionActor
+    private let actor: QueueActor
 
     // The connection is used on `queue` only, and what other threads may touch is in `state`, which is Sendable.
     private nonisolated(unsafe) let database: Database
@@ -37,7 +37,7 @@ final class SerializedConnection: Sendable {
         self.state = database.sharedState
         self.regionWatch = database.observerNotifier.watch
         self.hasQueueOfItsOwn = configuration.targetQueue == nil
-        self.actor = ConnectionActor(queue: queue)
+        self.actor = QueueActor(queue: queue)
         if configuration.observesSuspensionNotifications, purpose == .writer, location.isFile, !configuration.readonly {
             listenToSuspensions()
         }
@@ -146,25 +146,40 @@ extension SerializedConnection {
     /// - Parameters:
     ///   - isOnLoan: whether nobody else can use the connection before the access has ended. Then a task may stay on its thread.
     ///   - readsOnly: as in ``sync(readsOnly:_:)``.
+    ///   - end: called after the access, on the thread that it ran on: the connection is not in use any more. It does not wait for the task.
     /// - Throws: `CancellationError` if the task is cancelled, before `body` runs or while one of its statements does.
     func perform<T: Sendable>(
-        isOnLoan: Bool = false, readsOnly: Bool = false, _ body: @Sendable (Database) throws -> T
+        isOnLoan: Bool = false, readsOnly: Bool = false, _ body: @Sendable (Database) throws -> T, end: @Sendable () -> Void = {}
     ) async throws -> T {
-        let cancellation = AccessCancellation(state)
+        let cancellation = AccessCancellation()
         return try await withTaskCancellationHandler {
             if isOnLoan, hasQueueOfItsOwn, ImmediateAccess.begin() {
-                defer { ImmediateAccess.end() }
+                defer {
+                    ImmediateAccess.end()
+                    end()
+                }
                 return try queue.sync { try access(readsOnly: readsOnly, body, cancellation) }
             }
-            return try await actor.run { try self.access(readsOnly: readsOnly, body, cancellation) }
+            return try await actor.run {
+                defer { end() }
+                return try self.access(readsOnly: readsOnly, body, cancellation)
+            }
         } onCancel: {
             cancellation.cancel()
         }
     }
 
+    /// Runs `body` for a task.
+    ///
+    /// - Precondition: called on the queue of the connection.
+    func accessOnQueue<T>(_ body: (Database) throws -> T, _ cancellation: AccessCancellation) throws -> T {
+        dispatchPrecondition(condition: .onQueue(queue))
+        return try access(readsOnly: false, body, cancellation)
+    }
+
     private func access<T>(readsOnly: Bool, _ body: (Database) throws -> T, _ cancellation: AccessCancellation) throws -> T {
-        guard cancellation.begin() else { throw CancellationError() }
-        defer { cancellation.end() }
+        guard cancellation.begin(state) else { throw CancellationError() }
+        defer { cancellation.end(state) }
         do {
             return try access(readsOnly: readsOnly, body)
         } catch let error as DatabaseError where error.isInterruptionError && cancellation.isCancelled {
@@ -207,82 +222,6 @@ extension SerializedConnection {
                 database.rollBackAfterCancellation()
                 throw error
             }
-        }
-    }
-}
-
-// MARK: - Tasks
-
-/// Runs functions on a dispatch queue for tasks, without a thread that waits.
-private actor ConnectionActor {
-    private let executor: DispatchQueueExecutor
-
-    init(queue: DispatchQueue) {
-        executor = DispatchQueueExecutor(queue: queue)
-    }
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
-
-    func run<T: Sendable>(_ body: @Sendable () throws -> T) throws -> T { try body() }
-}
-
-private final class DispatchQueueExecutor: SerialExecutor {
-    private let queue: DispatchQueue
-
-    init(queue: DispatchQueue) {
-        self.queue = queue
-    }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        let executor = unsafe asUnownedSerialExecutor()
-        queue.async { unsafe job.runSynchronously(on: executor) }
-    }
-}
-
-/// The life of one access by a task that may be cancelled at any time, from any thread.
-///
-/// The lock is held while the running statement is interrupted, so that the interruption never hits the next access.
-private final class AccessCancellation: Sendable {
-    private enum Phase {
-        case waiting
-        case running
-        case cancelled
-        case ended
-    }
-
-    private let phase = Mutex(Phase.waiting)
-    private let state: Database.SharedState
-
-    init(_ state: Database.SharedState) {
-        self.state = state
-    }
-
-    /// Returns false if the task was cancelled before.
-    func begin() -> Bool {
-        phase.withLock { phase in
-            guard phase == .waiting else { return false }
-            phase = .running
-            return true
-        }
-    }
-
-    var isCancelled: Bool { phase.withLock { $0 == .cancelled } }
-
-    func cancel() {
-        phase.withLock { phase in
-            if phase == .running {
-                state.isCancelled.store(true, ordering: .relaxed)
-                state.interrupt()
-            }
-            if phase != .ended { phase = .cancelled }
-        }
-    }
-
-    func end() {
-        phase.withLock { phase in
-            phase = .ended
-            state.isCancelled.store(false, ordering: .relaxed)
         }
     }
 }

@@ -36,6 +36,47 @@ struct ImmediateAccessTests {
         #expect(outcomes == Array(repeating: .success, count: count))
     }
 
+    @Test("reads that are awaited end while all threads of tasks wait for their reader")
+    func blockedThreads() async {
+        await #expect(processExitsWith: .success) {
+            // Who waits for ever is ended by the alarm.
+            alarm(UInt32(Patience.seconds))
+            let directory = try TestDirectory()
+            let configuration = Configuration.rawKeyed.with {
+                $0.maximumReaderCount = 1
+                // No read stays on the thread of its task.
+                $0.targetQueue = DispatchQueue(label: "target", attributes: .concurrent)
+            }
+            let pool = try directory.makePlayersPool(configuration)
+            let (begun, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let isBarred: @Sendable () throws -> Void = {
+                begun.signal()
+                try pool.barrierWriteWithoutTransaction { _ in }
+            }
+            let count = ProcessInfo.processInfo.activeProcessorCount + 1
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // One that reads, and one that waits for the reader.
+                for _ in 0..<2 {
+                    group.addTask {
+                        try await pool.read { _ in
+                            begun.signal()
+                            goOn.wait()
+                        }
+                    }
+                }
+                DispatchQueue.global().async {
+                    begun.wait()
+                    while pool.readers.waitingRequestCount == 0 { usleep(1000) }
+                    Task { for _ in 0..<count { Task { try isBarred() } } }
+                    // All but the last one have a thread, and keep it.
+                    for _ in 1..<count { begun.wait() }
+                    for _ in 0..<2 { goOn.signal() }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test("a task reads on its own thread if the machine has one to spare")
     func thread() async throws {
         let pool = try directory.makePlayersPool()

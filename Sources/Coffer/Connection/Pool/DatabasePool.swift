@@ -56,7 +56,7 @@ extension DatabasePool: DatabaseReader {
     }
 
     public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        try await withReader { db in
+        try await readers.withReader { db in
             try db.isolated(readOnly: false, settled: true) { try value(db) }
         }
     }
@@ -76,7 +76,7 @@ extension DatabasePool: DatabaseReader {
     }
 
     public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        try await withReader(value)
+        try await readers.withReader(value)
     }
 
     public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
@@ -94,12 +94,6 @@ extension DatabasePool: DatabaseReader {
             return try writer.reentrantSync(value)
         }
         return try readers.withReader(value)
-    }
-
-    private func withReader<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        let lease = if let idle = try readers.acquireIdle() { idle } else { try await readers.acquire() }
-        defer { readers.release(lease) }
-        return try await lease.connection.perform(isOnLoan: true, value)
     }
 }
 

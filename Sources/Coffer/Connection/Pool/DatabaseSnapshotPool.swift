@@ -93,9 +93,7 @@ extension DatabaseSnapshotPool: DatabaseSnapshotReader {
     }
 
     public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        let lease = try await readers.acquire()
-        defer { readers.release(lease) }
-        return try await lease.connection.perform(value)
+        try await readers.withReader(value)
     }
 
     public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {

@@ -105,36 +105,44 @@ extension ReaderPool {
         return try lease.connection.sync(body)
     }
 
+    /// Runs `body` on a reader, for a task.
+    ///
+    /// The task comes back on the queue of its reader, and the reader is given back there. On this way nothing waits for one of the threads that
+    /// tasks share: all of them may be blocked by calls that wait for this very reader, such as a barrier.
+    ///
+    /// - Throws: the error of `body`, or `CancellationError` if the task is cancelled while it waits or reads.
+    func withReader<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
+        if let lease = try acquireIdle() {
+            return try await lease.connection.perform(isOnLoan: true, body) { release(lease) }
+        }
+        let (ticket, cancellation) = (PoolTicket(), AccessCancellation())
+        let answer = Mutex(Result<Lease, any Error>.failure(CancellationError()))
+        let turn = QueueActor { job in
+            self.acquire(ticket) { result in
+                answer.withLock { $0 = result }
+                let queue = if case .success(let lease) = result { lease.connection.queue } else { DispatchQueue.global() }
+                queue.async(execute: job)
+            }
+        }
+        return try await withTaskCancellationHandler {
+            try await turn.run {
+                let lease = try answer.withLock { $0 }.get()
+                defer { release(lease) }
+                return try lease.connection.accessOnQueue(body, cancellation)
+            }
+        } onCancel: {
+            ticket.cancel(in: self)
+            cancellation.cancel()
+        }
+    }
+
     /// A reader that is open and idle, if there is one and nobody waits for it.
-    func acquireIdle() throws -> Lease? {
+    private func acquireIdle() throws -> Lease? {
         try state.withLock { state in
             guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
             let lease = state.pool.takeIdleReader()
             if let lease { state.busy[lease.id] = lease.connection }
             return lease
-        }
-    }
-
-    /// Waits for a reader without a thread.
-    ///
-    /// - Throws: `CancellationError` if the task is cancelled while it waits.
-    func acquire() async throws -> Lease {
-        let ticket = PoolTicket()
-        let grant = try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                ticket.begin(.reader, in: self) { continuation.resume(with: $0) }
-            }
-        } onCancel: {
-            ticket.cancel(in: self)
-        }
-        guard case .newReader = grant else { return try lease(for: grant) }
-        guard !Task.isCancelled else {
-            giveBackNewReader()
-            throw CancellationError()
-        }
-        // Opening blocks, on the file and its locks: it must not keep one of the few threads that tasks run on.
-        return try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try self.lease(for: grant) }) }
         }
     }
 
@@ -151,15 +159,13 @@ extension ReaderPool {
     }
 
     /// Asks for a reader and returns at once; `body` runs later on another thread, or before the return if an open reader is free.
-    private func acquire(_ body: @escaping @Sendable (Result<Lease, any Error>) -> Void) {
-        let proceed: Resumption = { grant in
-            guard case .newReader = grant else { return body(Result { try self.lease(for: grant) }) }
-            DispatchQueue.global().async { body(Result { try self.lease(for: grant) }) }
-        }
-        do {
-            if let grant = try request(.reader, proceed).grant { proceed(grant) }
-        } catch {
-            body(.failure(error))
+    ///
+    /// - Parameter ticket: what another thread can end the wait with.
+    private func acquire(_ ticket: PoolTicket = PoolTicket(), _ body: @escaping @Sendable (Result<Lease, any Error>) -> Void) {
+        ticket.begin(.reader, in: self) { answer in
+            let open: @Sendable () -> Void = { body(Result { try self.lease(for: answer.get()) }) }
+            // Opening blocks, on the file and its locks: it must not keep a thread that came to give something back.
+            if case .success(.newReader) = answer { DispatchQueue.global().async(execute: open) } else { open() }
         }
     }
 

@@ -1,0 +1,34 @@
+internal import Dispatch
+
+/// Runs functions of tasks where they belong, mostly on a dispatch queue, without a thread that waits.
+actor QueueActor {
+    private let executor: SchedulingExecutor
+
+    /// - Parameter schedule: has the function that it is given run once, later, on another thread or queue.
+    init(schedule: @escaping @Sendable (_ job: @escaping @Sendable () -> Void) -> Void) {
+        executor = SchedulingExecutor(schedule: schedule)
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    func run<T: Sendable>(_ body: @Sendable () throws -> T) throws -> T { try body() }
+}
+
+extension QueueActor {
+    init(queue: DispatchQueue) {
+        self.init { queue.async(execute: $0) }
+    }
+}
+
+private final class SchedulingExecutor: SerialExecutor {
+    private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
+
+    init(schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+        self.schedule = schedule
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        schedule { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+}
