@@ -105,7 +105,7 @@ extension CipherSettings {
     /// Refuses settings that can never work with a key. A provider's key is checked when it is asked.
     func validate(with key: DatabaseKey) throws(KeyError) {
         if let problem { throw .failure(.invalidCipherSettings(problem)) }
-        if plaintextHeaderSize > 0 && key.salt == nil && !key.isProvider {
+        if plaintextHeaderSize > 0 && key.salt == nil && (!key.isProvider || key.isLocated) {
             throw .failure(.invalidCipherSettings(.plaintextHeaderWithoutSalt))
         }
     }

@@ -26,6 +26,7 @@ public struct DatabaseKey: Sendable {
         case passphrase(Passphrase, salt: [UInt8]?)
         case rawKey(SharedSecret, salt: [UInt8]?)
         case provider(@Sendable () throws -> DatabaseKey)
+        case located(LocatedKey)
         case invalid(EncryptionFailure.KeyProblem)
     }
 
@@ -122,12 +123,20 @@ extension DatabaseKey {
     var salt: [UInt8]? {
         switch kind {
         case .passphrase(_, let salt), .rawKey(_, let salt): salt
-        case .provider, .invalid: nil
+        case .provider, .located, .invalid: nil
         }
     }
 
+    /// Whether the key is asked for when a file is opened.
     var isProvider: Bool {
-        if case .provider = kind { true } else { false }
+        switch kind {
+        case .provider, .located: true
+        case .passphrase, .rawKey, .invalid: false
+        }
+    }
+
+    var isLocated: Bool {
+        if case .located = kind { true } else { false }
     }
 
     /// Refuses a key that can never work. A provider is not asked.
@@ -138,7 +147,7 @@ extension DatabaseKey {
     private var problem: EncryptionFailure.KeyProblem? {
         switch kind {
         case .invalid(let problem): return problem
-        case .provider: return nil
+        case .provider, .located: return nil
         case .passphrase(let secret, let salt):
             if secret.bytes.isEmpty { return .emptyPassphrase }
             if secret.bytes.count > Int32.max { return .tooLong }

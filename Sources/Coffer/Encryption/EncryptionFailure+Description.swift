@@ -42,6 +42,8 @@ extension EncryptionFailure: CustomStringConvertible {
             "The key cannot be used. \(problem.description)"
         case .invalidCipherSettings(let problem):
             "The cipher settings cannot be used. \(problem.description)"
+        case .keyring(let path, let problem) where path.isEmpty: problem.description
+        case .keyring(let path, let problem): "\(path): \(problem.description)"
         }
     }
 
@@ -52,6 +54,7 @@ extension EncryptionFailure: CustomStringConvertible {
             EngineCode.notADatabase
         case .foreignSideFile, .sideFileOfAnotherUser: EngineCode.cantOpen
         case .engineWithoutCipher: EngineCode.error
+        case .keyring: EngineCode.cantOpen
         case .invalidKey, .invalidCipherSettings: EngineCode.misuse
         }
     }

@@ -61,6 +61,9 @@ public enum EncryptionFailure: Sendable, Hashable {
     /// The cipher settings can never work, whatever the file.
     case invalidCipherSettings(CipherSettingsProblem)
 
+    /// The keyring at this path cannot be used, or it and the database do not belong together: see ``DatabaseKeyring``.
+    case keyring(path: String, KeyringProblem)
+
     /// What is wrong with a key.
     public enum KeyProblem: Sendable, Hashable {
         case emptyPassphrase

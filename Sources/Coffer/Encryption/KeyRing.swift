@@ -150,6 +150,7 @@ final class KeyRing: Sendable {
             } catch {
                 throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
             }
+        case .located(let key): return try key.material(path: path, fileSalt: fileSalt)
         case .provider: throw .failure(.invalidKey(.nestedProvider))
         case .invalid(let problem): throw .failure(.invalidKey(problem))
         }

@@ -55,6 +55,7 @@ extension Failure {
         case .noKey, .wrongKey, .keyRotated, .invalidKey: .keyRejected
         case .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser:
             .badData
+        case .keyring(_, let problem): status(of: problem)
         case .engineWithoutCipher: .unavailable
         case .invalidCipherSettings: .usage
         }
@@ -74,6 +75,7 @@ extension Failure {
         case .damaged: "damaged"
         case .foreignSideFile: "foreign_side_file"
         case .sideFileOfAnotherUser: "foreign_side_file_owner"
+        case .keyring(_, let problem): reason(of: problem)
         case .engineWithoutCipher: "engine"
         case .invalidCipherSettings: "cipher_settings"
         }
@@ -94,7 +96,7 @@ extension Failure {
         case .invalidKey(.passphraseLooksLikeRawKey):
             "The passphrase has the form x'...', which other tools take for a raw key. Give the digits with --key-type raw, or another passphrase."
         case .invalidKey(let problem): problem.description
-        case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser, .engineWithoutCipher,
+        case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser, .engineWithoutCipher, .keyring,
             .invalidCipherSettings:
             failure.description
         }

@@ -1,0 +1,39 @@
+internal import KeyMaterial
+internal import Synchronization
+
+/// A key that depends on where its database is, and on the salt of the file: what a keyring gives.
+///
+/// Copies of a ``DatabaseKey`` share it, with what was found (I4): the data key of a salt never changes.
+final class LocatedKey: Sendable {
+    /// 32 bytes, and the salt that the file has, or is to have where it is empty.
+    typealias Finding = (secret: SharedSecret, salt: [UInt8])
+
+    private let find: @Sendable (_ path: String, _ fileSalt: [UInt8]) throws(KeyError) -> Finding
+    private let known = Mutex<[Finding]>([])
+
+    /// How many files are remembered.
+    private static let limit = 16
+
+    /// - Parameter find: answers for the database at a path, which begins with a salt, or has no bytes.
+    init(_ find: @escaping @Sendable (_ path: String, _ fileSalt: [UInt8]) throws(KeyError) -> Finding) {
+        self.find = find
+    }
+
+    /// - Parameter path: where the database is; nil when only its owner knows, which is enough for a salt that was seen before.
+    func material(path: String?, fileSalt: [UInt8]) throws(KeyError) -> KeyRing.Material {
+        let (secret, salt) = try finding(path, fileSalt)
+        return KeyRing.Material(secret: secret, salt: salt, isBoundToFileSalt: true)
+    }
+
+    private func finding(_ path: String?, _ fileSalt: [UInt8]) throws(KeyError) -> Finding {
+        if let known = known.withLock({ $0.first { $0.salt == fileSalt } }) { return known }
+        guard let path, !path.isEmpty else { throw .failure(.keyring(path: "", .noPlace)) }
+        let found = try find(path, fileSalt)
+        known.withLock { known in
+            known.removeAll { $0.salt == found.salt }
+            known.append(found)
+            if known.count > LocatedKey.limit { known.removeFirst() }
+        }
+        return found
+    }
+}

@@ -1,0 +1,81 @@
+internal import SQLCipherBridge
+
+// Changes of slots write the keyring only, and no page of the database.
+extension DatabaseKeyring {
+    /// Adds a slot.
+    ///
+    /// - Returns: its number.
+    @discardableResult
+    public func add(_ slot: NewSlot, unlockedBy secret: Secret) throws -> Int {
+        try change(secret) { change, _ in try change.add(slot) }
+    }
+
+    /// Removes a slot. What it opened before is not taken back: who had its secret and copied the keyring, or the data key, still opens the database until
+    /// ``rotateDataKey(unlockedBy:options:progress:)``.
+    ///
+    /// - Throws: `lastSlot` for the only slot.
+    public func remove(slot: Int, unlockedBy secret: Secret) throws {
+        try change(secret) { change, _ in try change.remove(slot) }
+    }
+
+    /// Gives a slot another secret, such as a new passphrase.
+    ///
+    /// - Parameters:
+    ///   - slot: the number; nil for the slot that the secret opens.
+    ///   - new: may be of another kind.
+    ///   - secret: what opens any slot.
+    public func change(slot: Int? = nil, to new: Secret, unlockedBy secret: Secret) throws {
+        try change(secret) { change, opened in try change.change(slot ?? opened, to: new) }
+    }
+
+    /// Encrypts the database with a new data key, and seals it to all slots. Nobody's passphrase is needed but one secret of the caller.
+    ///
+    /// Do this after the data key may have leaked, such as by a core dump or a slot whose secret somebody had: a new passphrase alone takes nothing back.
+    /// Interrupted? Call it again: each moment in between has a keyring that opens the database, and the next call completes the work.
+    ///
+    /// - Parameters:
+    ///   - secret: what opens any slot.
+    ///   - options: of ``DatabaseFile/rotate(from:to:options:progress:)``, without `inPlace`.
+    /// - Returns: what the rotation has proved; without a proof where only the keyring was to be completed.
+    @discardableResult
+    public func rotateDataKey(
+        unlockedBy secret: Secret, options: DatabaseFile.RotationOptions = .init(), progress: DatabaseFile.ProgressFunction? = nil
+    ) throws -> DatabaseFile.RotationResult {
+        try translated {
+            try checkIsByCopy(options)
+            return try file.changing { bytes, write in
+                var keyring = try unlock(file.document(of: bytes).document, secret)
+                guard let salt = try databaseSalt() else { throw DatabaseFileError(.missing, path: databasePath) }
+                _ = try keyring.epoch(ofSalt: salt, file)
+                if keyring.document.epochs.count == 1 {
+                    var change = KeyringChange(keyring, file)
+                    try change.beginRotation()
+                    keyring = try change.finished()
+                    try write(KeyringText.file(of: keyring.document))
+                }
+                let next = keyring.document.epochs[1]
+                // Also where the database has the new key already: then the rotation removes what was left, and says so.
+                let result = try DatabaseFile(path: databasePath).rotate(
+                    from: keyring.databaseKey(keyring.document.epochs[0]), to: keyring.databaseKey(next), options: options,
+                    progress: progress)
+                var change = KeyringChange(keyring, file)
+                change.keep(epoch: next)
+                try write(KeyringText.file(of: change.finished().document))
+                return result
+            }
+        }
+    }
+
+    private func change<Result>(_ secret: Secret, _ body: (inout KeyringChange, _ opened: Int) throws -> Result) throws -> Result {
+        try translated {
+            try file.replace { bytes in
+                let unlocked = try unlock(file.document(of: bytes).document, secret)
+                if let salt = try databaseSalt() { _ = try unlocked.epoch(ofSalt: salt, file) }
+                guard unlocked.document.epochs.count == 1 else { throw file.problem(.rotationUnderWay) }
+                var change = KeyringChange(unlocked, file)
+                let result = try body(&change, unlocked.slotNumber)
+                return (try KeyringText.file(of: change.finished().document), result)
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+internal import KeyMaterial
+internal import SQLCipherBridge
+
+/// The keyring beside a database: several ways to one random data key, with which the database is encrypted.
+///
+/// ```swift
+/// let keyring = DatabaseKeyring(databasePath: "/srv/vault/items.db")      // its keyring is items.db.keys
+/// try keyring.make([
+///     .secret(.passphrase(passphrase), name: "Anna"),
+///     .recipient(try .init("coffer-recipient-1-..."), name: "recovery office"),
+/// ])
+/// var config = Configuration()
+/// config.key = .keyring(unlockedBy: .passphrase(passphrase))
+/// let queue = try DatabaseQueue(path: "/srv/vault/items.db", configuration: config)
+///
+/// try keyring.change(slot: 1, to: .passphrase(better), unlockedBy: .passphrase(passphrase))    // no page of the database is written
+/// ```
+///
+/// A keyring is a small file of text, described in <doc:KeyringFormat>. It holds no secret in the clear, and it is needed to open the database: **back it up
+/// together with the database**. Who has the data key can notice each change of it that was made without; who only has the file learns how many slots there
+/// are, their kinds and names, and nothing of the keys.
+///
+/// Methods that change a keyring replace the file whole and durably: after a kill or a loss of power there is the old keyring, or the new one. Databases that are
+/// open are not disturbed, and go on with the data key that they have. All methods block the current thread: a passphrase takes about half a second. Errors are a
+/// ``DatabaseFileError``, whose reason is a ``EncryptionFailure/keyring(path:_:)`` where the keyring itself is at fault.
+public struct DatabaseKeyring: Sendable, Hashable {
+    /// The path of the database. It need not exist.
+    public let databasePath: String
+
+    /// Names a keyring. Nothing is opened.
+    public init(databasePath: String) {
+        self.databasePath = databasePath
+    }
+
+    /// The path of the keyring: that of the database, which symbolic links are followed to, with `.keys`.
+    public var path: String { "\((try? SystemFile.resolved(databasePath)) ?? databasePath).keys" }
+
+    var file: KeyringFile { KeyringFile(path: path) }
+
+    /// A slot that is to be made.
+    public struct NewSlot: Sendable {
+        enum Kind: Sendable {
+            case secret(Secret)
+            case recipient(Recipient)
+            case carried(KeyringDocument.Slot)
+        }
+
+        let kind: Kind
+        let name: String
+
+        /// A slot that the secret opens. The slot of an identity is that of its recipient.
+        ///
+        /// - Parameter name: for people, at most 64 bytes on one line. It is not secret.
+        public static func secret(_ secret: Secret, name: String = "") -> NewSlot { NewSlot(kind: .secret(secret), name: name) }
+
+        /// A slot that only who has the identity of the recipient opens.
+        public static func recipient(_ recipient: Recipient, name: String = "") -> NewSlot {
+            NewSlot(kind: .recipient(recipient), name: name)
+        }
+    }
+}
+
+// MARK: - Making and looking
+
+extension DatabaseKeyring {
+    /// Makes the keyring, with a random data key that is nowhere else. The database gets that key when it is made with ``DatabaseKey/keyring(unlockedBy:)``.
+    ///
+    /// With recipients only, this process cannot open the database afterwards.
+    ///
+    /// - Parameter slots: at least one.
+    /// - Throws: `exists` if there is a keyring, or a database that is not empty: use ``adopt(_:key:options:progress:)`` for that one.
+    public func make(_ slots: [NewSlot]) throws {
+        try translated {
+            if let status = try SystemFile.status(databasePath, followsLinks: true), status.size > 0 || !status.isRegular {
+                throw DatabaseFileError(.exists, path: databasePath)
+            }
+            _ = try makeFile(slots)
+        }
+    }
+
+    /// Makes the keyring of a copy, and has the copy made: a backup, a compact copy, or the encrypted copy of a plaintext file.
+    ///
+    /// ```swift
+    /// // A host that makes backups that it cannot read itself:
+    /// try DatabaseKeyring(databasePath: backupPath).make([.recipient(owner)]) { key in
+    ///     try queue.vacuum(into: backupPath, key: key)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - slots: at least one; ``slotsForCopies(unlockedBy:)`` are those of another keyring.
+    ///   - copy: makes the database with the key that it is given: a new data key, with its salt.
+    /// - Throws: what `copy` throws: there is no keyring then, and what `copy` has made is of no use. `exists` as ``make(_:)``.
+    public func make<Result>(_ slots: [NewSlot], copying copy: (_ key: DatabaseKey) throws -> Result) throws -> Result {
+        let made = try translated {
+            guard try SystemFile.status(databasePath) == nil else { throw DatabaseFileError(.exists, path: databasePath) }
+            return try makeFile(slots)
+        }
+        do {
+            return try copy(translated { try made.databaseKey(made.document.epochs[0]) })
+        } catch {
+            if (error as? DatabaseFileError)?.isPublished != true { try? file.destroy() }
+            throw error
+        }
+    }
+
+    /// The slots of this keyring, to be made in the keyring of a copy: whoever opens this one opens that one, and nobody's passphrase is needed.
+    ///
+    /// - Parameter secret: what opens a slot of this keyring: so nobody has added a slot unnoticed.
+    public func slotsForCopies(unlockedBy secret: Secret) throws -> [NewSlot] {
+        try translated { try unlock(file.document().document, secret).document.slots.map { NewSlot(kind: .carried($0), name: $0.name) } }
+    }
+
+    /// Makes the file of a new keyring.
+    func makeFile(_ slots: [NewSlot]) throws -> UnlockedKeyring {
+        let id = try SecretBytes.randomForKeyring(count: KeyringDocument.idSize).withUnsafeBytes { unsafe Array($0) }
+        let empty = KeyringDocument(id: id, generation: 0, epochs: [1], slots: [], codes: [])
+        var change = KeyringChange(empty, [SharedSecret(try SecretBytes.randomForKeyring(count: 32))], file)
+        guard !slots.isEmpty else { throw file.problem(.lastSlot) }
+        for slot in slots { try change.add(slot) }
+        let made = try change.finished()
+        try file.make(KeyringText.file(of: made.document))
+        return made
+    }
+
+    /// Makes a database that is encrypted with some other key one with a keyring: its key is rotated to a new data key.
+    ///
+    /// - Parameters:
+    ///   - slots: at least one.
+    ///   - key: the key that the database has. It does not open the database afterwards.
+    ///   - options: of the rotation; `inPlace` is not possible, because the salt changes.
+    /// - Returns: what the rotation has proved.
+    @discardableResult
+    public func adopt(
+        _ slots: [NewSlot], key: DatabaseKey, options: DatabaseFile.RotationOptions = .init(),
+        progress: DatabaseFile.ProgressFunction? = nil
+    ) throws -> DatabaseFile.RotationResult {
+        try translated {
+            try checkIsByCopy(options)
+            // The key is tried before there is a keyring.
+            _ = try DatabaseFile(path: databasePath).rotationPlan(from: key, to: .random(), options: options)
+            let made = try makeFile(slots)
+            do {
+                return try DatabaseFile(path: databasePath).rotate(
+                    from: key, to: try made.databaseKey(made.document.epochs[0]), options: options, progress: progress)
+            } catch {
+                // Unless the database has its new key, nobody needs the keyring.
+                if (error as? DatabaseFileError)?.isPublished != true { try? file.destroy() }
+                throw error
+            }
+        }
+    }
+
+    /// What a keyring says without any key. Nothing of it is proved.
+    public struct Contents: Sendable, Hashable {
+        /// One slot.
+        public struct Slot: Sendable, Hashable {
+            /// How the slot is opened.
+            public enum Kind: String, Sendable, Hashable, CaseIterable {
+                case passphrase, rawKey, recoveryKey, recipient
+            }
+
+            /// From 1 to 99; numbers stay when other slots are removed.
+            public var number: Int
+            public var kind: Kind
+            /// For people; may be empty.
+            public var name: String
+            /// What seals to the slot. That of a recipient slot is the recipient it was made with.
+            public var recipient: Recipient
+        }
+
+        /// 16 bytes that no other keyring has.
+        public var id: [UInt8]
+
+        /// How many times the keyring was written.
+        public var generation: UInt64
+
+        /// How many times the data key was rotated, and one more.
+        public var epoch: UInt64
+
+        /// Whether a rotation of the data key was interrupted: ``rotateDataKey(unlockedBy:options:progress:)`` completes it.
+        public var isRotating: Bool
+        public var slots: [Slot]
+
+        /// Where one of the two copies in the file is damaged. The other one is whole; any change of the keyring writes both anew.
+        public var damage: [KeyringDamage]
+    }
+
+    /// Reads the keyring without a key.
+    public func inspect() throws -> Contents {
+        try translated {
+            let (document, damage) = try file.document()
+            return Contents(document, damage)
+        }
+    }
+
+    /// Opens the keyring and proves that it was written by who had the data key, that both copies in it are whole, and that it is that of the database, if
+    /// there is one.
+    ///
+    /// - Returns: the number of the slot that was opened.
+    @discardableResult
+    public func check(unlockedBy secret: Secret) throws -> Int {
+        try translated {
+            let (document, damage) = try file.document()
+            guard damage.isEmpty else { throw file.problem(.damaged(damage)) }
+            let unlocked = try unlock(document, secret)
+            if let salt = try databaseSalt() { _ = try unlocked.epoch(ofSalt: salt, file) }
+            return unlocked.slotNumber
+        }
+    }
+
+    /// The raw key of the database, such as for the shell of SQLCipher, or to be kept in a safe. It opens the database without the keyring, until the data key
+    /// is rotated.
+    public func exportedKey(unlockedBy secret: Secret) throws -> DatabaseKey {
+        try translated {
+            let unlocked = try unlock(file.document().document, secret)
+            let epoch = try databaseSalt().map { try unlocked.epoch(ofSalt: $0, file) } ?? unlocked.document.epochs[0]
+            guard let key = unlocked.dataKey(epoch) else { throw file.problem(.ofAnotherFile) }
+            return DatabaseKey(.rawKey(key, salt: nil))
+        }
+    }
+
+    // MARK: - For all methods
+
+    func unlock(_ document: KeyringDocument, _ secret: Secret) throws(KeyError) -> UnlockedKeyring {
+        try secret.check(file)
+        return try UnlockedKeyring.unlock(document, by: secret, file)
+    }
+
+    /// The salt of the database; nil where there is none, or an empty file.
+    func databaseSalt() throws -> [UInt8]? {
+        guard let status = try SystemFile.status(databasePath, followsLinks: true), status.size > 0 else { return nil }
+        return try DatabaseFile(path: try SystemFile.resolved(databasePath)).inspect().salt ?? []
+    }
+
+    func checkIsByCopy(_ options: DatabaseFile.RotationOptions) throws(DatabaseFileError) {
+        guard options.method == .copy else {
+            throw DatabaseFileError(.unsupported("The data key of a keyring is rotated by a copy, never in place."), path: databasePath)
+        }
+    }
+
+    func translated<Result>(_ body: () throws -> Result) throws -> Result { try DatabaseFileError.translated(path, body) }
+}
+
+extension DatabaseKeyring.Contents {
+    init(_ document: KeyringDocument, _ damage: [KeyringDamage]) {
+        id = document.id
+        generation = document.generation
+        epoch = document.epochs[0]
+        isRotating = document.epochs.count > 1
+        slots = document.slots.map { slot in
+            Slot(
+                number: slot.number, kind: Slot.Kind(slot.way), name: slot.name,
+                recipient: DatabaseKeyring.Recipient(publicKey: slot.publicKey))
+        }
+        self.damage = damage
+    }
+}
+
+extension DatabaseKeyring.Contents.Slot.Kind {
+    init(_ way: KeyringDocument.Way) {
+        switch way {
+        case .passphrase: self = .passphrase
+        case .rawKey: self = .rawKey
+        case .recoveryKey: self = .recoveryKey
+        case .recipient: self = .recipient
+        }
+    }
+}
+
+extension UnlockedKeyring {
+    /// The data key of an epoch, with the salt that the database has with it.
+    func databaseKey(_ epoch: UInt64) throws -> DatabaseKey {
+        guard let key = dataKey(epoch) else { return DatabaseKey(.invalid(.rawKeyLength(0))) }
+        return DatabaseKey(.rawKey(key, salt: try KeyringCode.salt(id: document.id, epoch: epoch)))
+    }
+}

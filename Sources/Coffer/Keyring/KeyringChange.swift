@@ -1,0 +1,112 @@
+internal import KeyMaterial
+internal import SQLCipherBridge
+
+/// A keyring that is being changed by who has its data keys. Sealing needs the public keys of the slots only.
+struct KeyringChange {
+    private var document: KeyringDocument
+    private var dataKeys: [SharedSecret]
+    private let file: KeyringFile
+
+    init(_ document: KeyringDocument, _ dataKeys: [SharedSecret], _ file: KeyringFile) {
+        self.document = document
+        self.dataKeys = dataKeys
+        self.file = file
+    }
+
+    init(_ unlocked: UnlockedKeyring, _ file: KeyringFile) { self.init(unlocked.document, unlocked.dataKeys, file) }
+
+    // MARK: - Slots
+
+    /// - Returns: the number of the new slot: the lowest that is free after the last one, or else the lowest that is free.
+    @discardableResult
+    mutating func add(_ new: DatabaseKeyring.NewSlot) throws -> Int {
+        guard document.slots.count < KeyringDocument.slotLimit else { throw file.problem(.full) }
+        let taken = Set(document.slots.map(\.number))
+        let after = (taken.max() ?? 0) + 1
+        let free =
+            after <= KeyringDocument.Slot.highestNumber ? after : (1...KeyringDocument.Slot.highestNumber).first { !taken.contains($0) }
+        guard let number = free else { throw file.problem(.full) }
+        document.slots.append(try slot(number, new))
+        document.slots.sort { $0.number < $1.number }
+        return number
+    }
+
+    mutating func remove(_ number: Int) throws {
+        let index = try index(of: number)
+        guard document.slots.count > 1 else { throw file.problem(.lastSlot) }
+        document.slots.remove(at: index)
+    }
+
+    /// Gives a slot another secret, and leaves its number and its name.
+    mutating func change(_ number: Int, to secret: DatabaseKeyring.Secret) throws {
+        let index = try index(of: number)
+        document.slots[index] = try slot(number, .secret(secret, name: document.slots[index].name))
+    }
+
+    private func index(of number: Int) throws(KeyError) -> Int {
+        guard let index = document.slots.firstIndex(where: { $0.number == number }) else { throw file.problem(.noSlot(number)) }
+        return index
+    }
+
+    private func slot(_ number: Int, _ new: DatabaseKeyring.NewSlot) throws -> KeyringDocument.Slot {
+        guard KeyringDocument.Slot.canBeName(new.name) else { throw file.problem(.invalidName) }
+        var slot = KeyringDocument.Slot(number: number, way: .recipient, name: new.name, publicKey: [], sealed: [])
+        switch new.kind {
+        case .recipient(let recipient): slot.publicKey = recipient.publicKey
+        case .carried(let original):
+            slot.way = original.way
+            slot.publicKey = original.publicKey
+        case .secret(let secret):
+            try secret.check(file)
+            guard let way = try secret.newWay() else { throw file.problem(.noMatchingSlot) }
+            slot.way = way
+            guard let privateKey = try secret.privateKey(of: slot) else { throw file.problem(.noMatchingSlot) }
+            slot.publicKey = try KeyAgreement.publicKey(of: privateKey.bytes)
+        }
+        slot.sealed = try sealed(to: slot.publicKey)
+        return slot
+    }
+
+    private func sealed(to publicKey: [UInt8]) throws -> [HPKE.Sealed] {
+        try zip(document.epochs, dataKeys).map { epoch, key in
+            do throws(HPKE.Failure) {
+                return try HPKE.seal(key.bytes, to: publicKey, info: KeyringCode.info(id: document.id, epoch: epoch))
+            } catch {
+                switch error {
+                case .cryptography(let failure): throw failure
+                case .randomness(let failure): throw failure
+                case .unusablePublicKey: throw file.problem(.invalidRecipient)
+                }
+            }
+        }
+    }
+
+    // MARK: - Data keys
+
+    /// Adds a new data key beside the present one, sealed to all slots.
+    mutating func beginRotation() throws {
+        precondition(document.epochs.count == 1)
+        dataKeys.append(SharedSecret(try SecretBytes.randomForKeyring(count: 32)))
+        document.epochs.append(document.epochs[0] + 1)
+        for index in document.slots.indices { document.slots[index].sealed = try sealed(to: document.slots[index].publicKey) }
+    }
+
+    /// Leaves one data key only.
+    mutating func keep(epoch: UInt64) {
+        guard let index = document.epochs.firstIndex(of: epoch) else { return }
+        document.epochs = [epoch]
+        dataKeys = [dataKeys[index]]
+        for slot in document.slots.indices { document.slots[slot].sealed = [document.slots[slot].sealed[index]] }
+    }
+
+    // MARK: - The end
+
+    /// The keyring of the next generation, with its codes.
+    consuming func finished() throws -> UnlockedKeyring {
+        document.generation += 1
+        let body = KeyringText.body(of: document)
+        let id = document.id
+        document.codes = try dataKeys.map { key in try KeyringCode.code(of: body, dataKey: key.bytes, id: id) }
+        return UnlockedKeyring(made: document, dataKeys)
+    }
+}

@@ -1,0 +1,134 @@
+internal import Glibc
+internal import SQLCipherBridge
+
+/// The file of a keyring: read with a bound, made without ever overwriting one, and replaced whole and durably.
+///
+/// A loss of power or a kill leaves the old keyring or the new one. Who changes it has the lock beside it, so that two processes do not take each
+/// other's change back.
+struct KeyringFile {
+    let path: String
+
+    // MARK: - Reading
+
+    /// The bytes of the file.
+    ///
+    /// - Throws: ``KeyError`` with a ``EncryptionFailure/KeyringProblem``.
+    func bytes() throws(KeyError) -> [UInt8] {
+        do throws(DatabaseFileError) {
+            let file = try FileDescriptor.openNote(path, forWriting: false)
+            let status = try file.status()
+            guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
+            guard status.size <= Int64(KeyringText.limit) else { throw DatabaseFileError(.unsupported("\(status.size)"), path: path) }
+            // One byte more shows that the file has grown meanwhile.
+            return try file.read(at: 0, count: KeyringText.limit + 1)
+        } catch {
+            throw problem(Self.meaning(of: error.reason))
+        }
+    }
+
+    private static func meaning(of reason: DatabaseFileError.Reason) -> EncryptionFailure.KeyringProblem {
+        switch reason {
+        case .inputOutput(_, ENOENT), .inputOutput(_, ENOTDIR): .missing
+        case .inputOutput(_, let code): .unreadable(errno: code)
+        case .unsupported(let size): .tooLong(size: Int64(size) ?? 0)
+        case .pathTooLong: .unreadable(errno: ENAMETOOLONG)
+        default: .notAFile
+        }
+    }
+
+    func document() throws(KeyError) -> (document: KeyringDocument, damage: [KeyringDamage]) { try document(of: bytes()) }
+
+    func document(of bytes: [UInt8]) throws(KeyError) -> (document: KeyringDocument, damage: [KeyringDamage]) {
+        do throws(KeyringReadingError) {
+            return try KeyringText.read(bytes)
+        } catch {
+            switch error {
+            case .problem(let problem): throw self.problem(problem)
+            case .cryptography(let failure): throw KeyError(failure)
+            }
+        }
+    }
+
+    func problem(_ problem: EncryptionFailure.KeyringProblem) -> KeyError { .failure(.keyring(path: path, problem)) }
+
+    // MARK: - Writing
+
+    /// Makes the file.
+    ///
+    /// - Throws: `exists` where there is something of its name.
+    func make(_ content: [UInt8]) throws {
+        let file = try NewDatabaseFile.begin(path: path, isPlaintext: false)
+        let code = file.file.write(content.span, at: 0)
+        guard code == 0 else { throw SystemFile.failure("pwrite", path, errno: code) }
+        try file.published()
+    }
+
+    /// Replaces the file by what `change` makes of it, in one step. Its owner, its mode and its other attributes stay.
+    ///
+    /// - Throws: `busy` while another process changes it; what `change` throws. The file is as it was then.
+    func replace<Result>(_ change: ([UInt8]) throws -> (content: [UInt8], result: Result)) throws -> Result {
+        try changing { old, write in
+            let (content, result) = try change(old)
+            try write(content)
+            return result
+        }
+    }
+
+    /// Has the file for this process alone, and gives `body` its content and what replaces it, each time in one step.
+    func changing<Result>(_ body: ([UInt8], (_ content: [UInt8]) throws -> Void) throws -> Result) throws -> Result {
+        let names = NewFileNames(path: path)
+        // What is missing needs no note.
+        _ = try bytes()
+        try SystemFile.checkIsWritable(directoryOf: path)
+        let note = try NoteFile.take(names.lock, next: names.nextLock)
+        do {
+            if let id = note.previous.flatMap({ RunIdentifier($0.id) }) { try SystemFile.remove(names.temporary(id)) }
+            let result = try body(try bytes()) { content in try replace(by: content, note, names) }
+            try? note.remove()
+            return result
+        } catch {
+            try? note.remove()
+            throw error
+        }
+    }
+
+    private func replace(by content: [UInt8], _ note: NoteFile, _ names: NewFileNames) throws {
+        let status = try SystemFile.regularFile(path)
+        guard status.linkCount == 1 else { throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path) }
+        try FolderSafety(owner: status.userID).check(directoryOf: path)
+        let attributes = try FileAttributes(of: path, status: status)
+        guard attributes.canBeKeptByThisProcess else {
+            throw DatabaseFileError(.unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
+        }
+        let run = RunIdentifier.random()
+        try note.write(ReplacementNote(nil, id: run, step: "copy"))
+        let new = try HeldFile(creating: names.temporary(run))
+        do {
+            try FailPoint.copyCreated.pass(path)
+            let code = new.write(content.span, at: 0)
+            guard code == 0 else { throw SystemFile.failure("pwrite", path, errno: code) }
+            try new.apply(attributes)
+            try new.synchronize()
+            try FailPoint.copySynchronized.pass(path)
+            try new.checkName(new.path, attributes: attributes)
+            guard try SystemFile.status(path) == status else { throw problem(.changed) }
+            try SystemFile.rename(new.path, to: path)
+        } catch {
+            new.removeName(new.path)
+            throw error
+        }
+        try FailPoint.renamed.pass(path)
+        try SystemFile.synchronize(directoryOf: path)
+        try FailPoint.directorySynchronized.pass(path)
+    }
+
+    /// Overwrites the content and removes the file.
+    func destroy() throws {
+        try changing { old, _ in
+            let file = try FileDescriptor.open(path, forWriting: true)
+            try file.overwriteBeginning(with: [UInt8](repeating: 0, count: max(old.count, 1)))
+            try SystemFile.remove(path)
+            try SystemFile.synchronize(directoryOf: path)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+internal import KeyMaterial
+internal import SQLCipherBridge
+
+extension DatabaseKeyring {
+    /// Who can open what is sealed to them: a public key, which is no secret.
+    ///
+    /// ```swift
+    /// let owner = try DatabaseKeyring.Recipient("coffer-recipient-1-...")
+    /// ```
+    public struct Recipient: Sendable, Hashable, CustomStringConvertible {
+        static let prefix = "coffer-recipient-1-"
+
+        let publicKey: [UInt8]
+
+        init(publicKey: [UInt8]) {
+            self.publicKey = publicKey
+        }
+
+        /// Reads the text of a recipient, in which 8 digits are a check sum. Spaces and newlines around it do not matter.
+        ///
+        /// - Throws: a ``DatabaseError`` with ``EncryptionFailure/KeyringProblem/invalidRecipient``.
+        public init(_ text: String) throws {
+            let words = text.split(whereSeparator: \.isWhitespace)
+            guard words.count == 1, words[0].hasPrefix(Recipient.prefix),
+                let key = KeyTextDigits.read(SecretBytes(words[0].dropFirst(Recipient.prefix.count).utf8), label: Recipient.prefix)
+            else { throw DatabaseError(encryptionFailure: .keyring(path: "", .invalidRecipient)) }
+            publicKey = key.bytes.withUnsafeBytes { unsafe Array($0) }
+        }
+
+        /// The text of the recipient, for people and files.
+        public var description: String {
+            KeyTextDigits.text(of: SecretBytes(publicKey), label: Recipient.prefix).withUnsafeBytes {
+                unsafe String(decoding: $0, as: UTF8.self)
+            }
+        }
+    }
+
+    /// A recipient together with the private key: who has it opens what is sealed to the recipient.
+    ///
+    /// ```swift
+    /// let identity = try DatabaseKeyring.Identity.random()
+    /// try identity.withUnsafeText { text in try store(text) }      // a secret
+    /// print(identity.recipient)                                     // for everybody
+    /// ```
+    public struct Identity: Sendable {
+        static let prefix = "coffer-identity-1-"
+
+        private let privateKey: SharedSecret
+
+        /// The public part.
+        public let recipient: Recipient
+
+        /// A new identity.
+        ///
+        /// - Throws: a ``DatabaseError`` if the system has no randomness.
+        public static func random() throws -> Identity {
+            try DatabaseError.converting { try Identity(HPKE.privateKey(seed: SecretBytes.randomForKeyring(count: 32))) }
+        }
+
+        private init(_ privateKey: consuming SecretBytes) throws {
+            self.privateKey = SharedSecret(privateKey)
+            recipient = Recipient(publicKey: try KeyAgreement.publicKey(of: self.privateKey.bytes))
+        }
+
+        /// What opens the slots of the recipient.
+        public var secret: Secret { Secret(.identity(privateKey)) }
+
+        /// Calls `body` with the text of the identity, one line without its end, so that it can be stored. The pointer is valid during the call only.
+        public func withUnsafeText<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+            try KeyTextDigits.text(of: privateKey.bytes, label: Identity.prefix).withUnsafeBytes(body)
+        }
+
+        static func read(_ text: consuming SecretBytes) -> SharedSecret? {
+            let text = text.withoutNewline()
+            let prefix = Array(Identity.prefix.utf8)
+            let digits = text.withUnsafeBytes { text in
+                unsafe text.starts(with: prefix)
+                    ? SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer(rebasing: text[prefix.count...]))) : nil
+            }
+            return digits.flatMap { KeyTextDigits.read($0.bytes, label: Identity.prefix) }
+        }
+    }
+}
+
+extension DatabaseKeyring.Identity: CustomStringConvertible, CustomReflectable {
+    /// Always `Identity(<redacted>)`.
+    public var description: String { "Identity(<redacted>)" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension SecretBytes {
+    /// Random bytes, or the error that callers of the library know.
+    static func randomForKeyring(count: Int) throws(KeyError) -> SecretBytes {
+        do throws(RandomnessFailure) { return try random(count: count) } catch { throw .failure(.invalidKey(.noRandomness)) }
+    }
+}
+
+/// 32 bytes as 64 hexadecimal digits, of which 8 more tell whether they were copied well.
+enum KeyTextDigits {
+    private static let sumSize = 4
+
+    /// A line without its end: the label, and the digits.
+    static func text(of key: borrowing SecretBytes, label: String) -> SecretBytes {
+        var message = SecretMessage(capacity: key.count + sumSize)
+        message.append(key)
+        // libcrypto fails to hash where there is no memory; a text without a sum is refused by whoever reads it.
+        if let sum = try? SecretCode.derive(from: key, label: label).prefix(sumSize) { message.append(sum) }
+        let bytes = message.finished()
+        var digits = SecretBytes(count: 2 * bytes.count)
+        bytes.withUnsafeBytes { bytes in digits.withUnsafeMutableBytes { unsafe SecretHex.write(bytes, to: $0) } }
+        var text = SecretMessage(capacity: label.utf8.count + digits.count)
+        text.append(Array(label.utf8))
+        text.append(digits)
+        return text.finished()
+    }
+
+    static func read(_ digits: borrowing SecretBytes, label: String) -> SharedSecret? {
+        guard digits.count == 2 * (32 + sumSize) else { return nil }
+        var bytes = SecretBytes(count: 32 + sumSize)
+        let isRead = digits.withUnsafeBytes { digits in bytes.withUnsafeMutableBytes { unsafe SecretHex.read(digits, to: $0) } }
+        guard isRead else { return nil }
+        let key = bytes.prefix(32)
+        let sum = bytes.withUnsafeBytes { unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[32...])) }
+        guard let expected = try? SecretCode.derive(from: key, label: label).prefix(sumSize), sum == expected else { return nil }
+        return SharedSecret(key)
+    }
+}

@@ -1,0 +1,118 @@
+internal import KeyMaterial
+internal import SQLCipherBridge
+
+extension DatabaseKeyring {
+    /// A key of 256 bits for a sheet of paper: 14 groups of 4 characters, which include a check sum.
+    ///
+    /// ```swift
+    /// let recovery = try DatabaseKeyring.RecoveryKey.random()
+    /// try keyring.add(.secret(recovery.secret, name: "safe"), unlockedBy: .passphrase(passphrase))
+    /// recovery.withUnsafeText { text in printSheet(text) }         // once: it is stored nowhere
+    /// ```
+    public struct RecoveryKey: Sendable {
+        private let bytes: SharedSecret
+
+        /// A new key.
+        ///
+        /// - Throws: a ``DatabaseError`` if the system has no randomness.
+        public static func random() throws -> RecoveryKey {
+            try DatabaseError.converting { RecoveryKey(bytes: SharedSecret(try SecretBytes.randomForKeyring(count: RecoveryText.size))) }
+        }
+
+        /// What opens the slot that it was added to.
+        public var secret: Secret { Secret(.recoveryKey(bytes)) }
+
+        /// Calls `body` with the characters of the key, in groups. The pointer is valid during the call only.
+        public func withUnsafeText<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+            try RecoveryText.text(of: bytes.bytes).withUnsafeBytes(body)
+        }
+    }
+}
+
+extension DatabaseKeyring.RecoveryKey: CustomStringConvertible, CustomReflectable {
+    /// Always `RecoveryKey(<redacted>)`.
+    public var description: String { "RecoveryKey(<redacted>)" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The characters of a recovery key: 256 bits and a check sum of 24 bits, five bits a character, without I, L, O and U.
+enum RecoveryText {
+    static let size = 32
+    private static let sumSize = 3
+    private static let groupSize = 4
+    private static let label = "coffer recovery key 1"
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+
+    static func text(of key: borrowing SecretBytes) -> SecretBytes {
+        var message = SecretMessage(capacity: size + sumSize)
+        message.append(key)
+        // A text without a sum is refused by whoever reads it.
+        if let sum = try? SecretCode.derive(from: key, label: label).prefix(sumSize) { message.append(sum) }
+        let bytes = message.finished()
+        let count = bytes.count * 8 / 5
+        var text = SecretBytes(count: count + (count - 1) / groupSize)
+        bytes.withUnsafeBytes { bytes in
+            text.withUnsafeMutableBytes { text in
+                var position = 0
+                for index in 0..<count {
+                    if index > 0, index.isMultiple(of: groupSize) {
+                        unsafe text[position] = UInt8(ascii: "-")
+                        position += 1
+                    }
+                    var value = 0
+                    for bit in 5 * index..<5 * index + 5 { value = value << 1 | Int(unsafe bytes[bit / 8] >> UInt8(7 - bit % 8) & 1) }
+                    unsafe text[position] = character(value)
+                    position += 1
+                }
+            }
+        }
+        return text
+    }
+
+    /// The key of a text; nil where the check sum is not right.
+    static func read(_ text: borrowing SecretBytes) -> SharedSecret? {
+        var bytes = SecretBytes(count: size + sumSize)
+        let isRead = text.withUnsafeBytes { text in
+            bytes.withUnsafeMutableBytes { bytes in
+                var bit = 0
+                for index in text.indices {
+                    let character = unsafe text[index]
+                    if [UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t")].contains(
+                        character)
+                    {
+                        continue
+                    }
+                    guard let value = value(of: character), bit + 5 <= 8 * bytes.count else { return false }
+                    for shift in stride(from: 4, through: 0, by: -1) {
+                        unsafe bytes[bit / 8] |= UInt8(value >> shift & 1) << UInt8(7 - bit % 8)
+                        bit += 1
+                    }
+                }
+                return bit == 8 * bytes.count
+            }
+        }
+        guard isRead else { return nil }
+        let key = bytes.prefix(size)
+        let sum = bytes.withUnsafeBytes { unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[size...])) }
+        guard let expected = try? SecretCode.derive(from: key, label: label).prefix(sumSize), sum == expected else { return nil }
+        return SharedSecret(key)
+    }
+
+    // Each character of the alphabet is looked at, so that no cache line tells which one it was.
+
+    private static func character(_ value: Int) -> UInt8 {
+        var result: UInt8 = 0
+        for (index, character) in alphabet.enumerated() { result |= index == value ? character : 0 }
+        return result
+    }
+
+    private static func value(of character: UInt8) -> Int? {
+        var upper = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(character) ? character - 32 : character
+        // What people read for one another.
+        if upper == UInt8(ascii: "O") { upper = UInt8(ascii: "0") }
+        if upper == UInt8(ascii: "I") || upper == UInt8(ascii: "L") { upper = UInt8(ascii: "1") }
+        var result: Int?
+        for (index, character) in alphabet.enumerated() where character == upper { result = index }
+        return result
+    }
+}

@@ -1,0 +1,43 @@
+internal import Coffer
+
+extension Failure {
+    /// What a problem of a keyring means to the caller of the tool.
+    static func status(of problem: EncryptionFailure.KeyringProblem) -> ExitStatus {
+        switch problem {
+        case .missing: .inputMissing
+        case .unreadable: .inputOutput
+        case .notAFile, .tooLong, .unsupportedVersion, .damaged, .copiesDiffer, .notAuthentic, .ofAnotherFile, .olderThanFile,
+            .newerThanFile:
+            .badData
+        case .noMatchingSlot, .invalidRecoveryKey, .invalidRecipient: .keyRejected
+        case .noPlace, .noSlot, .full, .lastSlot, .invalidName, .olderKeyring: .usage
+        case .changed: .busy
+        case .rotationUnderWay: .runAgain
+        }
+    }
+
+    /// The word for scripts.
+    static func reason(of problem: EncryptionFailure.KeyringProblem) -> String {
+        switch problem {
+        case .missing: "keyring_missing"
+        case .unreadable: "keyring_unreadable"
+        case .notAFile, .tooLong, .damaged, .copiesDiffer: "keyring_damaged"
+        case .unsupportedVersion: "keyring_version"
+        case .notAuthentic: "keyring_not_authentic"
+        case .noMatchingSlot: "wrong_key"
+        case .ofAnotherFile: "keyring_of_another_file"
+        case .olderThanFile: "keyring_older"
+        case .newerThanFile: "keyring_newer"
+        case .noPlace: "keyring_place"
+        case .noSlot: "no_slot"
+        case .full: "keyring_full"
+        case .lastSlot: "last_slot"
+        case .invalidName: "slot_name"
+        case .invalidRecoveryKey: "invalid_recovery_key"
+        case .invalidRecipient: "invalid_recipient"
+        case .changed: "keyring_changed"
+        case .olderKeyring: "older_keyring"
+        case .rotationUnderWay: "rotation_under_way"
+        }
+    }
+}

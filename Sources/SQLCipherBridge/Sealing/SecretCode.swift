@@ -1,0 +1,33 @@
+internal import CSQLCipher
+package import KeyMaterial
+
+/// HMAC-SHA-256 whose answer is itself a secret: what keys are derived with.
+package enum SecretCode {
+    package static let size = 32
+
+    package static func hmac(key: borrowing SecretBytes, message: borrowing SecretBytes) throws(CryptographyFailure) -> SecretBytes {
+        var result = SecretBytes(count: size)
+        let isMade = key.withUnsafeBytes { key in
+            message.withUnsafeBytes { message in
+                result.withUnsafeMutableBytes { result in
+                    var count: CUnsignedInt = 0
+                    let answer = unsafe HMAC(
+                        EVP_sha256(), key.baseAddress, CInt(key.count), message.assumingMemoryBound(to: UInt8.self).baseAddress,
+                        message.count,
+                        result.assumingMemoryBound(to: UInt8.self).baseAddress, &count)
+                    return unsafe answer != nil && Int(count) == size
+                }
+            }
+        }
+        guard isMade else { throw CryptographyFailure(function: "HMAC") }
+        return result
+    }
+
+    /// A secret that is derived from another one for one purpose, which the label names.
+    package static func derive(
+        from secret: borrowing SecretBytes, label: String, context: [UInt8] = []
+    ) throws(CryptographyFailure) -> SecretBytes {
+        let message = SecretBytes(Array(label.utf8) + context)
+        return try hmac(key: secret, message: message)
+    }
+}
