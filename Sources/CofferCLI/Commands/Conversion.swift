@@ -70,7 +70,8 @@ struct Conversion {
         case .upgrade: return nil
         case .encrypt: return try file.verify(key: nil)
         case .decrypt(_, let key): return try file.verify(key: key, options: verification)
-        case .vacuum(let key), .backup(_, let key, _), .datedBackup(_, let key, _), .streamedBackup(_, let key, _, _), .copy(_, let key, _):
+        case .vacuum(let key), .backup(_, let key, _), .datedBackup(_, let key, _), .streamedBackup(_, let key, _, _),
+            .restore(_, let key, _), .copy(_, let key, _):
             return try file.verify(key: key, options: verification)
         }
     }
@@ -138,6 +139,7 @@ extension DatabaseFile.Work {
         case .upgrade: "upgraded to format 4"
         case .vacuum: "compacted"
         case .backup, .datedBackup, .streamedBackup: "copied"
+        case .restore: "restored"
         case .copy: "copied without free pages"
         }
     }
@@ -148,7 +150,7 @@ extension DatabaseFile.Work {
         case .encrypt: "is encrypted already"
         case .decrypt: "is plaintext already"
         case .upgrade: "has format 4 already"
-        case .vacuum, .backup, .datedBackup, .streamedBackup, .copy: "is there already"
+        case .vacuum, .backup, .datedBackup, .streamedBackup, .restore, .copy: "is there already"
         }
     }
 }

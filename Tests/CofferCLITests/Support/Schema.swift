@@ -131,6 +131,7 @@ enum Schema {
             "verify": verification,
             "rotate": rotation,
             "encrypt": conversion, "decrypt": conversion, "backup": conversion + [pruning], "upgrade": conversion, "vacuum": vacuum,
+            "restore": conversion,
             "erase": [Shape(required: ["path": .text, "changed": .bool, "files": .texts, "code": .code], optional: ["dry_run": .bool])],
             "keygen": [Shape(required: ["path": .text, "key_type": .text, "bits": .count, "code": .code])],
             "query": [

@@ -13,6 +13,8 @@ extension DatabaseFile {
         case datedBackup(in: String, DatabaseKey?, newKey: DatabaseKey?)
         /// The same, given out in pieces once it is proved. Until then it is in a folder, without a name.
         case streamedBackup(in: String, DatabaseKey?, newKey: DatabaseKey?, write: @Sendable ([UInt8]) throws -> Void)
+        /// The same, in the place of another file, which gets another name.
+        case restore(to: String, DatabaseKey?, newKey: DatabaseKey?)
         /// By rows.
         case copy(to: String, DatabaseKey?, newKey: DatabaseKey?)
 
@@ -20,7 +22,7 @@ extension DatabaseFile {
         package var destination: String? {
             switch self {
             case .encrypt(let path, _), .decrypt(let path, _): path
-            case .backup(let path, _, _), .copy(let path, _, _), .datedBackup(let path, _, _): path
+            case .backup(let path, _, _), .copy(let path, _, _), .datedBackup(let path, _, _), .restore(let path, _, _): path
             case .streamedBackup: "-"
             case .upgrade, .vacuum: nil
             }

@@ -21,6 +21,8 @@ struct FileConversion {
         case newFile(NewFilePlace)
         /// In a file without a name in this folder, and from there to a function.
         case stream(folder: String, ([UInt8]) throws -> Void)
+        /// In the place of another file.
+        case restored(RestoredPlace)
 
         /// - Parameter path: of a new file; nil for the place of the file.
         init(_ path: String?, _ operation: ReplacementOperation) {
@@ -32,6 +34,7 @@ struct FileConversion {
             switch self {
             case .newFile(let place): place.path
             case .stream(let folder, _): "\(folder)/backup"
+            case .restored(let place): place.path
             case .place: nil
             }
         }
@@ -81,6 +84,10 @@ struct FileConversion {
             case .streamedBackup(let folder, let key, let newKey, let write):
                 (target, copiesPages) = (.stream(folder: folder, write), true)
                 (before, after) = try (protection(key, options.cipher), copied(key, newKey))
+            case .restore(let path, let key, let newKey):
+                let place = try RestoredPlace(path, keepOldPath: options.keepOldPath, timeout: options.lockTimeout)
+                (target, copiesPages) = (.restored(place), true)
+                (before, after) = try (protection(key, options.cipher), copied(key, newKey))
             case .copy(let path, let key, let newKey):
                 target = .newFile(NewFilePlace(path: path))
                 (before, after) = try (protection(key, options.cipher), copied(key, newKey))
@@ -100,6 +107,7 @@ struct FileConversion {
             case .newFile(let place): return try copy(progress: progress, since: start) { try $0.make(from: $1, at: place) }
             case .stream(let folder, let write):
                 return try copy(progress: progress, since: start) { try $0.make(from: $1, inFolder: folder, write) }
+            case .restored(let place): return try restore(to: place, progress: progress, since: start)
             case .place(let ofFile): operation = ofFile
             }
             var job = job(operation)
@@ -121,9 +129,15 @@ struct FileConversion {
     private func result(
         _ proof: ReplacementProof?, path: String, since start: ContinuousClock.Instant
     ) -> DatabaseFile.ConversionResult {
-        DatabaseFile.ConversionResult(
-            isChanged: true, isResumed: false, proof: proof.map(DatabaseFile.ConversionProof.init), path: path,
-            keptOldPath: target.newPath == nil ? options.keepOldPath : nil, duration: (ContinuousClock.now - start) / .seconds(1))
+        let kept: String? =
+            switch target {
+            case .place: options.keepOldPath
+            case .restored(let place): place.isOccupied ? place.keptPath : nil
+            case .newFile, .stream: nil
+            }
+        return DatabaseFile.ConversionResult(
+            isChanged: true, isResumed: false, proof: proof.map(DatabaseFile.ConversionProof.init), path: path, keptOldPath: kept,
+            duration: (ContinuousClock.now - start) / .seconds(1))
     }
 
     /// What the schema of the file may need.
@@ -154,11 +168,29 @@ extension FileConversion {
             try prepare(source)
             let file = ContentFile(protection: change.after, pages: copiesPages ? change : nil, prepare: prepare, progress: progress)
             let made = try tellingDamage { try make(file, source) }
-            let proof = try ReplacementProof(
-                pageCount: made.pageCount, pageSize: made.pageSize, keyBefore: change.before.key(of: FileHeader(source)),
-                keyAfter: made.key, made.content)
-            return result(proof, path: made.path, since: start)
+            return try result(made, keyBefore: change.before.key(of: FileHeader(source)), since: start)
         }
+    }
+
+    private func restore(
+        to place: RestoredPlace, progress: ProgressReport, since start: ContinuousClock.Instant
+    ) throws -> DatabaseFile.ConversionResult {
+        try place.checkIsNot(path)
+        try place.checkIsFree()
+        return try copy(progress: progress, since: start) { content, source in
+            let keyBefore = try change.before.key(of: FileHeader(source))
+            return try place.fill(content, from: source) { made in
+                try options.audit?(result(made, keyBefore: keyBefore, since: start))
+            }
+        }
+    }
+
+    private func result(
+        _ made: ContentFile.Made, keyBefore: FileKey?, since start: ContinuousClock.Instant
+    ) throws -> DatabaseFile.ConversionResult {
+        let proof = try ReplacementProof(
+            pageCount: made.pageCount, pageSize: made.pageSize, keyBefore: keyBefore, keyAfter: made.key, made.content)
+        return result(proof, path: made.path, since: start)
     }
 
     /// Finds out whether it is damage that keeps the source from being read, and where: the engine's own words say little.
@@ -265,6 +297,10 @@ extension FileConversion {
             let room: CopyRoom
             switch target {
             case .newFile(let place): room = try checkDestination(place.path, isName: place.name == nil)
+            case .restored(let place):
+                try place.checkIsNot(path)
+                try place.checkIsFree()
+                room = try checkDestination(place.path, isName: false)
             case .stream(let folder, _): room = try checkDestination("\(folder)/backup", isName: false)
             case .place(let operation):
                 let examined = try ExaminedFile(job(operation), progress: ProgressReport(nil))
@@ -294,6 +330,10 @@ extension FileConversion {
         switch target {
         case .newFile(let place) where place.name != nil: return [copy, prove, "give it a name with the date"]
         case .newFile: return [copy, prove, "give it its name, which must still be free"]
+        case .restored(let place) where place.isOccupied:
+            let aside = "give the file that is there, and its log or journal, the name \(place.keptPath)"
+            return [copy, prove, aside, "put the copy in its place"]
+        case .restored: return [copy, prove, "give it its name"]
         case .stream: return [copy, prove, "write it to its reader, and remove it"]
         case .place: break
         }

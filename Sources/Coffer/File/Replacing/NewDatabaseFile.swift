@@ -15,6 +15,7 @@ struct NewDatabaseFile: ~Copyable {
     let file: HeldFile
 
     private let note: NoteFile
+    private let run: RunIdentifier
     private var isPublished = false
 
     static func begin(path: String, isPlaintext: Bool) throws -> NewDatabaseFile {
@@ -29,7 +30,7 @@ struct NewDatabaseFile: ~Copyable {
             throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
         }
         let names = NewFileNames(path: path)
-        if place.name == nil {
+        if place.name == nil && !place.replaces {
             guard try SystemFile.status(path) == nil else {
                 NewDatabaseFile.removeLeftovers(names)
                 throw DatabaseFileError(.exists, path: path)
@@ -40,7 +41,8 @@ struct NewDatabaseFile: ~Copyable {
         if isPlaintext { try FolderSafety(owner: nil).check(directoryOf: path) }
         let note = try NewDatabaseFile.take(names, path)
         do {
-            let file = NewDatabaseFile(place, file: try note.makeCopy(names, for: place), note: note)
+            let run = RunIdentifier.random()
+            let file = NewDatabaseFile(place, file: try note.makeCopy(names, run, for: place), run, note: note)
             try FailPoint.copyCreated.pass(path)
             return file
         } catch {
@@ -49,8 +51,9 @@ struct NewDatabaseFile: ~Copyable {
         }
     }
 
-    private init(_ place: NewFilePlace, file: HeldFile, note: NoteFile) {
+    private init(_ place: NewFilePlace, file: HeldFile, _ run: RunIdentifier, note: NoteFile) {
         self.place = place
+        self.run = run
         path = place.path
         self.file = file
         self.note = note
@@ -115,6 +118,66 @@ struct NewDatabaseFile: ~Copyable {
         try? note.remove()
         return path
     }
+
+    /// Brings the file to the disk, and puts it in the place of another one in one step.
+    ///
+    /// - Parameters:
+    ///   - attributes: what it is to have; nil where nothing has the name.
+    ///   - setAside: gives the old file another name; returns nil where there is none.
+    ///   - audit: called with the file in its place. When it throws, the file has its place all the same.
+    consuming func published(
+        _ attributes: FileAttributes?, setAside: (RestoredFileNames) throws -> AsideFile?, audit: () throws -> Void
+    ) throws {
+        let attributes = attributes ?? file.ownAttributes
+        try file.apply(attributes)
+        try file.synchronize()
+        try FailPoint.copySynchronized.pass(path)
+        let (note, run) = (note, run)
+        let names = RestoredFileNames(merged: NewFileNames(path: path).merged(run)) { kept in
+            var content = ReplacementNote(nil, id: run, step: "publish")
+            content.keepOldPath = kept
+            try note.write(content)
+        }
+        guard var aside = try setAside(names) else {
+            try file.checkName(file.path, attributes: attributes)
+            try NewDatabaseFile.checkIsAlone(path)
+            try SystemFile.renameExclusively(file.path, to: path)
+            isPublished = true
+            return try complete(nil, audit)
+        }
+        try aside.checkIsUnused()
+        try file.checkName(file.path, attributes: attributes)
+        try SystemFile.rename(file.path, to: path)
+        isPublished = true
+        aside.didReplace()
+        try complete(aside, audit)
+    }
+
+    private func complete(_ aside: consuming AsideFile?, _ audit: () throws -> Void) throws {
+        do {
+            try FailPoint.renamed.pass(path)
+            try SystemFile.synchronize(directoryOf: path)
+            try FailPoint.directorySynchronized.pass(path)
+            guard try file.hasName(path) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
+            try aside?.checkWasUnused()
+            try audit()
+            try FailPoint.audited.pass(path)
+        } catch {
+            guard var error = DatabaseFileError.publicError(error, path: path) as? DatabaseFileError else { throw error }
+            error.isPublished = true
+            throw error
+        }
+        // A note that stays is nobody's, and goes the next time.
+        try? note.remove()
+    }
+}
+
+/// What a file that takes the place of another one keeps beside it, and notes.
+struct RestoredFileNames {
+    /// A copy of the old file with the pages of its log.
+    let merged: String
+    /// Notes the name that the old file is about to get.
+    let note: (_ kept: String) throws -> Void
 }
 
 /// Where a new file goes.
@@ -125,23 +188,39 @@ struct NewFilePlace {
 
     /// The path of a file, from its first bytes.
     var name: ((_ start: [UInt8]) throws -> String)?
+
+    /// Whether there may be a file at the path, whose place the new one takes.
+    var replaces = false
 }
 
 extension NoteFile {
     /// Removes what an interrupted run has left, and makes the file of this one.
-    fileprivate func makeCopy(_ names: NewFileNames, for place: NewFilePlace) throws -> HeldFile {
+    fileprivate func makeCopy(_ names: NewFileNames, _ run: RunIdentifier, for place: NewFilePlace) throws -> HeldFile {
         try removeCopy(names)
+        try removeKeptNames(of: place.path)
         // The run that had the note before may have come to its end.
-        guard try place.name != nil || SystemFile.status(place.path) == nil else { throw DatabaseFileError(.exists, path: place.path) }
+        guard try place.name != nil || place.replaces || SystemFile.status(place.path) == nil else {
+            throw DatabaseFileError(.exists, path: place.path)
+        }
         // The number is on the disk before there is a file of that number.
-        let run = RunIdentifier.random()
         try write(ReplacementNote(nil, id: run, step: "copy"))
         return try HeldFile(creating: names.temporary(run))
     }
 
     /// Removes the file that this note names.
     fileprivate func removeCopy(_ names: NewFileNames) throws(DatabaseFileError) {
-        if let id = previous.flatMap({ RunIdentifier($0.id) }) { try SystemFile.remove(names.temporary(id)) }
+        guard let id = previous.flatMap({ RunIdentifier($0.id) }) else { return }
+        try SystemFile.remove(names.temporary(id))
+        try SystemFile.remove(names.merged(id))
+    }
+
+    /// Removes the other names that a file in its place, and what is beside it, got from a run that did not come to replace it.
+    private func removeKeptNames(of path: String) throws(DatabaseFileError) {
+        guard let kept = previous?.keepOldPath else { return }
+        for ending in ["-wal", "-journal", ""] {
+            guard let status = try SystemFile.status(path + ending), status.isRegular else { continue }
+            try KeptName.remove(kept + ending, of: status, at: path + ending)
+        }
     }
 }
 

@@ -90,9 +90,16 @@ struct NewFileNames {
     /// The file itself until it is complete, named by the number of one run.
     func temporary(_ run: RunIdentifier) -> String { beside.path("-\(run.text).tmp") }
 
+    /// Where a file is replaced: the old one with the pages of its log, named by the number of one run.
+    func merged(_ run: RunIdentifier) -> String { beside.path("-\(run.text).old") }
+
     /// What an interrupted run has left of the making of a file.
     static func leftovers(of path: String) throws(DatabaseFileError) -> [String] {
         let names = NewFileNames(path: path)
-        return try NoteFile.leftovers(note: names.lock, next: names.nextLock, copy: names.temporary)
+        var result = try NoteFile.leftovers(note: names.lock, next: names.nextLock, copy: names.temporary)
+        if let id = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) }), try SystemFile.status(names.merged(id)) != nil {
+            result.append(names.merged(id))
+        }
+        return result
     }
 }

@@ -51,6 +51,10 @@ final class HeldFile: WritableBytes, Sendable {
 
     func apply(_ attributes: FileAttributes) throws(DatabaseFileError) { try attributes.apply(to: file) }
 
+    /// Keeps others from using the file as a database, as long as this object lives.
+    @discardableResult
+    func lock() -> Bool { file.lockAsDatabase() }
+
     func synchronize() throws(DatabaseFileError) { try file.synchronize() }
 
     /// Proves that a path leads to this file, and that it is as it was made: one name, no other owner, no more permissions.

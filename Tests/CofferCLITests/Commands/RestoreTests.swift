@@ -1,0 +1,194 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Glibc
+import Testing
+
+@Suite("Restoring")
+struct RestoreTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    /// `safe.db` is a backup with 50 rows, `a.db` has one more by now.
+    init() throws {
+        tool = try Tool()
+        try tool.makeDatabase(rows: 50)
+        try tool.writeKey("b.key", 0x43)
+        #expect(try tool.run(["backup", "a.db", "safe.db"] + key).status == 0)
+        _ = try tool.shell().run("INSERT INTO t (text) VALUES ('later');")
+    }
+
+    private func restore(_ arguments: String..., environment: [String: String] = [:]) throws -> Tool.Result {
+        try tool.run(["restore", "safe.db", "a.db"] + arguments + key, environment: environment)
+    }
+
+    private func rowCount(_ name: String = "a.db", _ byte: UInt8 = 0x42) throws -> String {
+        try tool.shell(name, byte).run("SELECT count(*) + 1000 * sum(text = 'lost') FROM t; PRAGMA integrity_check;").joined(separator: " ")
+    }
+
+    private func kept() -> [String] { tool.directory.fileNames().filter { $0.contains(".replaced-") } }
+
+    private func bytes(_ name: String = "a.db") throws -> [UInt8] { Array(try tool.directory.bytes(of: name)) }
+
+    private func move(_ name: String, to other: String) throws {
+        try FileManager.default.moveItem(atPath: tool.directory.path(name), toPath: tool.directory.path(other))
+    }
+
+    /// Leaves `a.db` as a process does that ends in the middle: with rows in a log, or with a transaction that is to be rolled back.
+    private func interruptWriter(wal: Bool) throws {
+        let queue = try tool.directory.makeQueue()
+        try queue.writeWithoutTransaction { db in
+            if wal {
+                try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; INSERT INTO t (text) VALUES ('in the log')")
+            } else {
+                try db.execute(sql: "INSERT INTO t (text) VALUES ('before'); PRAGMA cache_size = 2; BEGIN")
+                // The first pages are written before the end, as there is no room for them in memory.
+                try db.execute(
+                    sql: """
+                        UPDATE t SET text = 'lost' WHERE id < 50;
+                        WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+                        INSERT INTO t (text) SELECT hex(randomblob(200)) FROM n;
+                        """)
+            }
+            for ending in ["", wal ? "-wal" : "-journal"] {
+                try tool.directory.write(try bytes("a.db\(ending)"), to: "left\(ending)")
+            }
+            if !wal { try db.execute(sql: "ROLLBACK") }
+        }
+        try queue.close()
+        for name in ["a.db", "a.db-wal", "a.db-journal", "a.db-shm"] { _ = unsafe unlink(tool.directory.path(name)) }
+        for ending in ["", wal ? "-wal" : "-journal"] { try move("left\(ending)", to: "a.db\(ending)") }
+    }
+
+    @Test("a backup takes the place of the database, with its mode and a fresh salt, and the old file is kept")
+    func restoring() throws {
+        try #require(unsafe chmod(tool.directory.path("a.db"), 0o640) == 0)
+        let old = try bytes()
+        let plan = try restore("--dry-run", "--json")
+        #expect(plan.status == 0 && kept().isEmpty, "\(plan)")
+        #expect(try Schema.problems(plan) == [])
+        let result = try restore("--json", "--audit", "log")
+        #expect(result.status == 0, "\(result)")
+        #expect(try Schema.problems(result) == [])
+        #expect(try rowCount() == "50 ok")
+        #expect(try bytes("safe.db").prefix(16) != bytes().prefix(16))
+        var status = stat()
+        #expect(unsafe stat(tool.directory.path("a.db"), &status) == 0 && status.st_mode & 0o777 == 0o640 && status.st_nlink == 1)
+        let name = try #require(kept().first)
+        #expect(try bytes(name) == old && kept().count == 1)
+        #expect(try tool.text(of: "log").contains("content_digest"))
+        // Nothing is overwritten the second time either, and the key may be another one.
+        #expect(try restore("--new-key-file", "b.key", "--new-key-type", "raw").status == 0)
+        #expect(try rowCount("a.db", 0x43) == "50 ok" && kept().count == 2)
+        #expect(try tool.run(["restore", "safe.db", "a.db", "--keep-old", name] + key).status == 73)
+        #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") })
+    }
+
+    @Test("a database that somebody has open is left alone, and the process is named")
+    func inUse() throws {
+        let before = try bytes()
+        let queue = try tool.directory.makeQueue()
+        let result = try restore("--lock-timeout", "0")
+        #expect(result.status == 75 && result.errors.contains("process \(getpid())"), "\(result)")
+        try queue.close()
+        #expect(try bytes() == before && kept().isEmpty)
+    }
+
+    @Test("a backup that is damaged, cut, empty or of another key takes nobody's place", arguments: 0..<4)
+    func badBackup(_ kind: Int) throws {
+        let before = try bytes()
+        var backup = try bytes("safe.db")
+        switch kind {
+        case 0: backup[4096 + 700] ^= 1
+        case 1: backup.removeLast(4096)
+        case 2: backup = []
+        default: try tool.writeKey("a.key", 0x44)
+        }
+        try tool.directory.write(backup, to: "safe.db")
+        let result = try restore()
+        #expect(result.status == (kind == 3 ? 77 : 65), "\(result)")
+        #expect(try bytes() == before && kept().isEmpty)
+        #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") })
+    }
+
+    @Test("whatever is in the place gives way, and is kept byte for byte", arguments: 0..<5)
+    func anyDestination(_ kind: Int) throws {
+        var old = try bytes()
+        switch kind {
+        case 0: old[4096 + 700] ^= 1
+        case 1: old = []
+        case 2: old = Array("my notes".utf8)
+        case 3: old = Array(old.prefix(5000))
+        default: break
+        }
+        try tool.directory.write(old, to: "a.db")
+        if kind == 4 {
+            _ = unsafe unlink(tool.directory.path("a.db"))
+            try tool.write("a log of what was there", to: "a.db-wal")
+        }
+        let result = try restore()
+        #expect(result.status == 0, "\(result)")
+        #expect(try rowCount() == "50 ok")
+        #expect(!tool.exists("a.db-wal"))
+        let name = try #require(kept().first)
+        #expect(try kept().count == 1 && bytes(name) == (kind == 4 ? Array("a log of what was there".utf8) : old))
+    }
+
+    @Test("links are not followed, and a file is not restored from itself")
+    func places() throws {
+        try FileManager.default.createSymbolicLink(atPath: tool.directory.path("link.db"), withDestinationPath: "a.db")
+        #expect(try tool.run(["restore", "safe.db", "link.db"] + key).status == 73)
+        #expect(try tool.run(["restore", "a.db", "a.db"] + key).status == 64)
+        #expect(try tool.run(["restore", "safe.db", "none/a.db"] + key).status == 66)
+        #expect(try tool.run(["restore", "none.db", "a.db"] + key).status == 66)
+        #expect(try rowCount() == "51 ok" && kept().isEmpty)
+        #expect(try tool.run(["restore", "safe.db", "new.db"] + key).status == 0)
+        #expect(try rowCount("new.db") == "50 ok")
+    }
+
+    @Test("the log or the journal of the old database goes with it, and never to the new one", arguments: [true, false])
+    func leftovers(_ wal: Bool) throws {
+        try interruptWriter(wal: wal)
+        let old = (try bytes(), try bytes("a.db\(wal ? "-wal" : "-journal")"))
+        let result = try restore()
+        #expect(result.status == 0, "\(result)")
+        #expect(try rowCount() == "50 ok")
+        let name = try #require(kept().min())
+        #expect(try kept().count == 2 && bytes(name) == old.0 && bytes(kept().max() ?? "") == old.1)
+        #expect(try rowCount(name) == "52 ok", "the old database with what it had in its log, or without what was not committed")
+        #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") })
+    }
+
+    @Test(
+        "a crash leaves the whole old database or the new one, also with a log or a journal, and the next run completes it",
+        arguments: [
+            "copy-created", "copied", "verified", "copy-synchronized", "old-kept", "journal-left", "locked", "renamed",
+            "directory-synchronized", "audited",
+        ], [true, false])
+    func crashes(_ point: String, _ wal: Bool) throws {
+        try interruptWriter(wal: wal)
+        let result = try restore(environment: ["COFFER_FAIL_POINT": point])
+        #expect(result.status == -SIGKILL, "\(result)")
+        // What another program would see is looked at in a copy of all that lies there.
+        for ending in ["", "-wal", "-journal"] where tool.exists("a.db\(ending)") {
+            try tool.directory.write(try bytes("a.db\(ending)"), to: "look.db\(ending)")
+        }
+        let isNew = ["renamed", "directory-synchronized", "audited"].contains(point)
+        #expect(try rowCount("look.db") == (isNew ? "50 ok" : "52 ok"))
+        let again = try restore()
+        #expect(again.status == 0, "\(again)")
+        #expect(try rowCount() == "50 ok")
+        #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") }, "\(tool.directory.fileNames())")
+        #expect(try kept().filter { $0.hasSuffix("Z") }.contains { try rowCount($0) == "52 ok" })
+        var status = stat()
+        #expect(unsafe stat(tool.directory.path("a.db"), &status) == 0 && status.st_nlink == 1)
+    }
+
+    @Test("a step that fails before the new file is there leaves the old one as it was", arguments: ["copied", "old-kept", "locked"])
+    func failures(_ point: String) throws {
+        let before = try bytes()
+        #expect(try restore(environment: ["COFFER_FAIL_POINT": "\(point):error"]).status == 74)
+        #expect(try bytes() == before && kept().isEmpty, "\(tool.directory.fileNames())")
+        #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") })
+    }
+}
