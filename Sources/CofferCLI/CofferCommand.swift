@@ -29,7 +29,7 @@ struct CofferCommand: Operation {
             CreateCommand.self, InfoCommand.self, VerifyCommand.self, RotateCommand.self, KeygenCommand.self, QueryCommand.self,
             SchemaCommand.self, DumpCommand.self, LoadCommand.self, ImportCommand.self, ShellOperation.self, EncryptCommand.self,
             DecryptCommand.self, UpgradeCommand.self,
-            BackupCommand.self, RestoreCommand.self, VacuumCommand.self, EraseCommand.self,
+            BackupCommand.self, RestoreCommand.self, DiffCommand.self, VacuumCommand.self, EraseCommand.self,
             BatchCommand.self, AuditCommand.self, DoctorCommand.self,
             ManualCommand.self,
         ])

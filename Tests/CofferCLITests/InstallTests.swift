@@ -27,7 +27,8 @@ struct InstallTests {
         [""]
         + [
             "audit", "audit-find-key", "audit-verify", "backup", "batch", "batch-info", "batch-rotate", "batch-status", "batch-verify",
-            "create", "decrypt", "doctor", "dump", "encrypt", "erase", "import", "info", "keygen", "load", "query", "restore", "rotate",
+            "create", "decrypt", "diff", "doctor", "dump", "encrypt", "erase", "import", "info", "keygen", "load", "query", "restore",
+            "rotate",
             "schema", "shell", "upgrade", "vacuum",
             "verify",
         ].map { "-\($0)" }

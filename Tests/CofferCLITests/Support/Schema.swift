@@ -31,7 +31,7 @@ enum Schema {
     // MARK: Shapes
 
     private enum Kind: String {
-        case bool, count, number, text, texts, counts, object, optionalCount, optionalText, optionalBool, code, values
+        case bool, count, number, text, texts, counts, object, optionalCount, optionalText, optionalBool, code, values, optionalTexts
 
         func fits(_ value: Any) -> Bool {
             switch self {
@@ -47,6 +47,7 @@ enum Schema {
             case .optionalBool: value is NSNull || value is Bool
             case .code: (value as? Int32).map { ToolStatus(rawValue: $0) != nil } ?? false
             case .values: value is [Any]
+            case .optionalTexts: value is NSNull || value is [String]
             }
         }
     }
@@ -132,6 +133,12 @@ enum Schema {
             "rotate": rotation,
             "encrypt": conversion, "decrypt": conversion, "backup": conversion + [pruning], "upgrade": conversion, "vacuum": vacuum,
             "restore": conversion,
+            "diff": [
+                Shape(required: ["table": .text, "change": .text, "columns": .texts, "before": .optionalTexts, "after": .optionalTexts]),
+                Shape(required: [
+                    "path": .text, "other": .text, "same": .bool, "settings": .values, "objects": .values, "tables": .values, "code": .code,
+                ]),
+            ],
             "erase": [Shape(required: ["path": .text, "changed": .bool, "files": .texts, "code": .code], optional: ["dry_run": .bool])],
             "keygen": [Shape(required: ["path": .text, "key_type": .text, "bits": .count, "code": .code])],
             "query": [

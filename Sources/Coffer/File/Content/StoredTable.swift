@@ -9,6 +9,21 @@ struct StoredTable {
     /// Everything that a row consists of, as SQL: the row ID where no column has it, then the columns.
     let fields: [String]
 
+    /// The names of what the fields are, as the schema has them.
+    let names: [String]
+
+    /// What tells one row from the others.
+    let identity: Identity
+
+    enum Identity: Equatable {
+        /// The row ID, which is the field of this index.
+        case rowID(Int)
+        /// In tables without row IDs: these fields.
+        case primaryKey([String])
+        /// No statement can see it.
+        case none
+    }
+
     /// The order of the b-tree, as SQL.
     private let order: String
 
@@ -24,27 +39,45 @@ struct StoredTable {
         try connection.forEachRow(trusted: "PRAGMA main.index_list(\(table))") { row in
             if row.string(at: 3) == "pk" { primaryKeyIndex = row.string(at: 1) }
         }
-        let stored = columns.filter(\.isStored).map(\.name.quotedDatabaseIdentifier)
+        let storedNames = columns.filter(\.isStored).map(\.name)
+        let stored = storedNames.map(\.quotedDatabaseIdentifier)
 
         if let primaryKeyIndex, let order = try StoredTable.clusteredOrder(index: primaryKeyIndex, in: connection) {
             // WITHOUT ROWID: the index of the primary key is the table.
             self.fields = stored
             self.order = "ORDER BY \(order)"
+            names = storedNames
+            identity = .primaryKey(try StoredTable.keyColumns(index: primaryKeyIndex, in: connection))
         } else if primaryKeyIndex == nil, let rowID = columns.first(where: \.isPrimaryKey) {
             // A primary key without an index of its own is the row ID.
             self.fields = stored
             self.order = "NOT INDEXED ORDER BY \(rowID.name.quotedDatabaseIdentifier)"
+            names = storedNames
+            identity = storedNames.firstIndex(of: rowID.name).map { .rowID($0) } ?? .none
         } else {
             let names = Set(columns.map { CaseInsensitiveName($0.name) })
             if let alias = ["rowid", "_rowid_", "oid"].first(where: { !names.contains(CaseInsensitiveName($0)) }) {
                 self.fields = [alias] + stored
                 self.order = "NOT INDEXED ORDER BY \(alias)"
+                self.names = [alias] + storedNames
+                identity = .rowID(0)
             } else {
                 // Columns have taken all names of the row ID: no statement can see it.
                 self.fields = stored
                 self.order = "NOT INDEXED"
+                self.names = storedNames
+                identity = .none
             }
         }
+    }
+
+    /// The columns of the key of a table that has no row ID, quoted.
+    private static func keyColumns(index: String, in connection: ConnectionHandle) throws -> [String] {
+        var columns: [String] = []
+        try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") { row in
+            if row.int64(at: 5) == 1 { columns.append(row.string(at: 2).quotedDatabaseIdentifier) }
+        }
+        return columns
     }
 
     /// The order of a table that has no row ID, or nil for an index beside a table: that one ends with the row ID.

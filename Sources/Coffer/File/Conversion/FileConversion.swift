@@ -234,6 +234,29 @@ extension FileConversion {
     }
 }
 
+// MARK: - Comparing
+
+extension FileConversion {
+    /// Calls `body` with connections to two files, each in a transaction that reads, and leaves both files as they are.
+    static func comparing<Result>(
+        _ path: String, _ key: DatabaseKey?, _ other: String, _ otherKey: DatabaseKey?, _ options: DatabaseFile.ConversionOptions,
+        _ body: (ConnectionHandle, ConnectionHandle) throws -> Result
+    ) throws -> Result {
+        func reading<Answer>(_ path: String, _ key: DatabaseKey?, _ body: (ConnectionHandle) throws -> Answer) throws -> Answer {
+            try DatabaseFileError.translated(path) {
+                let protection: FileProtection = if let key { try .encrypted(key, cipher: options.cipher) } else { .plaintext }
+                try checkIsFile(path)
+                return try FileConversion.reading(path, protection, timeout: options.lockTimeout) { connection in
+                    guard try connection.fileSize() != 0 else { throw DatabaseFileError(.emptyFile, path: path) }
+                    try connection.install(options.functions, options.collations)
+                    return try connection.withReadTransaction { try body(connection) }
+                }
+            }
+        }
+        return try reading(path, key) { first in try reading(other, otherKey) { second in try body(first, second) } }
+    }
+}
+
 // MARK: - Looking before
 
 extension FileConversion {

@@ -1,0 +1,271 @@
+internal import SQLCipherBridge
+
+/// Compares the content of two databases, in one pass over each, and with two rows in memory at a time.
+struct ContentDifference {
+    let old: ConnectionHandle
+    let new: ConnectionHandle
+
+    /// Called now and then; throws to end the work.
+    let checkpoint: () throws -> Void
+
+    /// Called for each row that differs; nil to count them only.
+    var row: ((DatabaseFile.RowDifference) throws -> Void)?
+
+    func run() throws -> DatabaseFile.Difference {
+        let (before, after) = try (ContentDifference.schema(of: old), ContentDifference.schema(of: new))
+        var result = DatabaseFile.Difference()
+        for name in ["user_version", "application_id", "encoding"] {
+            let values = try (old.firstText(trusted: "PRAGMA main.\(name)") ?? "", new.firstText(trusted: "PRAGMA main.\(name)") ?? "")
+            if values.0 != values.1 { result.settings.append(.init(name: name, before: values.0, after: values.1)) }
+        }
+        for key in Set(before.keys).union(after.keys).sorted() where before[key] != after[key] {
+            result.schema.append(.init(type: key.type, name: key.name, before: before[key], after: after[key]))
+        }
+        let names = try (old.storedTableNames(), new.storedTableNames())
+        for name in Set(names.0).union(names.1).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            result.tables.append(try table(name, isOld: names.0.contains(name), isNew: names.1.contains(name)))
+        }
+        return result
+    }
+
+    private struct SchemaKey: Hashable, Comparable {
+        let type: String
+        let name: String
+
+        static func < (lhs: SchemaKey, rhs: SchemaKey) -> Bool { (lhs.type, lhs.name) < (rhs.type, rhs.name) }
+    }
+
+    private static func schema(of handle: ConnectionHandle) throws -> [SchemaKey: String] {
+        var result: [SchemaKey: String] = [:]
+        try handle.forEachRow(trusted: "SELECT type, name, tbl_name || char(10) || ifnull(sql, '') FROM main.sqlite_master") { row in
+            let text = row.string(at: 2)
+            let sql = text.firstIndex(of: "\n").map { String(text[text.index(after: $0)...]) } ?? ""
+            result[SchemaKey(type: row.string(at: 0), name: row.string(at: 1))] = sql
+        }
+        return result
+    }
+
+    private func table(_ name: String, isOld: Bool, isNew: Bool) throws -> DatabaseFile.TableDifference {
+        var difference = DatabaseFile.TableDifference(name: name)
+        let before = try isOld ? TableSide(name, old) : nil
+        let after = try isNew ? TableSide(name, new) : nil
+        guard let before, let after else {
+            if let before { difference.removedCount = try all(before, &difference.rowCountBefore, isOld: true) }
+            if let after { difference.addedCount = try all(after, &difference.rowCountAfter, isOld: false) }
+            return difference
+        }
+        guard before.table.identity == after.table.identity, before.table.fields == after.table.fields else {
+            // Other columns: rows have nothing in common to be compared by.
+            difference.isComparable = false
+            difference.rowCountBefore = try before.count(checkpoint)
+            difference.rowCountAfter = try after.count(checkpoint)
+            return difference
+        }
+        switch before.table.identity {
+        case .rowID: try merge(before, after, &difference)
+        case .primaryKey: try lookUp(before, after, &difference)
+        case .none: try inOrder(before, after, &difference)
+        }
+        return difference
+    }
+
+    /// All rows of a table that the other database has not.
+    private func all(_ side: TableSide, _ rowCount: inout Int, isOld: Bool) throws -> Int {
+        while try side.step() {
+            rowCount += 1
+            try tick(rowCount)
+            try report(side.name, isOld ? .removed : .added, before: isOld ? side : nil, after: isOld ? nil : side)
+        }
+        return rowCount
+    }
+
+    /// Tables with row IDs, whose rows come in their order.
+    private func merge(_ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference) throws {
+        var (hasOld, hasNew) = try (before.step(), after.step())
+        while hasOld || hasNew {
+            let (first, second) = (hasOld ? before.rowID : nil, hasNew ? after.rowID : nil)
+            let isOldFirst = first.map { one in second.map { one <= $0 } ?? true } ?? false
+            let isNewFirst = second.map { two in first.map { two <= $0 } ?? true } ?? false
+            if isOldFirst { difference.rowCountBefore += 1 }
+            if isNewFirst { difference.rowCountAfter += 1 }
+            try tick(difference.rowCountBefore + difference.rowCountAfter)
+            switch (isOldFirst, isNewFirst) {
+            case (true, true):
+                if try !before.hasSameRow(as: after) {
+                    difference.changedCount += 1
+                    try report(before.name, .changed, before: before, after: after)
+                }
+            case (true, false):
+                difference.removedCount += 1
+                try report(before.name, .removed, before: before, after: nil)
+            default:
+                difference.addedCount += 1
+                try report(before.name, .added, before: nil, after: after)
+            }
+            if isOldFirst { hasOld = try before.step() }
+            if isNewFirst { hasNew = try after.step() }
+        }
+    }
+
+    /// Tables without row IDs: the order of their keys is that of collations, so that each row is looked up.
+    private func lookUp(_ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference) throws {
+        let (oldKeys, newKeys) = try (before.finder(), after.finder())
+        while try before.step() {
+            difference.rowCountBefore += 1
+            try tick(difference.rowCountBefore)
+            try newKeys.find(before) { found in
+                guard let found else {
+                    difference.removedCount += 1
+                    return try report(before.name, .removed, before: before, after: nil)
+                }
+                guard try !before.hasSameRow(as: found) else { return }
+                difference.changedCount += 1
+                try report(before.name, .changed, before: before, after: found)
+            }
+        }
+        while try after.step() {
+            difference.rowCountAfter += 1
+            try tick(difference.rowCountAfter)
+            try oldKeys.find(after) { found in
+                guard found == nil else { return }
+                difference.addedCount += 1
+                try report(before.name, .added, before: nil, after: after)
+            }
+        }
+    }
+
+    /// Tables whose columns have taken all names of the row ID: rows are compared in their order, and only as a whole.
+    private func inOrder(_ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference) throws {
+        var (hasOld, hasNew) = try (before.step(), after.step())
+        while hasOld || hasNew {
+            if hasOld { difference.rowCountBefore += 1 }
+            if hasNew { difference.rowCountAfter += 1 }
+            try tick(difference.rowCountBefore + difference.rowCountAfter)
+            if hasOld, hasNew {
+                if try !before.hasSameRow(as: after) { difference.isComparable = false }
+            } else {
+                difference.isComparable = false
+            }
+            if hasOld { hasOld = try before.step() }
+            if hasNew { hasNew = try after.step() }
+        }
+    }
+
+    private func tick(_ count: Int) throws {
+        if count.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) { try checkpoint() }
+    }
+
+    private func report(_ table: String, _ change: DatabaseFile.RowDifference.Change, before: TableSide?, after: TableSide?) throws {
+        guard let row, let side = before ?? after else { return }
+        try row(
+            DatabaseFile.RowDifference(
+                table: table, change: change, columns: side.table.names, before: before?.literals(), after: after?.literals()))
+    }
+}
+
+/// A table of one of two databases, with its current row.
+private final class TableSide {
+    let name: String
+    let table: StoredTable
+    private let handle: ConnectionHandle
+    private let statement: EngineStatement
+    private let literal: ScriptLiteral
+    private let encoding: TextEncoding
+
+    convenience init(_ name: String, _ handle: ConnectionHandle) throws {
+        let table = try StoredTable(name: name, in: handle)
+        try self.init(table, handle, sql: table.selection)
+    }
+
+    private init(_ table: StoredTable, _ handle: ConnectionHandle, sql: String) throws {
+        guard let statement = try handle.prepare(trusted: sql) else {
+            throw EngineError(code: EngineCode.error, message: "A table cannot be read")
+        }
+        self.statement = statement
+        self.table = table
+        self.handle = handle
+        name = table.name
+        encoding = try handle.textEncoding()
+        literal = try ScriptLiteral(handle, encoding)
+    }
+
+    /// The next row, if there is one.
+    func step() throws -> Bool {
+        switch statement.handle.step() {
+        case EngineCode.row: return true
+        case EngineCode.done: return false
+        case let code: throw EngineError(code: code, message: handle.lastErrorMessage)
+        }
+    }
+
+    func count(_ checkpoint: () throws -> Void) throws -> Int {
+        try checkpoint()
+        return try Int(handle.firstText(trusted: "SELECT count(*) FROM main.\(name.quotedDatabaseIdentifier)") ?? "") ?? 0
+    }
+
+    /// Of the current row, where rows have one.
+    var rowID: Int64 {
+        guard case .rowID(let index) = table.identity else { return 0 }
+        return statement.handle.int64(at: CInt(index))
+    }
+
+    /// Byte for byte, and type for type.
+    func hasSameRow(as other: TableSide) throws -> Bool {
+        let (row, otherRow) = (statement.handle, other.statement.handle)
+        for column in 0..<CInt(table.fields.count) {
+            let type = row.columnType(at: column)
+            guard type == otherRow.columnType(at: column) else { return false }
+            switch type {
+            case EngineType.integer:
+                guard row.int64(at: column) == otherRow.int64(at: column) else { return false }
+            case EngineType.float:
+                guard row.double(at: column).bitPattern == otherRow.double(at: column).bitPattern else { return false }
+            case EngineType.text where encoding != other.encoding:
+                guard row.string(at: column) == otherRow.string(at: column) else { return false }
+            case EngineType.text, EngineType.blob:
+                let bytes = unsafe row.storedBytes(at: column, encoding: encoding)
+                let otherBytes = unsafe otherRow.storedBytes(at: column, encoding: other.encoding)
+                guard unsafe bytes.elementsEqual(otherBytes) else { return false }
+            default: break
+            }
+        }
+        return true
+    }
+
+    func literals() throws -> [String] {
+        try table.fields.indices.map { String(decoding: try literal.text(at: CInt($0), of: statement.handle), as: UTF8.self) }
+    }
+
+    /// Finds rows of this table by their key.
+    func finder() throws -> RowFinder {
+        guard case .primaryKey(let keys) = table.identity else {
+            throw EngineError(code: EngineCode.error, message: "The rows of a table have no key")
+        }
+        let condition = keys.enumerated().map { "\($0.element) = ?\($0.offset + 1)" }.joined(separator: " AND ")
+        let sql = "SELECT \(table.fields.joined(separator: ", ")) FROM main.\(name.quotedDatabaseIdentifier) WHERE \(condition)"
+        let columns = keys.compactMap { table.fields.firstIndex(of: $0).map { CInt($0) } }
+        return RowFinder(try TableSide(table, handle, sql: sql), columns: columns)
+    }
+
+    struct RowFinder {
+        private let side: TableSide
+        private let columns: [CInt]
+
+        fileprivate init(_ side: TableSide, columns: [CInt]) {
+            self.side = side
+            self.columns = columns
+        }
+
+        /// - Parameter body: called with the row that has the key of the current row of another table; nil where there is none.
+        func find(_ other: TableSide, _ body: (TableSide?) throws -> Void) throws {
+            let statement = side.statement.handle
+            statement.reset()
+            defer { statement.reset() }
+            for (index, column) in columns.enumerated() {
+                let code = statement.bind(column: column, of: other.statement.handle, encoding: other.encoding, at: CInt(index + 1))
+                guard code == EngineCode.ok else { throw EngineError(code: code, message: side.handle.lastErrorMessage) }
+            }
+            try body(try side.step() ? side : nil)
+        }
+    }
+}
