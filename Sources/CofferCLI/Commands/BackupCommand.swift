@@ -22,6 +22,10 @@ struct BackupCommand: ChangingOperation {
             With -, the copy goes to the standard output when it is proved. Until then it is in a file without a name, in the folder that \
             TMPDIR names, or in /var/tmp.
 
+            With --same-pages the copy has the salt and the encrypted pages of the database, also of one in WAL mode. Pages that were not \
+            written to stay the same, so that restic, rsync and snapshots of file systems store and send little. The cost: whoever sees several \
+            such backups learns which pages changed and when, and whoever may write to them can mix their pages unnoticed; and all have the key of the database.
+
             EXAMPLES
               coffer backup app.db /backup/app.db --key-file app.key
               coffer backup app.db safe.db --key-file app.key --new-key-file safe.key
@@ -43,6 +47,9 @@ struct BackupCommand: ChangingOperation {
         transform: BackupCommand.retention)
     var keep: DatabaseFile.BackupRetention?
 
+    @Flag(help: "Copy the encrypted pages as they are, so that backups have equal parts. See what it costs in security above.")
+    var samePages = false
+
     @Flag(help: "Try the keys, say what would be done, and do nothing.")
     var dryRun = false
 
@@ -63,6 +70,9 @@ struct BackupCommand: ChangingOperation {
             throw ValidationError("Say where the copy goes: give either a destination, or --into and a folder.")
         }
         if keep != nil, into == nil { throw ValidationError("--keep is for backups with a date in a folder: give --into.") }
+        if samePages, try newKey.isGiven {
+            throw ValidationError("--same-pages keeps the key of the database: a copy with another key has other pages.")
+        }
         if let into { try FileNames.checkIsNoDash(into, "the folder") }
         if output.json, destination == "-", !dryRun {
             throw ValidationError("The backup and JSON cannot both go to the standard output.")
@@ -90,6 +100,7 @@ struct BackupCommand: ChangingOperation {
         return try keys.open(source, cipher: cipher.settings) { opening in
             let work = work(opening.database, newKey: copyKey?.database, session.reporter)
             var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
+            conversion.options.keepsStoredPages = samePages
             conversion.keys = .changed(from: nil, to: copyKey ?? opening.key)
             try conversion.perform(isDryRun: dryRun, in: session, trail)
             let keys = [copyKey?.database, opening.database].compactMap { $0 }

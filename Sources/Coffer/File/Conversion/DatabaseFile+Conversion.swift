@@ -18,6 +18,14 @@ extension DatabaseFile {
         /// By rows.
         case copy(to: String, DatabaseKey?, newKey: DatabaseKey?)
 
+        /// Whether it is a backup without a key of its own.
+        var keepsKey: Bool {
+            switch self {
+            case .backup(_, _, let newKey), .datedBackup(_, _, let newKey), .streamedBackup(_, _, let newKey, _): newKey == nil
+            default: false
+            }
+        }
+
         /// A new file for the result; nil where it takes the place of the file.
         package var destination: String? {
             switch self {

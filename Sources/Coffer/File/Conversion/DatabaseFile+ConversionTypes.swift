@@ -22,6 +22,13 @@ extension DatabaseFile {
         /// The collations that tables and indexes name, besides those that every connection knows.
         public var collations: [DatabaseCollation] = []
 
+        /// Whether a backup has the encrypted pages themselves, instead of pages that are encrypted anew: those that nobody has written to since are
+        /// byte for byte the same as in the last backup, so that programs that store equal parts once have little to store.
+        ///
+        /// Such a backup has the key and the salt of the file. Whoever gets several of them sees which pages have changed, and whoever may write to one
+        /// can put a page of one into another unnoticed.
+        public var keepsStoredPages = false
+
         /// Records what was done, before it counts as completed, where the result takes the place of the file. When it throws, the work
         /// throws ``DatabaseFileError/Reason/auditFailed(_:)``, and a later run, which finds it done, does not call this again.
         public var audit: (@Sendable (ConversionResult) throws -> Void)?

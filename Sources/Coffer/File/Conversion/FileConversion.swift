@@ -92,6 +92,12 @@ struct FileConversion {
                 target = .newFile(NewFilePlace(path: path))
                 (before, after) = try (protection(key, options.cipher), copied(key, newKey))
             }
+            if options.keepsStoredPages {
+                guard copiesPages, before.ring != nil, options.newCipher == nil, work.keepsKey else {
+                    throw DatabaseFileError(
+                        .unsupported("Stored pages can be kept in backups with the key of an encrypted file only."), path: path)
+                }
+            }
             copiesPages = copiesPages && options.newCipher == nil && (before.ring != nil || after.ring == nil)
             change = FileChange(path: path, before: before, after: after)
         } catch {
@@ -166,7 +172,9 @@ extension FileConversion {
         return try FileConversion.reading(path, change.before, timeout: options.lockTimeout) { source in
             guard try source.fileSize() != 0 else { throw DatabaseFileError(.emptyFile, path: path) }
             try prepare(source)
-            let file = ContentFile(protection: change.after, pages: copiesPages ? change : nil, prepare: prepare, progress: progress)
+            let file = ContentFile(
+                protection: change.after, pages: copiesPages ? change : nil, keepsStoredPages: options.keepsStoredPages, prepare: prepare,
+                progress: progress)
             let made = try tellingDamage { try make(file, source) }
             return try result(made, keyBefore: change.before.key(of: FileHeader(source)), since: start)
         }

@@ -8,6 +8,9 @@ struct ContentFile {
     /// the same.
     var pages: FileChange?
 
+    /// Whether the copy has the stored pages themselves, with their salt and their ciphertext. Only for ``pages``, whose key it keeps.
+    var keepsStoredPages = false
+
     /// Adds the functions and collations that the schema needs.
     let prepare: (ConnectionHandle) throws -> Void
 
@@ -60,8 +63,9 @@ struct ContentFile {
     ///
     /// - Parameter path: for errors.
     func make(from source: ConnectionHandle, in file: HeldFile, _ path: String) throws -> Made {
+        if keepsStoredPages, let pages { return try keepStoredPages(pages, of: source, in: file, path) }
         // One state from the first page to the last comparison.
-        try source.withReadTransaction {
+        return try source.withReadTransaction {
             let pageCount = try Int(source.integer(pragma: "page_count"))
             if let pages, try canCopyStoredPages(pages, of: source, pageCount: pageCount) {
                 return try copyStoredPages(pages, of: source, to: file, path: path)
@@ -177,5 +181,86 @@ extension ContentFile {
         let made = try made(copy, content)
         try FailPoint.verified.pass(path)
         return made
+    }
+}
+
+// MARK: - The stored pages themselves
+
+extension ContentFile {
+    /// How often pages are copied that were not of one state.
+    private static let attempts = 4
+
+    /// Copies the stored pages of a file as they are, those of a log in the places of those in the file, and proves that they are the content that the source
+    /// reads.
+    ///
+    /// Where nobody writes to a page, it has the same bytes in the next copy.
+    private func keepStoredPages(_ change: FileChange, of source: ConnectionHandle, in file: HeldFile, _ path: String) throws -> Made {
+        let mayChange = try source.journalMode() == .wal
+        for attempt in 1...(mayChange ? ContentFile.attempts : 1) {
+            do {
+                return try pausingWriters(change, mayChange) { goOn in
+                    try source.withReadTransaction {
+                        // Begins the transaction.
+                        let pageCount = try Int(source.integer(pragma: "page_count"))
+                        let view = try StoredView(
+                            SystemFile.resolved(change.path), pageSize: Int(source.integer(pragma: "page_size")), timeout: 5)
+                        goOn()
+                        try copy(view, to: file, path)
+                        try FailPoint.copied.pass(path)
+                        let fingerprint = try ContentFingerprint(of: source) { try progress(.verifying, 0, of: pageCount) }
+                        let proof = RowProof(fingerprint: fingerprint, prepare: prepare)
+                        let made = try prove(file, proof, pageCount: pageCount, path: path)
+                        guard made.pageCount == pageCount, Int64(pageCount) * Int64(made.pageSize) == file.size else {
+                            throw DatabaseFileError(.copyRejected("its size is not that of \(pageCount) pages"), path: path)
+                        }
+                        try FailPoint.verified.pass(path)
+                        return made
+                    }
+                }
+            } catch  where attempt < ContentFile.attempts && mayChange && ContentFile.mayComeFromWriters(error) {
+                // A log that was begun anew while it was read.
+                _ = file.truncate(to: 0)
+            }
+        }
+        throw DatabaseFileError(.busy([]), path: path)
+    }
+
+    private static func mayComeFromWriters(_ error: any Error) -> Bool {
+        switch error {
+        case is EngineError, is KeyError: return true
+        case let error as DatabaseFileError:
+            if case .inputOutput = error.reason { return false }
+            return error.reason != .diskFull
+        default: return false
+        }
+    }
+
+    private func copy(_ view: StoredView, to file: HeldFile, _ path: String) throws {
+        let size = view.size
+        var offset: Int64 = 0
+        while offset < size {
+            let part = try view.read(at: offset, count: Int(min(1 << 18, size - offset)))
+            guard !part.isEmpty else { throw EngineError(code: EngineCode.corrupt, message: "The file is shorter than it says") }
+            try file.writer.write(part, at: offset)
+            offset += Int64(part.count)
+            try FailPoint.copying.pass(path)
+            try progress(.copying, Int(offset / Int64(view.pageSize)), of: view.pageCount)
+        }
+    }
+
+    /// Keeps others from writing until `body` calls the function that it is given: what it reads in two ways is of one state then.
+    private func pausingWriters<Result>(
+        _ change: FileChange, _ mayChange: Bool, _ body: (_ goOn: () -> Void) throws -> Result
+    ) throws -> Result {
+        guard mayChange else { return try body {} }
+        let connection = try change.before.open(change.path, timeout: 5)
+        let handle = connection.handle
+        func goOn() {
+            if !handle.isAutocommit { try? handle.execute("ROLLBACK") }
+        }
+        defer { goOn() }
+        // Where that cannot be had, such as in a file that cannot be written, the proof finds out.
+        try? handle.execute("BEGIN IMMEDIATE")
+        return try body(goOn)
     }
 }
