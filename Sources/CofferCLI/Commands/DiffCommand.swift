@@ -29,7 +29,7 @@ struct DiffCommand: RecordedOperation {
     var rows = false
 
     @OptionGroup(title: "The key of both, or of the first")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The key of the second, where it is another one")
     var newKey: NewKeyOptions
@@ -48,12 +48,18 @@ struct DiffCommand: RecordedOperation {
     var names: [String] { [old, new] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let request = try key.request()
-        let newRequest = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let newRequest = try newKey.isGiven ? newKey.request(besides: key.current) : nil
         try FileNames.checkReadable(new)
         try FileNames.checkHasBytes(new)
-        let oldKey = try session.key(request, of: old).database
-        let newKey = try newRequest.map { request throws(Failure) in try session.keys.key(request, subject: new).database } ?? oldKey
+        let keys = try session.keys(key, of: old)
+        let given = try newRequest.map { request throws(Failure) in try session.keys.key(request, subject: new).database }
+        return try keys.open(old, cipher: cipher.settings) { first in
+            if let given { return try compare(first.database, given, in: session, trail) }
+            return try keys.open(new, cipher: cipher.settings) { try compare(first.database, $0.database, in: session, trail) }
+        }
+    }
+
+    private func compare(_ oldKey: DatabaseKey, _ newKey: DatabaseKey, in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         var options = DatabaseFile.ConversionOptions()
         options.cipher = cipher.settings
         options.lockTimeout = session.lockTimeout

@@ -31,7 +31,7 @@ struct RestoreCommand: ChangingOperation {
     var dryRun = false
 
     @OptionGroup(title: "The key of the backup")
-    var key: KeyOptions
+    var key: FileKeyOptions
 
     @OptionGroup(title: "The key that the database is to have, where it is another one")
     var newKey: NewKeyOptions
@@ -51,14 +51,16 @@ struct RestoreCommand: ChangingOperation {
     var names: [String] { [backup, file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let old = try key.request()
-        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
-        let opening = try session.key(old, of: backup)
+        let new = try newKey.isGiven ? newKey.request(besides: key.current) : nil
+        let keys = try session.keys(key, of: backup)
         let fileKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: file) }
-        var conversion = Conversion(
-            backup, .restore(to: file, opening.database, newKey: fileKey?.database), cipher: cipher.settings, in: session)
-        conversion.options.keepOldPath = keepOld
-        try conversion.perform(isDryRun: dryRun, in: session, trail)
-        return .done
+        return try keys.open(backup, cipher: cipher.settings) { opening in
+            var conversion = Conversion(
+                backup, .restore(to: file, opening.database, newKey: fileKey?.database), cipher: cipher.settings, in: session)
+            conversion.options.keepOldPath = keepOld
+            conversion.keys = .changed(from: nil, to: fileKey ?? opening.key)
+            try conversion.perform(isDryRun: dryRun, in: session, trail)
+            return .done
+        }
     }
 }

@@ -84,6 +84,18 @@ struct RestoreTests {
         #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") })
     }
 
+    @Test("a backup of the time before a rotation is restored by the key that it has, and compared by it")
+    func previousKey() throws {
+        let other = ["--key-file", "b.key", "--key-type", "raw"]
+        #expect(try tool.run(["restore", "safe.db", "a.db"] + other).status == 77)
+        let both = other + ["--previous-key-file", "a.key"]
+        let result = try tool.run(["restore", "safe.db", "a.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + both)
+        #expect(result.status == 0, "\(result)")
+        #expect(try rowCount("a.db", 0x43) == "50 ok")
+        #expect(try tool.run(["diff", "safe.db", "a.db"] + both).status == 0)
+        #expect(try tool.run(["diff", "safe.db", "a.db"] + other).status == 77)
+    }
+
     @Test("a database that somebody has open is left alone, and the process is named")
     func inUse() throws {
         let before = try bytes()
