@@ -26,10 +26,10 @@ struct InstallTests {
     private static let commands =
         [""]
         + [
-            "audit", "audit-find-key", "audit-verify", "backup", "batch", "batch-info", "batch-rotate", "batch-status", "batch-verify",
-            "create", "decrypt", "diff", "doctor", "dump", "encrypt", "erase", "import", "info", "keygen", "load", "query", "restore",
-            "rotate",
-            "schema", "shell", "upgrade", "vacuum",
+            "audit", "audit-find-key", "audit-verify", "backup", "batch", "batch-backup", "batch-decrypt", "batch-encrypt", "batch-info",
+            "batch-query", "batch-rotate", "batch-status", "batch-upgrade", "batch-vacuum", "batch-verify", "create", "decrypt", "diff",
+            "doctor", "dump", "encrypt", "erase", "import", "info", "keygen", "load", "query", "restore", "rotate", "schema", "shell",
+            "upgrade", "vacuum",
             "verify",
         ].map { "-\($0)" }
 

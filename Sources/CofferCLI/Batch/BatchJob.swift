@@ -1,3 +1,4 @@
+internal import ArgumentParser
 internal import Coffer
 
 /// What a batch does to each of its files.
@@ -96,6 +97,13 @@ protocol BatchOperation: RecordingOperation {
 
 extension BatchOperation {
     var dryRun: Bool { false }
+
+    /// What is in the name of the state: nothing for the first three, which had states before there were others.
+    private var stateWord: String? {
+        let word = Self.configuration.commandName ?? ""
+        return ["rotate", "verify", "info"].contains(word) ? nil : word
+    }
+
     var keyRole: KeyRequest.Role { .current }
     var needsKeys: Bool { get throws { true } }
     func newKeyRequest() throws -> KeyRequest? { nil }
@@ -107,7 +115,7 @@ extension BatchOperation {
         let setting = try BatchSetting(
             session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)
         let job = try job(setting)
-        let state = dryRun ? nil : try batch.openState(Self.title, isOptional: onlyReads)
+        let state = dryRun ? nil : try batch.openState(Self.title, stateWord, isOptional: onlyReads)
         let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs, failsFast: batch.failFast)
         let status = try run.run(setting.items, job)
         if status == .done && batch.shard == nil { state?.remove() }

@@ -49,12 +49,12 @@ struct BatchTally: Sendable {
         ]
         if groups.count > 1 || failures["wrong_key"] != nil {
             for (name, count) in groups.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-                lines.append("  \(name): \(TextLayout.counted(count, "file", "files"))")
+                lines.append("  \(TextLayout.harmless(name)): \(TextLayout.counted(count, "file", "files"))")
             }
         }
         for (reason, same) in failures.sorted(by: { ($1.value.count, $0.key) < ($0.value.count, $1.key) }) {
             let words = reason == "wrong_key" ? "opened by no key" : reason.replacing("_", with: " ")
-            let paths = same.paths.joined(separator: ", ") + (same.count > same.paths.count ? ", ..." : "")
+            let paths = same.paths.map { TextLayout.harmless($0) }.joined(separator: ", ") + (same.count > same.paths.count ? ", ..." : "")
             lines.append("  \(words) (\(same.status.rawValue)): \(TextLayout.counted(same.count, "file", "files")): \(paths)")
         }
         return lines

@@ -44,7 +44,7 @@ struct BackupCommand: ChangingOperation {
 
     @Option(
         help: ArgumentHelp("How many older backups to keep in the folder, such as 7d,4w,6m.", valueName: "numbers"),
-        transform: BackupCommand.retention)
+        transform: DatabaseFile.BackupRetention.parsed)
     var keep: DatabaseFile.BackupRetention?
 
     @Flag(help: "Copy the encrypted pages as they are, so that backups have equal parts. See what it costs in security above.")
@@ -77,13 +77,6 @@ struct BackupCommand: ChangingOperation {
         if output.json, destination == "-", !dryRun {
             throw ValidationError("The backup and JSON cannot both go to the standard output.")
         }
-    }
-
-    private static func retention(_ text: String) throws -> DatabaseFile.BackupRetention {
-        guard let retention = DatabaseFile.BackupRetention(text) else {
-            throw ValidationError("'\(text)' says not what to keep: give numbers with h, d, w, m or y, such as 7d,4w,6m.")
-        }
-        return retention
     }
 
     var subject: String? { source }
@@ -123,8 +116,17 @@ struct BackupCommand: ChangingOperation {
     }
 }
 
+extension DatabaseFile.BackupRetention {
+    static func parsed(_ text: String) throws -> DatabaseFile.BackupRetention {
+        guard let retention = DatabaseFile.BackupRetention(text) else {
+            throw ValidationError("'\(text)' says not what to keep: give numbers with h, d, w, m or y, such as 7d,4w,6m.")
+        }
+        return retention
+    }
+}
+
 /// A folder of backups with dates, of which old ones are removed.
-private struct BackupFolder {
+struct BackupFolder {
     private let path: String
     private let database: DatabaseFile
     private let retention: DatabaseFile.BackupRetention

@@ -7,7 +7,10 @@ struct BatchCommand: ParsableCommand {
         abstract: "Do the same to many files.",
         usage: "coffer batch <command> --manifest <file> [options]",
         discussion: Manifest.help,
-        subcommands: [BatchInfoCommand.self, BatchVerifyCommand.self, BatchRotateCommand.self, BatchStatusCommand.self])
+        subcommands: [
+            BatchInfoCommand.self, BatchVerifyCommand.self, BatchRotateCommand.self, BatchEncryptCommand.self, BatchDecryptCommand.self,
+            BatchUpgradeCommand.self, BatchVacuumCommand.self, BatchBackupCommand.self, BatchQueryCommand.self, BatchStatusCommand.self,
+        ])
 
     func run() throws { throw ValidationError("Give a command, such as coffer batch verify; 'coffer batch --help' lists them.") }
 }
@@ -20,10 +23,10 @@ extension Manifest {
         A file whose name begins with # or {, begins or ends with white space, or has a line break in it, is given as JSON, or with --null, where \
         the manifest has paths only and each ends with a byte of zero, as 'find -print0' writes them.
 
-        A rotation tries the keys of all files before it changes the first one. Each file has its own result. A failed one does not stop the others: exit code 3 then. A rotation notes what is done in \
-        MANIFEST.state, which goes when all is done. After an interruption, or when failures are mended, run it again with --continue: \
+        What changes files tries the keys of all of them before it changes the first one. Each file has its own result. A failed one does not stop the others: exit code 3 then. A rotation notes what is done in \
+        MANIFEST.state (others in MANIFEST.encrypt.state and so on), which goes when all is done. After an interruption, or when failures are mended, run it again with --continue: \
         nothing is done twice. Several machines share a manifest by --shard 1/3, 2/3 and 3/3. Each share has a state of its own, \
         which stays, so that with --continue a share that runs twice does nothing: 'coffer batch status' tells what is missing, and removes the states when \
-        all is done. What the state says was done is believed when the new key opens the file.
+        all is done. What the state says was done is believed when the file agrees: for a rotation, when the new key opens it.
         """
 }

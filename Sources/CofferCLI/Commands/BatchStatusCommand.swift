@@ -25,6 +25,13 @@ struct BatchStatusCommand: Operation {
     )
     var shards: Int?
 
+    @Option(name: .customLong("of"), help: ArgumentHelp("Which batch is meant: rotate by default.", valueName: "command"))
+    var command: Batch = .rotate
+
+    enum Batch: String, ExpressibleByArgument, CaseIterable, Sendable {
+        case rotate, encrypt, decrypt, upgrade, vacuum, backup, query
+    }
+
     @Flag(help: "Remove the states when all is done.")
     var remove = false
 
@@ -40,7 +47,7 @@ struct BatchStatusCommand: Operation {
         let items = try list.read().items
         session.reporter.start([.init("files", .strings(items.map(\.path)))])
         let shares: [Shard?] = try shards.map { count in try (1...count).map { try Shard(number: $0, of: count) } } ?? [nil]
-        let states = shares.compactMap { list.state(of: $0) }
+        let states = shares.compactMap { list.state(of: $0, command == .rotate ? nil : command.rawValue) }
         let codes = try states.reduce(into: [String: Int]()) { codes, state in
             codes.merge(try BatchState.codes(in: state) ?? [:]) { $1 }
         }

@@ -2,8 +2,9 @@ internal import Coffer
 
 /// A change of the content of a file, and how it is told.
 struct Conversion {
-    /// The file, as the user named it.
     let source: String
+    /// The file, as the user named it, where that differs from its path.
+    var label: String?
     let work: DatabaseFile.Work
     var options: DatabaseFile.ConversionOptions
     /// More about the file as it was: a line for people, and members for programs.
@@ -22,14 +23,21 @@ struct Conversion {
     }
 
     private var file: DatabaseFile { DatabaseFile(path: source) }
-    private var name: String { work.destination ?? source }
+    private var target: String { work.destination ?? source }
+    private var name: String { work.destination ?? label ?? source }
 
-    func perform(isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws {
-        if isDryRun { try tellPlan(session.reporter) } else { try run(in: session, trail) }
+    /// Returns whether anything was changed.
+    @discardableResult
+    func perform(isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws -> Bool {
+        guard isDryRun else { return try run(in: session, trail) }
+        try tell(plan(), session.reporter)
+        return false
     }
 
-    private func tellPlan(_ reporter: Reporter) throws {
-        let plan = try file.plan(work, options: options)
+    /// Tries the keys, looks whether the work can be done, and changes nothing.
+    func plan() throws -> DatabaseFile.ConversionPlan { try file.plan(work, options: options) }
+
+    func tell(_ plan: DatabaseFile.ConversionPlan, _ reporter: Reporter) {
         let details: [JSONValue.Member] = [
             .init("dry_run", true), .init("changed", false), .init("already_done", .bool(plan.isAlreadyDone)),
             .init("format", plan.format.map { .count($0) } ?? .null), .init("size", .int(plan.size)),
@@ -41,15 +49,16 @@ struct Conversion {
                 : ["\(name): would be \(work.word) (\(plan.room)); nothing was changed"] + remarkLines + plan.lines, isAnswer: true)
     }
 
-    private func run(in session: Session, _ trail: AuditTrail) throws {
+    private func run(in session: Session, _ trail: AuditTrail) throws -> Bool {
         let result = try session.work(name) { progress in
-            try trail.recordProof(name, keys) { audit in
+            try trail.recordProof(target, keys) { audit in
                 var options = options
                 options.audit = audit
                 return try examined { [options] in try file.perform(work, options: options, progress: progress) }
             }
         }
         tell(result, session.reporter)
+        return result.isChanged
     }
 
     /// The engine does not say that a page is damaged when it meets one while it copies pages.
@@ -79,7 +88,7 @@ struct Conversion {
     private var remarkLines: [String] { remark.map { ["  " + $0] } ?? [] }
 
     private var names: [JSONValue.Member] {
-        var names: [JSONValue.Member] = [.init("path", .string(source))]
+        var names: [JSONValue.Member] = [.init("path", .string(label ?? source))]
         if let destination = work.destination { names.append(.init("destination", .string(destination))) }
         return names
     }
@@ -90,7 +99,7 @@ struct Conversion {
         var (name, names) = (name, names)
         if case .datedBackup = work {
             name = result.path
-            names = [.init("path", .string(source)), .init("destination", .string(name))]
+            names = [.init("path", .string(label ?? source)), .init("destination", .string(name))]
         }
         var facts = names + self.facts
         facts.append(.init("changed", .bool(result.isChanged)))

@@ -95,21 +95,24 @@ struct QueryCommand: RecordedOperation {
             script, values, allowsWriting: write, isTransaction: transaction, isDryRun: dryRun, printer: printer, reporter: session.reporter
         )
         if dryRun {
-            _ = try perform(run, configuration, in: session)
+            _ = try run.perform(file, configuration, in: session)
         } else {
             // What is read is recorded too: a query shows the content.
-            try trail.record(file, .kept(key.key)) { _ in try perform(run, configuration, in: session) }
+            try trail.record(file, .kept(key.key)) { _ in try run.perform(file, configuration, in: session) }
         }
         return .done
     }
 
+}
+
+extension ScriptRun {
     /// Returns whether the database may have been changed.
-    private func perform(_ run: ScriptRun, _ configuration: Configuration, in session: Session) throws -> Bool {
-        let queue = try ReadableQueue.open(file, configuration)
+    func perform(_ path: String, _ configuration: Configuration, in session: Session) throws -> Bool {
+        let queue = try ReadableQueue.open(path, configuration)
         let isChanged = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
             session.reporter.detail("running the statement")
-            if write && !dryRun { return try queue.writeWithoutTransaction { try run.perform($0) } }
-            return try queue.unsafeRead { try run.perform($0) }
+            if mayWrite { return try queue.writeWithoutTransaction { try self.perform($0) } }
+            return try queue.unsafeRead { try self.perform($0) }
         }
         try queue.close()
         return isChanged

@@ -50,7 +50,7 @@ struct SchemaCommand: RecordedOperation {
             try queue.close()
             missing = objects.filter { name in !schema.objects.contains { $0.isOf(name) } }
             for object in schema.objects where objects.isEmpty || objects.contains(where: object.isOf) {
-                session.reporter.result(object.json, text: ["\(object.sql);"], isAnswer: true)
+                session.reporter.result(object.json, text: ["\(object.sql);"], isAnswer: true, keepsLines: true)
             }
             return false
         }

@@ -21,12 +21,15 @@ struct ManifestOptions: ParsableArguments {
     }
 
     /// Where a batch of all files, or of a share, keeps its state if nothing else is said; nil for a list that has no name.
-    func state(of shard: Shard?) -> String? {
-        manifest == "-" ? nil : shard.map { "\(manifest).\($0.suffix).state" } ?? "\(manifest).state"
+    ///
+    /// - Parameter word: what the batch does, where that is in the name: one that encrypts goes on from no state of a rotation.
+    func state(of shard: Shard?, _ word: String?) -> String? {
+        guard manifest != "-" else { return nil }
+        return ([manifest, shard?.suffix, word, "state"] as [String?]).compactMap { $0 }.joined(separator: ".")
     }
 }
 
-/// What both batches share.
+/// What all batches share.
 struct BatchOptions: ParsableArguments {
     @OptionGroup
     var list: ManifestOptions
@@ -48,7 +51,7 @@ struct BatchOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where the progress of the batch is kept: MANIFEST.state when rotating, or MANIFEST.shard-2-of-8.state for a share.",
+            "Where the progress of the batch is kept: MANIFEST.state when rotating, MANIFEST.encrypt.state when encrypting, or MANIFEST.shard-2-of-8.state for a share.",
             valueName: "file"),
         completion: .file())
     var state: String?
@@ -69,8 +72,8 @@ struct BatchOptions: ParsableArguments {
     }
 
     /// - Parameter isOptional: whether there is a state only where it was asked for: what changes nothing can be done again.
-    func openState(_ command: String, isOptional: Bool) throws -> BatchState? {
-        let standard = isOptional && !continues ? nil : list.state(of: shard)
+    func openState(_ command: String, _ word: String?, isOptional: Bool) throws -> BatchState? {
+        let standard = isOptional && !continues ? nil : list.state(of: shard, word)
         return try (state ?? standard).map { try BatchState(path: $0, command: command, continues: continues) }
     }
 }

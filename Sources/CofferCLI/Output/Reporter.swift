@@ -68,12 +68,13 @@ extension Reporter {
     /// - Parameters:
     ///   - text: its lines for people.
     ///   - isAnswer: whether it is what was asked for, and not only word of success, which `--quiet` leaves out.
-    func result(_ details: [JSONValue.Member], text: [String], isAnswer: Bool = false) {
+    ///   - keepsLines: whether each of the lines may have several, as statements do; names of files must not look like lines of their own.
+    func result(_ details: [JSONValue.Member], text: [String], isAnswer: Bool = false, keepsLines: Bool = false) {
         state.withLock { $0.resultCount += 1 }
         if style.isJSON {
             object("result", details)
         } else if isAnswer || !style.isQuiet {
-            line(text.map { TextLayout.harmless($0, keepingLines: true) }.joined(separator: "\n"), on: output)
+            line(text.map { TextLayout.harmless($0, keepingLines: keepsLines) }.joined(separator: "\n"), on: output)
         }
     }
 
@@ -95,7 +96,8 @@ extension Reporter {
         }
         let words = Color.red.paint("error:", if: style.colorsErrors)
         let place = path.map { TextLayout.harmless($0) + ": " } ?? ""
-        talk("coffer: \(place)\(words) \(TextLayout.harmless(message, keepingLines: true))")
+        let named = path.map { message.replacing($0, with: TextLayout.harmless($0)) } ?? message
+        talk("coffer: \(place)\(words) \(TextLayout.harmless(named, keepingLines: true))")
     }
 
     func warning(_ text: String) {

@@ -18,7 +18,17 @@ final class RowPrinter {
     private var widths: [Int] = []
     private static let rowsThatDecide = 500
 
-    init(_ style: RowStyle, reporter: Reporter) {
+    /// The file that the rows are of, where there are several: its path is their first column.
+    private let path: String?
+    /// Set once the names of columns are printed, where the rows of several files are one table.
+    private let header: Latch?
+
+    /// - Parameters:
+    ///   - path: the file, where there are several.
+    ///   - header: shared by the printers of all files.
+    init(_ style: RowStyle, reporter: Reporter, path: String? = nil, header: Latch? = nil) {
+        self.path = path
+        self.header = header
         self.style = style
         self.reporter = reporter
         isReport = reporter.style.isJSON
@@ -26,15 +36,18 @@ final class RowPrinter {
 
     /// - Parameter columns: their names.
     func begin(_ columns: [String]) {
+        let columns = isReport ? columns : path.map { _ in ["path"] + columns } ?? columns
         self.columns = RowPrinter.distinct(columns)
         (rowCount, waiting, widths) = (0, [], [])
         defer { resultCount += 1 }
         guard !isReport else { return }
+        let hasHeader = style.hasHeader && !(header?.isSet ?? false)
+        header?.set()
         switch style.format {
         case .table, .line: if resultCount > 0 { line("") }
-        case .csv: if style.hasHeader { line(columns.map(RowText.csvField).joined(separator: ",")) }
-        case .tsv: if style.hasHeader { line(columns.map(RowText.tsvField).joined(separator: "\t")) }
-        case .quote: if style.hasHeader { line(columns.map(\.databaseValue.dumpLiteral).joined(separator: ",")) }
+        case .csv: if hasHeader { line(columns.map(RowText.csvField).joined(separator: ",")) }
+        case .tsv: if hasHeader { line(columns.map(RowText.tsvField).joined(separator: "\t")) }
+        case .quote: if hasHeader { line(columns.map(\.databaseValue.dumpLiteral).joined(separator: ",")) }
         case .json: reporter.raw("[")
         case .markdown:
             if resultCount > 0 { line("") }
@@ -48,10 +61,12 @@ final class RowPrinter {
     func add(_ values: [DatabaseValue]) {
         defer { rowCount += 1 }
         guard !isReport else {
-            let number = statement.map { [JSONValue.Member("statement", .count($0))] } ?? []
+            let place = path.map { [JSONValue.Member("path", .string($0))] } ?? []
+            let number = place + (statement.map { [JSONValue.Member("statement", .count($0))] } ?? [])
             return reporter.result(
                 number + [.init("columns", .strings(columns)), .init("values", .array(values.map(RowText.json)))], text: [])
         }
+        let values = path.map { [$0.databaseValue] + values } ?? values
         switch style.format {
         case .table: addToTable(values.map { TextLayout.harmless(RowText.plain($0)) })
         case .line: addLines(values)

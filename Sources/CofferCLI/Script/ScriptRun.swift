@@ -10,13 +10,15 @@ final class ScriptRun {
     private let isDryRun: Bool
     private let printer: RowPrinter
     private let reporter: Reporter
+    /// The file, where there are several.
+    private let path: String?
 
     private var changedRowCount = 0
     private var isChanged = false
 
     init(
         _ script: Script, _ values: BoundValues, allowsWriting: Bool, isTransaction: Bool, isDryRun: Bool, printer: RowPrinter,
-        reporter: Reporter
+        reporter: Reporter, path: String? = nil
     ) {
         self.script = script
         self.values = values
@@ -25,6 +27,7 @@ final class ScriptRun {
         self.isDryRun = isDryRun
         self.printer = printer
         self.reporter = reporter
+        self.path = path
     }
 
     /// Returns whether the database may have been changed.
@@ -47,11 +50,16 @@ final class ScriptRun {
         }
         if isMany, !isDryRun, !reporter.style.isJSON, isChanged {
             let rows = TextLayout.counted(changedRowCount, "row", "rows")
-            reporter.note("\(TextLayout.counted(script.statements.count, "statement", "statements")) done, \(rows) changed")
+            reporter.note("\(place)\(TextLayout.counted(script.statements.count, "statement", "statements")) done, \(rows) changed")
         }
         for name in values.unused { reporter.warning("No statement has a parameter '\(name)', which --bind gives a value for.") }
         return isChanged
     }
+
+    /// Whether the statements are run, and may change something.
+    var mayWrite: Bool { allowsWriting && !isDryRun }
+
+    private var place: String { path.map { "\(TextLayout.harmless($0)): " } ?? "" }
 
     private var isMany: Bool { script.statements.count > 1 }
 
@@ -108,7 +116,7 @@ final class ScriptRun {
         let words = statement.isReadonly ? "reads" : "changes the database"
         reporter.result(
             numbered(number) + [.init("dry_run", true), .init("changed", false), .init("code", 0)],
-            text: [isMany ? "statement \(number) is good, and \(words)" : "the statement is good, and \(words)"])
+            text: [place + (isMany ? "statement \(number) is good, and \(words)" : "the statement is good, and \(words)")])
     }
 
     private func reportChange(_ statement: Statement, _ kind: String, number: Int, count: Int) {
@@ -122,9 +130,11 @@ final class ScriptRun {
         } else if !isMany {
             // "0 rows" would be an odd word about a table that was made.
             let changesRows = ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(kind)
-            reporter.note(count > 0 || changesRows ? "\(TextLayout.counted(count, "row", "rows")) changed" : "done")
+            reporter.note(place + (count > 0 || changesRows ? "\(TextLayout.counted(count, "row", "rows")) changed" : "done"))
         }
     }
 
-    private func numbered(_ number: Int) -> [JSONValue.Member] { isMany ? [.init("statement", .count(number))] : [] }
+    private func numbered(_ number: Int) -> [JSONValue.Member] {
+        (path.map { [.init("path", .string($0))] } ?? []) + (isMany ? [.init("statement", .count(number))] : [])
+    }
 }

@@ -116,6 +116,11 @@ enum Schema {
                     "damaged_pages": .counts, "findings": .texts, "code": .code, "opened_by": .text, "key_id": .optionalText,
                 ], optional: ["site_key_id": .text])
         ]
+        let query = [
+            Shape(required: ["columns": .texts, "values": .values], optional: ["statement": .count]),
+            Shape(
+                required: ["changed": .bool, "code": .code], optional: ["dry_run": .bool, "rows_changed": .count, "statement": .count]),
+        ]
         let skipped = [Shape(required: ["path": .text, "changed": .bool, "skipped": .bool, "code": .code])]
         let facts: [String: Kind] = [
             "path": .text, "kind": .text, "size": .count, "mode": .text, "uid": .count, "gid": .count, "companions": .object, "code": .code,
@@ -141,12 +146,7 @@ enum Schema {
             ],
             "erase": [Shape(required: ["path": .text, "changed": .bool, "files": .texts, "code": .code], optional: ["dry_run": .bool])],
             "keygen": [Shape(required: ["path": .text, "key_type": .text, "bits": .count, "code": .code])],
-            "query": [
-                Shape(required: ["columns": .texts, "values": .values], optional: ["statement": .count]),
-                Shape(
-                    required: ["changed": .bool, "code": .code],
-                    optional: ["dry_run": .bool, "rows_changed": .count, "statement": .count]),
-            ],
+            "query": query,
             "schema": [Shape(required: ["kind": .text, "name": .text, "table": .text, "sql": .text])],
             "dump": [
                 Shape(required: ["path": .text, "destination": .text, "changed": .bool, "tables": .count, "rows": .count, "code": .code])
@@ -166,6 +166,9 @@ enum Schema {
             ],
             "batch info": [Shape(required: facts, optional: more)] + skipped,
             "batch rotate": rotation + skipped,
+            "batch encrypt": conversion + skipped, "batch decrypt": conversion + skipped, "batch upgrade": conversion + skipped,
+            "batch vacuum": vacuum + conversion + skipped, "batch backup": conversion + [pruning] + skipped,
+            "batch query": query.map { Shape(required: $0.required.merging(["path": .text]) { $1 }, optional: $0.optional) } + skipped,
             "audit find-key": [Shape(required: ["path": .text, "certainty": .text, "time": .text, "last_command": .text])],
             "batch verify": verification + skipped,
             "audit verify": [

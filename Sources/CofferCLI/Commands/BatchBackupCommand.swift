@@ -1,0 +1,104 @@
+internal import ArgumentParser
+internal import Coffer
+internal import Foundation
+
+struct BatchBackupCommand: BatchOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Back up many databases into folders, while they are in use.",
+        usage: "coffer batch backup --manifest <file> [options]",
+        discussion: """
+            Each copy is proved, and gets a name with the date and the time, as those of coffer backup --into. The backups of /srv/app/a.db go to \
+            srv/app in the folder, which is made if need be, so that files of one name do not get into each other's way. --keep removes older \
+            backups of a file once its new one is proved.
+
+            \(Manifest.help)
+
+            EXAMPLES
+              coffer batch backup --manifest list --into /backup --keep 7d,4w,6m --key-file app.key
+              find /srv -name '*.db' -print0 | coffer batch backup --manifest - --null --into /backup --key-file app.key
+            """)
+
+    static let title = "batch backup"
+
+    @Option(help: ArgumentHelp("The folder of the backups.", valueName: "folder"), completion: .directory)
+    var into: String
+
+    @Option(
+        help: ArgumentHelp("How many older backups to keep of each file, such as 7d,4w,6m.", valueName: "numbers"),
+        transform: DatabaseFile.BackupRetention.parsed)
+    var keep: DatabaseFile.BackupRetention?
+
+    @OptionGroup(title: "The key of the copies, where it is another one")
+    var newKey: NewKeyOptions
+
+    @OptionGroup
+    var batch: BatchOptions
+
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup
+    var record: RecordOptions
+
+    var onlyReads: Bool { false }
+
+    func validate() throws { try FileNames.checkIsNoDash(into, "the folder") }
+
+    func newKeyRequest() throws -> KeyRequest? { try newKey.isGiven ? newKey.request(besides: key.current) : nil }
+
+    func job(_ setting: BatchSetting) throws -> BatchJob {
+        let (cipher, into, keep, session) = (cipher.settings, into, keep, setting.session)
+        return BatchJob(identity: into) { item in
+            setting.opens(item, cipher: cipher)
+        } prepare: { item in
+            try FileNames.checkReadable(item.location)
+            try FileNames.checkHasBytes(item.location)
+            let folder = try Self.folder(of: item.path, in: into)
+            let keys = try setting.keys(of: item)
+            let copyKey = try setting.newKey(of: item)
+            let cipher = item.cipher ?? cipher
+            return {
+                try keys.open(item.location, cipher: cipher) { key in
+                    try NewFolder.make(folder)
+                    let pruning = try keep.map { try BackupFolder(folder, of: item.location, $0, cipher: cipher) }
+                    let work = DatabaseFile.Work.datedBackup(in: folder, key.database, newKey: copyKey?.database)
+                    var conversion = Conversion(item.location, work, cipher: cipher, in: session)
+                    conversion.label = item.path
+                    conversion.keys = .changed(from: nil, to: copyKey ?? key.key)
+                    try conversion.perform(isDryRun: false, in: session, setting.trail)
+                    let all = [copyKey?.database, key.database].compactMap { $0 }
+                    if let status = try pruning?.prune(keys: all, isDryRun: false, in: session, setting.trail), status != .done {
+                        throw Failure(status, "pruning", "The backup is made; older ones could not be removed.")
+                    }
+                    return .init(isChanged: true, group: key.option)
+                }
+            }
+        }
+    }
+
+    /// Where the backups of a file go: below the folder, as the file is below the root or the manifest.
+    private static func folder(of path: String, in folder: String) throws(Failure) -> String {
+        let parts = path.split(separator: "/").dropLast().filter { $0 != "." }
+        guard !parts.contains("..") else {
+            throw Failure(
+                .unsafeConfiguration, "manifest", "A path with '..' has no place of its own in a folder of backups: give it without.")
+        }
+        return ([folder] + parts.map(String.init)).joined(separator: "/")
+    }
+}
+
+enum NewFolder {
+    /// Makes a folder, and those above it, unless it is there. What is new is for this user only.
+    static func make(_ path: String) throws(Failure) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw Failure(.outputExists, "directory", "The folder '\(path)' cannot be made.")
+        }
+    }
+}

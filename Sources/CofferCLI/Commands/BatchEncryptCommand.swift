@@ -1,0 +1,57 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct BatchEncryptCommand: BatchOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "encrypt",
+        abstract: "Encrypt many plaintext databases, in their places.",
+        usage: "coffer batch encrypt --manifest <file> [options]",
+        discussion: """
+            Each file is copied, encrypted and proved, and the copy takes its place in one step. The file as it was is kept beside it under its name with \
+            .plaintext at the end, unless --keep-none is given: remove it when the encrypted file is in use. A file that the key opens already is \
+            left as it is. What a disk has stored in the clear may be found on it until it is overwritten.
+
+            \(Manifest.help)
+
+            EXAMPLES
+              coffer batch encrypt --manifest list --key-file app.key --key-type raw
+              coffer batch encrypt --manifest list --key-file app.key --keep-suffix .before
+            """)
+
+    static let title = "batch encrypt"
+
+    @OptionGroup(title: "The files as they were")
+    var kept: KeptFileOptions
+
+    @OptionGroup
+    var batch: BatchOptions
+
+    @Flag(help: "Try the keys, say what would be done, and change nothing.")
+    var dryRun = false
+
+    @OptionGroup(title: "The key that the files get")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup
+    var record: RecordOptions
+
+    var onlyReads: Bool { false }
+
+    var keyRole: KeyRequest.Role { .new }
+
+    func validate() throws {
+        if try key.previous.isGiven { throw ValidationError("The files get one key: previous keys are for files that have some.") }
+    }
+
+    func job(_ setting: BatchSetting) throws -> BatchJob {
+        let cipher = cipher.settings
+        return BatchConversion(
+            setting: setting, isDryRun: dryRun, keptSuffix: kept.suffix(".plaintext"), cipher: nil, newCipher: cipher,
+            isDone: { item in setting.opens(item, cipher: cipher) },
+            work: { key in (.encrypt(to: nil, key.database), .changed(from: nil, to: key.key)) }, isKeyNew: true
+        ).job()
+    }
+}

@@ -1,0 +1,45 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct BatchVacuumCommand: BatchOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "vacuum",
+        abstract: "Give the free pages of many files back to the disk.",
+        usage: "coffer batch vacuum --manifest <file> [options]",
+        discussion: """
+            Each file is copied without its free pages and proved, and the copy takes its place in one step, for which nobody else may use it.
+
+            \(Manifest.help)
+
+            EXAMPLES
+              coffer batch vacuum --manifest list --key-file app.key --key-type raw
+            """)
+
+    static let title = "batch vacuum"
+
+    @OptionGroup
+    var batch: BatchOptions
+
+    @Flag(help: "Try the keys, say what would be done, and change nothing.")
+    var dryRun = false
+
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup
+    var record: RecordOptions
+
+    var onlyReads: Bool { false }
+
+    func job(_ setting: BatchSetting) throws -> BatchJob {
+        let cipher = cipher.settings
+        return BatchConversion(
+            setting: setting, isDryRun: dryRun, keptSuffix: nil, cipher: cipher, isDone: { item in setting.opens(item, cipher: cipher) },
+            work: { key in (.vacuum(key.database), .kept(key.key)) },
+            adds: { conversion, key in try conversion.lookBefore(key.database) }
+        ).job()
+    }
+}

@@ -1,0 +1,178 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("Batches of everything")
+struct BatchWorkTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+    /// As `find -print0` gives them: a dash, white space, a line break, and two files of one name.
+    private static let names = ["-dash.db", " space.db", "line\nbreak.db", "a/x.db", "b/x.db", "#x.db"]
+
+    init() throws {
+        tool = try Tool()
+        try tool.writeKey("a.key")
+        for folder in ["a", "b"] { _ = try tool.directory.makeFolder(folder) }
+        try tool.write(Self.names.map { $0 + "\0" }.joined(), to: "list")
+    }
+
+    private func makePlaintext() throws {
+        var configuration = Configuration()
+        configuration.allowsPlaintext = true
+        for name in Self.names {
+            let queue = try tool.directory.makeQueue(name, configuration)
+            try queue.write { db in
+                try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO t (text) VALUES ('row 1')")
+            }
+            try queue.close()
+        }
+    }
+
+    private func makeEncrypted() throws {
+        for name in Self.names { try tool.makeDatabase(name) }
+    }
+
+    private func batch(_ command: String, _ options: String...) throws -> Tool.Result {
+        let result = try tool.run(["batch", command, "--manifest", "list", "--null", "--json", "--audit", "log"] + key + options)
+        #expect(try Schema.problems(result) == [], "\(result)")
+        return result
+    }
+
+    private func summary(_ result: Tool.Result) throws -> [String: Int] {
+        let object = try #require(try result.objects.last)
+        return ["done", "changed", "failed", "done_before", "not_begun"].reduce(into: [:]) { $0[$1] = object[$1] as? Int }
+    }
+
+    private func isEncrypted(_ name: String) -> Bool { (try? tool.shell(name).run("SELECT text FROM t;")) == ["row 1"] }
+
+    private let all = ["done": 6, "changed": 6, "failed": 0, "done_before": 0, "not_begun": 0]
+    private let none = ["done": 6, "changed": 0, "failed": 0, "done_before": 0, "not_begun": 0]
+
+    @Test("files are encrypted and decrypted in their places, and kept as they were")
+    func encrypting() throws {
+        try makePlaintext()
+        #expect(try summary(batch("encrypt", "--dry-run")) == none)
+        #expect(!isEncrypted("a/x.db"))
+        let before = try tool.directory.bytes(of: "a/x.db")
+        #expect(try summary(batch("encrypt")) == all)
+        for name in Self.names { #expect(isEncrypted(name), "\(name)") }
+        #expect(try tool.directory.bytes(of: "a/x.db.plaintext") == before)
+        #expect(try summary(batch("encrypt")) == none)
+        #expect(!tool.exists("list.encrypt.state"))
+        #expect(try tool.run(["batch", "decrypt", "--manifest", "list", "--null"] + key).status == 64)
+        let decrypted = try batch("decrypt", "--yes-plaintext", "--keep-suffix", ".old")
+        #expect(try summary(decrypted) == all, "\(decrypted)")
+        for name in Self.names { #expect(isEncrypted(name + ".old"), "\(name)") }
+        let kind = try tool.run("info", "--expect", "plaintext", "a/x.db", "b/x.db")
+        #expect(kind.status == 0)
+        #expect(try tool.run("audit", "verify", "log").status == 0)
+        // A kept file is never overwritten.
+        let again = try batch("encrypt")
+        #expect(try again.objects.last?["failure_codes"] as? [String: Int] == ["73": 6], "\(again)")
+        #expect(try summary(batch("encrypt", "--continue", "--keep-none")) == all)
+        for wrong in [
+            ["--keep-suffix", "-wal"], ["--keep-suffix", "/x"], ["--keep-none", "--keep-suffix", ".x"], ["--previous-key-file", "a.key"],
+        ] {
+            #expect(try tool.run(["batch", "encrypt", "--manifest", "list"] + key + wrong).status == 64, "\(wrong)")
+        }
+    }
+
+    @Test("files are compacted, upgraded and asked")
+    func otherWork() throws {
+        try makeEncrypted()
+        #expect(try summary(batch("vacuum")) == all)
+        #expect(try summary(batch("upgrade")) == none)
+        #expect(try summary(batch("info")) == none)
+        let asked = try batch("query", "SELECT text FROM t", "--jobs", "3")
+        let rows = try asked.objects.filter { $0["values"] != nil }
+        #expect(Set(rows.compactMap { $0["path"] as? String }) == Set(Self.names))
+        #expect(rows.allSatisfy { $0["values"] as? [String] == ["row 1"] })
+        #expect(try summary(batch("query", "INSERT INTO t (text) VALUES ('two')", "--write")) == all)
+        let table = try tool.run(
+            ["batch", "query", "SELECT count(*) AS n FROM t", "--manifest", "list", "--null", "--format", "csv", "--quiet"] + key)
+        #expect(table.output == "path,n\n" + Self.names.map { $0.contains("\n") ? "\"\($0)\",2\n" : "\($0),2\n" }.joined())
+        #expect(try batch("query", "SELECT none FROM t").status == 3)
+        #expect(try batch("query", "DELETE FROM t").status == 3)
+        #expect(try tool.run(["batch", "query", "SELECT 1", "--manifest", "list", "--null", "--jobs", "2"] + key).status == 64)
+        // No name looks like a line of its own.
+        let text = try tool.run(["batch", "info", "--manifest", "list", "--null"] + key)
+        #expect(text.output.split(separator: "\n").count == 6 && text.output.contains("line\\nbreak.db: encrypted"), "\(text)")
+    }
+
+    @Test("backups go to folders of their own, and older ones go when the new one is there")
+    func backups() throws {
+        try makeEncrypted()
+        for _ in 0..<2 { #expect(try summary(batch("backup", "--into", "backup", "--keep", "1d")) == all) }
+        let made = tool.directory.fileNames().filter { $0.hasPrefix("backup/") }
+        #expect(made.count == 6, "\(made)")
+        #expect(made.count { $0.hasPrefix("backup/a/x.db.") } == 1 && made.count { $0.hasPrefix("backup/b/x.db.") } == 1)
+        for name in made { #expect(isEncrypted(name), "\(name)") }
+        try tool.write("../x.db\n", to: "outside")
+        try tool.makeDatabase("x.db")
+        _ = try tool.directory.makeFolder("c")
+        try tool.write("../x.db\n", to: "c/list")
+        let outside = try tool.run(["batch", "backup", "--into", "backup", "--manifest", "c/list"] + key)
+        #expect(outside.status == 3 && outside.errors.contains("'..'"), "\(outside)")
+    }
+
+    @Test("a batch that is killed is gone on with, by a state of its own", arguments: ["encrypt", "vacuum"])
+    func killing(command: String) throws {
+        var configuration: Configuration = .rawKeyed(0x42)
+        if command == "encrypt" {
+            configuration = Configuration()
+            configuration.allowsPlaintext = true
+        }
+        let names = (0..<20).map { "\($0).db" }
+        for name in names {
+            let queue = try tool.directory.makeQueue(name, configuration)
+            try queue.write { db in try db.execute(sql: "CREATE TABLE t (text TEXT); INSERT INTO t VALUES ('row 1')") }
+            try queue.close()
+        }
+        try tool.write(names.map { $0 + "\0" }.joined(), to: "list")
+        let arguments = ["batch", command, "--manifest", "list", "--null", "--json", "--audit", "log"] + key
+        let run = try tool.start(arguments)
+        while run.isRunning, run.text(of: "output").split(separator: "\n").count < 6 { usleep(500) }
+        run.send(SIGKILL)
+        _ = run.wait()
+        #expect(try tool.run(arguments).status == 73)
+        let status = try tool.run("batch", "status", "--of", command, "--manifest", "list", "--null")
+        #expect(status.status == 1 && status.errors.contains("of 20 files done"), "\(status)")
+        let result = try tool.run(arguments + ["--continue"])
+        #expect(result.status == 0, "\(result)")
+        #expect(try Schema.problems(result) == [])
+        let doneBefore = try #require(try summary(result)["done_before"])
+        #expect(doneBefore >= 1)
+        for name in names { #expect(isEncrypted(name), "\(name)") }
+        let left = tool.directory.fileNames().filter { $0.hasSuffix(".json") || $0.contains(".coffer-") || $0.hasSuffix(".state") }
+        #expect(left.isEmpty, "\(left)")
+        #expect(try tool.run("audit", "verify", "log").status == 0)
+    }
+
+    @Test(
+        "shares, fail-fast, and files that fail are the same for each command",
+        arguments: ["encrypt", "decrypt", "vacuum", "upgrade", "backup"])
+    func oneMachine(command: String) throws {
+        try makeEncrypted()
+        try tool.writeKey("other.key", 0x17)
+        let more = ["decrypt": ["--yes-plaintext"], "backup": ["--into", "backup"]][command] ?? []
+        let wrong = ["--key-file", "other.key", "--key-type", "raw"]
+        let before = try Self.names.map { try tool.directory.bytes(of: $0) }
+        let failed = try tool.run(["batch", command, "--manifest", "list", "--null", "--json", "--fail-fast"] + wrong + more)
+        #expect(failed.status == 3, "\(failed)")
+        let counts = try summary(failed)
+        #expect(counts["failed"] == 1 && counts["not_begun"] == 5, "\(failed)")
+        #expect(try Self.names.map { try tool.directory.bytes(of: $0) } == before)
+        var paths: [String] = []
+        for share in 1...3 {
+            let result = try tool.run(
+                ["batch", command, "--manifest", "list", "--null", "--json", "--shard", "\(share)/3"] + key + more)
+            #expect(result.status == 0, "\(result)")
+            #expect(try Schema.problems(result) == [])
+            paths += try result.objects.first?["files"] as? [String] ?? []
+        }
+        #expect(paths.sorted() == Self.names.sorted())
+        let status = try tool.run("batch", "status", "--of", command, "--manifest", "list", "--null", "--shards", "3", "--remove")
+        #expect(status.status == 0, "\(status)")
+    }
+}
