@@ -29,7 +29,7 @@ struct BatchRun: Sendable {
         var ready = Array(items.indices)
         let steps = Mutex<[Int: BatchJob.Step]>([:])
         if job.preparesAllFirst {
-            try each(ready, phase: "trying keys", of: items, board) { index in
+            try each(ready, phase: "trying keys", 0...0.1, of: items, board) { index in
                 process(items[index], job, unless: job.isDone) { item in
                     let step = try job.prepare(item)
                     steps.withLock { $0[index] = step }
@@ -38,7 +38,7 @@ struct BatchRun: Sendable {
             }
             ready = steps.withLock { $0.keys.sorted() }
         }
-        try each(ready, phase: command, of: items, board) { index in
+        try each(ready, phase: command, job.preparesAllFirst ? 0.1...1 : 0...1, of: items, board) { index in
             // Taken out, so that derived keys are wiped once they have served.
             let step = steps.withLock { $0.removeValue(forKey: index) }
             return process(items[index], job, unless: step == nil ? job.isDone : { _ in false }) { item in
@@ -51,24 +51,25 @@ struct BatchRun: Sendable {
     /// Does the same for each of some files, several at a time. Its progress counts the files with which this phase is through; those that
     /// it has nothing to do with are through before it begins.
     private func each(
-        _ indices: [Int], phase: String, of items: [Manifest.Item], _ board: Board, _ body: @Sendable (Int) -> Outcome
+        _ indices: [Int], phase: String, _ span: ClosedRange<Double>, of items: [Manifest.Item], _ board: Board,
+        _ body: @Sendable (Int) -> Outcome
     ) throws {
         guard !indices.isEmpty else { return }
         let next = Mutex(0)
-        let total = items.count
-        let through = Mutex(total - indices.count)
+        // Also a file without content takes its time.
+        let weights = Dictionary(uniqueKeysWithValues: indices.map { ($0, Double((FileNames.size(items[$0].location) ?? 0) + 65_536)) })
+        let all = weights.values.reduce(0, +)
+        session.reporter.batch(.phase(phase, files: items.count, through: items.count - indices.count, start: span.lowerBound))
         try session.interruption.cooperatively {
             DispatchQueue.concurrentPerform(iterations: min(jobs, indices.count)) { _ in
                 while session.interruption.status == nil, !(failsFast && board.tally.failed > 0),
                     let index = next.withLock({ BatchRun.take(&$0, of: indices) })
                 {
-                    board.note(body(index), items[index])
-                    // Under the lock, so that numbers are told in their order.
-                    through.withLock { count in
-                        count += 1
-                        session.reporter.progress(
-                            ProgressState(path: "batch", phase: phase, completed: Int64(count), total: Int64(total), unit: "files"))
-                    }
+                    let item = items[index]
+                    let share = (weights[index] ?? 0) / all * (span.upperBound - span.lowerBound)
+                    session.reporter.batch(.began(item.path, share: share))
+                    board.note(body(index), item)
+                    session.reporter.batch(.ended(item.path))
                 }
             }
         }

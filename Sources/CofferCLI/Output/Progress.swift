@@ -13,6 +13,14 @@ struct ProgressState: Sendable, Hashable {
     /// Of what, in the plural: "pages", "files".
     let unit: String
 
+    /// How much of all work is done, which never gets less; nil where that was not measured.
+    var overall: Double?
+    /// How many of the units are done in a second.
+    var rate: Double?
+    /// In seconds, as all numbers of this kind.
+    var secondsLeft: Double?
+    var elapsed: Double?
+
     var fraction: Double { total > 0 ? min(1, Double(completed) / Double(total)) : 0 }
 }
 
@@ -49,9 +57,12 @@ extension ProgressState {
     /// A line that fits a width: `app.db  copy  [#########           ]  45%`.
     func bar(width: Int) -> String {
         let path = TextLayout.harmless(path)
+        let fraction = overall ?? fraction
         let percent = String(Int(fraction * 100))
         // Where the engine does not tell how much there is, the phase has to do.
-        let tail = total > 0 ? "  " + String(repeating: " ", count: max(0, 3 - percent.count)) + percent + "%" : "      "
+        var tail = total > 0 ? "  " + String(repeating: " ", count: max(0, 3 - percent.count)) + percent + "%" : "      "
+        // On a narrow terminal the name of the file says more.
+        if TextLayout.columns(path) + phase.count + tail.count + pace.count + 17 <= width { tail += pace }
         let head = "\(path)  \(phase)  "
         // A bar shorter than ten cells says less than the name of the file.
         let room = width - 1 - TextLayout.columns(head) - tail.count - 2
@@ -66,13 +77,29 @@ extension ProgressState {
 
     var line: String {
         guard total > 0 else { return "\(path): \(phase)" }
-        return "\(path): \(phase): \(TextLayout.grouped(completed)) of \(TextLayout.grouped(total)) \(unit) (\(Int(fraction * 100))%)"
+        let percent = Int((overall ?? fraction) * 100)
+        return "\(path): \(phase): \(TextLayout.grouped(completed)) of \(TextLayout.grouped(total)) \(unit) (\(percent)%)"
+            + pace.replacing("  ", with: ", ")
     }
+
+    /// The rate, and the time that is left.
+    private var pace: String {
+        var text = ""
+        if let rate { text += "  \(rate < 10 ? ProgressState.tenths(rate) : TextLayout.grouped(Int(rate))) \(unit)/s" }
+        if let secondsLeft { text += "  \(TextLayout.seconds(.milliseconds(Int64(min(secondsLeft, 1e9) * 1000)))) left" }
+        return text
+    }
+
+    private static func tenths(_ value: Double) -> String { "\(Int(value * 10) / 10).\(Int(value * 10) % 10)" }
 
     var json: [JSONValue.Member] {
         [
             .init("path", .string(path)), .init("phase", .string(phase)), .init("completed", .int(completed)),
-            .init("total", .int(total)), .init("unit", .string(unit)),
+            .init("total", .int(total)), .init("unit", .string(unit)), .init("fraction", ProgressState.json(overall)),
+            .init("rate", ProgressState.json(rate)), .init("seconds_left", ProgressState.json(secondsLeft)),
+            .init("elapsed_seconds", ProgressState.json(elapsed)),
         ]
     }
+
+    private static func json(_ value: Double?) -> JSONValue { value.map { .double(($0 * 1000).rounded() / 1000) } ?? .null }
 }

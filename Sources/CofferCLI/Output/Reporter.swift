@@ -12,6 +12,7 @@ final class Reporter: Sendable {
 
     private struct State {
         var throttle: ProgressThrottle
+        var meter = ProgressMeter()
         /// Whether a bar stands on the last line of the terminal.
         var hasBar = false
         var isFinished = false
@@ -34,10 +35,10 @@ final class Reporter: Sendable {
             switch style.progress {
             case .bar: .milliseconds(100)
             case .objects: .milliseconds(500)
-            case .lines, .none: .seconds(style.showsProgressAtOnce ? 1 : 60)
+            case .lines, .none: .seconds(10)
             }
         // A log keeps each line, and cron sends it by mail: there, only long work is worth one.
-        let patience: Duration = style.progress == .lines ? .seconds(30) : .milliseconds(500)
+        let patience: Duration = style.progress == .lines ? .seconds(10) : .milliseconds(500)
         let throttle = ProgressThrottle(
             patience: style.showsProgressAtOnce ? .zero : patience, interval: interval, isForLog: style.progress == .lines)
         state = Mutex(State(throttle: throttle))
@@ -117,18 +118,28 @@ extension Reporter {
 
     func progress(_ progress: ProgressState) {
         guard style.progress != .none else { return }
+        state.withLock { state in show(state.meter.take(progress, at: .now), &state) }
+    }
+
+    /// What a batch tells of itself.
+    func batch(_ event: ProgressMeter.BatchEvent) {
+        guard style.progress != .none else { return }
         state.withLock { state in
-            guard !state.isFinished, state.throttle.shouldShow(progress, at: .now) else { return }
-            switch style.progress {
-            case .bar:
-                let width = errors.terminalWidth ?? 80
-                // To the start of the line, the bar, and nothing after it.
-                errors.write("\r" + progress.bar(width: width) + "\u{1b}[K")
-                state.hasBar = true
-            case .lines: errors.writeLine("coffer: " + TextLayout.harmless(progress.line))
-            case .objects: output.writeLine(text("progress", progress.json))
-            case .none: break
-            }
+            if let progress = state.meter.take(event, at: .now) { show(progress, &state) }
+        }
+    }
+
+    private func show(_ progress: ProgressState, _ state: inout State) {
+        guard !state.isFinished, state.throttle.shouldShow(progress, at: .now) else { return }
+        switch style.progress {
+        case .bar:
+            let width = errors.terminalWidth ?? 80
+            // To the start of the line, the bar, and nothing after it.
+            errors.write("\r" + progress.bar(width: width) + "\u{1b}[K")
+            state.hasBar = true
+        case .lines: errors.writeLine("coffer: " + TextLayout.harmless(progress.line))
+        case .objects: output.writeLine(text("progress", progress.json))
+        case .none: break
         }
     }
 

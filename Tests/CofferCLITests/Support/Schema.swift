@@ -31,7 +31,8 @@ enum Schema {
     // MARK: Shapes
 
     private enum Kind: String {
-        case bool, count, number, text, texts, counts, object, optionalCount, optionalText, optionalBool, code, values, optionalTexts
+        case bool, count, number, text, texts, counts, object, optionalCount, optionalText, optionalBool, optionalNumber, code, values,
+            optionalTexts
 
         func fits(_ value: Any) -> Bool {
             switch self {
@@ -45,6 +46,7 @@ enum Schema {
             case .optionalCount: value is NSNull || Kind.count.fits(value)
             case .optionalText: value is NSNull || value is String
             case .optionalBool: value is NSNull || value is Bool
+            case .optionalNumber: value is NSNull || value is Double
             case .code: (value as? Int32).map { ToolStatus(rawValue: $0) != nil } ?? false
             case .values: value is [Any]
             case .optionalTexts: value is NSNull || value is [String]
@@ -68,7 +70,13 @@ enum Schema {
 
     private static let shapes: [String: [Shape]] = [
         "start": [Shape(required: [:], optional: ["files": .texts, "dry_run": .bool])],
-        "progress": [Shape(required: ["path": .text, "phase": .text, "completed": .count, "total": .count, "unit": .text])],
+        "progress": [
+            Shape(required: [
+                "path": .text, "phase": .text, "completed": .count, "total": .count, "unit": .text, "fraction": .number,
+                "rate": .optionalNumber,
+                "seconds_left": .optionalNumber, "elapsed_seconds": .number,
+            ])
+        ],
         "error": [Shape(required: ["code": .code, "reason": .text, "message": .text], optional: ["path": .text])],
         "summary": [
             Shape(
