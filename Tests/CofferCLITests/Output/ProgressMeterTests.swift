@@ -69,7 +69,7 @@ struct ProgressMeterTests {
         let bar = state.bar(width: width)
         #expect(TextLayout.columns(bar) < width)
         #expect(bar.contains("45%"))
-        #expect(bar.contains("1,234 pages/s  1 min 15 s left") == (width >= 80), "\(bar)")
+        #expect(bar.contains("1,234 pages/s  1 min 15 s left") == (width > 80), "\(bar)")
         #expect(state.line.hasSuffix("(45%), 1,234 pages/s, 1 min 15 s left"))
     }
 
