@@ -3,10 +3,10 @@ internal import Synchronization
 
 /// The rules by which names of tables are brought into the singular and the plural.
 ///
-///     Inflections.default.pluralize("country")    // "countries"
-///     Inflections.default.singularize("people")   // "person"
+///     Inflections.default.pluralize("entry")        // "entries"
+///     Inflections.default.singularize("indices")    // "index"
 ///
-/// The last word of a name counts: `lineItem` becomes `lineItems`. Digits at the end stay where they are: `player1` becomes `players1`.
+/// The last word of a name counts: `lineItem` becomes `lineItems`. Digits at the end stay where they are: `item1` becomes `items1`.
 public struct Inflections: Sendable {
     /// A replacement for words that match a regular expression.
     private struct Rule: Sendable {
@@ -39,9 +39,15 @@ public struct Inflections: Sendable {
     private var singulars: [Rule] = []
     private var irregulars: [Irregular] = []
     private var uncountables: Set<String> = []
+    private var nouns: NounEndings?
 
     /// No rules at all: each word is its own plural and singular.
     public init() {}
+
+    /// Endings of nouns, which come behind all rules.
+    init(nouns: NounEndings) {
+        self.nouns = nouns
+    }
 
     /// The rules that the library uses: those of English, unless they are replaced. Replace them before the first use of a database.
     public static var `default`: Inflections {
@@ -49,7 +55,7 @@ public struct Inflections: Sendable {
         set { current.withLock { $0 = Current(inflections: newValue) } }
     }
 
-    /// The default rules, and what they made of the names that were asked for: the rules are slow, and requests ask for few names.
+    /// The default rules, and what they made of the names that were asked for: rules may be slow, and requests ask for few names.
     private struct Current {
         let inflections: Inflections
         var singulars: [String: String] = [:]
@@ -121,16 +127,20 @@ extension Inflections {
 extension Inflections {
     /// The plural of a name, which may be in the plural already.
     public func pluralize(_ string: String) -> String {
-        inflect(string, rules: plurals) { irregular in (irregular.plural, [irregular.plural, irregular.singular]) }
+        inflect(string, rules: plurals, ending: { nouns?.plural(of: $0) }) { irregular in
+            (irregular.plural, [irregular.plural, irregular.singular])
+        }
     }
 
     /// The singular of a name, which may be in the singular already.
     public func singularize(_ string: String) -> String {
-        inflect(string, rules: singulars) { irregular in (irregular.singular, [irregular.singular, irregular.plural]) }
+        inflect(string, rules: singulars, ending: { nouns?.singular(of: $0) }) { irregular in
+            (irregular.singular, [irregular.singular, irregular.plural])
+        }
     }
 
     private func inflect(
-        _ string: String, rules: [Rule], forms: (Irregular) -> (target: String, all: [String])
+        _ string: String, rules: [Rule], ending: (String) -> String?, forms: (Irregular) -> (target: String, all: [String])
     ) -> String {
         let digits = string.reversed().prefix { $0.isASCII && $0.isNumber }.count
         let word = String(string.dropLast(digits))
@@ -149,7 +159,7 @@ extension Inflections {
         for rule in rules.reversed() {
             if let result = rule.apply(to: lastWord) { return word[..<start] + result + number }
         }
-        return string
+        return ending(lastWord).map { word[..<start] + $0 + number } ?? string
     }
 
     /// Whether the word, or its last part in the sense of camelCase, has no plural.
