@@ -105,7 +105,7 @@ public struct Configuration: Sendable {
 
     // MARK: Dispatch queues
 
-    /// The quality of service of database accesses. User-initiated by default.
+    /// How urgent the threads of connections are to the system.
     public var qos: DispatchQoS = .userInitiated
 
     /// The quality of service of the reader connections of a pool: that of ``targetQueue``, or else ``qos``, unless it was set.

@@ -20,8 +20,10 @@ extension Database {
     /// Has a function called for each statement that runs on the connection.
     ///
     /// ```swift
-    /// configuration.prepareDatabase { db in
-    ///     db.trace { print("SQL> \($0)") }
+    /// configuration.prepareDatabase { connection in
+    ///     connection.trace(options: .profile) { event in
+    ///         if case .profile(let statement, let seconds) = event, seconds > 0.1 { log.notice("slow: \(statement.sql)") }
+    ///     }
     /// }
     /// ```
     ///

@@ -285,6 +285,6 @@ extension Database {
     func checkNoTransactionLeft() {
         precondition(
             configuration.allowsUnsafeTransactions || !isInsideTransaction,
-            "A transaction has been left opened at the end of a database access")
+            "The database access ends inside of a transaction that it has begun. Commit it or roll it back.")
     }
 }

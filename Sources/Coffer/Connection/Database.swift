@@ -153,6 +153,6 @@ extension Database {
     /// Traps when the connection has escaped from its access.
     @usableFromInline
     func checkIsUsedInItsAccess() {
-        precondition(isAccessedByCurrentThread, "Database was not used on the correct thread.")
+        precondition(isAccessedByCurrentThread, "A Database is used in its access alone, on the thread of that access.")
     }
 }

@@ -118,8 +118,8 @@ extension DatabaseQueue: DatabaseWriter {
 
     /// Runs `value` at once: a queue has no other connection that could do it concurrently.
     public func spawnConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
-        let db = connection.currentDatabase("A concurrent read must be started from a write access.")
-        precondition(!db.isInsideTransaction, "A concurrent read must not be started from inside a transaction.")
+        let db = connection.currentDatabase("A concurrent read begins in a write access.")
+        precondition(!db.isInsideTransaction, "A concurrent read begins between transactions: commit first.")
         db.isolatedOnce(readOnly: true) { value($0) }
     }
 }

@@ -119,7 +119,7 @@ extension SerializedConnection {
     /// - Parameter readsOnly: whether `body` keeps the connection from writing, so that it may be as the last such access has left it.
     /// - Precondition: the current thread is not inside of an access of this connection.
     func sync<T>(readsOnly: Bool = false, _ body: (Database) throws -> T) rethrows -> T {
-        precondition(!isAccessedByCurrentThread, "Database methods are not reentrant.")
+        precondition(!isAccessedByCurrentThread, "This thread is inside of an access already: pass its Database on.")
         return try queue.sync { try access(readsOnly: readsOnly, body) }
     }
 

@@ -46,7 +46,7 @@ extension Cursor {
     /// - Precondition: `n` is not negative.
     @inlinable
     public func dropLast(_ n: Int) throws -> [Element] {
-        guard n >= 0 else { fatalError("Cannot drop a negative number of elements: \(n)") }
+        guard n >= 0 else { fatalError("A count of elements to drop is never below zero: \(n)") }
         var elements = try Array(self)
         elements.removeLast(Swift.min(n, elements.count))
         return elements
@@ -59,7 +59,7 @@ extension Cursor {
     /// - Precondition: `maxLength` is not negative.
     @inlinable
     public func suffix(_ maxLength: Int) throws -> [Element] {
-        guard maxLength >= 0 else { fatalError("Cannot take a negative number of elements: \(maxLength)") }
+        guard maxLength >= 0 else { fatalError("A count of elements to take is never below zero: \(maxLength)") }
         // The oldest element is at `oldest` as soon as the buffer is full.
         var buffer: [Element] = []
         var oldest = 0

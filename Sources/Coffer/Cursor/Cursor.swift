@@ -1,11 +1,9 @@
 /// A supply of elements that are produced one after the other, where producing one may fail.
 ///
 /// ```swift
-/// try dbQueue.read { db in
-///     let names = try String.fetchCursor(db, sql: "SELECT name FROM player")
-///     while let name = try names.next() {
-///         // use name
-///     }
+/// let heaviest = try queue.read { db in
+///     let weights = try Int.fetchCursor(db, Item.select(\.weight))
+///     return try weights.max()
 /// }
 /// ```
 ///
@@ -23,7 +21,7 @@ public protocol Cursor<Element>: AnyObject {
     /// What the cursor produces.
     associatedtype Element
 
-    /// Advances to the next element and returns it, or returns nil at the end.
+    /// The element that follows, or nil at the end.
     ///
     /// Once nil was returned, all later calls return nil.
     ///

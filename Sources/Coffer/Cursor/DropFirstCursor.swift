@@ -9,7 +9,7 @@ public final class DropFirstCursor<Base: Cursor>: Cursor {
 
     @inlinable
     init(_ base: Base, _ count: Int) {
-        guard count >= 0 else { fatalError("Cannot drop a negative number of elements: \(count)") }
+        guard count >= 0 else { fatalError("A count of elements to drop is never below zero: \(count)") }
         self.base = base
         remaining = count
     }

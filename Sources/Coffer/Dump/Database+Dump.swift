@@ -12,9 +12,9 @@ public enum DumpTableHeaderOptions: Sendable {
 extension Database {
     /// Writes the rows of SQL statements.
     ///
-    ///     try db.dumpSQL("SELECT id, title FROM note WHERE pinned = \(true)")
-    ///     // 1|Tulips
-    ///     // 2|Roses
+    ///     try db.dumpSQL("SELECT id, fileName FROM attachment WHERE size > \(4096)")
+    ///     // 1|deed.pdf
+    ///     // 2|seal.png
     ///
     /// Statements without rows run and write nothing.
     /// - Parameters:
@@ -33,7 +33,7 @@ extension Database {
 
     /// Writes the rows of a request.
     ///
-    ///     try db.dumpRequest(Note.filter { $0.pinned }, format: .line())
+    ///     try db.dumpRequest(Attachment.filter { $0.size > 4096 }, format: .line())
     ///
     /// Columns of tables that are joined come behind those of the table of the request. Adapters have no effect. What `including(all:)` fetches
     /// follows, below the names of the associations that lead to it:
@@ -60,12 +60,12 @@ extension Database {
 
     /// Writes the rows of tables and views.
     ///
-    ///     try db.dumpTables(["note", "tag"])
-    ///     // note
-    ///     // 1|Tulips
+    ///     try db.dumpTables(["owner", "attachment"])
+    ///     // owner
+    ///     // 1|Ada
     ///     //
-    ///     // tag
-    ///     // 1|garden
+    ///     // attachment
+    ///     // 1|deed.pdf
     ///
     /// Rows of tables are sorted by the primary key, or the row ID where there is none.
     /// - Parameters:
@@ -104,8 +104,8 @@ extension Database {
     ///
     ///     try db.dumpSchema()
     ///     // sqlite_master
-    ///     // CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT);
-    ///     // CREATE INDEX noteTitle ON note(title);
+    ///     // CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT);
+    ///     // CREATE INDEX itemName ON item(name);
     ///
     /// What SQLite, the library and virtual tables have created for themselves is left out.
     /// - Parameter stream: where the text goes; nil is the standard output. It has to be an object for the caller to see what was written.

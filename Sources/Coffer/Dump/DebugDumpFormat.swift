@@ -1,6 +1,6 @@
 /// A line for each row, for the eyes of a developer: blobs are text or UUIDs where they can be.
 ///
-///     try db.dumpRequest(Note.all())  // 1|Tulips|Plant them in October
+///     try db.dumpRequest(Attachment.all())  // 1|deed.pdf|41920
 ///
 /// Texts are written as they are, with the new lines that they contain.
 public struct DebugDumpFormat: DumpFormat, Sendable {

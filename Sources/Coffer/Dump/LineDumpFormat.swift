@@ -1,7 +1,7 @@
 /// A line for each value, with the name of its column: what the shell of SQLite calls the mode "line".
 ///
 ///        id = 1
-///     title = Tulips
+///     fileName = deed.pdf
 public struct LineDumpFormat: DumpFormat, Sendable {
     /// What stands for NULL.
     public var nullValue: String

@@ -1,6 +1,6 @@
 /// A line for each row, with values as SQL literals: what the shell of SQLite calls the mode "quote".
 ///
-///     try db.dumpRequest(Note.all(), format: .quote())  // 1,'Tulips','Plant them in October'
+///     try db.dumpRequest(Attachment.all(), format: .quote())  // 1,'deed.pdf',41920
 public struct QuoteDumpFormat: DumpFormat, Sendable {
     /// Whether the names of the columns come before the first row.
     public var header: Bool

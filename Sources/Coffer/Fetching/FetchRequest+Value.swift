@@ -1,5 +1,7 @@
 extension DatabaseValueConvertible {
     /// A cursor over the values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for what is no such value.
     @inlinable
     public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> DatabaseValueCursor<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -7,6 +9,8 @@ extension DatabaseValueConvertible {
     }
 
     /// All values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Self] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -14,6 +18,8 @@ extension DatabaseValueConvertible {
     }
 
     /// The first value of the leftmost column of a request, or nil: see ``fetchOne(_:arguments:adapter:)``.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another type.
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Self? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
@@ -23,6 +29,8 @@ extension DatabaseValueConvertible {
 
 extension DatabaseValueConvertible where Self: Hashable {
     /// The distinct values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -32,6 +40,8 @@ extension DatabaseValueConvertible where Self: Hashable {
 
 extension DatabaseValueConvertible where Self: StatementColumnConvertible {
     /// A cursor over the values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for what is no such value.
     @inlinable
     public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> FastDatabaseValueCursor<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -39,6 +49,8 @@ extension DatabaseValueConvertible where Self: StatementColumnConvertible {
     }
 
     /// All values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Self] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -46,6 +58,8 @@ extension DatabaseValueConvertible where Self: StatementColumnConvertible {
     }
 
     /// The first value of the leftmost column of a request, or nil: see ``fetchOne(_:arguments:adapter:)``.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another type.
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Self? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
@@ -55,6 +69,8 @@ extension DatabaseValueConvertible where Self: StatementColumnConvertible {
 
 extension DatabaseValueConvertible where Self: Hashable & StatementColumnConvertible {
     /// The distinct values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -64,40 +80,56 @@ extension DatabaseValueConvertible where Self: Hashable & StatementColumnConvert
 
 extension FetchRequest where RowDecoder: DatabaseValueConvertible {
     /// A cursor over the values of the leftmost column.
+    ///
+    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for what is no such value.
     @inlinable
     public func fetchCursor(_ db: Database) throws -> DatabaseValueCursor<RowDecoder> { try RowDecoder.fetchCursor(db, self) }
 
     /// All values of the leftmost column.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
     @inlinable
     public func fetchAll(_ db: Database) throws -> [RowDecoder] { try RowDecoder.fetchAll(db, self) }
 
     /// The first value of the leftmost column, or nil if there is no row, or NULL.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another type.
     @inlinable
     public func fetchOne(_ db: Database) throws -> RowDecoder? { try RowDecoder.fetchOne(db, self) }
 }
 
 extension FetchRequest where RowDecoder: DatabaseValueConvertible & Hashable {
     /// The distinct values of the leftmost column.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
     @inlinable
     public func fetchSet(_ db: Database) throws -> Set<RowDecoder> { try RowDecoder.fetchSet(db, self) }
 }
 
 extension FetchRequest where RowDecoder: DatabaseValueConvertible & StatementColumnConvertible {
     /// A cursor over the values of the leftmost column.
+    ///
+    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for what is no such value.
     @inlinable
     public func fetchCursor(_ db: Database) throws -> FastDatabaseValueCursor<RowDecoder> { try RowDecoder.fetchCursor(db, self) }
 
     /// All values of the leftmost column.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
     @inlinable
     public func fetchAll(_ db: Database) throws -> [RowDecoder] { try RowDecoder.fetchAll(db, self) }
 
     /// The first value of the leftmost column, or nil if there is no row, or NULL.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another type.
     @inlinable
     public func fetchOne(_ db: Database) throws -> RowDecoder? { try RowDecoder.fetchOne(db, self) }
 }
 
 extension FetchRequest where RowDecoder: DatabaseValueConvertible & StatementColumnConvertible & Hashable {
     /// The distinct values of the leftmost column.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
     @inlinable
     public func fetchSet(_ db: Database) throws -> Set<RowDecoder> { try RowDecoder.fetchSet(db, self) }
 }

@@ -103,7 +103,7 @@ extension PreparedRequest {
         guard supplement != nil else { return }
         throw DatabaseError(
             resultCode: .SQLITE_MISUSE,
-            message: "fetchCursor with supplementary fetch is not possible: a request with including(all:) has to know all of its rows. "
+            message: "A request has no cursor if it fetches associated rows, too: including(all:) has to know all of the rows. "
                 + "Use fetchAll, fetchSet or fetchOne.", sql: statement.sql)
     }
 }

@@ -1,8 +1,9 @@
 /// A request that is written in SQL.
 ///
-///     extension Player {
-///         static func filter(name: String) -> SQLRequest<Player> {
-///             "SELECT * FROM player WHERE name = \(name)"
+///     extension Item {
+///         /// What was lent to somebody, and should be back by now.
+///         static func overdue(on day: Date) -> SQLRequest<Item> {
+///             "SELECT item.* FROM item JOIN share ON share.itemId = item.id WHERE share.expiry < \(day)"
 ///         }
 ///     }
 ///
@@ -28,7 +29,7 @@ public struct SQLRequest<RowDecoder> {
         self.init(literal: SQL(sql: sql, arguments: arguments), adapter: adapter, cached: cached)
     }
 
-    /// Creates a request from an SQL literal; see ``init(sql:arguments:adapter:cached:)``.
+    /// Creates a request of a literal, whose values become arguments; see ``init(sql:arguments:adapter:cached:)``.
     public init(literal sqlLiteral: SQL, adapter: (any RowAdapter)? = nil, cached: Bool = false) {
         self.sqlLiteral = sqlLiteral
         self.adapter = adapter

@@ -1,9 +1,9 @@
 /// The module of full-text tables of the third generation. Prefer ``FTS5``, unless a file has such tables already.
 ///
-///     // CREATE VIRTUAL TABLE "noteText" USING fts3(title, body, tokenize=porter)
-///     try db.create(virtualTable: "noteText", using: FTS3()) { t in
-///         t.column("title")
-///         t.column("body")
+///     // CREATE VIRTUAL TABLE "itemText" USING fts3(name, details, tokenize=porter)
+///     try db.create(virtualTable: "itemText", using: FTS3()) { t in
+///         t.column("name")
+///         t.column("details")
 ///         t.tokenizer = .porter
 ///     }
 ///
@@ -26,7 +26,7 @@ public struct FTS3: Sendable {
 
     /// The words that a tokenizer finds in a text, in the form in which they are searched for.
     ///
-    ///     try FTS3.tokenize("Growing tulips", withTokenizer: .porter)  // ["grow", "tulip"]
+    ///     try FTS3.tokenize("Sealed letters", withTokenizer: .porter)  // ["seal", "letter"]
     ///
     /// It needs no connection, and can be called inside of a database access.
     /// - Parameters:

@@ -2,8 +2,8 @@
 ///
 /// Make it of what a person types, which never fails for a reason of syntax:
 ///
-///     if let pattern = FTS3Pattern(matchingAllPrefixesIn: "Red tul") {  // red* tul*
-///         let notes = try NoteText.matching(pattern).fetchAll(db)
+///     if let pattern = FTS3Pattern(matchingAllPrefixesIn: "gold ri") {  // gold* ri*
+///         let found = try ItemText.matching(pattern).fetchAll(db)
 ///     }
 ///
 /// No connection is needed: patterns are checked in a database of their own, in memory.

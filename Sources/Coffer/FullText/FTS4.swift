@@ -1,9 +1,9 @@
 /// The module of full-text tables of the fourth generation. Prefer ``FTS5``, unless a file has such tables already.
 ///
-///     // CREATE VIRTUAL TABLE "noteText" USING fts4(title, body, tokenize=unicode61, prefix="2,4")
-///     try db.create(virtualTable: "noteText", using: FTS4()) { t in
-///         t.column("title")
-///         t.column("body")
+///     // CREATE VIRTUAL TABLE "itemText" USING fts4(name, details, tokenize=unicode61, prefix="2,4")
+///     try db.create(virtualTable: "itemText", using: FTS4()) { t in
+///         t.column("name")
+///         t.column("details")
 ///         t.tokenizer = .unicode61()
 ///         t.prefixes = [2, 4]
 ///     }
@@ -96,10 +96,10 @@ public final class FTS4TableDefinition {
 
     /// Makes the table an index of another table, which triggers keep right from now on.
     ///
-    ///     try db.create(virtualTable: "noteText", using: FTS4()) { t in
-    ///         t.synchronize(withTable: "note")
-    ///         t.column("title")
-    ///         t.column("body")
+    ///     try db.create(virtualTable: "itemText", using: FTS4()) { t in
+    ///         t.synchronize(withTable: "item")
+    ///         t.column("name")
+    ///         t.column("details")
     ///     }
     ///
     /// The rows that the other table has already are indexed at once. Before you drop the full-text table, drop the triggers, or they make

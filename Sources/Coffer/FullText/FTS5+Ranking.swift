@@ -3,8 +3,8 @@
 extension FTS5 {
     /// How well a row matches the pattern that is searched for, with weights of columns: the smaller the better.
     ///
-    ///     // SELECT * FROM "noteText" WHERE "noteText" MATCH 'tulip' ORDER BY BM25("noteText", 10.0, 1.0)
-    ///     NoteText.matching(pattern).order(FTS5.bm25(weights: [10, 1]))
+    ///     // SELECT * FROM "itemText" WHERE "itemText" MATCH 'ring' ORDER BY BM25("itemText", 10.0, 1.0)
+    ///     ItemText.matching(pattern).order(FTS5.bm25(weights: [10, 1]))
     ///
     /// Without weights it is ``Column/rank``, which is faster to sort by.
     /// - Parameter weights: how much a word counts in each column, in the order of the columns; 1 for those that are left out.
@@ -15,8 +15,8 @@ extension FTS5 {
 
     /// The text of a column, with marks around the words that were searched for.
     ///
-    ///     // SELECT HIGHLIGHT("noteText", 1, '<b>', '</b>') AS "body" FROM "noteText" WHERE "noteText" MATCH 'tulip'
-    ///     NoteText.matching(pattern).select(FTS5.highlight(Column("body"), from: "<b>", to: "</b>").forKey("body"))
+    ///     // SELECT HIGHLIGHT("itemText", 1, '<b>', '</b>') AS "details" FROM "itemText" WHERE "itemText" MATCH 'ring'
+    ///     ItemText.matching(pattern).select(FTS5.highlight(Column("details"), from: "<b>", to: "</b>").forKey("details"))
     ///
     /// The text itself is not escaped: where it may contain what looks like a mark, choose marks that it cannot contain.
     ///
@@ -32,8 +32,8 @@ extension FTS5 {
 
     /// A piece of the text of a column that has many of the words that were searched for, with marks around them.
     ///
-    ///     // SELECT SNIPPET("noteText", -1, '<b>', '</b>', '…', 8) FROM "noteText" WHERE "noteText" MATCH 'tulip'
-    ///     NoteText.matching(pattern).select(FTS5.snippet(from: "<b>", to: "</b>", ellipsis: "…", tokenCount: 8))
+    ///     // SELECT SNIPPET("itemText", -1, '<b>', '</b>', '…', 8) FROM "itemText" WHERE "itemText" MATCH 'ring'
+    ///     ItemText.matching(pattern).select(FTS5.snippet(from: "<b>", to: "</b>", ellipsis: "…", tokenCount: 8))
     ///
     /// - Parameters:
     ///   - column: a column of the table; nil for the one that fits best.

@@ -1,17 +1,17 @@
 /// The module of full-text tables of the fifth generation.
 ///
-///     try db.create(virtualTable: "noteText", using: FTS5()) { t in
-///         t.tokenizer = .unicode61(diacritics: .remove)
-///         t.synchronize(withTable: "note")
-///         t.column("title")
-///         t.column("body")
+///     try db.create(virtualTable: "itemText", using: FTS5()) { index in
+///         index.column("name")
+///         index.column("details")
+///         index.synchronize(withTable: "item")
+///         index.tokenizer = .unicode61(diacritics: .remove)
 ///     }
 ///
 /// The index is in the file of the database, and encrypted with it. Search it with ``TableRequest/matching(_:)-(FTS5Pattern?)`` and a
 /// pattern that is made of what a person types:
 ///
-///     let pattern = FTS5Pattern(matchingAllPrefixesIn: "red tul")
-///     let notes = try NoteText.matching(pattern).order(Column.rank).fetchAll(db)
+///     let pattern = FTS5Pattern(matchingAllPrefixesIn: "gold ri")
+///     let found = try ItemText.matching(pattern).order(Column.rank).fetchAll(db)
 ///
 /// See <https://www.sqlite.org/fts5.html>.
 public struct FTS5: Sendable {
@@ -55,8 +55,8 @@ extension FTS5: VirtualTableModule {
             ("prefix", definition.prefixes.map { $0.sorted().map(String.init).joined(separator: " ") }),
         ]
         arguments += texts.compactMap { name, value in value.map { "\(name)=\($0.sqlLiteral)" } }
-        if let columnSize = definition.columnSize { arguments.append("columnSize=\(columnSize)") }
-        if let detail = definition.detail { arguments.append("detail=\(detail.bareOrQuotedWord)") }
+        let words = [("columnSize", definition.columnSize.map { "\($0)" }), ("detail", definition.detail?.bareOrQuotedWord)]
+        arguments += words.compactMap { name, value in value.map { "\(name)=\($0)" } }
         return arguments
     }
 
@@ -77,7 +77,7 @@ extension FTS5: VirtualTableModule {
 extension Column {
     /// How well a row of an ``FTS5`` table matches the pattern that is searched for: the smaller the better.
     ///
-    ///     // SELECT * FROM "noteText" WHERE "noteText" MATCH 'tulip' ORDER BY "rank"
-    ///     NoteText.matching(pattern).order(Column.rank)
+    ///     // SELECT * FROM "itemText" WHERE "itemText" MATCH 'ring' ORDER BY "rank"
+    ///     ItemText.matching(pattern).order(Column.rank)
     public static let rank = Column("rank")
 }

@@ -2,8 +2,8 @@
 ///
 /// Make it of what a person types, which never fails for a reason of syntax:
 ///
-///     if let pattern = FTS5Pattern(matchingAllPrefixesIn: "Red tul") {  // red* tul*
-///         let notes = try NoteText.matching(pattern).order(Column.rank).fetchAll(db)
+///     if let pattern = FTS5Pattern(matchingAllPrefixesIn: "gold ri") {  // gold* ri*
+///         let found = try ItemText.matching(pattern).order(Column.rank).fetchAll(db)
 ///     }
 ///
 /// No connection is needed: patterns are checked in a database of their own, in memory.
@@ -77,7 +77,7 @@ extension FTS5Pattern: DatabaseValueConvertible {
 extension Database {
     /// Creates a pattern that may name the columns of a table.
     ///
-    ///     let pattern = try db.makeFTS5Pattern(rawPattern: "title: tulip OR body: rose", forTable: "noteText")
+    ///     let pattern = try db.makeFTS5Pattern(rawPattern: "name: ring OR details: gold", forTable: "itemText")
     ///
     /// - Parameters:
     ///   - rawPattern: the pattern, in the syntax of SQLite.

@@ -49,10 +49,10 @@ public final class FTS5TableDefinition {
 
     /// Makes the table an index of another table, which triggers keep right from now on.
     ///
-    ///     try db.create(virtualTable: "noteText", using: FTS5()) { t in
-    ///         t.synchronize(withTable: "note")
-    ///         t.column("title")
-    ///         t.column("body")
+    ///     try db.create(virtualTable: "itemText", using: FTS5()) { t in
+    ///         t.synchronize(withTable: "item")
+    ///         t.column("name")
+    ///         t.column("details")
     ///     }
     ///
     /// The rows that the other table has already are indexed at once. Before you drop the full-text table, drop the triggers, or they make

@@ -64,7 +64,7 @@ extension FTS5Tokenizer {
     /// The tokens of a text that goes into an index.
     ///
     ///     let tokenizer = try db.makeTokenizer(.porter())
-    ///     try tokenizer.tokenize(document: "Growing tulips").map(\.token)  // ["grow", "tulip"]
+    ///     try tokenizer.tokenize(document: "Sealed letters").map(\.token)  // ["seal", "letter"]
     ///
     /// - Parameter string: the text.
     /// - Returns: the tokens that are UTF-8, in the order of the text.

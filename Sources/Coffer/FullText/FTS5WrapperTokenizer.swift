@@ -6,24 +6,24 @@ public typealias FTS5WrapperTokenCallback = (_ token: String, _ flags: FTS5Token
 /// A tokenizer that changes what another one finds: it leaves tokens out, folds them, or adds synonyms.
 ///
 /// ```swift
-/// /// Words without their accents, and without the words that every note has.
-/// final class NoteTokenizer: FTS5WrapperTokenizer {
-///     static let name = "notes"
+/// /// Finds words as the tokenizer `porter` does, but none that is shorter than a number of letters: `tokenize = 'longWords 4'`.
+/// final class LongWords: FTS5WrapperTokenizer {
 ///     let wrappedTokenizer: any FTS5Tokenizer
-///     private let stopWords: Set<String>
+///     static let name = "longWords"
+///     private let shortest: Int
 ///
 ///     init(db: Database, arguments: [String]) throws {
-///         wrappedTokenizer = try db.makeTokenizer(.unicode61())
-///         stopWords = Set(arguments)
+///         shortest = arguments.first.flatMap { Int($0) } ?? 3
+///         wrappedTokenizer = try db.makeTokenizer(.porter())
 ///     }
 ///
 ///     func accept(
 ///         token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
 ///     ) throws {
-///         if !stopWords.contains(token) { try tokenCallback(token, flags) }
+///         guard token.count >= shortest else { return }
+///         try tokenCallback(token, flags)
 ///     }
 /// }
-/// ```
 ///
 /// To have synonyms found, emit the token, and then each synonym with the flag ``FTS5TokenFlags/colocated``, when the tokenization is
 /// ``FTS5Tokenization/document``; and the token alone when it is ``FTS5Tokenization/query``.

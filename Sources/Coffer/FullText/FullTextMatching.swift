@@ -3,14 +3,14 @@
 extension TableRequest where Self: FilteredRequest {
     /// Keeps the rows of a full-text table that match a pattern. Without a pattern there is none.
     ///
-    ///     // SELECT * FROM "noteText" WHERE "noteText" MATCH 'red* tul*'
-    ///     NoteText.all().matching(FTS3Pattern(matchingAllPrefixesIn: "red tul"))
+    ///     // SELECT * FROM "itemText" WHERE "itemText" MATCH 'gold* ri*'
+    ///     ItemText.all().matching(FTS3Pattern(matchingAllPrefixesIn: "gold ri"))
     public func matching(_ pattern: FTS3Pattern?) -> Self { matching(text: pattern?.rawPattern) }
 
     /// Keeps the rows of a full-text table that match a pattern. Without a pattern there is none.
     ///
-    ///     // SELECT * FROM "noteText" WHERE "noteText" MATCH 'red* tul*' ORDER BY "rank"
-    ///     NoteText.all().matching(FTS5Pattern(matchingAllPrefixesIn: "red tul")).order(Column.rank)
+    ///     // SELECT * FROM "itemText" WHERE "itemText" MATCH 'gold* ri*' ORDER BY "rank"
+    ///     ItemText.all().matching(FTS5Pattern(matchingAllPrefixesIn: "gold ri")).order(Column.rank)
     public func matching(_ pattern: FTS5Pattern?) -> Self { matching(text: pattern?.rawPattern) }
 
     private func matching(text: String?) -> Self {
@@ -25,15 +25,15 @@ extension TableRecord {
 
     /// The rows of a full-text table that match a pattern. Without a pattern there is none.
     ///
-    ///     NoteText.matching(FTS5Pattern(matchingAllPrefixesIn: "red tul")).order(Column.rank)
+    ///     ItemText.matching(FTS5Pattern(matchingAllPrefixesIn: "gold ri")).order(Column.rank)
     public static func matching(_ pattern: FTS5Pattern?) -> QueryInterfaceRequest<Self> { all().matching(pattern) }
 }
 
 extension ColumnExpression {
     /// Whether a column of a full-text table matches a pattern; NULL without a pattern.
     ///
-    ///     // SELECT * FROM "noteText" WHERE "title" MATCH 'tulip'
-    ///     NoteText.filter { $0.title.match(pattern) }
+    ///     // SELECT * FROM "itemText" WHERE "name" MATCH 'ring'
+    ///     ItemText.filter { $0.name.match(pattern) }
     public func match(_ pattern: FTS3Pattern?) -> SQLExpression {
         .binary(.match, sqlExpression, SQLExpression.databaseValue(pattern?.databaseValue ?? .null))
     }

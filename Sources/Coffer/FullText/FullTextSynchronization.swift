@@ -88,8 +88,8 @@ extension FullTextSynchronization {
 extension Database {
     /// Drops the triggers that keep an ``FTS4`` table the index of another table. Do it before the full-text table is dropped.
     ///
-    ///     try db.dropFTS4SynchronizationTriggers(forTable: "noteText")
-    ///     try db.drop(table: "noteText")
+    ///     try db.dropFTS4SynchronizationTriggers(forTable: "itemText")
+    ///     try db.drop(table: "itemText")
     ///
     /// - Parameter tableName: the full-text table. Triggers that are not there are no error.
     /// - Throws: a ``DatabaseError``.
@@ -99,8 +99,8 @@ extension Database {
 
     /// Drops the triggers that keep an ``FTS5`` table the index of another table. Do it before the full-text table is dropped.
     ///
-    ///     try db.dropFTS5SynchronizationTriggers(forTable: "noteText")
-    ///     try db.drop(table: "noteText")
+    ///     try db.dropFTS5SynchronizationTriggers(forTable: "itemText")
+    ///     try db.drop(table: "itemText")
     ///
     /// - Parameter tableName: the full-text table. Triggers that are not there are no error.
     /// - Throws: a ``DatabaseError``.

@@ -6,10 +6,12 @@ internal import SQLCipherBridge
 /// A connection knows a function once it was added, best in ``Configuration/prepareDatabase(_:)``:
 ///
 /// ```swift
-/// let reverse = DatabaseFunction("reverse", argumentCount: 1, pure: true) { values in
-///     String.fromDatabaseValue(values[0]).map { String($0.reversed()) }
+/// /// The first letters of the words of a text; NULL for what is no text.
+/// let initials = DatabaseFunction("initials", argumentCount: 1, pure: true) { arguments in
+///     guard let text = String.fromDatabaseValue(arguments[0]) else { return nil }
+///     return String(text.split(separator: " ").compactMap(\.first))
 /// }
-/// configuration.prepareDatabase { db in db.add(function: reverse) }
+/// configuration.prepareDatabase { $0.add(function: initials) }
 /// ```
 ///
 /// Functions run in the middle of statements, and must not use the connection.

@@ -11,8 +11,8 @@ extension Database {
 
     /// An array: the `JSONB_ARRAY` function.
     ///
-    ///     // JSONB_ARRAY("id", "title")
-    ///     Database.jsonbArray([Column("id"), Column("title")])
+    ///     // JSONB_ARRAY("id", "name")
+    ///     Database.jsonbArray([Column("id"), Column("name")])
     ///
     /// - Parameter values: the elements. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
     public static func jsonbArray(_ values: some Collection<some SQLExpressible>) -> SQLExpression {
@@ -86,8 +86,8 @@ extension Database {
 
     /// An object: the `JSONB_OBJECT` function.
     ///
-    ///     // JSONB_OBJECT('title', "title", 'pinned', 1)
-    ///     Database.jsonbObject(["title": Column("title"), "pinned": 1])
+    ///     // JSONB_OBJECT('name', "name", 'sealed', 1)
+    ///     Database.jsonbObject(["name": Column("name"), "sealed": 1])
     ///
     /// - Parameter elements: names, and their values. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
     @_disfavoredOverload
@@ -128,8 +128,8 @@ extension Database {
 
     /// An array of the values of a group: the `JSONB_GROUP_ARRAY` aggregate.
     ///
-    ///     // JSONB_GROUP_ARRAY("title" ORDER BY "id") FILTER (WHERE "pinned")
-    ///     Database.jsonbGroupArray(Column("title"), orderBy: Column("id"), filter: Column("pinned"))
+    ///     // JSONB_GROUP_ARRAY("name" ORDER BY "id") FILTER (WHERE "sealed")
+    ///     Database.jsonbGroupArray(Column("name"), orderBy: Column("id"), filter: Column("sealed"))
     ///
     /// - Parameters:
     ///   - value: the element of each row. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.

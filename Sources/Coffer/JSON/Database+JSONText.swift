@@ -10,8 +10,8 @@ extension Database {
 
     /// An array: the `JSON_ARRAY` function.
     ///
-    ///     // JSON_ARRAY("id", "title")
-    ///     Database.jsonArray([Column("id"), Column("title")])
+    ///     // JSON_ARRAY("id", "name")
+    ///     Database.jsonArray([Column("id"), Column("name")])
     ///
     /// - Parameter values: the elements. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
     public static func jsonArray(_ values: some Collection<some SQLExpressible>) -> SQLExpression {
@@ -85,8 +85,8 @@ extension Database {
 
     /// An object: the `JSON_OBJECT` function.
     ///
-    ///     // JSON_OBJECT('title', "title", 'pinned', 1)
-    ///     Database.jsonObject(["title": Column("title"), "pinned": 1])
+    ///     // JSON_OBJECT('name', "name", 'sealed', 1)
+    ///     Database.jsonObject(["name": Column("name"), "sealed": 1])
     ///
     /// - Parameter elements: names, and their values. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
     @_disfavoredOverload
@@ -127,8 +127,8 @@ extension Database {
 
     /// An array of the values of a group: the `JSON_GROUP_ARRAY` aggregate.
     ///
-    ///     // JSON_GROUP_ARRAY("title" ORDER BY "id") FILTER (WHERE "pinned")
-    ///     Database.jsonGroupArray(Column("title"), orderBy: Column("id"), filter: Column("pinned"))
+    ///     // JSON_GROUP_ARRAY("name" ORDER BY "id") FILTER (WHERE "sealed")
+    ///     Database.jsonGroupArray(Column("name"), orderBy: Column("id"), filter: Column("sealed"))
     ///
     /// - Parameters:
     ///   - value: the element of each row. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.

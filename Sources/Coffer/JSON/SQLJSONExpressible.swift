@@ -3,8 +3,8 @@
 /// SQLite tells the two apart only where it has just made the JSON itself. A column is text, so that ``Database/jsonArray(_:)-(_)`` would
 /// take the JSON in it for a string. Say with ``JSONColumn``, or with ``SQLSpecificExpressible/asJSON``, what is in the column:
 ///
-///     // JSON_ARRAY("title", JSONB("tags"))
-///     Database.jsonArray([Column("title"), JSONColumn("tags")] as [any SQLExpressible])
+///     // JSON_ARRAY("name", JSONB("tags"))
+///     Database.jsonArray([Column("name"), JSONColumn("tags")] as [any SQLExpressible])
 ///
 /// Nowhere else does it make a difference: as a selection, a condition or an order, the expression is what it would be otherwise.
 public protocol SQLJSONExpressible: SQLSpecificExpressible {}
@@ -37,8 +37,8 @@ extension AnySQLJSONExpressible: Sendable {}
 /// It is like any other column besides. Among the columns of a record type, it works in closures, key paths and table aliases:
 ///
 ///     enum Columns {
-///         static let title = Column(CodingKeys.title)
-///         static let info = JSONColumn(CodingKeys.info)
+///         static let info = JSONColumn("info")
+///         static let weight = Column("weight")
 ///     }
 ///
 ///     Item.filter { $0.info["color"] == "red" }

@@ -1,16 +1,18 @@
 /// Brings databases from any of their former schemas to the present one.
 ///
-///     var migrator = DatabaseMigrator()
-///     migrator.registerMigration("v1") { db in
-///         try db.create(table: "player") { t in
-///             t.autoIncrementedPrimaryKey("id")
-///             t.column("name", .text).notNull()
+///     var vault = DatabaseMigrator()
+///     vault.registerMigration("owners and their items") { db in
+///         try db.execute(sql: "CREATE TABLE owner(id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+///         try db.create(table: "item", options: .strict) { item in
+///             item.primaryKey("id", .integer)
+///             item.belongsTo("owner").notNull()
+///             item.column("name", .text)
 ///         }
 ///     }
-///     migrator.registerMigration("v2") { db in
-///         try db.alter(table: "player") { t in t.add(column: "score", .integer) }
+///     vault.registerMigration("items have a weight") { db in
+///         try db.alter(table: "item") { $0.add(column: "weight", .integer).defaults(to: 0) }
 ///     }
-///     try migrator.migrate(pool)
+///     try vault.migrate(pool)
 ///
 /// Each migration runs in a transaction of its own, once in the life of a database, in the order of registration. A process that ends in
 /// the middle of one leaves the database as the migration before it did. The database itself remembers, in the table

@@ -37,7 +37,7 @@ extension Database {
         onCommit: @escaping @Sendable (Database) -> Void,
         onRollback: @escaping @Sendable (Database) -> Void = { _ in }
     ) {
-        precondition(!isReadingOnly, "The end of a transaction that only reads is told to nobody.")
+        precondition(!isReadingOnly, "Only a transaction that can write has handlers of its end.")
         add(transactionObserver: TransactionEndHandler(onCommit: onCommit, onRollback: onRollback), extent: .nextTransaction)
     }
 }

@@ -2,11 +2,10 @@ internal import Synchronization
 
 /// An observation of the transactions that change a region of the database, one by one.
 ///
-///     let observation = DatabaseRegionObservation(tracking: Player.all())
-///     let cancellable = observation.start(in: pool) { error in
-///         print("The observation could not start", error)
-///     } onChange: { db in
-///         print("A transaction has changed players")
+///     let watch = DatabaseRegionObservation(tracking: Share.all(), Table("attachment"))
+///     let cancellable = watch.start(in: pool, onError: { log.error("no longer watched: \($0)") }) { db in
+///         let count = try? Share.fetchCount(db)
+///         log.info("shares or attachments have changed: \(count ?? 0) shares")
 ///     }
 ///
 /// Each transaction is told right after its commit, before anybody else can write. Most applications want values instead, which cost the

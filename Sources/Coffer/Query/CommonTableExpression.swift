@@ -1,9 +1,9 @@
 /// A query with a name, which other parts of a request can select from: a view for one request.
 ///
-///     // WITH "best" AS (SELECT MAX("score") FROM "player")
-///     // SELECT * FROM "player" WHERE "score" = (SELECT * FROM "best")
-///     let best = CommonTableExpression(named: "best", request: Player.select { max($0.score) })
-///     let request = Player.with(best).filter { $0.score == best.all() }
+///     // WITH "heavy" AS (SELECT "ownerId" FROM "item" WHERE "weight" > 20000)
+///     // SELECT * FROM "owner" WHERE "id" IN (SELECT * FROM "heavy")
+///     let heavy = CommonTableExpression(named: "heavy", request: Item.filter { $0.weight > 20_000 }.select(\.ownerId))
+///     let carriers = Owner.with(heavy).filter { heavy.all().contains($0.id) }
 ///
 /// `RowDecoder` tells what its rows become when they are fetched: ``Row``, unless you say otherwise.
 public struct CommonTableExpression<RowDecoder>: Sendable {
@@ -16,7 +16,7 @@ public struct CommonTableExpression<RowDecoder>: Sendable {
         definition = SQLCommonTable(name: tableName, columns: columns, query: query, isRecursive: recursive)
     }
 
-    /// Creates a common table expression from a request.
+    /// Names the query of a request.
     ///
     /// - Parameters:
     ///   - recursive: whether the query may read what it has found itself: see <https://www.sqlite.org/lang_with.html>.
@@ -27,7 +27,7 @@ public struct CommonTableExpression<RowDecoder>: Sendable {
         self.init(tableName, recursive: recursive, columns: columns, query: request.sqlSubquery)
     }
 
-    /// Creates a common table expression from plain SQL; see ``init(recursive:named:columns:request:)``.
+    /// Names a query in plain SQL; see ``init(recursive:named:columns:request:)``.
     public init(
         recursive: Bool = false, named tableName: String, columns: [String]? = nil, sql: String,
         arguments: StatementArguments = StatementArguments()
@@ -35,19 +35,19 @@ public struct CommonTableExpression<RowDecoder>: Sendable {
         self.init(recursive: recursive, named: tableName, columns: columns, literal: SQL(sql: sql, arguments: arguments))
     }
 
-    /// Creates a common table expression from an SQL literal; see ``init(recursive:named:columns:request:)``.
+    /// Names a query in an SQL literal, whose values become arguments; see ``init(recursive:named:columns:request:)``.
     public init(recursive: Bool = false, named tableName: String, columns: [String]? = nil, literal sqlLiteral: SQL) {
         self.init(tableName, recursive: recursive, columns: columns, query: SQLSubquery(impl: .literal(sqlLiteral)))
     }
 }
 
 extension CommonTableExpression where RowDecoder == Row {
-    /// Creates a common table expression of rows from a request.
+    /// Names the query of a request, whose rows are fetched as ``Row``.
     public init(recursive: Bool = false, named tableName: String, columns: [String]? = nil, request: some SQLSubqueryable) {
         self.init(tableName, recursive: recursive, columns: columns, query: request.sqlSubquery)
     }
 
-    /// Creates a common table expression of rows from plain SQL.
+    /// Names a query in plain SQL, whose rows are fetched as ``Row``.
     public init(
         recursive: Bool = false, named tableName: String, columns: [String]? = nil, sql: String,
         arguments: StatementArguments = StatementArguments()
@@ -55,7 +55,7 @@ extension CommonTableExpression where RowDecoder == Row {
         self.init(recursive: recursive, named: tableName, columns: columns, literal: SQL(sql: sql, arguments: arguments))
     }
 
-    /// Creates a common table expression of rows from an SQL literal.
+    /// Names a query in an SQL literal, whose rows are fetched as ``Row``.
     public init(recursive: Bool = false, named tableName: String, columns: [String]? = nil, literal sqlLiteral: SQL) {
         self.init(tableName, recursive: recursive, columns: columns, query: SQLSubquery(impl: .literal(sqlLiteral)))
     }

@@ -1,8 +1,8 @@
 extension SQLInterpolation {
     /// Appends the name of the table of a record type.
     ///
-    ///     // SELECT * FROM "player"
-    ///     "SELECT * FROM \(Player.self)"
+    ///     // SELECT * FROM "attachment"
+    ///     "SELECT * FROM \(Attachment.self)"
     public mutating func appendInterpolation(_ table: (some TableRecord).Type) {
         append(.identifier(table.databaseTableName))
     }
@@ -30,8 +30,8 @@ extension SQLInterpolation {
 
     /// Appends what a record type selects, with the name of the table before each column.
     ///
-    ///     // SELECT "player".* FROM "player"
-    ///     "SELECT \(columnsOf: Player.self) FROM \(Player.self)"
+    ///     // SELECT "item".* FROM "item" JOIN "share" ON itemId = item.id
+    ///     "SELECT \(columnsOf: Item.self) FROM \(Item.self) JOIN \(Share.self) ON itemId = item.id"
     ///
     /// - Parameters:
     ///   - recordType: the type whose ``TableRecord/databaseSelection`` is selected.

@@ -1,7 +1,7 @@
 /// A table, for requests that no record type stands for.
 ///
-///     // SELECT * FROM "player" WHERE "score" > 1000
-///     let rows = try Table("player").filter(Column("score") > 1000).fetchAll(db)
+///     // SELECT * FROM "item" WHERE "name" = 'ring' LIMIT 1
+///     let row = try Table("item").filter(Column("name") == "ring").fetchOne(db)
 ///
 /// `RowDecoder` tells what its rows become: ``Row``, unless you say otherwise, as in `Table<Player>("player")`.
 public struct Table<RowDecoder>: TypedRequest, Sendable {

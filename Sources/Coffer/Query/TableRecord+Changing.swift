@@ -2,16 +2,22 @@
 
 extension TableRecord {
     /// How many rows there are.
+    ///
+    /// - Throws: a ``DatabaseError``, for example if the table is not there.
     public static func fetchCount(_ db: Database) throws -> Int {
         try all().fetchCount(db)
     }
 
     /// Whether there is a row with a primary key.
+    ///
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns.
     public static func exists(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
         try !all().filter(key: key).isEmpty(db)
     }
 
     /// Whether there is a row with a primary or unique key.
+    ///
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns are neither the primary key nor those of a unique index.
     public static func exists(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
         try !all().filter(key: key).isEmpty(db)
     }
@@ -19,6 +25,8 @@ extension TableRecord {
 
 extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
     /// Whether there is a row with a primary key.
+    ///
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns.
     public static func exists(_ db: Database, id: Self.ID) throws -> Bool {
         guard !RequestedKey(id).isNull else { return false }
         return try !all().filter(id: id).isEmpty(db)
@@ -29,12 +37,16 @@ extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
 
 extension TableRecord {
     /// Deletes all rows, and returns their number.
+    ///
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
     @discardableResult
     public static func deleteAll(_ db: Database) throws -> Int {
         try all().deleteAll(db)
     }
 
     /// Deletes the rows with some primary keys, and returns their number.
+    ///
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
     @discardableResult
     public static func deleteAll<Keys>(_ db: Database, keys: Keys) throws -> Int
     where Keys: Collection, Keys.Element: DatabaseValueConvertible {
@@ -43,6 +55,8 @@ extension TableRecord {
     }
 
     /// Deletes the rows with some primary or unique keys, and returns their number.
+    ///
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
     @discardableResult
     public static func deleteAll(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws -> Int {
         guard !keys.isEmpty else { return 0 }
@@ -50,6 +64,8 @@ extension TableRecord {
     }
 
     /// Deletes the row with a primary key, and returns whether there was one.
+    ///
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
     @discardableResult
     public static func deleteOne(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
         guard !RequestedKey(key).isNull else { return false }
@@ -57,6 +73,8 @@ extension TableRecord {
     }
 
     /// Deletes the row with a primary or unique key, and returns whether there was one.
+    ///
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
     @discardableResult
     public static func deleteOne(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
         try all().filter(key: key).deleteAny(db)
@@ -65,6 +83,8 @@ extension TableRecord {
 
 extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
     /// Deletes the rows with some primary keys, and returns their number.
+    ///
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
     @discardableResult
     public static func deleteAll(_ db: Database, ids: some Collection<Self.ID>) throws -> Int {
         guard !ids.isEmpty else { return 0 }
@@ -72,6 +92,8 @@ extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
     }
 
     /// Deletes the row with a primary key, and returns whether there was one.
+    ///
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
     @discardableResult
     public static func deleteOne(_ db: Database, id: Self.ID) throws -> Bool {
         guard !RequestedKey(id).isNull else { return false }

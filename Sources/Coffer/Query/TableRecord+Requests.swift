@@ -170,8 +170,8 @@ extension TableRecord {
 extension TableRecord {
     /// The request for all rows, of which each becomes a record.
     ///
-    ///     // SELECT * FROM "player"
-    ///     let players = try Player.all().fetchAll(db)
+    ///     // SELECT * FROM "share"
+    ///     let everyShare = try Share.all().fetchAll(db)
     ///
     /// What it selects is ``databaseSelection``.
     public static func all() -> QueryInterfaceRequest<Self> {

@@ -2,10 +2,10 @@ public import Foundation
 
 /// A type that knows the values of its columns.
 ///
-///     extension Player: EncodableRecord {
+///     extension Share: EncodableRecord {
 ///         func encode(to container: inout PersistenceContainer) {
-///             container["name"] = name
-///             container["score"] = score
+///             (container["itemId"], container["guestId"]) = (item.id, guest.id)
+///             container["expiry"] = expiry?.startOfDay
 ///         }
 ///     }
 ///

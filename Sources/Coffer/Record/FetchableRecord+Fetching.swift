@@ -16,6 +16,8 @@ extension FetchableRecord {
     }
 
     /// All records of a statement: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what ``init(row:)`` throws.
     @inlinable
     public static func fetchAll(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -26,6 +28,8 @@ extension FetchableRecord {
     /// The first record of a statement, or nil if there is none: see ``fetchCursor(_:arguments:adapter:)``.
     ///
     /// A statement that writes is executed to its end.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what ``init(row:)`` throws.
     @inlinable
     public static func fetchOne(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -36,6 +40,8 @@ extension FetchableRecord {
 
 extension FetchableRecord where Self: Hashable {
     /// The distinct records of a statement: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what ``init(row:)`` throws.
     @inlinable
     public static func fetchSet(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -48,6 +54,13 @@ extension FetchableRecord where Self: Hashable {
 
 extension FetchableRecord {
     /// A cursor over the records of a query: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - sql: one statement that returns rows.
+    ///   - arguments: a value for each placeholder of it.
+    ///   - adapter: what is applied to the rows before records are made of them.
+    /// - Throws: a ``DatabaseError`` if `sql` is no SQL, or the arguments do not fit. The cursor throws what ``init(row:)`` throws.
     @inlinable
     public static func fetchCursor(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
@@ -56,6 +69,13 @@ extension FetchableRecord {
     }
 
     /// All records of a query: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - sql: one statement that returns rows.
+    ///   - arguments: a value for each placeholder of it.
+    ///   - adapter: what is applied to the rows before records are made of them.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what ``init(row:)`` throws.
     @inlinable
     public static func fetchAll(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
@@ -64,6 +84,13 @@ extension FetchableRecord {
     }
 
     /// The first record of a query, or nil if there is none: see ``fetchOne(_:arguments:adapter:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - sql: one statement that returns rows.
+    ///   - arguments: a value for each placeholder of it.
+    ///   - adapter: what is applied to the rows before records are made of them.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what ``init(row:)`` throws.
     @inlinable
     public static func fetchOne(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
@@ -74,6 +101,13 @@ extension FetchableRecord {
 
 extension FetchableRecord where Self: Hashable {
     /// The distinct records of a query: see ``fetchCursor(_:arguments:adapter:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - sql: one statement that returns rows.
+    ///   - arguments: a value for each placeholder of it.
+    ///   - adapter: what is applied to the rows before records are made of them.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what ``init(row:)`` throws.
     @inlinable
     public static func fetchSet(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
@@ -86,6 +120,11 @@ extension FetchableRecord where Self: Hashable {
 
 extension FetchableRecord {
     /// A cursor over the records of a request, whatever the request's own rows become.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: any request, also one that was made for another type, or for rows.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if associated rows have to be fetched with it, or any other of the statement.
     @inlinable
     public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> RecordCursor<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -94,6 +133,8 @@ extension FetchableRecord {
     }
 
     /// All records of a request: see `fetchCursor(_:_:)`.
+    ///
+    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what ``init(row:)`` throws.
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Self] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -102,6 +143,8 @@ extension FetchableRecord {
     }
 
     /// The first record of a request, or nil if there is none: see `fetchCursor(_:_:)`.
+    ///
+    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what ``init(row:)`` throws.
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Self? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
@@ -112,6 +155,8 @@ extension FetchableRecord {
 
 extension FetchableRecord where Self: Hashable {
     /// The distinct records of a request: see `fetchCursor(_:_:)`.
+    ///
+    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what ``init(row:)`` throws.
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -122,20 +167,34 @@ extension FetchableRecord where Self: Hashable {
 
 extension FetchRequest where RowDecoder: FetchableRecord {
     /// A cursor over the records.
+    ///
+    /// Records are made one by one, while the cursor advances: it is the way to read more than fits into memory.
+    ///
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` for a request with `including(all:)`, which has no cursor.
     @inlinable
     public func fetchCursor(_ db: Database) throws -> RecordCursor<RowDecoder> { try RowDecoder.fetchCursor(db, self) }
 
     /// All records.
+    ///
+    ///     let items = try Item.filter { $0.worth > 500 }.order(\.name).fetchAll(db)
+    ///
+    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what ``init(row:)`` throws.
     @inlinable
     public func fetchAll(_ db: Database) throws -> [RowDecoder] { try RowDecoder.fetchAll(db, self) }
 
     /// The first record, or nil if there is none.
+    ///
+    /// The statement gets `LIMIT 1`, unless the request has a limit or can have one row only.
+    ///
+    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what ``init(row:)`` throws.
     @inlinable
     public func fetchOne(_ db: Database) throws -> RowDecoder? { try RowDecoder.fetchOne(db, self) }
 }
 
 extension FetchRequest where RowDecoder: FetchableRecord & Hashable {
     /// The distinct records.
+    ///
+    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what ``init(row:)`` throws.
     @inlinable
     public func fetchSet(_ db: Database) throws -> Set<RowDecoder> { try RowDecoder.fetchSet(db, self) }
 }

@@ -2,17 +2,17 @@ public import Foundation
 
 /// A type that can be made of a database row.
 ///
-///     struct Player: FetchableRecord {
-///         var name: String
-///         var score: Int
+///     struct Attachment: FetchableRecord {
+///         let fileName: String
+///         let kilobytes: Int
 ///
-///         init(row: Row) {
-///             name = row["name"]
-///             score = row["score"]
+///         init(row: Row) throws {
+///             fileName = row["fileName"]
+///             kilobytes = (row["size"] as Int) / 1024
 ///         }
 ///     }
 ///
-///     let players = try Player.fetchAll(db, sql: "SELECT * FROM player")
+///     let attachments = try Attachment.fetchAll(db, sql: "SELECT fileName, size FROM attachment")
 ///
 /// A type that is `Decodable` needs no initializer: each coding key is the name of a column. Values that are no database values are read
 /// from JSON.

@@ -13,6 +13,8 @@ extension MutablePersistableRecord {
     }
 
     /// Inserts the record, and returns it as it is after the insertion: see ``insert(_:onConflict:)``.
+    ///
+    /// - Throws: what ``insert(_:onConflict:)`` throws. The original has not changed then.
     public func inserted(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws -> Self {
         var record = self
         try record.insert(db, onConflict: conflictResolution)
@@ -30,6 +32,12 @@ extension MutablePersistableRecord {
     }
 
     /// Inserts the record, and returns the inserted row as a record of another type: see ``insertAndFetch(_:onConflict:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks ``persistenceConflictPolicy``.
+    ///   - returnedType: what the row becomes, with the columns that this type selects.
+    /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if the insertion was ignored because of a conflict.
     public mutating func insertAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, as returnedType: T.Type
     ) throws -> T {
@@ -43,6 +51,7 @@ extension MutablePersistableRecord {
     /// - Parameters:
     ///   - selection: what the statement returns. Precondition: it is not empty.
     ///   - fetch: executes the statement with one of the fetching methods. An insertion that was ignored returns no row.
+    /// - Throws: what ``insert(_:onConflict:)`` and `fetch` throw.
     public mutating func insertAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
         fetch: (Statement) throws -> T
@@ -67,6 +76,8 @@ extension MutablePersistableRecord {
 
 extension PersistableRecord {
     /// Inserts the record: see ``MutablePersistableRecord/insert(_:onConflict:)``.
+    ///
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` for a key that is taken, and what the callbacks throw.
     @inlinable
     public func insert(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
         try saveWithCallbacks(db) { try insertWithCallbacks(db) { try insertRow(db, onConflict: conflictResolution) } }

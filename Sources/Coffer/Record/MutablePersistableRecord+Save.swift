@@ -12,6 +12,8 @@ extension MutablePersistableRecord {
     }
 
     /// Saves the record, and returns it as it is after that: see ``save(_:onConflict:)``.
+    ///
+    /// - Throws: what ``save(_:onConflict:)`` throws. The original has not changed then.
     public func saved(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws -> Self {
         var record = self
         try record.save(db, onConflict: conflictResolution)
@@ -19,6 +21,8 @@ extension MutablePersistableRecord {
     }
 
     /// Saves the record, and returns the saved row as a new record: see ``save(_:onConflict:)``.
+    ///
+    /// - Throws: what ``save(_:onConflict:)`` and ``FetchableRecord/init(row:)`` throw.
     public func saveAndFetch(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
     ) throws -> Self where Self: FetchableRecord {
@@ -27,6 +31,12 @@ extension MutablePersistableRecord {
     }
 
     /// Saves the record, and returns the saved row as a record of another type: see ``save(_:onConflict:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks ``persistenceConflictPolicy``.
+    ///   - returnedType: what the row becomes, with the columns that this type selects.
+    /// - Throws: what ``save(_:onConflict:)`` and the initializer of the type throw.
     public mutating func saveAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, as returnedType: T.Type
     ) throws -> T {
@@ -40,6 +50,7 @@ extension MutablePersistableRecord {
     /// - Parameters:
     ///   - selection: what the statements return. Precondition: it is not empty.
     ///   - fetch: executes a statement with one of the fetching methods. It is called for the update, and again if there is an insertion.
+    /// - Throws: what ``save(_:onConflict:)`` and `fetch` throw.
     public mutating func saveAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
         fetch: (Statement) throws -> T
@@ -82,6 +93,8 @@ extension MutablePersistableRecord {
 
 extension PersistableRecord {
     /// Saves the record: see ``MutablePersistableRecord/save(_:onConflict:)``.
+    ///
+    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
     public func save(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws {
         var record = self
         try record.updateOrInsert(
@@ -120,6 +133,8 @@ extension MutablePersistableRecord {
     }
 
     /// Whether there is a row with the primary key of the record.
+    ///
+    /// - Throws: a ``DatabaseError``, for example if the table is not there. A record without a key has no row.
     public func exists(_ db: Database) throws -> Bool {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)

@@ -13,6 +13,8 @@ extension MutablePersistableRecord {
     /// Updates some columns, without regard to the case of their names: see `update(_:onConflict:)`.
     ///
     /// Names of columns that the record does not have are ignored.
+    ///
+    /// - Throws: as `update(_:onConflict:)`.
     public func update(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: some Collection<String>
     ) throws {
@@ -22,6 +24,8 @@ extension MutablePersistableRecord {
     }
 
     /// Updates some columns: see `update(_:onConflict:columns:)`.
+    ///
+    /// - Throws: as `update(_:onConflict:)`.
     public func update<Columns: Collection>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: Columns
     ) throws where Columns.Element: ColumnExpression {
@@ -29,6 +33,8 @@ extension MutablePersistableRecord {
     }
 
     /// Updates some columns: see `update(_:onConflict:columns:)`.
+    ///
+    /// - Throws: as `update(_:onConflict:)`.
     public func update(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: some Collection<any ColumnExpression>
     ) throws {
@@ -37,9 +43,9 @@ extension MutablePersistableRecord {
 
     /// Updates the columns that differ from those of another record, and returns whether there are any.
     ///
-    ///     var player = oldPlayer
-    ///     player.score += 10
-    ///     try player.updateChanges(db, from: oldPlayer)
+    ///     var mended = item
+    ///     mended.name = item.name.capitalized
+    ///     if try mended.updateChanges(db, from: item) { print("renamed") }
     ///
     /// If there are none, neither the database nor the callbacks are called.
     /// - Throws: as `update(_:onConflict:)`.
@@ -52,7 +58,10 @@ extension MutablePersistableRecord {
 
     /// Changes the record, updates the columns that have changed, and returns whether there are any.
     ///
-    ///     try player.updateChanges(db) { $0.score += 10 }
+    ///     try item.updateChanges(db) { item in
+    ///         item.amount -= 1
+    ///         if item.amount == 0 { item.details = "none left" }
+    ///     }
     ///
     /// - Throws: as `update(_:onConflict:)`, and what `modify` throws. The record keeps its changes then.
     @discardableResult
@@ -77,6 +86,8 @@ extension MutablePersistableRecord {
 
 extension MutablePersistableRecord {
     /// Updates the row of the record, and returns the updated row as a new record: see `update(_:onConflict:)`.
+    ///
+    /// - Throws: as `update(_:onConflict:)`, and what ``FetchableRecord/init(row:)`` throws.
     public func updateAndFetch(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
     ) throws -> Self where Self: FetchableRecord {
@@ -84,6 +95,12 @@ extension MutablePersistableRecord {
     }
 
     /// Updates the row of the record, and returns the updated row as a record of another type: see `update(_:onConflict:)`.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks ``persistenceConflictPolicy``.
+    ///   - returnedType: what the row becomes, with the columns that this type selects.
+    /// - Throws: as `update(_:onConflict:)`, and what the initializer of the type throws.
     public func updateAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, as returnedType: T.Type
     ) throws -> T {
@@ -97,6 +114,7 @@ extension MutablePersistableRecord {
     /// - Parameters:
     ///   - selection: what the statement returns. Precondition: it is not empty.
     ///   - fetch: executes the statement with one of the fetching methods.
+    /// - Throws: as `update(_:onConflict:)`, and what `fetch` throws.
     public func updateAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
         fetch: (Statement) throws -> T
@@ -109,6 +127,8 @@ extension MutablePersistableRecord {
     }
 
     /// Updates some columns, and returns what `fetch` makes of the selected columns of the updated row.
+    ///
+    /// - Throws: as `update(_:onConflict:)`, and what `fetch` throws.
     public func updateAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: some Collection<String>,
         selection: [any SQLSelectable], fetch: (Statement) throws -> T
@@ -121,6 +141,8 @@ extension MutablePersistableRecord {
     }
 
     /// Updates some columns, and returns what `fetch` makes of the selected columns of the updated row.
+    ///
+    /// - Throws: as `update(_:onConflict:)`, and what `fetch` throws.
     public func updateAndFetch<T, Columns: Collection>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: Columns,
         selection: [any SQLSelectable], fetch: (Statement) throws -> T
@@ -129,6 +151,8 @@ extension MutablePersistableRecord {
     }
 
     /// Changes the record, updates the columns that have changed, and returns the updated row; nil if nothing has changed.
+    ///
+    /// - Throws: as `updateChanges(_:onConflict:modify:)`.
     public mutating func updateChangesAndFetch(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, modify: (inout Self) throws -> Void
     ) throws -> Self? where Self: FetchableRecord {
@@ -137,6 +161,8 @@ extension MutablePersistableRecord {
 
     /// Changes the record, updates the columns that have changed, and returns the updated row as a record of another type; nil if nothing
     /// has changed.
+    ///
+    /// - Throws: as `updateChanges(_:onConflict:modify:)`.
     public mutating func updateChangesAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, as returnedType: T.Type,
         modify: (inout Self) throws -> Void
@@ -148,6 +174,8 @@ extension MutablePersistableRecord {
 
     /// Changes the record, updates the columns that have changed, and returns what `fetch` makes of the selected columns of the updated row;
     /// nil if nothing has changed.
+    ///
+    /// - Throws: as `updateChanges(_:onConflict:modify:)`, and what `fetch` throws.
     public mutating func updateChangesAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, selection: [any SQLSelectable],
         fetch: (Statement) throws -> T, modify: (inout Self) throws -> Void

@@ -11,9 +11,11 @@ extension MutablePersistableRecord {
 
     /// Inserts the record, or updates the row that conflicts with it, and returns the row as a new record.
     ///
-    ///     // INSERT INTO "word" ("word", "kind") VALUES (?,?)
-    ///     // ON CONFLICT("word") DO UPDATE SET "count" = "count" + 1, "kind" = "excluded"."kind" RETURNING *
-    ///     let word = try word.upsertAndFetch(db, onConflict: ["word"], doUpdate: { _ in [Column("count") += 1] })
+    ///     // INSERT INTO "share" ("itemId", "guestId", "expiry") VALUES (?,?,?)
+    ///     // ON CONFLICT("itemId", "guestId") DO UPDATE SET "expiry" = MAX("expiry", "excluded"."expiry") RETURNING *
+    ///     let share = try newShare.upsertAndFetch(db, onConflict: ["itemId", "guestId"], updating: .noColumnUnlessSpecified) { new in
+    ///         [Column("expiry").set(to: max(Column("expiry"), new[Column("expiry")]))]
+    ///     }
     ///
     /// - Parameters:
     ///   - conflictTarget: the columns of the primary key, or of the unique index, whose violation causes an update; all of them if empty.

@@ -1,13 +1,15 @@
 /// A record that can be inserted, updated and deleted, and that may change when it is inserted: structs whose ID comes from the database.
 ///
-///     extension Player: MutablePersistableRecord {
-///         mutating func didInsert(_ inserted: InsertionSuccess) {
-///             id = inserted.rowID
-///         }
+///     struct Item: Encodable, MutablePersistableRecord {
+///         var name: String
+///         private(set) var id: Int64?
+///
+///         mutating func didInsert(_ inserted: InsertionSuccess) { id = inserted.rowID }
 ///     }
 ///
-///     var player = Player(id: nil, name: "Arthur", score: 100)
-///     try player.insert(db)
+///     var letter = Item(name: "A letter of 1911")
+///     try letter.insert(db)
+///     print(letter.id ?? 0)  // what the database has chosen
 ///
 /// Use ``PersistableRecord`` for classes, and for structs that do not change.
 ///
@@ -23,7 +25,7 @@ public protocol MutablePersistableRecord: EncodableRecord, TableRecord {
     /// What SQLite does with records that violate a constraint, where the operation does not say it itself.
     static var persistenceConflictPolicy: PersistenceConflictPolicy { get }
 
-    /// Called before the record is inserted. It may still change.
+    /// Prepares an insertion: the last moment for the record to change. An error prevents the insertion.
     mutating func willInsert(_ db: Database) throws
 
     /// Called around the insertion: `insert` does it.
@@ -32,7 +34,7 @@ public protocol MutablePersistableRecord: EncodableRecord, TableRecord {
     /// Called after the insertion: the moment to keep an ID that the database has chosen.
     mutating func didInsert(_ inserted: InsertionSuccess)
 
-    /// Called before the record is updated.
+    /// Prepares an update of some columns. An error prevents the update.
     func willUpdate(_ db: Database, columns: Set<String>) throws
 
     /// Called around the update: `update` does it.
@@ -41,7 +43,7 @@ public protocol MutablePersistableRecord: EncodableRecord, TableRecord {
     /// Called after the update.
     func didUpdate(_ updated: PersistenceSuccess)
 
-    /// Called before the record is inserted or updated.
+    /// Prepares an insertion or an update. An error prevents both.
     func willSave(_ db: Database) throws
 
     /// Called around the insertion or update: `save` does it, with its own callbacks.
@@ -50,7 +52,7 @@ public protocol MutablePersistableRecord: EncodableRecord, TableRecord {
     /// Called after the insertion or update.
     func didSave(_ saved: PersistenceSuccess)
 
-    /// Called before the record is deleted.
+    /// Prepares a deletion. An error prevents it.
     func willDelete(_ db: Database) throws
 
     /// Called around the deletion: `delete` does it, and returns whether there was a row.

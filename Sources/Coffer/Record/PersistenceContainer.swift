@@ -1,7 +1,7 @@
 /// The values of the columns of a record: what ``EncodableRecord/encode(to:)`` fills.
 ///
-///     container["name"] = name
-///     container[Columns.score] = score
+///     container[Columns.weight] = weight
+///     container["details"] = details.isEmpty ? nil : details
 ///
 /// Names are compared without regard to the case of ASCII letters. A column that is set to nil is stored as NULL; one that is not set is
 /// left out of the statement.

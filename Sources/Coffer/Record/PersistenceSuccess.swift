@@ -62,7 +62,7 @@ public struct UpsertUpdateStrategy: OptionSet, Sendable {
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// All inserted columns, but the primary key, the columns of the conflict target, and those with `noOverwrite`.
+    /// Each column of the statement is overwritten, unless it belongs to the primary key or to the conflict target, or has `noOverwrite`.
     public static let allColumns = UpsertUpdateStrategy([])
 
     /// Only the columns that get an assignment.

@@ -1,7 +1,7 @@
 /// A cursor over records.
 ///
-///     let players = try Player.fetchCursor(db)  // RecordCursor<Player>
-///     while let player = try players.next() { ... }
+///     let items = try Item.fetchCursor(db)  // RecordCursor<Item>
+///     let heavy = try Array(items.filter { $0.weight > 20_000 }.prefix(5))
 public final class RecordCursor<Record: FetchableRecord>: DatabaseCursor {
     public typealias Element = Record
 

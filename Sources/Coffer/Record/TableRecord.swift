@@ -2,15 +2,15 @@ internal import Synchronization
 
 /// A type that stands for a table: it knows the table's name, what requests select, and maybe its columns.
 ///
-///     struct Player: TableRecord {
+///     struct Attachment: TableRecord {
 ///         enum Columns {
-///             static let name = Column("name")
-///             static let score = Column("score")
+///             static let fileName = Column("fileName")
+///             static let size = Column("size")
 ///         }
 ///     }
 ///
-///     // SELECT * FROM "player" WHERE "score" > 1000 ORDER BY "name"
-///     Player.filter { $0.score > 1000 }.order(\.name)
+///     // SELECT * FROM "attachment" WHERE "size" = 0 ORDER BY "fileName"
+///     Attachment.order(\.fileName).filter { $0.size == 0 }
 public protocol TableRecord {
     /// The columns that closures and key paths of requests refer to: mostly an enumeration inside of the record type.
     associatedtype Columns = Never
@@ -27,7 +27,7 @@ public protocol TableRecord {
     ///
     /// Declare it as `[any SQLSelectable]`, or the compiler takes it for something else:
     ///
-    ///     static var databaseSelection: [any SQLSelectable] { [Columns.id, Columns.name] }
+    ///     static var databaseSelection: [any SQLSelectable] { [.allColumns(excluding: ["content"])] }
     static var databaseSelection: [any SQLSelectable] { get }
 
     /// What closures of requests get as their argument.

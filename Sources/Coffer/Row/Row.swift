@@ -165,7 +165,7 @@ extension Row {
 
     @inlinable
     func checkIndex(_ index: Int) {
-        precondition(index >= 0 && index < count, "row index out of range")
+        precondition(index >= 0 && index < count, "The row has no column of this index.")
     }
 
     /// The position of the first column with this name, compared without case.

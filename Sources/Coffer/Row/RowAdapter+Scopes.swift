@@ -1,10 +1,11 @@
 /// An adapter that groups columns in named scopes, so that a row of a joined query can be read part by part.
 ///
-///     let adapter = ScopeAdapter([
-///         "left": RangeRowAdapter(0..<2),
-///         "right": RangeRowAdapter(2..<4)])
-///     // [a:0 b:1 c:2 d:3], with the scopes left: [a:0 b:1] and right: [c:2 d:3]
-///     let row = try Row.fetchOne(db, sql: "SELECT 0 AS a, 1 AS b, 2 AS c, 3 AS d", adapter: adapter)
+///     let sql = "SELECT item.name, owner.name, owner.email FROM item JOIN owner ON owner.id = item.ownerId"
+///     let adapter = ScopeAdapter(["owner": RangeRowAdapter(1..<3)])
+///     for row in try Row.fetchAll(db, sql: sql, adapter: adapter) {
+///         let item: String = row[0]
+///         let email: String? = row.scopes["owner"]?["email"]  // [name:"Ada" email:"ada@example.org"]
+///     }
 public struct ScopeAdapter: RowAdapter {
     private let base: any RowAdapter
     private let scopes: [String: any RowAdapter]

@@ -56,10 +56,9 @@ public struct RangeRowAdapter: RowAdapter {
 
 /// Returns adapters that cut a row in consecutive parts of the given widths, and one more for all remaining columns.
 ///
-///     // The columns of player, those of team, and the rest.
-///     let adapters = try splittingRowAdapters(columnCounts: [
-///         db.columns(in: "player").count,
-///         db.columns(in: "team").count])
+///     let tables = try ["owner", "item"].map { try db.columns(in: $0).count }
+///     // One adapter for the columns of owner, one for those of item, and one for all that follow.
+///     let parts = splittingRowAdapters(columnCounts: tables)
 public func splittingRowAdapters(columnCounts: [Int]) -> [any RowAdapter] {
     var start = 0
     var adapters: [any RowAdapter] = []

@@ -56,10 +56,10 @@ extension RowStorage {
 /// No column at all.
 final class EmptyRowStorage: RowStorage {
     var count: Int { 0 }
-    func columnName(at index: Int) -> String { preconditionFailure("row index out of range") }
+    func columnName(at index: Int) -> String { preconditionFailure("The row has no column of this index.") }
     func index(ofColumn name: String) -> Int? { nil }
-    func databaseValue(at index: Int) -> DatabaseValue { preconditionFailure("row index out of range") }
-    func isNull(at index: Int) -> Bool { preconditionFailure("row index out of range") }
+    func databaseValue(at index: Int) -> DatabaseValue { preconditionFailure("The row has no column of this index.") }
+    func isNull(at index: Int) -> Bool { preconditionFailure("The row has no column of this index.") }
     func copy() -> any RowStorage { self }
 }
 

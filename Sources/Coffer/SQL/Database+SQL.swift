@@ -1,7 +1,7 @@
 extension Database {
     /// Executes all statements of a literal.
     ///
-    ///     try db.execute(literal: "UPDATE player SET name = \(name) WHERE id = \(id)")
+    ///     try db.execute(literal: "DELETE FROM share WHERE itemId = \(item.id) AND expiry < \(today)")
     ///
     /// - Throws: a ``DatabaseError``; the statements before the failed one have been executed.
     public func execute(literal sqlLiteral: SQL) throws {

@@ -1,6 +1,6 @@
 /// SQL text together with its arguments, written as a string literal.
 ///
-///     try db.execute(literal: "UPDATE player SET name = \(name) WHERE id = \(id)")
+///     try db.execute(literal: "UPDATE item SET worth = worth * \(factor) WHERE ownerId = \(owner.id)")
 ///
 /// Interpolated values become arguments of the statement: whatever they contain, they never become SQL. Other interpolations are
 /// those of expressions, columns, sequences, subqueries, collations, other literals and plain SQL: see ``SQLInterpolation``.
@@ -31,7 +31,7 @@ public struct SQL: Sendable {
 
     /// Creates a literal from plain SQL.
     ///
-    ///     let query = SQL(sql: "UPDATE player SET name = ? WHERE id = ?", arguments: [name, id])
+    ///     let overweight = SQL(sql: "weight > ? AND amount > ?", arguments: [limit, 1])
     public init(sql: String, arguments: StatementArguments = StatementArguments()) {
         self.init(elements: [.sql(sql, arguments)])
     }

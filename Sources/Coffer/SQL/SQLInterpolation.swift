@@ -1,16 +1,16 @@
 /// What can be written in the string literals of ``SQL`` and ``SQLRequest``.
 ///
-///     let name = "O'Brien"
-///     let ids = [1, 2, 3]
-///     "SELECT * FROM player WHERE name = \(name)"                       // values become arguments
-///     "SELECT * FROM player WHERE id IN \(ids)"                         // (?,?,?)
-///     "SELECT \(Column("score") + 10) FROM player"                      // ("score" + ?)
-///     "SELECT \(CodingKeys.name) FROM player"                           // "name"
-///     "SELECT * FROM player ORDER BY \(Column("score").desc)"           // "score" DESC
-///     "SELECT * FROM player ORDER BY name COLLATE \(.nocase)"           // "NOCASE"
-///     "SELECT * FROM player WHERE score = (\(maximumScoreRequest))"     // subqueries
-///     "SELECT * FROM player WHERE \(literal: condition)"                // other SQL literals
-///     "SELECT * FROM \(sql: "player")"                                  // plain SQL: keep user input out of it
+///     let averageWorth = Item.select { average($0.worth) }
+///     let isShared: SQL = "id IN (SELECT itemId FROM share)"
+///     "SELECT * FROM item WHERE ownerId = \(owner.id)"               // values become arguments
+///     "SELECT * FROM item WHERE name IN \(["ring", "letter"])"       // (?,?)
+///     "SELECT \(Column("worth") * Column("amount")) FROM item"       // ("worth" * "amount")
+///     "SELECT \(CodingKeys.weight) FROM item"                        // "weight"
+///     "SELECT * FROM item ORDER BY \(Column("weight").asc)"          // "weight" ASC
+///     "SELECT * FROM owner ORDER BY email COLLATE \(.nocase)"        // "NOCASE"
+///     "SELECT * FROM item WHERE worth > (\(averageWorth))"           // requests become subqueries
+///     "SELECT * FROM item WHERE \(literal: isShared)"                // other SQL literals
+///     "SELECT * FROM \(sql: tableName)"                              // plain SQL: keep user input out of it
 public struct SQLInterpolation: StringInterpolationProtocol, Sendable {
     private(set) var elements: [SQL.Element] = []
 

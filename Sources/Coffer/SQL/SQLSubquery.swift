@@ -18,8 +18,8 @@ public struct SQLSubquery: Sendable {
 
 /// A type that can be a query in another query: all requests.
 ///
-///     let maximumScore: SQLRequest<Int> = "SELECT MAX(score) FROM player"
-///     let bestPlayers: SQLRequest<Row> = "SELECT * FROM player WHERE score = (\(maximumScore))"
+///     let shared: SQLRequest<Int64> = "SELECT itemId FROM share WHERE guestId = \(guest.id)"
+///     let visible: SQLRequest<Item> = "SELECT * FROM item WHERE id IN (\(shared)) OR ownerId = \(guest.id)"
 public protocol SQLSubqueryable: SQLSpecificExpressible {
     /// The query.
     var sqlSubquery: SQLSubquery { get }

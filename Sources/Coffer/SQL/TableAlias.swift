@@ -18,10 +18,10 @@ extension TableAliasBase: Hashable {
 
 /// A reference to a table of a request, for expressions outside of the place where columns belong to that table anyway.
 ///
-///     // SELECT * FROM "team" WHERE EXISTS (SELECT * FROM "player" WHERE "teamId" = "team"."id")
-///     let team = TableAlias<Team>()
-///     let players = Player.filter { $0.teamId == team.id }
-///     let request = Team.aliased(team).filter(players.exists())
+///     // SELECT * FROM "owner" WHERE EXISTS (SELECT * FROM "item" WHERE ("ownerId" = "owner"."id") AND ("worth" > 5000))
+///     let keeper = TableAlias<Owner>()
+///     let treasures = Item.filter { $0.ownerId == keeper.id && $0.worth > 5000 }
+///     let wealthy = Owner.aliased(keeper).filter(treasures.exists())
 ///
 /// Give the alias a name where the request has the same table twice, or where a piece of SQL has to know the name.
 @dynamicMemberLookup

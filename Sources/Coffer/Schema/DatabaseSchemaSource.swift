@@ -3,13 +3,15 @@
 /// SQLite knows no primary keys of views. Requests and records that need one, such as `fetchOne(_:id:)` and `orderByPrimaryKey()`, work
 /// with views that a schema source knows of:
 ///
-///     struct ViewKeys: DatabaseSchemaSource {
+///     /// Each view of this vault has the key of the table whose name its own begins with: `item_heavy`, `item_shared`.
+///     struct PrefixKeys: DatabaseSchemaSource {
 ///         func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]? {
-///             try db.columns(in: view.name, in: view.schemaID.name).contains { $0.name == "id" } ? ["id"] : nil
+///             let table = view.name.prefix { $0 != "_" }
+///             return try db.primaryKey(String(table)).columns
 ///         }
 ///     }
 ///
-///     configuration.schemaSource = ViewKeys()
+///     configuration.schemaSource = PrefixKeys()
 public protocol DatabaseSchemaSource: Sendable {
     /// Returns the columns that identify the rows of a view, or nil where they are not known.
     ///

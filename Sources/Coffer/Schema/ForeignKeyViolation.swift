@@ -17,7 +17,7 @@ public struct ForeignKeyViolation: Sendable {
 
     /// A description with the columns of the foreign key and the values of the row, which may be confidential.
     ///
-    /// For example: `FOREIGN KEY constraint violation - from book(authorId) to author(id), in [id:1 authorId:2 name:"Moby-Dick"]`.
+    /// For example: `FOREIGN KEY constraint violation - from share(itemId) to item(id), in [itemId:8 guestId:3 expiry:NULL]`.
     public func failureDescription(_ db: Database) throws -> String {
         var origin = originTable
         var destination = destinationTable

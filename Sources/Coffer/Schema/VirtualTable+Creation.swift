@@ -16,9 +16,9 @@ extension Database {
 
     /// Creates a virtual table, with a definition that a closure fills.
     ///
-    ///     try db.create(virtualTable: "noteText", using: FTS5()) { t in
-    ///         t.column("title")
-    ///         t.column("body")
+    ///     try db.create(virtualTable: "itemText", using: FTS5()) { t in
+    ///         t.column("name")
+    ///         t.column("details")
     ///     }
     ///
     /// The table, and what the module adds to it, are created together or not at all.

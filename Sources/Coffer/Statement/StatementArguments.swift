@@ -133,7 +133,7 @@ extension StatementArguments {
         let replaced = lhs.append(contentsOf: rhs)
         precondition(
             replaced.isEmpty,
-            "already defined statement argument: \(replaced.keys.sorted().joined(separator: ", "))")
+            "Arguments that have a value already: \(replaced.keys.sorted().joined(separator: ", "))")
     }
 }
 

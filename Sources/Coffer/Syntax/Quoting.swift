@@ -49,7 +49,7 @@ extension Sequence where Element == UInt8 {
 
 /// A comma-separated list of question marks, to write as many arguments into an SQL text.
 ///
-///     let sql = "SELECT * FROM player WHERE id IN (\(databaseQuestionMarks(count: ids.count)))"
+///     let sql = "DELETE FROM attachment WHERE fileName IN (\(databaseQuestionMarks(count: names.count)))"
 public func databaseQuestionMarks(count: Int) -> String {
     repeatElement("?", count: count).joined(separator: ",")
 }

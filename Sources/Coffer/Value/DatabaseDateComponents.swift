@@ -4,8 +4,8 @@ internal import SQLCipherBridge
 /// Date components together with the text format in which the database holds them.
 ///
 /// ```swift
-/// let components = DateComponents(year: 1973, month: 9, day: 18)
-/// let birthDate = DatabaseDateComponents(components, format: .YMD)  // stored as "1973-09-18"
+/// let lastDay = DateComponents(year: 2030, month: 2, day: 28)
+/// share.expiry = DatabaseDateComponents(lastDay, format: .YMD)  // stored as "2030-02-28"
 /// ```
 public struct DatabaseDateComponents: Hashable, Sendable {
     /// The text formats, as in SQLite's date functions.
@@ -16,7 +16,7 @@ public struct DatabaseDateComponents: Hashable, Sendable {
         case YMD_HM = "yyyy-MM-dd HH:mm"
         /// The format `YYYY-MM-DD HH:MM:SS`.
         case YMD_HMS = "yyyy-MM-dd HH:mm:ss"
-        /// The format `YYYY-MM-DD HH:MM:SS.SSS`.
+        /// A day and a time to the millisecond: `YYYY-MM-DD HH:MM:SS.SSS`.
         case YMD_HMSS = "yyyy-MM-dd HH:mm:ss.SSS"
         /// The format `HH:MM`.
         case HM = "HH:mm"

@@ -8,11 +8,13 @@ public import Foundation
 /// To conform, implement ``databaseValue`` and ``fromDatabaseValue(_:)``:
 ///
 /// ```swift
-/// extension EvenInteger: DatabaseValueConvertible {
-///     var databaseValue: DatabaseValue { value.databaseValue }
+/// /// A weight in grams, which is never below zero.
+/// extension Weight: DatabaseValueConvertible {
+///     var databaseValue: DatabaseValue { grams.databaseValue }
 ///
-///     static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
-///         Int.fromDatabaseValue(dbValue).flatMap(EvenInteger.init)  // nil if not even
+///     static func fromDatabaseValue(_ value: DatabaseValue) -> Weight? {
+///         guard let grams = Int.fromDatabaseValue(value), grams >= 0 else { return nil }
+///         return Weight(grams: grams)
 ///     }
 /// }
 /// ```

@@ -6,15 +6,15 @@ public import SQLCipherBridge
 /// C functions of the product `CSQLCipher`, or with another type that conforms:
 ///
 /// ```swift
-/// extension EvenInteger: StatementColumnConvertible {
-///     init?(sqliteStatement: SQLiteStatement, index: CInt) {
-///         guard let value = Int(sqliteStatement: sqliteStatement, index: index) else { return nil }
-///         self.init(value)  // nil if not even
+/// extension Weight: StatementColumnConvertible {
+///     init?(sqliteStatement statement: SQLiteStatement, index column: CInt) {
+///         guard let stored = unsafe UInt32(sqliteStatement: statement, index: column) else { return nil }
+///         grams = Int(stored)
 ///     }
 /// }
 /// ```
 ///
-/// SQLite's own conversions apply, as opposed to those of `fromDatabaseValue(_:)`: the text `'20 small cigars'` is read as the integer 20.
+/// SQLite's own conversions apply, as opposed to those of `fromDatabaseValue(_:)`: the text `'12 grams'` is read as the integer 12.
 public protocol StatementColumnConvertible {
     /// Creates a value from a column that may hold NULL, or returns nil if the column cannot be converted.
     ///

@@ -225,7 +225,7 @@ struct AssociationSQLTests {
                     + #"LEFT JOIN "tall" "tall1" ON "tall1"."bedId" = "bed"."id" LEFT JOIN "tall" "tall2" ON "tall2"."id" = "bed"."id""#)
             let broken = CommonTableExpression(named: "broken", sql: "SELECT * FROM missing")
             let message = gardens.message(Bed.with(broken).including(required: Bed.association(to: broken)))
-            #expect(message?.contains(#"Can't compute the number of columns in the "broken" common table expression"#) == true)
+            #expect(message?.contains(#"The columns of the common table expression "broken" cannot be counted"#) == true)
             let numbers = CommonTableExpression(
                 recursive: true, named: "number", columns: ["n"], sql: "SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 3")
             let counted = try gardens.rows(Garden.including(required: Garden.association(to: numbers).with(numbers)).filter(key: 1))

@@ -91,8 +91,8 @@ struct MigrationForeignKeyTests {
         let queue = try makeQueue()
         var migrator = DatabaseMigrator()
         migrator.registerMigration("guilds", foreignKeyChecks: .immediate) { db in
-            try db.rename(table: "team", to: "guild")
             try db.alter(table: "player") { $0.rename(column: "teamId", to: "guildId") }
+            try db.rename(table: "team", to: "guild")
         }
         try migrator.migrate(queue)
         try queue.read { (db) throws in

@@ -133,7 +133,7 @@ struct RowTests {
     }
 
     @Test(
-        "are equal and have equal hashes if they have the same columns and values in the same order")
+        "are equal, and have equal hashes, if their columns are, one by one: names and values")
     func equality() throws {
         try withRows { (row) throws in
             let same: Row = [

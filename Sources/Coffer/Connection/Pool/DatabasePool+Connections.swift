@@ -30,7 +30,7 @@ extension DatabasePool {
         readers.invalidate()
     }
 
-    /// Frees as much memory as possible: closes the readers, unless the configuration keeps them, and empties the writer's caches.
+    /// Gives memory back: closes the readers, unless the configuration keeps them, and empties the caches of the writer.
     ///
     /// Waits for the accesses that are running.
     public func releaseMemory() {

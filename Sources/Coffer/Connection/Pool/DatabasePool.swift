@@ -24,7 +24,7 @@ public final class DatabasePool: Sendable {
     /// - Throws: a ``DatabaseError``, whose ``DatabaseError/encryptionFailure`` tells what is wrong with the key.
     /// - Precondition: ``Configuration/maximumReaderCount`` is at least 1.
     public init(path: String, configuration: Configuration = Configuration()) throws {
-        precondition(configuration.maximumReaderCount > 0, "configuration.maximumReaderCount must be at least 1")
+        precondition(configuration.maximumReaderCount > 0, "A pool needs a reader: Configuration.maximumReaderCount is 1 or more.")
         var configuration = configuration
         if configuration.journalMode == .default {
             configuration.journalMode = .wal
@@ -164,8 +164,8 @@ extension DatabasePool {
     /// Inside of a barrier, which allows no reader, `value` runs at once on the connection of the writer, as it does in a queue.
     /// - Precondition: called inside of a write access, outside of any transaction.
     public func spawnConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
-        let db = writer.currentDatabase("A concurrent read must be started from a write access.")
-        precondition(!db.isInsideTransaction, "A concurrent read must not be started from inside a transaction.")
+        let db = writer.currentDatabase("A concurrent read begins in a write access.")
+        precondition(!db.isInsideTransaction, "A concurrent read begins between transactions: commit first.")
         if readers.isBarrierOfCurrentThread {
             return db.isolatedOnce(readOnly: true) { value($0) }
         }

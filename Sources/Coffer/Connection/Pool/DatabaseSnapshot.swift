@@ -104,6 +104,6 @@ extension DatabasePool {
     func checkCanMakeSnapshot() {
         guard writer.isAccessedByCurrentThread else { return }
         let db = writer.currentDatabase("A snapshot is made outside of its writer.")
-        precondition(!db.isInsideTransaction, "A snapshot must not be made from inside a transaction.")
+        precondition(!db.isInsideTransaction, "A snapshot is made between transactions: commit first.")
     }
 }

@@ -99,7 +99,7 @@ extension ReaderPool {
 
     /// Runs `body` on a reader.
     func withReader<T>(_ body: (Database) throws -> T) throws -> T {
-        precondition(readerOfCurrentThread == nil, "Database methods are not reentrant.")
+        precondition(readerOfCurrentThread == nil, "This thread is inside of an access already: pass its Database on.")
         let lease = try acquire()
         defer { release(lease) }
         return try lease.connection.sync(body)

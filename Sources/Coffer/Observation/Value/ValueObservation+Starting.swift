@@ -1,11 +1,8 @@
 extension ValueObservation {
     /// Starts the observation, and delivers its values on the main actor.
     ///
-    ///     let cancellable = observation.start(in: pool) { error in
-    ///         print("The observation has failed", error)
-    ///     } onChange: { players in
-    ///         print("Fresh players", players)
-    ///     }
+    ///     let weights = ValueObservation.tracking { db in try Item.select({ sum($0.weight) }, as: Int.self).fetchOne(db) }
+    ///     let watch = weights.start(in: pool, onError: { alarm.report($0) }, onChange: { scale.show($0 ?? 0) })
     ///
     /// - Parameters:
     ///   - reader: a queue, a pool or a snapshot.
@@ -64,8 +61,8 @@ extension ValueObservation {
 extension ValueObservation {
     /// The values as an asynchronous sequence. Each iteration starts the observation.
     ///
-    ///     for try await players in observation.values(in: pool) {
-    ///         print("Fresh players", players)
+    ///     for try await expired in expiredShares.values(in: pool, bufferingPolicy: .bufferingNewest(1)) {
+    ///         try await revoke(expired)
     ///     }
     ///
     /// The iteration never ends by itself. It throws the error that has ended the observation, and ends when its task is cancelled.

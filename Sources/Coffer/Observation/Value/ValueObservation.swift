@@ -1,10 +1,10 @@
 /// An observation of what a function fetches: it delivers a first value, and a fresh one whenever the database has changed it.
 ///
-///     let observation = ValueObservation.tracking { db in
-///         try Player.fetchAll(db)
+///     let sharesOfGuest = ValueObservation.tracking { db in
+///         try Share.filter { $0.guestId == guest }.fetchCount(db)
 ///     }
-///     for try await players in observation.values(in: pool) {
-///         print("Fresh players", players)
+///     for try await count in sharesOfGuest.removeDuplicates().values(in: pool) {
+///         badge.number = count
 ///     }
 ///
 /// An observation does nothing by itself. Each start of it, with ``values(in:scheduling:bufferingPolicy:)`` or
@@ -113,9 +113,8 @@ extension ValueObservation {
 
     /// An observation of what `fetch` returns, which follows regions that have nothing to do with what it reads.
     ///
-    ///     let observation = ValueObservation.tracking(
-    ///         region: Player.select(\.score).filter(id: 1),
-    ///         fetch: { db in try Player.fetchOne(db, id: 1) })
+    ///     // Counts the attachments anew when an item gets another name, and for no other reason.
+    ///     let counts = ValueObservation.tracking(region: Item.select(\.name)) { db in try Attachment.fetchCount(db) }
     @preconcurrency
     public static func tracking<Value: Sendable>(
         region: any DatabaseRegionConvertible, _ otherRegions: any DatabaseRegionConvertible...,

@@ -138,10 +138,10 @@ public final class TaskValueObservationScheduler: ValueObservationScheduler {
 }
 
 extension ValueObservationScheduler where Self == TaskValueObservationScheduler {
-    /// Delivers values and errors on the cooperative thread pool.
+    /// Delivers from a task, in order, on any thread of the pool that Swift has for tasks.
     public static var task: TaskValueObservationScheduler { TaskValueObservationScheduler(priority: nil) }
 
-    /// Delivers values and errors on the cooperative thread pool, in a task of a given priority.
+    /// Delivers as ``task`` does, from a task of the given priority.
     public static func task(priority: TaskPriority) -> TaskValueObservationScheduler {
         TaskValueObservationScheduler(priority: priority)
     }

@@ -55,8 +55,8 @@ extension Relation {
     private func misuseAsAssociation(kind: AssociatedRelation.Kind) -> String? {
         guard kind != .prefetched else { return nil }
         let table = source.tableName.quotedDatabaseIdentifier
-        if isDistinct { return "It is not possible to join an association that selects DISTINCT rows: that to the table \(table)." }
-        if hasGroups { return "It is not possible to join an association with a GROUP BY clause: that to the table \(table)." }
+        if isDistinct { return "Rows cannot be joined to DISTINCT ones, as the association selects them from the table \(table)." }
+        if hasGroups { return "Rows cannot be joined to groups, as the association makes them of the table \(table)." }
         return nil
     }
 }
@@ -90,7 +90,7 @@ extension AssociatedRelation {
         case (.required, .required), (.optional, .optional), (.prefetched, .prefetched), (.passage, .passage): break
         case (.required, .optional), (.optional, .required): result.kind = .required
         case (.prefetched, .passage), (.passage, .prefetched):
-            problem = "merging a direct association and an indirect one with including(all:) is not possible"
+            problem = "including(all:) takes the rows of an association, or the way through it, not both"
         default:
             problem = "it is joined, and is a part of including(all:) too"
         }

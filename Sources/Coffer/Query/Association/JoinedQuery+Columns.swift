@@ -67,8 +67,8 @@ extension SQLCommonTable {
         } catch {
             throw DatabaseError(
                 resultCode: .SQLITE_ERROR,
-                message: "Can't compute the number of columns in the \(name.quotedDatabaseIdentifier) common table expression: \(error). "
-                    + "Name its columns when you create it.")
+                message: "The columns of the common table expression \(name.quotedDatabaseIdentifier) cannot be counted: \(error). "
+                    + "Give their names where you create it.")
         }
     }
 }

@@ -28,7 +28,7 @@ struct JoinedQuery: Sendable {
             guard !isOptional || child.kind == .optional else {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
-                    message: "The request is chaining a required association behind an optional association: "
+                    message: "A required association follows an optional one, which cannot be joined: "
                         + "\(child.relation.source.tableName.quotedDatabaseIdentifier) behind "
                         + "\(relation.source.tableName.quotedDatabaseIdentifier). Make both required, or both optional.")
             }

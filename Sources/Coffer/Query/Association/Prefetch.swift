@@ -75,7 +75,7 @@ extension Prefetch {
         guard let columns = try path[0].condition.columns(db) else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "It is not possible to prefetch association without any foreign key: that to "
+                message: "including(all:) needs a foreign key, and an association has none: that to "
                     + "\(path[0].relation.source.tableName.quotedDatabaseIdentifier), on the way to \(tableName.quotedDatabaseIdentifier).")
         }
         return KeyColumns(base: columns.map(\.left), first: columns.map(\.right))

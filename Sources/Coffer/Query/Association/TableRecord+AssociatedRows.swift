@@ -37,7 +37,7 @@ extension _SQLAssociation {
                     guard let columns = try condition.columns(db) else {
                         throw DatabaseError(
                             resultCode: .SQLITE_MISUSE,
-                            message: "request(for:) needs an association with a foreign key. That to \(tableName.quotedDatabaseIdentifier) "
+                            message: "request(for:) follows foreign keys. The association to \(tableName.quotedDatabaseIdentifier) "
                                 + "has a condition of its own.")
                     }
                     let pairs = columns.map { ($0.right, values[CaseInsensitiveName($0.left)] ?? .null) }

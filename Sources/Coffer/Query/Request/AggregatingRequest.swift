@@ -10,8 +10,8 @@ public protocol AggregatingRequest {
 extension AggregatingRequest {
     /// Groups rows by expressions, in place of any grouping before.
     ///
-    ///     // SELECT "team", MAX("score") FROM "player" GROUP BY "team"
-    ///     Player.select { [$0.team, max($0.score)] }.group(\.team)
+    ///     // SELECT "itemId", COUNT("fileName"), SUM("size") FROM "attachment" GROUP BY "itemId"
+    ///     Attachment.select { [$0.itemId, count($0.fileName), sum($0.size)] }.group { [$0.itemId] }
     public func group(_ expressions: [any SQLExpressible]) -> Self {
         let expressions = expressions.map(\.sqlExpression)
         return groupWhenConnected { _ in expressions }

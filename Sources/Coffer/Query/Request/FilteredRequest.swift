@@ -5,8 +5,8 @@ public protocol FilteredRequest {
 
     /// Keeps the rows that meet a condition.
     ///
-    ///     // SELECT * FROM "player" WHERE "email" = 'arthur@example.com'
-    ///     Player.all().filter(Column("email") == "arthur@example.com")
+    ///     // SELECT * FROM "attachment" WHERE "size" BETWEEN 1 AND 4096
+    ///     Attachment.all().filter((1...4096).contains(Column("size")))
     func filter(_ predicate: some SQLSpecificExpressible) -> Self
 }
 

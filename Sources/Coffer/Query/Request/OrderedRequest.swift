@@ -5,8 +5,8 @@ public protocol OrderedRequest {
 
     /// Sorts by expressions, in place of any order before.
     ///
-    ///     // SELECT * FROM "player" ORDER BY "score" DESC, "name"
-    ///     Player.all().order([Column("score").desc, Column("name")])
+    ///     // SELECT * FROM "share" ORDER BY "expiry" DESC NULLS FIRST, "guestId"
+    ///     Share.all().order([Column("expiry").descNullsFirst, Column("guestId")])
     func order(_ orderings: [any SQLOrderingTerm]) -> Self
 
     /// Sorts the other way round. It has no effect on a request without an order.

@@ -1,8 +1,8 @@
 extension QueryInterfaceRequest {
     /// Deletes the rows of the request.
     ///
-    ///     // DELETE FROM "player" WHERE "team" = 'Reds'
-    ///     try Player.filter { $0.team == "Reds" }.deleteAll(db)
+    ///     // DELETE FROM "attachment" WHERE "size" = 0
+    ///     let emptyFiles = try Attachment.filter { $0.size == 0 }.deleteAll(db)  // how many
     ///
     /// - Returns: how many rows were deleted, those of triggers and foreign keys not counted. Of a view, whose rows only triggers can delete, it
     ///   is the number of rows that the triggers have changed.
@@ -46,8 +46,8 @@ extension QueryInterfaceRequest
 where RowDecoder: TableRecord & Identifiable, RowDecoder.ID: DatabaseValueConvertible & StatementColumnConvertible {
     /// Deletes the rows of the request, and returns their primary keys.
     ///
-    ///     // DELETE FROM "player" WHERE "score" = 0 RETURNING "id"
-    ///     let ids = try Player.filter { $0.score == 0 }.deleteAndFetchIds(db)
+    ///     // DELETE FROM "item" WHERE "amount" = 0 RETURNING "id"
+    ///     let gone = try Item.filter { $0.amount == 0 }.deleteAndFetchIds(db)
     public func deleteAndFetchIds(_ db: Database) throws -> Set<RowDecoder.ID> {
         let columns = try db.primaryKey(databaseTableName).columns
         guard columns.count == 1 else {

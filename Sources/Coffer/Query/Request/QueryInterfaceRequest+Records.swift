@@ -5,8 +5,8 @@
 extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord {
     /// A cursor over the rows of the request, which are deleted: all of them by the time of the first record or the end.
     ///
-    ///     // DELETE FROM "player" WHERE "score" = 0 RETURNING *
-    ///     let players = try Player.filter { $0.score == 0 }.deleteAndFetchCursor(db)
+    ///     // DELETE FROM "share" WHERE "expiry" < '2026-07-01' RETURNING *
+    ///     let ended = try Share.filter { $0.expiry < firstOfJuly }.deleteAndFetchCursor(db)
     ///
     /// Iterate to the end: only then is the deletion complete, and known to transaction observers.
     public func deleteAndFetchCursor(_ db: Database) throws -> RecordCursor<RowDecoder> {
@@ -31,8 +31,8 @@ extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord 
 extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord {
     /// A cursor over the rows of the request, as they are after the update.
     ///
-    ///     // UPDATE "player" SET "score" = "score" + 10 RETURNING *
-    ///     let players = try Player.all().updateAndFetchCursor(db, [Column("score") += 10])
+    ///     // UPDATE "item" SET "worth" = "worth" * 2 RETURNING *
+    ///     let dearer = try Item.all().updateAndFetchCursor(db, [Column("worth") *= 2])
     ///
     /// Iterate to the end: only then is the update complete, and known to transaction observers.
     ///

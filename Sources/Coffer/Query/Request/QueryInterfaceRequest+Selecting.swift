@@ -1,8 +1,8 @@
 extension QueryInterfaceRequest {
     /// Selects columns and expressions, of which each row becomes a value of some type.
     ///
-    ///     // SELECT MAX("score") FROM "player"
-    ///     let maximumScore = try Player.all().select([max(Column("score"))], as: Int.self).fetchOne(db)
+    ///     // SELECT SUM("size") FROM "attachment" WHERE "itemId" = 4
+    ///     let bytes = try Attachment.filter { $0.itemId == 4 }.select([sum(Column("size"))], as: Int.self).fetchOne(db)
     public func select<T>(_ selection: [any SQLSelectable], as type: T.Type = T.self) -> QueryInterfaceRequest<T> {
         select(selection).asRequest(of: type)
     }
@@ -26,8 +26,8 @@ extension QueryInterfaceRequest {
 
     /// Selects the primary key, or the row ID if the table declares none.
     ///
-    ///     // SELECT "id" FROM "player"
-    ///     let ids = try Player.selectPrimaryKey(as: Int64.self).fetchAll(db)
+    ///     // SELECT "id" FROM "attachment"
+    ///     let known = try Attachment.selectPrimaryKey(as: UUID.self).fetchSet(db)
     public func selectPrimaryKey<PrimaryKey>(as type: PrimaryKey.Type = PrimaryKey.self) -> QueryInterfaceRequest<PrimaryKey> {
         let tableName = databaseTableName
         return selectWhenConnected { db in try db.primaryKey(tableName).columns.map { Column($0) } }.asRequest(of: type)

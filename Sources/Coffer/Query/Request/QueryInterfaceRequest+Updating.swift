@@ -1,8 +1,8 @@
 extension QueryInterfaceRequest {
     /// Updates the rows of the request.
     ///
-    ///     // UPDATE "player" SET "score" = "score" + 10, "bonus" = 0 WHERE "team" = 'Reds'
-    ///     try Player.filter { $0.team == "Reds" }.updateAll(db, [Column("score") += 10, Column("bonus").set(to: 0)])
+    ///     // UPDATE "item" SET "amount" = "amount" - 1, "details" = 'opened' WHERE "name" = 'candle'
+    ///     try Item.filter { $0.name == "candle" }.updateAll(db, [Column("amount") -= 1, Column("details").set(to: "opened")])
     ///
     /// - Parameters:
     ///   - db: a connection.
@@ -66,8 +66,8 @@ extension QueryInterfaceRequest where RowDecoder: TableRecord {
 
     /// Updates the rows of the request; see ``updateAll(_:onConflict:_:)``.
     ///
-    ///     // UPDATE "player" SET "score" = 0
-    ///     try Player.updateAll(db) { $0.score.set(to: 0) }
+    ///     // UPDATE "attachment" SET "fileName" = LOWER("fileName")
+    ///     try Attachment.updateAll(db) { $0.fileName.set(to: $0.fileName.lowercased) }
     @discardableResult
     public func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,

@@ -2,9 +2,9 @@
 ///
 /// It starts from a record type or from a ``Table``, and is refined step by step:
 ///
-///     // SELECT * FROM "player" WHERE "email" IS NOT NULL ORDER BY "name" LIMIT 10
-///     let request = Player.filter { $0.email != nil }.order(\.name).limit(10)
-///     let players = try request.fetchAll(db)
+///     // SELECT * FROM "item" WHERE "weight" > 20000 ORDER BY "worth" DESC LIMIT 3
+///     let lift = Item.filter { $0.weight > 20_000 }.order(\.worth.desc).limit(3)
+///     for item in try lift.fetchAll(db) { print(item.name) }
 ///     let count = try request.fetchCount(db)
 ///
 /// A request is a value, and knows no connection: it can be kept, passed on and used as often as wanted, and be a subquery of another
@@ -30,8 +30,8 @@ extension QueryInterfaceRequest: FetchRequest {
 
     /// How many rows the request has.
     ///
-    ///     // SELECT COUNT(*) FROM "player" WHERE "email" IS NOT NULL
-    ///     let count = try Player.filter { $0.email != nil }.fetchCount(db)
+    ///     // SELECT COUNT(*) FROM "share" WHERE "expiry" IS NULL
+    ///     let endless = try Share.filter { $0.expiry == nil }.fetchCount(db)
     ///
     /// A request of the distinct values of one expression counts as `COUNT(DISTINCT expression)` does: without NULL.
     public func fetchCount(_ db: Database) throws -> Int { try relation.fetchCount(db) }

@@ -8,14 +8,14 @@ public protocol SelectionRequest {
 
     /// Selects columns and expressions, in place of what was selected before.
     ///
-    ///     // SELECT "id", "score" FROM "player"
-    ///     Player.all().select([Column("id"), Column("score")])
+    ///     // SELECT "fileName", "size" / 1024 AS "kilobytes" FROM "attachment"
+    ///     Attachment.all().select([Column("fileName"), (Column("size") / 1024).forKey("kilobytes")])
     func select(_ selection: [any SQLSelectable]) -> Self
 
     /// Selects columns and expressions, after what was selected before.
     ///
-    ///     // SELECT *, "score" + "bonus" AS "total" FROM "player"
-    ///     Player.all().annotated(with: [(Column("score") + Column("bonus")).forKey("total")])
+    ///     // SELECT *, "worth" * "amount" AS "value" FROM "item"
+    ///     Item.all().annotated(with: [(Column("worth") * Column("amount")).forKey("value")])
     func annotated(with selection: [any SQLSelectable]) -> Self
 }
 

@@ -33,8 +33,8 @@ extension TableRequest where Self: FilteredRequest {
 
     /// Keeps the row with a primary or unique key: a value for each of its columns. No row has the key nil.
     ///
-    ///     // SELECT * FROM "citizenship" WHERE ("citizenId" = 1) AND ("countryCode" = 'FR')
-    ///     Citizenship.all().filter(key: ["citizenId": 1, "countryCode": "FR"])
+    ///     // SELECT * FROM "share" WHERE ("itemId" = 4) AND ("guestId" = 3)
+    ///     Share.all().filter(key: ["itemId": 4, "guestId": 3])
     ///
     /// The values are taken as they are: no strategy of the record type changes them.
     ///

@@ -11,8 +11,11 @@ extension TypedRequest where RowDecoder: TableRecord {
 
 /// A request that can be refined in all ways: ``QueryInterfaceRequest``, and each ``Association``. Extend it with what your application asks for again and again.
 ///
-///     extension DerivableRequest<Player> {
-///         func filter(team: String) -> Self { filter { $0.team == team } }
+///     extension DerivableRequest<Share> {
+///         /// The shares that a guest can use on a day.
+///         func usable(by guest: Owner, on day: Date) -> Self {
+///             filter { $0.guestId == guest.id && ($0.expiry == nil || $0.expiry >= day) }
+///         }
 ///     }
 public protocol DerivableRequest<RowDecoder>: AggregatingRequest, FilteredRequest, JoinableRequest, OrderedRequest, SelectionRequest,
     TableRequest

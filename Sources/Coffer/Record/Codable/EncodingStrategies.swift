@@ -93,10 +93,10 @@ public enum DatabaseUUIDEncodingStrategy: Hashable, Sendable {
     /// A blob of 16 bytes.
     case deferredToUUID
 
-    /// Text like `E621E1F8-C36C-495A-93FC-0C247A3E6E5F`.
+    /// Text like `3F2504E0-4F89-41D3-9A0C-5D1C0FFE2301`.
     case uppercaseString
 
-    /// Text like `e621e1f8-c36c-495a-93fc-0c247a3e6e5f`.
+    /// Text like `3f2504e0-4f89-41d3-9a0c-5d1c0ffe2301`.
     case lowercaseString
 
     func encode(_ uuid: UUID) -> any DatabaseValueConvertible {

@@ -3,7 +3,7 @@
 /// Enumerations of strings, coding keys above all, become columns by the mere conformance:
 ///
 ///     enum Columns: String, ColumnExpression {
-///         case id, name, score
+///         case id, ownerId, name, weight
 ///     }
 public protocol ColumnExpression: SQLSpecificExpressible {
     /// The name of the column, without quotes.
@@ -15,8 +15,8 @@ extension ColumnExpression {
 
     /// The name alone, as that of a selected expression and not of a column of the table: it is never qualified by a table.
     ///
-    ///     // SELECT "score" + "bonus" AS "total" FROM "player" ORDER BY "total"
-    ///     Player.select { ($0.score + $0.bonus).forKey("total") }.order(Column("total").detached)
+    ///     // SELECT "name", "worth" * "amount" AS "value" FROM "item" ORDER BY "value" DESC
+    ///     Item.select { [$0.name, ($0.worth * $0.amount).forKey("value")] }.order(Column("value").detached.desc)
     public var detached: SQLExpression { SQLExpression(impl: .detachedColumn(name)) }
 }
 

@@ -16,8 +16,8 @@ public struct ColumnAssignment: Sendable {
 extension ColumnExpression {
     /// Assigns a value or an expression; nil is NULL.
     ///
-    ///     // UPDATE "player" SET "score" = 0
-    ///     try Player.updateAll(db) { $0.score.set(to: 0) }
+    ///     // UPDATE "share" SET "expiry" = NULL WHERE "guestId" = 3
+    ///     try Share.filter { $0.guestId == 3 }.updateAll(db) { $0.expiry.set(to: nil) }
     public func set(to value: (any SQLExpressible)?) -> ColumnAssignment {
         ColumnAssignment(columnName: name, value: value?.sqlExpression ?? .databaseValue(.null))
     }
@@ -25,16 +25,16 @@ extension ColumnExpression {
     /// In an upsert, keeps the value that the column has in the table.
     public var noOverwrite: ColumnAssignment { ColumnAssignment(columnName: name, value: nil) }
 
-    /// Adds a number: `score = score + value`.
+    /// Adds a number: `amount = amount + value`.
     public static func += (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column + value) }
 
-    /// Subtracts a number: `score = score - value`.
+    /// Subtracts a number: `amount = amount - value`.
     public static func -= (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column - value) }
 
-    /// Multiplies by a number: `score = score * value`.
+    /// Multiplies by a number: `amount = amount * value`.
     public static func *= (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column * value) }
 
-    /// Divides by a number: `score = score / value`.
+    /// Divides by a number: `amount = amount / value`.
     public static func /= (column: Self, value: some SQLExpressible) -> ColumnAssignment { column.set(to: column / value) }
 
     /// Keeps the bits that the value has too: `mask = mask & value`.

@@ -64,8 +64,8 @@ public func count(distinct value: some SQLSpecificExpressible) -> SQLExpression 
 
 /// The `MAX` aggregate: the greatest value, or NULL if there is none.
 ///
-///     // MAX("score") FILTER (WHERE "team" = ?)
-///     max(Column("score"), filter: Column("team") == "Reds")
+///     // MAX("weight") FILTER (WHERE "amount" > 1)
+///     max(Column("weight"), filter: Column("amount") > 1)
 public func max(_ value: some SQLSpecificExpressible, filter: (any SQLSpecificExpressible)? = nil) -> SQLExpression {
     .aggregate("MAX", value, filter: filter)
 }

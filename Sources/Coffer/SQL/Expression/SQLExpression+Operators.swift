@@ -173,8 +173,8 @@ extension SQLExpression {
 extension Sequence where Element: SQLSpecificExpressible {
     /// The expressions, joined by an operator. Of no expression, the operator's neutral value.
     ///
-    ///     // "score" + "bonus" + ?
-    ///     [Column("score"), Column("bonus"), 1000.databaseValue].joined(operator: .add)
+    ///     // "weight" * "amount" * ?
+    ///     [Column("weight"), Column("amount"), 0.001.databaseValue].joined(operator: .multiply)
     public func joined(operator: SQLExpression.AssociativeBinaryOperator) -> SQLExpression {
         .associative(`operator`, map(\.sqlExpression))
     }

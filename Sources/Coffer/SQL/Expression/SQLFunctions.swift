@@ -5,8 +5,8 @@ public func abs(_ value: some SQLSpecificExpressible) -> SQLExpression {
 
 /// The `CAST` expression: the value, converted to a storage class.
 ///
-///     // CAST("wins" AS REAL) / "games"
-///     cast(Column("wins"), as: .real) / Column("games")
+///     // CAST("worth" AS REAL) / "weight"
+///     cast(Column("worth"), as: .real) / Column("weight")
 ///
 /// See <https://www.sqlite.org/lang_expr.html#castexpr>.
 public func cast(_ expression: some SQLSpecificExpressible, as storageClass: Database.StorageClass) -> SQLExpression {
@@ -42,8 +42,8 @@ public func min(_ value1: any SQLSpecificExpressible, _ value2: any SQLExpressib
 extension DatabaseFunction {
     /// The call of the function in SQL.
     ///
-    ///     // reverse("name")
-    ///     Player.select { reverse($0.name) }
+    ///     // initials("name")
+    ///     Item.select { initials($0.name) }
     public func callAsFunction(_ arguments: any SQLExpressible...) -> SQLExpression {
         let arguments = arguments.map(\.sqlExpression)
         guard isAggregate else { return .function(name, arguments) }

@@ -6,10 +6,10 @@
 extension SQLSpecificExpressible {
     /// The `=` operator, or `IS NULL` for nil.
     ///
-    ///     // "name" = ?
-    ///     Column("name") == "Arthur"
-    ///     // "name" IS NULL
-    ///     Column("name") == nil
+    ///     // "guestId" = ?
+    ///     Column("guestId") == 3
+    ///     // "expiry" IS NULL
+    ///     Column("expiry") == nil
     public static func == (lhs: Self, rhs: (any SQLExpressible)?) -> SQLExpression {
         .equal(lhs.sqlExpression, rhs?.sqlExpression ?? .databaseValue(.null))
     }

@@ -6,8 +6,8 @@ extension SQLSpecificExpressible {
     ///
     /// A condition is one whose operands are compared by the collation:
     ///
-    ///     // ("city" = ? COLLATE NOCASE) OR (("name" COLLATE NOCASE) IN (?, ?))
-    ///     (Column("city") == "paris" || ["ann", "bob"].contains(Column("name"))).collating(.nocase)
+    ///     // ("name" = ? COLLATE NOCASE) OR (("details" COLLATE NOCASE) IN (?, ?))
+    ///     (Column("name") == "passport" || ["void", "lost"].contains(Column("details"))).collating(.nocase)
     public func collating(_ collation: Database.CollationName) -> SQLExpression {
         sqlExpression.collated(collation)
     }
@@ -19,8 +19,8 @@ extension SQLSpecificExpressible {
 
     /// The `LIKE` operator, which ignores the case of ASCII letters.
     ///
-    ///     // "email" LIKE ?
-    ///     Column("email").like("%@example.com")
+    ///     // "fileName" LIKE ?
+    ///     Column("fileName").like("%.pdf")
     ///
     /// - Parameters:
     ///   - pattern: the pattern, in which `%` stands for any text and `_` for any character.

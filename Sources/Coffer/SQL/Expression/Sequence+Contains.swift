@@ -1,8 +1,8 @@
 extension Sequence where Element: SQLExpressible {
     /// The expression `element IN (...)`, with one argument for each value of the sequence; `element = ?` for one value, and false for none.
     ///
-    ///     // "id" IN (?, ?, ?)
-    ///     [1, 2, 3].contains(Column("id"))
+    ///     // "name" IN (?, ?, ?)
+    ///     ["deed", "will", "passport"].contains(Column("name"))
     public func contains(_ element: some SQLSpecificExpressible) -> SQLExpression {
         .isMember(element.sqlExpression, of: map(\.sqlExpression))
     }

@@ -1,9 +1,9 @@
 // MARK: - Creating
 
 extension Database {
-    /// Creates an index on columns, whose name is made of theirs: `index_player_on_email`.
+    /// Creates an index on columns, whose name is made of theirs: `index_share_on_guestId_expiry`.
     ///
-    ///     try db.create(indexOn: "player", columns: ["email"], options: .unique)
+    ///     try db.create(indexOn: "share", columns: ["guestId", "expiry"])
     ///
     /// - Parameters:
     ///   - table: the table of the index.
@@ -41,9 +41,9 @@ extension Database {
 
     /// Creates an index on expressions.
     ///
-    ///     try db.create(
-    ///         index: "index_player_on_email", on: "player",
-    ///         expressions: [Column("email").collating(.nocase)], options: .unique)
+    ///     // No two owners have addresses that differ in their case alone.
+    ///     let address = Column("email").collating(.nocase)
+    ///     try db.create(index: "ownerAddress", on: "owner", expressions: [address], options: .unique)
     ///
     /// - Parameters: as those of ``create(indexOn:columns:options:condition:)``, and the name of the index.
     public func create(

@@ -1,11 +1,11 @@
 extension Database {
     /// Creates a table, and the indexes that its definition asks for.
     ///
-    ///     try db.create(table: "player") { t in
-    ///         t.autoIncrementedPrimaryKey("id")
-    ///         t.column("name", .text).notNull()
-    ///         t.column("score", .integer).notNull().defaults(to: 0).indexed()
-    ///         t.belongsTo("team", onDelete: .cascade)
+    ///     try db.create(table: "attachment", options: .withoutRowID) { t in
+    ///         t.primaryKey("id", .blob)
+    ///         t.belongsTo("item", onDelete: .cascade).notNull()
+    ///         t.column("fileName", .text).notNull().collate(.nocase)
+    ///         t.column("size", .integer).check { $0 >= 0 }
     ///     }
     ///
     /// - Parameters:
@@ -27,11 +27,10 @@ extension Database {
         table name: String, temporary: Bool = false, ifNotExists: Bool = false, withoutRowID: Bool = false,
         body: (TableDefinition) throws -> Void
     ) throws {
-        var options: TableOptions = []
-        if temporary { options.insert(.temporary) }
-        if ifNotExists { options.insert(.ifNotExists) }
-        if withoutRowID { options.insert(.withoutRowID) }
-        try create(table: name, options: options, body: body)
+        let choices: [(isMade: Bool, option: TableOptions)] = [
+            (temporary, .temporary), (ifNotExists, .ifNotExists), (withoutRowID, .withoutRowID),
+        ]
+        try create(table: name, options: TableOptions(choices.filter(\.isMade).map(\.option)), body: body)
     }
 
     /// Alters a table, step by step: see ``TableAlteration``.

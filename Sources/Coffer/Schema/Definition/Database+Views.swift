@@ -1,7 +1,7 @@
 extension Database {
     /// Creates a view on a request.
     ///
-    ///     try db.create(view: "hero", as: Player.filter(Column("isHero") == true))
+    ///     try db.create(view: "endlessShare", as: Share.filter(Column("expiry") == nil))
     ///
     /// The values of the request become a part of the view.
     /// - Parameters:
@@ -17,7 +17,7 @@ extension Database {
 
     /// Creates a view on a query that is written as an SQL literal.
     ///
-    ///     try db.create(view: "hero", asLiteral: "SELECT * FROM player WHERE score > \(minimum)")
+    ///     try db.create(view: "treasure", asLiteral: "SELECT id, name FROM item WHERE worth >= \(limit)")
     ///
     /// - Parameters: as those of ``create(view:options:columns:as:)``.
     public func create(

@@ -1,9 +1,9 @@
 /// Changes of a table that exists: see ``Database/alter(table:body:)``.
 ///
-///     try db.alter(table: "player") { t in
-///         t.add(column: "bonus", .integer).notNull().defaults(to: 0)
-///         t.rename(column: "url", to: "homeURL")
-///         t.drop(column: "score")
+///     try db.alter(table: "item") { item in
+///         item.rename(column: "note", to: "details")
+///         item.drop(column: "shelf")
+///         item.add(column: "sealed", .boolean).notNull().defaults(to: false)
 ///     }
 ///
 /// SQLite restricts which columns can be added and dropped: <https://www.sqlite.org/lang_altertable.html>.

@@ -1,9 +1,11 @@
 /// The columns and constraints of a table that is about to be created.
 ///
-///     try db.create(table: "player") { t in
-///         t.autoIncrementedPrimaryKey("id")
-///         t.column("name", .text).notNull()
-///         t.belongsTo("team", onDelete: .cascade)
+///     try db.create(table: "share") { t in
+///         t.primaryKey {
+///             t.belongsTo("item")
+///             t.belongsTo("guest", inTable: "owner")
+///         }
+///         t.column("expiry", .date)
 ///     }
 ///
 /// See ``Database/create(table:options:body:)``.
@@ -125,8 +127,8 @@ extension TableDefinition {
     /// Makes the columns that `body` adds the primary key, in their order. They are never NULL.
     ///
     ///     t.primaryKey {
-    ///         t.belongsTo("player")
-    ///         t.column("season", .integer)
+    ///         t.belongsTo("item")
+    ///         t.column("page", .integer)
     ///     }
     public func primaryKey(onConflict conflictResolution: Database.ConflictResolution? = nil, body: () throws -> Void) rethrows {
         precondition(openPrimaryKey == nil, "A primary key cannot be defined inside of the definition of another one.")
@@ -150,17 +152,17 @@ extension TableDefinition {
 
     /// Adds columns that refer to the primary key of another table, together with their foreign key and an index.
     ///
-    ///     t.belongsTo("team")                          // teamId REFERENCES team(id)
-    ///     t.belongsTo("country").notNull()             // countryCode REFERENCES country(code)
-    ///     t.belongsTo("captain", inTable: "player")    // captainId REFERENCES player(id)
+    ///     t.belongsTo("owner")                       // ownerId REFERENCES owner(id)
+    ///     t.belongsTo("currency").notNull()          // currencyCode REFERENCES currency(code)
+    ///     t.belongsTo("guest", inTable: "owner")     // guestId REFERENCES owner(id)
     ///
     /// The name of a column is `name` with the name of the column that it refers to, and so is its type. A table without a
-    /// primary key is referred to by its row ID: `teamId`.
+    /// primary key is referred to by its row ID: `ownerId`.
     ///
     /// - Parameters:
     ///   - name: the name of the relation.
     ///   - table: the table that is referred to, which may be the one that is being created. Nil is the table with the name of the relation,
-    ///     or if there is none, with its plural: `teams` for `team`. See ``Inflections``.
+    ///     or if there is none, with its plural: `owners` for `owner`. See ``Inflections``.
     ///   - deleteAction: what happens to rows when the row that they refer to is deleted. Nil refuses the deletion.
     ///   - updateAction: what happens to rows when the key that they refer to changes. Nil refuses the change.
     ///   - isDeferred: whether the foreign key is checked at the end of transactions rather than at the end of statements.
