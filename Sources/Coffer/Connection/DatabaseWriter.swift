@@ -13,10 +13,20 @@ public protocol DatabaseWriter: DatabaseReader {
     func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T
 
     /// Runs `updates` when no other access runs, and lets none begin before it has ended.
+    ///
+    /// It waits for the reads that are running, and reads that are asked for meanwhile wait for it: use it for what no reader may see
+    /// half done, such as another
+    /// key of the file.
+    ///
+    /// - Parameter updates: writes, and returns what the call returns.
+    /// - Throws: the error of `updates`, and a ``DatabaseError`` of code `SQLITE_MISUSE` after ``DatabaseReader/close()``.
     @_disfavoredOverload
     func barrierWriteWithoutTransaction<T>(_ updates: (Database) throws -> T) throws -> T
 
     /// Runs `updates` as ``barrierWriteWithoutTransaction(_:)-(_)`` does, without blocking a thread while it waits.
+    ///
+    /// - Parameter updates: writes, on the thread of the connection.
+    /// - Throws: what ``barrierWriteWithoutTransaction(_:)-(_)`` throws, and `CancellationError` if the task is cancelled.
     func barrierWriteWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T
 
     /// Runs `updates` later, when no other access runs, and lets none begin before it has ended.
@@ -40,6 +50,18 @@ public protocol DatabaseWriter: DatabaseReader {
 
 extension DatabaseWriter {
     /// Runs `updates` in a transaction. An error rolls it back and is rethrown.
+    ///
+    ///     let ring = try vault.write { db in
+    ///         try Item(ownerId: owner.id, name: "ring").inserted(db)
+    ///     }
+    ///
+    /// The changes are on the disk when the call returns, as far as `PRAGMA synchronous` says so, and readers see all of them or none.
+    /// Writes wait for each other.
+    ///
+    /// - Parameter updates: writes, and returns what `write` returns.
+    /// - Throws: the error of `updates`; a ``DatabaseError`` if the transaction cannot begin or commit: `SQLITE_BUSY` while another
+    ///   process writes, and
+    ///   `SQLITE_MISUSE` after ``DatabaseReader/close()``.
     @_disfavoredOverload
     public func write<T>(_ updates: (Database) throws -> T) throws -> T {
         try writeWithoutTransaction { db in try db.transaction { try updates(db) } }
@@ -54,6 +76,10 @@ extension DatabaseWriter {
     }
 
     /// Runs `updates` later in a transaction, and then `completion`, outside of it, with the result of the transaction.
+    ///
+    /// - Parameters:
+    ///   - updates: writes, on the thread of the connection. An error rolls the transaction back.
+    ///   - completion: gets the connection, and the result of `updates` or the error of the transaction.
     public func asyncWrite<T>(
         _ updates: @escaping @Sendable (Database) throws -> T,
         completion: @escaping @Sendable (Database, Result<T, any Error>) -> Void
