@@ -32,7 +32,10 @@ let package = Package(
         .target(name: "KeyMaterial", swiftSettings: rules),
         // HMAC-SHA512 and AES-256-CBC of several pages at once. Its functions name the instructions that they need, so that no flag is needed here.
         .target(name: "CPageLanes"),
-        .target(name: "SQLCipherBridge", dependencies: ["CPageLanes", "CSQLCipher", "KeyMaterial"], swiftSettings: rules),
+        // What the engine asks for each page, and a memo of pages that are authentic. Linked with the libraries of CSQLCipher.
+        .target(name: "CPageProvider"),
+        .target(
+            name: "SQLCipherBridge", dependencies: ["CPageLanes", "CPageProvider", "CSQLCipher", "KeyMaterial"], swiftSettings: rules),
         .target(name: "Coffer", dependencies: ["SQLCipherBridge", "KeyMaterial"], swiftSettings: rules),
         .target(
             name: "CofferCLI",
@@ -53,7 +56,8 @@ let package = Package(
             name: "CofferTestSupport", dependencies: ["Coffer", "KeyMaterial"], path: "Tests/CofferTestSupport", swiftSettings: rules),
         .testTarget(name: "KeyMaterialTests", dependencies: ["KeyMaterial", "CofferTestSupport"], swiftSettings: rules),
         .testTarget(
-            name: "SQLCipherBridgeTests", dependencies: ["CPageLanes", "CofferTestSupport", "SQLCipherBridge", "KeyMaterial"],
+            name: "SQLCipherBridgeTests",
+            dependencies: ["CPageLanes", "CPageProvider", "CofferTestSupport", "SQLCipherBridge", "KeyMaterial"],
             swiftSettings: rules),
         .testTarget(
             name: "CofferTests",

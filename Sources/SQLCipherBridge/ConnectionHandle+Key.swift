@@ -5,12 +5,14 @@ package import KeyMaterial
 extension ConnectionHandle {
     /// Gives the connection a raw key of 32 bytes, before anything else runs on it (I3).
     ///
-    /// - Parameter salt: 16 bytes, or nil to let SQLCipher read the file's own salt at the first use, or make one for a new file.
-    package func setKey(rawKey: borrowing SecretBytes, salt: [UInt8]?) throws(EngineError) {
+    /// - Parameters:
+    ///   - salt: 16 bytes, or nil to let SQLCipher read the file's own salt at the first use, or make one for a new file.
+    ///   - work: who does the cryptographic work of the connection.
+    package func setKey(rawKey: borrowing SecretBytes, salt: [UInt8]?, work: PageWork = .engine) throws(EngineError) {
         guard rawKey.count == 32, salt == nil || salt?.count == 16 else {
             throw EngineError(code: SQLITE_MISUSE, message: "A raw key has 32 bytes, and its salt 16")
         }
-        try setKey(text: ConnectionHandle.keyText(rawKey: rawKey, salt: salt ?? []))
+        try setKey(text: ConnectionHandle.keyText(rawKey: rawKey, salt: salt ?? []), work: work)
     }
 
     /// The only form of a raw key that SQLCipher knows: x'<64 digits>' or x'<64 digits><32 digits>'.
@@ -42,11 +44,11 @@ extension ConnectionHandle {
     }
 
     /// Gives the connection a key in SQLCipher's own terms: a passphrase, or the text of a raw key. Nothing is derived before the first use.
-    package func setKey(text: borrowing SecretBytes) throws(EngineError) {
+    package func setKey(text: borrowing SecretBytes, work: PageWork = .engine) throws(EngineError) {
         // SQLCipher would answer an error and go on in plaintext.
         guard !text.isEmpty else { throw EngineError(code: SQLITE_MISUSE, message: "The key is empty") }
         guard let count = CInt(exactly: text.count) else { throw EngineError(code: SQLITE_TOOBIG, message: "The key is too long") }
-        let code = text.withUnsafeBytes { unsafe sqlite3_key(pointer, $0.baseAddress, count) }
+        let code = text.withUnsafeBytes { text in work.whileKeying { unsafe sqlite3_key(pointer, text.baseAddress, count) } }
         guard code == SQLITE_OK else { throw EngineError(code: code, message: "SQLCipher did not accept the key") }
     }
 

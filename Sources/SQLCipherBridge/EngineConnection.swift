@@ -1,4 +1,5 @@
 internal import CSQLCipher
+internal import Glibc
 
 /// A connection of the C library, which closes itself at the end of its life.
 ///
@@ -30,6 +31,9 @@ package struct EngineConnection: ~Copyable {
         if code == SQLITE_OK { isOpen = false } else { watchAgain() }
         return code
     }
+
+    /// Leaves the connection open for the life of the process.
+    consuming func stayOpen() { isOpen = false }
 
     /// Ends the connection as one that may bring a write-ahead log into the file.
     package consuming func closeWithCheckpoint() { checkpointsAtEnd = true }
@@ -99,10 +103,13 @@ extension Engine {
     /// A memory database lends itself, so that no file is touched before the proof. Two libraries can mix in one process: a foreign
     /// `sqlite3_open` with SQLCipher's `sqlite3_key` would corrupt memory, hence the order.
     package static func prove() throws(EngineError) {
-        try proof.get()
+        _ = try proof.get()
     }
 
-    private static let proof: Result<Void, EngineError> = {
+    /// Who does the cryptographic work of connections that do not insist on the engine.
+    package static var pageProvider: PageProvider { get throws(EngineError) { try proof.get() } }
+
+    private static let proof: Result<PageProvider, EngineError> = {
         do throws(EngineError) {
             return .success(try proveOnce())
         } catch {
@@ -110,7 +117,7 @@ extension Engine {
         }
     }()
 
-    private static func proveOnce() throws(EngineError) {
+    private static func proveOnce() throws(EngineError) -> PageProvider {
         // libcrypto would free its state when the process exits, while other threads may still write: they would crash.
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
         // SQLite would count its memory under one lock for all connections of the process, in each allocation, for nobody. Where somebody has
@@ -133,5 +140,10 @@ extension Engine {
         else { throw EngineError.withoutCipher }
         // The level is global, and the first key resets it, so that it is set after one: a wrong key would print to the standard error.
         try handle.execute("PRAGMA cipher_log_level = NONE")
+        let allowed = unsafe getenv("COFFER_PAGE_PROVIDER").map { unsafe String(cString: $0) }
+        let pageProvider = PageProvider.install(cipherVersion: version, allowed: allowed)
+        // The engine frees its provider with the last connection that has a key.
+        if case .kept = pageProvider { connection.stayOpen() }
+        return pageProvider
     }
 }

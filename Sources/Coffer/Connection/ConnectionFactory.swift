@@ -106,6 +106,11 @@ final class ConnectionKeys: Sendable {
     /// One ring for each passphrase that was used in a preparation: mostly one.
     private let prepared = Mutex<[KeyRing]>([])
 
+    /// What these connections know of pages, since the first of them has asked for it; nil without a key.
+    var pageMemo: PageMemo? { memo.withLock { $0 } }
+
+    private let memo = Mutex<PageMemo?>(nil)
+
     init(configuration: Configuration) throws {
         settings = configuration.cipher
         preparedPassphrases = configuration.preparedPassphrases
@@ -139,6 +144,29 @@ final class ConnectionKeys: Sendable {
     func replaceConfigured(with ring: KeyRing) {
         currentRing.withLock { current in
             if current != nil { current = ring }
+        }
+        // Nothing that was known under the former key would be taken for known under this one, but nobody needs it.
+        releasePages()
+    }
+
+    /// Who does the cryptographic work of a connection that is about to get its key.
+    var pageWork: PageWork {
+        guard settings.keepsPageStates else { return .engine }
+        let memo = memo.withLock { memo in
+            if memo == nil { memo = PageMemo(size: settings.pageMemoSize, pageSize: settings.pageSize) }
+            return memo
+        }
+        return .kept(memo)
+    }
+
+    /// Forgets all pages, and gives their memory back: they are authenticated anew when they are read again.
+    func releasePages() { pageMemo?.forgetAll() }
+
+    /// Forgets all pages for good: connections that are still open note none, and later ones begin with another memo.
+    private func endMemo() {
+        memo.withLock { memo in
+            memo?.close()
+            memo = nil
         }
     }
 
@@ -176,8 +204,9 @@ final class ConnectionKeys: Sendable {
         for ring in prepared.withLock({ $0 }) { ring.didLoseEmptyFile() }
     }
 
-    /// Forgets what was derived for all connections: what nobody else with the same key needs is wiped.
+    /// Forgets what was derived for all connections, and the pages that they know: what nobody else with the same key needs is wiped.
     func removeDerivedKeys() {
+        endMemo()
         configured?.removeDerivedKeys()
         forgetPrepared()
     }

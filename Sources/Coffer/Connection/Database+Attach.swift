@@ -89,7 +89,7 @@ extension Database {
             if SideFiles.lie(beside: path) { try refuseEncryptedFile(path) }
             return context.setNull()
         }
-        guard ring.settings == CipherSettings() else {
+        guard ring.settings.ofFile == CipherSettings() else {
             throw DatabaseError(
                 resultCode: .SQLITE_AUTH,
                 message: "ATTACH knows SQLCipher's own cipher settings only, so that the file would not be readable with those of this "

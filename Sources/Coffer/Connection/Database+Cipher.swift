@@ -29,7 +29,7 @@ extension Database {
             var isFileEmpty: Bool?
             switch protection {
             case .awaitingKey:
-                var opening = KeyedOpening(ring) { () throws(EngineError) in try self.openProbe() }
+                var opening = KeyedOpening(ring, work: keying.keys.pageWork) { () throws(EngineError) in try self.openProbe() }
                 isFileEmpty = try opening.setKey(of: handle)
             case .memory where !keying.isPrepared:
                 try KeyRing.keyMemoryConnection(handle, settings: configuration.cipher)

@@ -27,7 +27,7 @@ extension Database {
                 try prepareFile(at: path, configuration: configuration)
                 var opened: Opened
                 if let ring = keys.configured {
-                    let keyed = try ring.openKeyed(open: open)
+                    let keyed = try ring.openKeyed(work: keys.pageWork, open: open)
                     let isFileEmpty = keyed.isFileEmpty
                     opened = Opened(
                         connection: keyed.connection, protection: .encrypted, busyHandler: busyHandler, isFileEmpty: isFileEmpty)

@@ -81,13 +81,15 @@ extension Database {
 // MARK: - Memory and interruption
 
 extension Database {
-    /// Frees the memory that the connection does not need: cached pages, prepared statements, the schema.
+    /// Frees the memory that the connection does not need: cached pages, prepared statements, the schema, and the memo of pages that it shares with the
+    /// other connections of its queue or pool (``CipherSettings/pageMemoSize``).
     public func releaseMemory() {
         checkIsUsedInItsAccess()
         guard !isClosed, !isReceivingCopy else { return }
         statementCaches.removeAll()
         clearSchemaCache()
         handle.releaseMemory()
+        keying.keys.releasePages()
     }
 
     /// Aborts the running statement. Can be called from any thread.

@@ -102,7 +102,7 @@ extension CipherSettings {
         settings.hmacKeyIterations = hmacKeyIterations
         settings.hmacPageNumberOrder = hmacPageNumberOrder
         settings.hmacSaltMask = hmacSaltMask
-        return settings == self
+        return settings == ofFile
     }
 
     /// A truth value as SQLite's pragmas take it.

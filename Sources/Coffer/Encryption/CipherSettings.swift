@@ -50,6 +50,22 @@ public struct CipherSettings: Sendable, Hashable {
     /// 32 let systems recognise the file as a SQLite database. The salt that stands there otherwise must come with the key.
     public var plaintextHeaderSize = 0
 
+    /// How many bytes a queue or pool takes at most to know pages again that its connections have authenticated or written; 0 for none. 4 MB know
+    /// 131,072 pages: a file of half a gigabyte.
+    ///
+    /// Most of what a page costs that is not in the page cache is the hash of its bytes. A page whose bytes, with their code, are known to be authentic
+    /// is not hashed again: it is recognised by a shorter code under a random key, as <doc:SecurityModel> explains. Small files take less memory. It is a power of two;
+    /// other numbers are rounded down. ``Database/releaseMemory()`` gives the memory back. Nothing is known again with an engine whose version Coffer does not know.
+    ///
+    /// This says nothing about files: whoever opens a file need not know it.
+    public var pageMemoSize = 4 << 20
+
+    /// Whether connections keep the states of hashes and ciphers with their key, and draw random bytes for several pages at once, in place of having the engine
+    /// make them anew for each page. Without this there is no memo (``pageMemoSize``) either, and nothing but the engine's own code works on pages.
+    ///
+    /// It takes an engine whose version Coffer knows. Others do their own work in any case. This says nothing about files either.
+    public var keepsPageStates = true
+
     /// The number of a format that does not exist, until the settings are used.
     private(set) var unknownFormat: Int?
 
@@ -76,7 +92,15 @@ public struct CipherSettings: Sendable, Hashable {
     static let formats = 1...4
 
     /// The format whose settings these are; nil for others.
-    var format: Int? { CipherSettings.formats.first { .sqlcipher(format: $0) == self } }
+    var format: Int? { CipherSettings.formats.first { .sqlcipher(format: $0) == ofFile } }
+
+    /// The settings without those that say nothing about files.
+    var ofFile: CipherSettings {
+        var settings = self
+        settings.pageMemoSize = CipherSettings().pageMemoSize
+        settings.keepsPageStates = CipherSettings().keepsPageStates
+        return settings
+    }
 
     /// The settings of SQLCipher 2 on machines that store the highest byte of a number first.
     static let ofBigEndianMachines: CipherSettings = {

@@ -180,10 +180,12 @@ final class KeyRing: Sendable {
 
 extension KeyRing {
     /// Keys a connection, and reads the schema. Answers false when the key does not open the file; the connection is of no use then.
-    func unlock(_ handle: ConnectionHandle, with material: Material, settings: CipherSettings) throws(KeyError) -> Bool {
+    func unlock(
+        _ handle: ConnectionHandle, with material: Material, settings: CipherSettings, work: PageWork = .engine
+    ) throws(KeyError) -> Bool {
         let masked = try MaskedSalt(material, settings, handle)
         do throws(EngineError) {
-            try handle.setKey(rawKey: material.secret.bytes, salt: masked?.given ?? material.salt)
+            try handle.setKey(rawKey: material.secret.bytes, salt: masked?.given ?? material.salt, work: work)
             try settings.apply(to: handle)
         } catch {
             guard error.code == EngineCode.misuse, let words = error.message else { throw KeyError(error) }

@@ -22,11 +22,15 @@ struct KeyedOpening: ~Copyable {
     /// Opens a connection with its busy handling, and runs nothing on it.
     private let open: KeyRing.Open
 
+    /// Who does the cryptographic work of the connection that is opened.
+    private let work: PageWork
+
     /// What the providers of the ring have answered. One answer serves all formats.
     private var answers: [Int: DatabaseKey] = [:]
 
-    init(_ ring: KeyRing, open: @escaping KeyRing.Open) {
+    init(_ ring: KeyRing, work: PageWork = .engine, open: @escaping KeyRing.Open) {
         self.ring = ring
+        self.work = work
         self.open = open
     }
 
@@ -90,7 +94,7 @@ struct KeyedOpening: ~Copyable {
         }
         let salt = probe.header.salt
         if let known = ring.cachedMaterial(keyIndex: keyIndex, fileSalt: salt) {
-            guard try !ring.unlock(probe.handle, with: known, settings: ring.settings) else {
+            guard try !ring.unlock(probe.handle, with: known, settings: ring.settings, work: work) else {
                 return keyed(probe, with: known, keyIndex)
             }
             ring.discardMaterial(keyIndex: keyIndex, fileSalt: salt)
@@ -100,7 +104,7 @@ struct KeyedOpening: ~Copyable {
             return try attempt(keyIndex, on: nil)
         }
         let material = try material(keyIndex, fileSalt: salt, settings: ring.settings, path: probe.handle.filename(schema: "main"))
-        guard try ring.unlock(probe.handle, with: material, settings: ring.settings) else { return nil }
+        guard try ring.unlock(probe.handle, with: material, settings: ring.settings, work: work) else { return nil }
         return keyed(probe, with: material, keyIndex)
     }
 
@@ -122,7 +126,7 @@ struct KeyedOpening: ~Copyable {
             } else {
                 try material(0, fileSalt: header.salt, settings: ring.settings, path: handle.filename(schema: "main"))
             }
-        guard try ring.unlock(handle, with: material, settings: ring.settings) else {
+        guard try ring.unlock(handle, with: material, settings: ring.settings, work: work) else {
             ring.discardMaterial(keyIndex: 0, fileSalt: header.salt)
             throw try reasonOfRefusal()
         }
@@ -144,8 +148,8 @@ extension KeyRing {
     typealias Open = () throws(EngineError) -> EngineConnection
 
     /// Opens a connection that has its key: see ``KeyedOpening/run()``.
-    func openKeyed(open: @escaping Open) throws(KeyError) -> KeyedConnection {
-        var opening = KeyedOpening(self, open: open)
+    func openKeyed(work: PageWork = .engine, open: @escaping Open) throws(KeyError) -> KeyedConnection {
+        var opening = KeyedOpening(self, work: work, open: open)
         return try opening.run()
     }
 }

@@ -67,7 +67,7 @@ enum MachineExamination {
 
     private static func engine() throws -> Finding {
         let versions = try EngineVersions()
-        return Finding(check: "engine", words: versions.lines.joined(separator: ", "))
+        return Finding(check: "engine", words: (versions.lines + [versions.pages.words]).joined(separator: ", "))
     }
 
     private static func entropy() -> Finding {

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import SQLCipherBridge
 
 /// What is in this program: the versions that a report of a fault has to name.
 struct EngineVersions {
@@ -7,6 +8,9 @@ struct EngineVersions {
     let sqlcipher: String
     let sqlite: String
     let provider: String
+
+    /// Who does the work on pages.
+    let pages: PageProvider
 
     init() throws {
         // A key, so that there is a codec to ask.
@@ -18,6 +22,7 @@ struct EngineVersions {
             let provider = try [db.cipherProvider, db.cipherProviderVersion].compactMap { $0 }
             return (try db.cipherVersion, sqlite, provider.joined(separator: ", "))
         }
+        pages = try Engine.pageProvider
     }
 
     var lines: [String] { ["coffer \(EngineVersions.coffer)", "SQLCipher \(sqlcipher)", "SQLite \(sqlite)", "crypto \(provider)"] }
@@ -27,5 +32,47 @@ struct EngineVersions {
             .init("version", .string(EngineVersions.coffer)), .init("sqlcipher", .string(sqlcipher)), .init("sqlite", .string(sqlite)),
             .init("crypto", .string(provider)),
         ]
+    }
+}
+
+extension PageProvider {
+    /// As a line of a report.
+    var words: String {
+        switch self {
+        case .kept: "pages by coffer: what is made for a key is kept, and known pages are not hashed again"
+        case .engine(let reason): "pages by the engine alone: \(reason.words)"
+        }
+    }
+
+    /// As a word for scripts: `coffer`, or why it is the engine.
+    var word: String {
+        switch self {
+        case .kept: "coffer"
+        case .engine(let reason): reason.word
+        }
+    }
+}
+
+extension PageProvider.Reason {
+    fileprivate var words: String {
+        switch self {
+        case .notWanted: "COFFER_PAGE_PROVIDER says so"
+        case .hidden: "it hides the functions for another provider"
+        case .unknownVersion: "its version is not known to coffer"
+        case .foreign: "the program has a provider of its own"
+        case .wrongAnswers: "coffer's answers differ from the engine's, which must not be; please report it"
+        case .noMemory: "there is not enough memory"
+        }
+    }
+
+    fileprivate var word: String {
+        switch self {
+        case .notWanted: "engine-wanted"
+        case .hidden: "engine-hides-functions"
+        case .unknownVersion: "engine-unknown-version"
+        case .foreign: "engine-foreign-provider"
+        case .wrongAnswers: "engine-wrong-answers"
+        case .noMemory: "engine-no-memory"
+        }
     }
 }

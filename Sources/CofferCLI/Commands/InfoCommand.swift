@@ -5,20 +5,25 @@ struct InfoCommand: Operation {
     static let configuration = CommandConfiguration(
         commandName: "info",
         abstract: "Tell what files are, with or without a key.",
-        usage: "coffer info <file>... [options]",
+        usage: "coffer info [<file>...] [options]",
         discussion: """
             Without a key option: whether a file is encrypted, its size, its salt, and what lies beside it. With a key: its settings, \
             tables and versions too. Changes nothing. Of several keys, the one is named that opens a file: by the option that gave it, by an \
-            identifier that audit records have for this key and this file, and, with the secret of the site, by one that is the same in all files.
+            identifier that audit records have for this key and this file, and, with the secret of the site, by one that is the same in all files. \
+            --engine tells what is in this program, and who works on pages.
 
             EXAMPLES
               coffer info app.db
               coffer info app.db --key-file app.key
+              coffer info --engine
               coffer info --expect encrypted /srv/db/*.db    exit code 1 unless all are
             """)
 
     @Argument(help: "The files.", completion: .file())
-    var files: [String]
+    var files: [String] = []
+
+    @Flag(help: "The versions in this program, and whether pages are the engine's work alone.")
+    var engine = false
 
     @Option(help: ArgumentHelp("Exit with 1 unless each file is encrypted, or plaintext.", valueName: "kind"))
     var expect: Expectation?
@@ -45,7 +50,18 @@ struct InfoCommand: Operation {
         case encrypted, plaintext
     }
 
+    func validate() throws {
+        if files.isEmpty && !engine { throw ValidationError("Missing expected argument '<files> ...'") }
+    }
+
     func run(in session: Session) throws -> ExitStatus {
+        if engine {
+            let versions = try EngineVersions()
+            session.reporter.result(
+                versions.json + [.init("pages", .string(versions.pages.word))], text: versions.lines + [versions.pages.words],
+                isAnswer: true)
+            if files.isEmpty { return .done }
+        }
         session.reporter.start([.init("files", .strings(files))])
         let withKey = try key.isGiven || askKey
         if keyID && !withKey { throw Failure.usage("--key-id names the key that opens a file: give keys.") }

@@ -53,4 +53,15 @@ struct ManualTests {
         let output = try Tool().run("--version").output
         for word in ["coffer ", "SQLCipher ", "SQLite 3.", "crypto openssl"] { #expect(output.contains(word)) }
     }
+
+    @Test("info --engine tells who works on pages, and the environment can only leave them to the engine")
+    func workOnPages() throws {
+        let tool = try Tool()
+        let result = try tool.run("info", "--engine", "--json")
+        #expect(result.status == 0 && result.output.contains("\"sqlcipher\":"))
+        if result.output.contains("\"sqlcipher\":\"4.6.1 community\"") { #expect(result.output.contains("\"pages\":\"coffer\"")) }
+        let wanted = try tool.run("info", "--engine", "--json", environment: ["COFFER_PAGE_PROVIDER": "engine"])
+        #expect(wanted.status == 0 && wanted.output.contains("\"pages\":\"engine-"))
+        #expect(try tool.run("info").status == 64)
+    }
 }

@@ -20,25 +20,27 @@ enum FileProtection: Sendable {
     /// Opens a connection, and proves that the key opens the file (I3). It does not roll back, checkpoint or write by itself, but for what every
     /// first read does.
     ///
+    /// - Parameter work: who does the cryptographic work of the connection.
     /// - Throws: ``KeyError`` or ``EngineError``.
     func open(
-        _ path: String, flags: EngineConnection.OpenFlags = .readWrite, locking: FileLocking = .shared, timeout: TimeInterval = 0
+        _ path: String, flags: EngineConnection.OpenFlags = .readWrite, locking: FileLocking = .shared, timeout: TimeInterval = 0,
+        work: PageWork = .engine
     ) throws -> EngineConnection {
-        try open { () throws(EngineError) in
+        try open(work: work) { () throws(EngineError) in
             let connection = try EngineConnection(path: path, flags: flags, locking: locking)
             connection.handle.busyTimeout(seconds: timeout)
             return connection
         }
     }
 
-    private func open(_ open: @escaping KeyRing.Open) throws -> EngineConnection {
+    private func open(work: PageWork = .engine, _ open: @escaping KeyRing.Open) throws -> EngineConnection {
         switch self {
         case .plaintext:
             let connection = try open()
             try connection.handle.verifyPlaintext()
             return connection
         case .encrypted(let ring):
-            let keyed = try ring.openKeyed(open: open)
+            let keyed = try ring.openKeyed(work: work, open: open)
             // Sorts would be on the disk in the clear.
             try keyed.handle.execute("PRAGMA temp_store = MEMORY")
             return keyed.connection
@@ -58,18 +60,20 @@ enum FileProtection: Sendable {
         return connection
     }
 
-    /// Opens a connection that can write, as ``open(_:flags:locking:timeout:)`` does.
+    /// Opens a connection that can write, as ``open(_:flags:locking:timeout:work:)`` does.
     ///
     /// SQLite answers with one that can only read when the system refuses to open the file for writing, be it only once.
-    func openForWriting(_ path: String, locking: FileLocking = .shared, timeout: TimeInterval = 0) throws -> EngineConnection {
+    func openForWriting(
+        _ path: String, locking: FileLocking = .shared, timeout: TimeInterval = 0, work: PageWork = .engine
+    ) throws -> EngineConnection {
         for _ in 0..<2 {
-            let connection = try open(path, locking: locking, timeout: timeout)
+            let connection = try open(path, locking: locking, timeout: timeout, work: work)
             if !connection.handle.isReadOnly(schema: "main") { return connection }
         }
         throw EngineError(code: EngineCode.readOnly, message: "The file cannot be opened for writing")
     }
 
-    /// Whether a fresh connection can read the file. Unlike ``open(_:flags:locking:timeout:)`` it does not look for the reason when it cannot.
+    /// Whether a fresh connection can read the file. Unlike ``open(_:flags:locking:timeout:work:)`` it does not look for the reason when it cannot.
     func opens(_ path: String) throws -> Bool { try opens(EngineConnection(path: path, flags: .readOnly)) }
 
     /// Whether a fresh connection can read the bytes of a file that has no name to trust.

@@ -94,7 +94,7 @@ extension Database {
                     reason = error
                 }
                 do {
-                    let old = try before.openForWriting(file, locking: configuration.engineLocking)
+                    let old = try before.openForWriting(file, locking: configuration.engineLocking, work: keying.keys.pageWork)
                     // The engine has rolled its work back, and has not said why.
                     if Database.isOfFormerKey(reason) { reason = Database.takenBack(file) }
                     failure = failure ?? reason

@@ -128,7 +128,7 @@ extension Database {
                 if !old.isAutocommit { try? old.execute("ROLLBACK") }
             },
             reopening: {
-                let new = try after.openForWriting(file, locking: configuration.engineLocking)
+                let new = try after.openForWriting(file, locking: configuration.engineLocking, work: keying.keys.pageWork)
                 adopt(wanted, openedBy: after, new.handle)
                 // Before the observers are there, who would hear of a commit.
                 try? new.handle.restore(journalMode, after)

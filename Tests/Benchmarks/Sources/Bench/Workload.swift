@@ -51,6 +51,8 @@ struct Workload: Sendable {
         Workload(name: "cursor-name", title: "row cursor, columns by name", goal: 1.5),
         Workload(name: "fetch-struct", title: "fetchAll of struct records", goal: 1.8),
         Workload(name: "fetch-codable", title: "fetchAll of Codable records", goal: 2.5),
+        Workload(name: "first-struct", title: "fetchAll of struct records, first pass of a reader (C: warm)"),
+        Workload(name: "first-codable", title: "the same, Codable records (C: warm)"),
         Workload(name: "fetch-int", title: "Int64.fetchAll", goal: 1.3),
         Workload(name: "fetch-string", title: "String.fetchAll", goal: 1.6),
         Workload(name: "key-one-read", title: "fetch a record by key, all in one read", goal: 4),

@@ -88,7 +88,7 @@ enum BenchC {
             return try writing(count) { loop_insert_transactions($0, Equal.insert, $1, Int64(count)) }
         case "cursor-index", "cursor-name":
             return try reading(assignment.rows) { loop_scan($0, Int64.max) }
-        case "fetch-struct", "fetch-codable":
+        case "fetch-struct", "fetch-codable", "first-struct", "first-codable":
             return try reading(assignment.rows) { loop_fetch_all($0, rows) }
         case "fetch-int":
             return try reading(assignment.rows) { loop_integers($0, rows) }

@@ -13,9 +13,23 @@ enum Records {
             let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}, work: { try pool.read(work) })
             return Runner.Result(seconds: seconds, check: check, operations: operations)
         }
+        // A reader that has no page in its cache, all of which another one has read.
+        func inFreshReader(_ work: (Database) throws -> Int64) throws -> Runner.Result {
+            let (seconds, check) = try measure(
+                repetitions: assignment.repetitions,
+                prepare: {
+                    _ = try pool.read(work)
+                    pool.invalidateReadOnlyConnections()
+                    _ = try pool.read { try Int64.fetchOne($0, sql: "SELECT 1") }
+                },
+                work: { try pool.read(work) })
+            return Runner.Result(seconds: seconds, check: check, operations: rows)
+        }
         switch assignment.workload {
         case "fetch-struct": return try inOneRead(rows) { db in try Player.fetchAll(db).reduce(0) { $0 &+ $1.check } }
         case "fetch-codable": return try inOneRead(rows) { db in try CodablePlayer.fetchAll(db).reduce(0) { $0 &+ $1.check } }
+        case "first-struct": return try inFreshReader { db in try Player.fetchAll(db).reduce(0) { $0 &+ $1.check } }
+        case "first-codable": return try inFreshReader { db in try CodablePlayer.fetchAll(db).reduce(0) { $0 &+ $1.check } }
         case "key-one-read":
             return try inOneRead(assignment.calls) { db in
                 var sum: Int64 = 0
