@@ -84,7 +84,7 @@ struct DumpCommand: RecordedOperation {
 
     private func write(_ db: Database, _ session: Session) throws -> ScriptSummary {
         guard let out else { return try write(db, session) { session.reporter.raw(bytes: $0) } }
-        let target = try NewFile(out)
+        let target = try NewFile(out, comesWhole: true)
         do {
             let summary = try write(db, session) { try target.write(bytes: $0) }
             try target.publish()

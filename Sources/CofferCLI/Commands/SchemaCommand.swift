@@ -50,7 +50,7 @@ struct SchemaCommand: RecordedOperation {
             try queue.close()
             missing = objects.filter { name in !schema.objects.contains { $0.isOf(name) } }
             for object in schema.objects where objects.isEmpty || objects.contains(where: object.isOf) {
-                session.reporter.result(object.json, text: ["\(object.sql);"], isAnswer: true, keepsLines: true)
+                session.reporter.result(object.json, text: [object.statement], isAnswer: true, keepsLines: true)
             }
             return false
         }
@@ -68,6 +68,12 @@ struct SchemaText {
         let name: String
         let table: String
         let sql: String
+
+        /// The text with a semicolon that is in no comment.
+        var statement: String {
+            let ends = [";", "\n;", "\n*/;"]
+            return ends.lazy.map { sql + $0 }.first(where: StatementSplitter.isWhole) ?? sql + ";"
+        }
 
         /// Whether it is what has this name, or belongs to it. SQLite does not tell capital letters from others.
         func isOf(_ name: String) -> Bool { [self.name, table].contains { $0.lowercased() == name.lowercased() } }

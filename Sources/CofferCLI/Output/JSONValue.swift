@@ -79,8 +79,8 @@ extension JSONValue {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            // Also the separators that some readers of lines take for the end of one.
-            case "\u{0}"..."\u{1f}", "\u{7f}", "\u{85}", "\u{2028}", "\u{2029}":
+            // Also the separators that some readers of lines take for the end of one, and what terminals take for commands or for another direction.
+            case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}"..."\u{202e}", "\u{2066}"..."\u{2069}":
                 let digits = String(scalar.value, radix: 16)
                 text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: text.unicodeScalars.append(scalar)

@@ -34,6 +34,15 @@ struct StatementSplitter {
 
     private var isInQuotes: Bool { if case .quoted = lexeme { true } else { false } }
 
+    /// Whether a semicolon that ends a statement is the last thing in a text.
+    static func isWhole(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        var splitter = StatementSplitter()
+        var start = 0
+        while let end = splitter.end(in: bytes, from: start) { start = end }
+        return start == bytes.count
+    }
+
     /// Reads on.
     ///
     /// - Parameters:

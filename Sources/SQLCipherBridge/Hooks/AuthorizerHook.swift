@@ -55,6 +55,11 @@ package final class AuthorizerHook {
             code == SQLITE_DROP_TABLE || code == SQLITE_DROP_TEMP_TABLE || code == SQLITE_DROP_VTABLE
         }
 
+        /// Whether the action makes something that is gone with the connection.
+        package var makesTemporary: Bool {
+            [SQLITE_CREATE_TEMP_INDEX, SQLITE_CREATE_TEMP_TABLE, SQLITE_CREATE_TEMP_TRIGGER, SQLITE_CREATE_TEMP_VIEW].contains(code)
+        }
+
         /// Whether the action changes what tables, views, indexes and triggers there are, or what databases are attached.
         package var changesSchema: Bool {
             switch code {

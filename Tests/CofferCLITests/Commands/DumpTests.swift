@@ -102,6 +102,69 @@ struct DumpTests {
         #expect(try load("f.sql", to: "g.db").output.contains("(0 tables, 0 rows)"))
     }
 
+    /// Texts of definitions that are put into the schema by hand, for objects that are there.
+    private var forged: [(name: String, text: String)] {
+        let commands =
+            ";\n.shell touch '\(tool.directory.path("touched"))'\nATTACH '\(tool.directory.path("stolen.db"))' AS x KEY '';CREATE TABLE x.y (a);"
+        return [
+            ("s4", "CREATE TABLE s4 (a INT) STRICT /* open"), ("s5", "CREATE TABLE s5 (a INT) STRICT -- end"),
+            ("s6", "CREATE TABLE s6 (a,\r\n b DEFAULT '\r\n')"), ("s7", "CREATE  TABLE IF NOT EXISTS s7 (a) -- not kept"),
+            ("i3", "CREATE INDEX i3 ON s5 (a) /* open"), ("v2", "CREATE VIEW v2 AS SELECT 1 AS\nGO\n"),
+            ("v3", "CREATE VIEW v3 AS SELECT 2 /* open"), ("v4", "CREATE VIEW v4 AS SELECT 1\(commands)"),
+            ("h1", "CREATE TABLE h1 (a)\(commands)"),
+            ("t1", "CREATE TRIGGER t1 AFTER INSERT ON h1 BEGIN SELECT 1; END\(commands) SELECT 1; END"),
+        ]
+    }
+
+    @Test("texts of definitions come back as they are, and are nothing else to a shell", arguments: ["UTF-8", "UTF-16le"])
+    func definitions(encoding: String) throws {
+        let updates = forged.map { name, text in
+            let literal = text.replacing("'", with: "''").unicodeScalars.map { scalar in
+                scalar == "\r" || scalar == "\n" || scalar == ";" ? "'||char(\(scalar.value))||'" : "\(scalar)"
+            }.joined()
+            return "UPDATE sqlite_master SET sql = '\(literal)' WHERE name = '\(name)';"
+        }
+        try makeContent(
+            preparation: "PRAGMA encoding = '\(encoding)';",
+            """
+            CREATE TABLE s1 (a INT) STRICT -- after
+            ;
+            CREATE TABLE s2 (a TEXT DEFAULT '--' /* ; */) STRICT; INSERT INTO s2 VALUES ('a' || char(13, 10) || 'b');
+            CREATE TABLE s3 ("--" TEXT PRIMARY KEY) WITHOUT ROWID; INSERT INTO s3 VALUES ('--');
+            CREATE TABLE s4 (a INT) STRICT; INSERT INTO s4 VALUES (4); CREATE TABLE s5 (a INT) STRICT; CREATE TABLE s6 (a, b);
+            CREATE TABLE s7 (a); CREATE TABLE h1 (a); INSERT INTO h1 VALUES ('h');
+            CREATE INDEX i1 ON s3 ("--") -- why
+            ;
+            CREATE INDEX i2 ON s1 (a) WHERE a > 0 /* b */; CREATE INDEX i3 ON s5 (a);
+            CREATE VIEW v1 AS SELECT 1 -- one
+            ;
+            CREATE VIEW v2 AS SELECT 2; CREATE VIEW v3 AS SELECT 3; CREATE VIEW v4 AS SELECT 4;
+            CREATE TRIGGER t1 AFTER INSERT ON h1 BEGIN SELECT 1; END;
+            PRAGMA writable_schema = 1;
+            \(updates.joined(separator: "\n"))
+            """)
+        try dump()
+        let loaded = try load()
+        #expect(loaded.status == 0 && loaded.output.contains("its content is what was dumped"), "\(loaded)")
+        let facts = """
+            .mode quote
+            SELECT type, name, tbl_name, hex(sql) FROM sqlite_master ORDER BY type, name;
+            SELECT * FROM s4; SELECT * FROM h1; SELECT hex(a) FROM s2; PRAGMA integrity_check;
+            """
+        let expected = try tool.shell("a.db").run(facts)
+        #expect(expected.count == 20, "\(expected)")
+        for (name, text) in forged where encoding == "UTF-8" {
+            let digits = text.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined().uppercased()
+            #expect(expected.contains { $0.contains("'\(name)'") && $0.contains("'\(digits)'") }, "\(name)")
+        }
+        #expect(try tool.shell("b.db").run(facts) == expected)
+        _ = try tool.shell("c.db").run(".dbconfig defensive off\n.read '\(tool.directory.path("a.sql"))'")
+        #expect(try tool.shell("c.db").run(facts) == expected)
+        #expect(tool.directory.fileNames() == ["a.db", "a.key", "a.sql", "b.db", "c.db"])
+        #expect(try tool.run(["schema", "a.db", "s5"] + key).output.hasPrefix("CREATE TABLE s5 (a INT) STRICT -- end\n;\n"))
+        #expect(try tool.run(["schema", "a.db", "s4"] + key).output == "CREATE TABLE s4 (a INT) STRICT /* open\n*/;\n")
+    }
+
     @Test("numbers of all sizes come back bit by bit")
     func numbers() throws {
         var generator = SeededRandom(seed: 20)
@@ -158,6 +221,7 @@ struct DumpTests {
             "PRAGMA temp_store_directory = '/tmp'", "PRAGMA cipher_plaintext_header_size = 32", "SELECT load_extension('x')", "DETACH main",
             "INSERT INTO none VALUES (1)", "SELEKT", "INSERT INTO t VALUES ('twice', 1)", "SELECT 'open", "CREATE TABLE u (a); \u{0}",
             "PRAGMA journal_mode(wal); BEGIN; SELECT 1", "SELECT sqlcipher_export('o')", "PRAGMA schema_version = 7",
+            "INSERT INTO t VALUES (?, :b)", "CREATE TEMP TABLE u (a)", "CREATE TABLE temp.u (a)", "CREATE TEMP VIEW v AS SELECT 1",
         ])
     func hostile(statement: String) throws {
         try tool.write("CREATE TABLE t (a UNIQUE, b);\nINSERT INTO t VALUES ('twice', 1);\n\(statement);\n", to: "a.sql")

@@ -117,4 +117,15 @@ struct RowFormatTests {
         #expect(lines.count { $0.hasSuffix("…") } == 3)
         #expect(lines.allSatisfy { $0.count <= Int(columns) }, "\(terminal.screen)")
     }
+
+    @Test("the sign of zero is kept, JSON has no character that a terminal acts on, and a folder is no script")
+    func oddValues() throws {
+        let tool = try Tool()
+        try tool.makeDatabase()
+        let key = ["--key-file", "a.key", "--key-type", "raw"]
+        #expect(try tool.run(["query", "a.db", "SELECT -0.0, 0.0", "--format", "quote", "--no-header"] + key).output == "-0.0,0.0\n")
+        let sql = "SELECT char(0x9b, 0x202e, 0x2066, 0x61) AS a"
+        #expect(try tool.run(["query", "a.db", sql, "--format", "jsonl"] + key).output == #"{"a":"\u009b\u202e\u2066a"}"# + "\n")
+        #expect(try tool.run(["query", "a.db", "--file", "."] + key).status == 66)
+    }
 }

@@ -2,6 +2,8 @@ internal import SQLCipherBridge
 
 /// Writes a database as an SQL script, from which any SQLite makes the same content: tables first, then their rows, indexes, views and triggers, and at last
 /// virtual tables, as rows of the schema, whose content is in tables of its own. It is ``ContentCopy`` in words.
+///
+/// A text of the schema that a shell could read as something else than one definition is a value, and never a statement: ``ScriptedDefinition``.
 struct ContentScript {
     let source: ConnectionHandle
 
@@ -36,8 +38,8 @@ struct ContentScript {
         if digest.encoding != .utf8 { try writer.line("PRAGMA encoding='\(digest.encoding.rawValue)';") }
         let autoVacuum = try source.integer(pragma: "auto_vacuum")
         if autoVacuum != 0 { try writer.line("PRAGMA auto_vacuum=\(autoVacuum);") }
-        if try source.firstText(trusted: "SELECT 1 FROM main.sqlite_master WHERE \(ContentScript.isVirtualTable)") != nil {
-            try writer.line("-- Other shells take the rows of virtual tables after: .dbconfig defensive off")
+        if try hasObjectsAsValues(writer.literal) {
+            try writer.line("-- Other shells take the rows of sqlite_master after: .dbconfig defensive off")
         }
         try writer.line("BEGIN TRANSACTION;\nPRAGMA writable_schema=ON;")
     }
@@ -73,7 +75,7 @@ struct ContentScript {
                 if column > 0 { try writer.add([UInt8(ascii: ",")]) }
                 try writer.addValue(at: CInt(column), of: row)
             }
-            try writer.endStatement(of: name, ");\n")
+            try writer.endStatement(of: row.string(at: 1), ");\n")
             digest.rowCount += 1
             if digest.rowCount.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) { try checkpoint() }
         }
@@ -98,27 +100,47 @@ struct ContentScript {
 
     /// Writes what the schema says of some objects.
     private func writeObjects(_ condition: String, to writer: ScriptWriter) throws {
-        let sql = "SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL AND (\(condition)) ORDER BY rowid"
+        let sql = """
+            SELECT type, name, tbl_name, sql, coalesce(rootpage, 0) FROM main.sqlite_master \
+            WHERE sql IS NOT NULL AND (\(condition)) ORDER BY rowid
+            """
         try source.forEachRow(trusted: sql) { row in
             try checkpoint()
             // Asked for as it is stored, before anything has SQLite convert it.
             let text = writer.literal.plainText(at: 3, of: row)
-            if let text, text.starts(with: "CREATE ".utf8), !text.starts(with: "CREATE VIRTUAL ".utf8) {
-                try writer.add(text)
-                // A comment must not hide the semicolon.
-                let hasComment = zip(text, text.dropFirst()).contains { $0 == UInt8(ascii: "-") && $1 == UInt8(ascii: "-") }
-                try writer.endStatement(of: row.string(at: 1), hasComment ? "\n;\n" : ";\n")
+            let value = try writer.literal.text(at: 3, of: row)
+            if let statement = text.flatMap({ ScriptedDefinition($0).statement }) {
+                try writer.add(statement)
+                try writer.endStatement(of: row.string(at: 1), "")
+            } else if row.int64(at: 4) != 0, let creation = ScriptedDefinition(text ?? Array(row.string(at: 3).utf8)).creation {
+                // It needs pages of its own, and then its text.
+                try writer.add(creation)
+                try writer.add(Array("UPDATE sqlite_master SET sql=".utf8) + value)
+                try writer.add(Array(" WHERE type=".utf8))
+                try writer.addValue(at: 0, of: row)
+                try writer.add(Array(" AND name=".utf8))
+                try writer.addValue(at: 1, of: row)
+                try writer.endStatement(of: row.string(at: 1), ";\n")
             } else {
                 try writer.add(Array("INSERT INTO sqlite_master(type,name,tbl_name,rootpage,sql) VALUES(".utf8))
                 for column in 0..<CInt(3) {
                     try writer.addValue(at: column, of: row)
                     try writer.add([UInt8(ascii: ",")])
                 }
-                try writer.add(Array("0,".utf8))
-                try writer.addValue(at: 3, of: row)
+                try writer.add(Array("0,".utf8) + value)
                 try writer.endStatement(of: row.string(at: 1), ");\n")
             }
         }
+    }
+
+    /// Whether something of the schema is written as a value, and not as a statement.
+    private func hasObjectsAsValues(_ literal: ScriptLiteral) throws -> Bool {
+        var result = false
+        let sql = "SELECT sql FROM main.sqlite_master WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_'"
+        try source.forEachRow(trusted: sql) { row in
+            if !result { result = literal.plainText(at: 0, of: row).flatMap { ScriptedDefinition($0).statement } == nil }
+        }
+        return result
     }
 }
 

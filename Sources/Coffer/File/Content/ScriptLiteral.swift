@@ -23,7 +23,8 @@ final class ScriptLiteral {
         case EngineType.integer: return Array(String(row.int64(at: column)).utf8)
         case EngineType.float: return Array(try text(of: row.double(at: column)).utf8)
         case EngineType.text:
-            guard let text = plainText(at: column, of: row) else {
+            // Shells take the end of a line of two bytes for one of one, also in quotes.
+            guard let text = plainText(at: column, of: row), !text.hasLineEndOfTwoBytes else {
                 return Array("CAST(".utf8) + hexadecimal(at: column, of: row) + Array(" AS TEXT)".utf8)
             }
             return quoted(text)

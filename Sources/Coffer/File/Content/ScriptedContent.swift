@@ -15,6 +15,7 @@ package struct ScriptError: Error {
 /// Fills an empty database with what the statements of a script make, as one transaction.
 ///
 /// A script may come from anywhere. It reaches nothing but this database: it attaches nothing, sets no keys, and chooses neither journals nor files.
+/// What would be lost is refused: temporary tables, and statements without the values of their parameters.
 struct ScriptedContent {
     let destination: ConnectionHandle
 
@@ -94,6 +95,9 @@ struct ScriptedContent {
         let text = bytes.map { CChar(bitPattern: $0) } + [0]
         var offset = 0
         while offset < text.count - 1, let statement = try destination.prepare(text, offset: &offset, persistent: false) {
+            guard statement.handle.parameterCount == 0 else {
+                throw EngineError(code: EngineCode.misuse, message: "it has parameters, and a script has no values for them")
+            }
             var code = statement.handle.step()
             while code == EngineCode.row { code = statement.handle.step() }
             guard code == EngineCode.done else { throw EngineError(code: code, message: destination.lastErrorMessage) }
@@ -118,6 +122,8 @@ struct ScriptedContent {
     private static func decision(on request: AuthorizerHook.Request) -> AuthorizerHook.Decision {
         switch request.action {
         case .attach, .transaction, .savepoint: return .deny
+        case .insert where request.first == "sqlite_temp_master": return .deny
+        case let action where action.makesTemporary: return .deny
         case .pragma:
             let name = (request.first ?? "").lowercased()
             // Virtual tables ask for some.
@@ -131,6 +137,8 @@ struct ScriptedContent {
         switch request.action {
         case .pragma: "A script must not set the pragma \((request.first ?? "").lowercased())"
         case .attach: "A script must not attach files"
+        case .insert: "A script must not make what is temporary: it would be lost"
+        case let action where action.makesTemporary: "A script must not make what is temporary: it would be lost"
         default: "A script is one transaction, and has none within"
         }
     }
