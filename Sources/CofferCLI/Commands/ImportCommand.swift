@@ -11,7 +11,8 @@ struct ImportCommand: RecordedOperation {
             Reads what coffer query writes, with NULL, blobs and infinities as they were, and what others write, from a file or the standard input. \
             The first line of CSV names the columns; each line of JSON is an object, whose members do. A table that is there gives \
             texts the types of its columns. With --create the table is made: its types are those of --types, or what all of the first 1,000 \
-            rows fit, and it is strict. 007 is a text.
+            rows fit, and it is strict. 007 and 1.10 are texts: no value is ever stored as another, and a later row whose value would be is refused. \
+            An integer of JSON beyond 64 bits is for a column of texts only.
             A row that cannot be one of the table ends the import, and nothing of it is kept; with --rejects it goes to a new file, as JSON with its \
             line and the reason, and the exit code is 1. With --batch-rows there is a commit after so many rows, which stay whatever comes later.
 
@@ -97,7 +98,11 @@ struct ImportCommand: RecordedOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         var options = RowImport.Options(
             table: table, columns: columns?.split(separator: ",", omittingEmptySubsequences: false).map(String.init),
-            hasHeader: form != .jsonl && !noHeader, creates: create, types: try declaredTypes(), batchRows: batchRows)
+            hasHeader: form != .jsonl && !noHeader, creates: create, types: try declaredTypes(), putsRefusedAside: rejects != nil,
+            batchRows: batchRows)
+        if let columns = options.columns, Set(columns.map { $0.lowercased() }).count < columns.count {
+            throw Failure.usage("--columns has a column twice.")
+        }
         // With names of its own, the first line is left out where there is one.
         let skipsHeader = options.columns != nil && options.hasHeader
         if options.columns != nil { options.hasHeader = false }
@@ -127,8 +132,8 @@ struct ImportCommand: RecordedOperation {
             configuration.allowsUnsafeTransactions = true
             try trail.record(file, .kept(opening.key)) { entry in
                 try bring(work, configuration, refusals, in: session)
-                try entry.end(isChanged: work.importedCount > 0, [.init("rows", .count(work.importedCount))])
-                return work.importedCount > 0
+                try entry.end(isChanged: work.isChanged, [.init("rows", .count(work.importedCount))])
+                return work.isChanged
             }
         }
         return tell(work, session.reporter)
@@ -156,7 +161,9 @@ struct ImportCommand: RecordedOperation {
                 let known = ColumnType.allCases.map { $0.rawValue.lowercased() }.joined(separator: ", ")
                 throw Failure.usage("--types takes name:type, and not '\(part)'; the types are \(known).")
             }
-            result[String(part[..<colon])] = type
+            guard result.updateValue(type, forKey: part[..<colon].lowercased()) == nil else {
+                throw Failure.usage("--types has two types for the column '\(part[..<colon])'.")
+            }
         }
         return result
     }
@@ -164,11 +171,13 @@ struct ImportCommand: RecordedOperation {
     private func tell(_ work: RowImport, _ reporter: Reporter) -> ExitStatus {
         let isWhole = work.refusedCount == 0
         let refused = isWhole ? "" : ", \(TextLayout.counted(work.refusedCount, "row", "rows")) refused: see '\(rejects ?? "")'"
+        let ignored = work.ignoredCount == 0 ? "" : ", \(TextLayout.counted(work.ignoredCount, "row", "rows")) ignored by the table"
         reporter.result(
             [
-                .init("path", .string(file)), .init("table", .string(table)), .init("changed", .bool(work.importedCount > 0)),
-                .init("rows", .count(work.importedCount)), .init("refused", .count(work.refusedCount)), .init("code", isWhole ? 0 : 1),
-            ], text: ["\(file): \(TextLayout.counted(work.importedCount, "row", "rows")) imported into \(table)\(refused)"])
+                .init("path", .string(file)), .init("table", .string(table)), .init("changed", .bool(work.isChanged)),
+                .init("rows", .count(work.importedCount)), .init("ignored", .count(work.ignoredCount)),
+                .init("refused", .count(work.refusedCount)), .init("code", isWhole ? 0 : 1),
+            ], text: ["\(file): \(TextLayout.counted(work.importedCount, "row", "rows")) imported into \(table)\(ignored)\(refused)"])
         return isWhole ? .done : .answerIsNo
     }
 }

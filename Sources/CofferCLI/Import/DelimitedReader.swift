@@ -31,14 +31,28 @@ final class DelimitedReader: RecordReader {
         let first = line
         let (fields, bytes, problem) = try kind == .csv ? readCSV() : readTSV()
         if let problem { return ImportRecord(line: first, bytes: bytes, content: .bad(problem)) }
-        var values: [DatabaseValue] = []
+        var values: [ImportValue] = []
         for field in fields {
             guard let value = kind == .csv ? csvValue(field) : tsvValue(field.bytes) else {
                 return ImportRecord(line: first, bytes: bytes, content: .bad("a field is not UTF-8, or has an escape that is none"))
             }
-            values.append(value)
+            values.append(.value(value))
         }
         return ImportRecord(line: first, bytes: bytes, content: .values(values))
+    }
+
+    func names() throws(Failure) -> [String]? {
+        guard try source.peek() != nil else { return nil }
+        let (fields, _, problem) = try kind == .csv ? readCSV() : readTSV()
+        var names: [String] = []
+        for field in fields {
+            let bytes = kind == .csv ? field.bytes : DelimitedReader.unescaped(field.bytes)
+            guard problem == nil, let name = bytes.flatMap({ String(validating: $0, as: UTF8.self) }) else {
+                throw Failure(.badData, "input", "The input cannot be imported: its first line does not name the columns.")
+            }
+            names.append(name)
+        }
+        return names
     }
 
     // MARK: CSV
@@ -127,7 +141,12 @@ final class DelimitedReader: RecordReader {
         if text == "\\N" { return .null }
         if text.hasPrefix("\\x"), let data = Hex.bytes(text.dropFirst(2)) { return data.databaseValue }
         if let infinity = DelimitedReader.infinity(text) { return infinity }
-        guard bytes.contains(UInt8(ascii: "\\")) else { return text.databaseValue }
+        return DelimitedReader.unescaped(bytes).map { String(decoding: $0, as: UTF8.self).databaseValue }
+    }
+
+    /// The bytes of a text; nil if an escape has no end.
+    private static func unescaped(_ bytes: [UInt8]) -> [UInt8]? {
+        guard bytes.contains(UInt8(ascii: "\\")) else { return bytes }
         var (result, isEscaped) = ([UInt8](), false)
         for byte in bytes {
             guard isEscaped || byte != UInt8(ascii: "\\") else {
@@ -142,7 +161,7 @@ final class DelimitedReader: RecordReader {
             }
             isEscaped = false
         }
-        return isEscaped ? nil : String(decoding: result, as: UTF8.self).databaseValue
+        return isEscaped ? nil : result
     }
 
     private func tooLong(first: Int) -> Failure {

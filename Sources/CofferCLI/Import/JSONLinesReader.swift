@@ -1,7 +1,7 @@
 internal import Coffer
-internal import Foundation
 
-/// Reads an object of JSON on each line. Blobs and infinities are the objects that `coffer query` writes for them; other objects and arrays are texts.
+/// Reads an object of JSON on each line. Blobs and infinities are the objects that `coffer query` writes for them; other objects and arrays are texts, as they
+/// are written.
 final class JSONLinesReader: RecordReader {
     private var source: ByteSource
     private var line = 0
@@ -12,6 +12,9 @@ final class JSONLinesReader: RecordReader {
     }
 
     var byteCount: Int64 { source.byteCount }
+
+    /// Each object names its columns itself.
+    func names() throws(Failure) -> [String]? { nil }
 
     func next() throws(Failure) -> ImportRecord? {
         while try source.peek() != nil {
@@ -30,79 +33,10 @@ final class JSONLinesReader: RecordReader {
     }
 
     private static func content(_ bytes: [UInt8]) -> ImportRecord.Content {
-        guard let object = try? JSONDecoder().decode([String: ImportedJSON].self, from: Data(bytes)) else {
-            return .bad("it is no object of JSON")
-        }
-        return .members(object.mapValues(\.value))
-    }
-}
-
-/// A value of JSON as one of a database.
-private struct ImportedJSON: Decodable {
-    let value: DatabaseValue
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            value = .null
-        } else if let flag = try? container.decode(Bool.self) {
-            value = flag.databaseValue
-        } else if let number = try? container.decode(Int64.self) {
-            value = number.databaseValue
-        } else if let number = try? container.decode(Double.self) {
-            value = number.databaseValue
-        } else if let text = try? container.decode(String.self) {
-            value = text.databaseValue
-        } else {
-            let tree = try container.decode(Tree.self)
-            value = tree.special ?? tree.json.text.databaseValue
-        }
-    }
-
-    /// Values within values.
-    private enum Tree: Decodable {
-        case leaf(JSONValue)
-        case list([Tree])
-        case object([String: Tree])
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if container.decodeNil() {
-                self = .leaf(.null)
-            } else if let flag = try? container.decode(Bool.self) {
-                self = .leaf(.bool(flag))
-            } else if let number = try? container.decode(Int64.self) {
-                self = .leaf(.int(number))
-            } else if let number = try? container.decode(Double.self) {
-                self = .leaf(.double(number))
-            } else if let text = try? container.decode(String.self) {
-                self = .leaf(.string(text))
-            } else if let list = try? container.decode([Tree].self) {
-                self = .list(list)
-            } else {
-                self = .object(try container.decode([String: Tree].self))
-            }
-        }
-
-        var json: JSONValue {
-            switch self {
-            case .leaf(let value): value
-            case .list(let list): .array(list.map(\.json))
-            case .object(let members): .object(members.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) })
-            }
-        }
-
-        /// What `coffer query` writes so.
-        var special: DatabaseValue? {
-            guard case .object(let members) = self, members.count == 1, let (name, value) = members.first,
-                case .leaf(.string(let text)) = value
-            else { return nil }
-            switch (name, text) {
-            case ("blob", _): return Hex.bytes(text)?.databaseValue
-            case ("real", "Infinity"): return Double.infinity.databaseValue
-            case ("real", "-Infinity"): return (-Double.infinity).databaseValue
-            default: return nil
-            }
+        do throws(JSONMembers.Problem) {
+            return .members(try JSONMembers.members(of: bytes))
+        } catch {
+            return .bad(error.reason)
         }
     }
 }

@@ -10,7 +10,10 @@ final class RowImport {
         /// Whether the first row has the names of the columns.
         var hasHeader: Bool
         var creates: Bool
+        /// The types of columns of a table that is made, by their names in small letters.
         var types: [String: ColumnType]
+        /// Whether the import goes on after a row that was refused.
+        var putsRefusedAside: Bool
         /// After how many rows there is a commit; nil for one transaction.
         var batchRows: Int?
     }
@@ -24,7 +27,14 @@ final class RowImport {
     private var ahead: [ImportRecord] = []
     private static let sampleCount = 1000
 
+    /// The columns of the table, by their names in small letters.
+    private var columns: [String: ImportColumn] = [:]
+    private var isView = false
+
     private(set) var importedCount = 0
+    /// Rows that the table has left out by its own rules, without an error.
+    private(set) var ignoredCount = 0
+    private(set) var isChanged = false
     private(set) var refusedCount = 0
 
     /// - Parameters:
@@ -43,10 +53,13 @@ final class RowImport {
     func run(_ db: Database) throws {
         let named = try options.columns ?? header()
         try readAhead()
+        let before = db.totalChangesCount
+        defer { isChanged = isChanged || db.totalChangesCount != before }
         try db.beginTransaction(.immediate)
         do {
-            if options.creates { try createTable(db, named ?? namesOfMembers()) }
-            try checkColumns(db, named)
+            var types: [String: ColumnType] = [:]
+            if options.creates { types = try createTable(db, named ?? namesOfMembers()) }
+            try findColumns(db, named, types)
             try insertAll(db, named)
             try db.commit()
         } catch {
@@ -58,9 +71,7 @@ final class RowImport {
     private func next() throws -> ImportRecord? { ahead.isEmpty ? try reader.next() : ahead.removeFirst() }
 
     private func header() throws -> [String]? {
-        guard options.hasHeader, let record = try reader.next() else { return nil }
-        guard case .values(let values) = record.content else { throw mistake("its first line does not name the columns") }
-        let names = values.map { String.fromDatabaseValue($0) ?? "" }
+        guard options.hasHeader, let names = try reader.names() else { return nil }
         guard names.allSatisfy({ !$0.isEmpty }), Set(names.map { $0.lowercased() }).count == names.count else {
             throw mistake("its first line does not name the columns, each with a name of its own; see --no-header and --columns")
         }
@@ -78,35 +89,52 @@ final class RowImport {
 
     private func namesOfMembers() throws -> [String] {
         var names: Set<String> = []
-        for record in ahead { if case .members(let members) = record.content { names.formUnion(members.keys) } }
+        for record in ahead { if case .members(let members) = record.content { names.formUnion(members.map(\.name)) } }
         guard !names.isEmpty else { throw mistake("it does not name columns; see --columns") }
-        return names.sorted()
+        let sorted = names.sorted()
+        // The first of several spellings is the column's.
+        var seen: Set<String> = []
+        return sorted.filter { seen.insert($0.lowercased()).inserted }
     }
 
-    private func createTable(_ db: Database, _ names: [String]) throws {
+    /// Makes the table, and returns the types of its columns.
+    private func createTable(_ db: Database, _ names: [String]) throws -> [String: ColumnType] {
+        let known = names.map { $0.lowercased() }
+        if let unknown = options.types.keys.sorted().first(where: { !known.contains($0) }) {
+            throw Failure.usage("--types has a type for the column '\(unknown)', and there is none.")
+        }
+        var types: [String: ColumnType] = [:]
         let definitions = names.enumerated().map { index, name in
+            let key = name.lowercased()
             let type =
-                options.types[name]
+                options.types[key]
                 ?? ColumnType(
                     fitting: ahead.compactMap { record in
                         switch record.content {
                         case .values(let values): index < values.count ? values[index] : nil
-                        case .members(let members): members[name]
+                        case .members(let members): members.first { $0.name.lowercased() == key }?.value
                         case .bad: nil
                         }
                     })
+            types[key] = type
             return "\(name.quotedDatabaseIdentifier) \(type.rawValue)"
         }
         // Strict: what comes later and does not fit is refused, and not taken as something else.
         try db.execute(sql: "CREATE TABLE \(options.table.quotedDatabaseIdentifier) (\(definitions.joined(separator: ", "))) STRICT")
+        isChanged = true
+        return types
     }
 
-    private func checkColumns(_ db: Database, _ named: [String]?) throws {
-        guard try db.tableExists(options.table) || db.viewExists(options.table) else {
+    private func findColumns(_ db: Database, _ named: [String]?, _ made: [String: ColumnType]) throws {
+        isView = try db.viewExists(options.table)
+        guard try isView || db.tableExists(options.table) else {
             throw Failure(.answerIsNo, "no_such_table", "There is no table '\(options.table)'. --create makes one.")
         }
-        let known = try Set(db.columns(in: options.table).map { $0.name.lowercased() })
-        if let unknown = (named ?? []).first(where: { !known.contains($0.lowercased()) }) {
+        for column in try db.columns(in: options.table) {
+            let key = column.name.lowercased()
+            columns[key] = made[key].map { .made($0) } ?? ImportColumn(declared: column.type)
+        }
+        if let unknown = (named ?? []).first(where: { columns[$0.lowercased()] == nil }) {
             throw Failure(.answerIsNo, "no_such_column", "The table '\(options.table)' has no column '\(unknown)'.")
         }
     }
@@ -128,31 +156,45 @@ final class RowImport {
 
     private func insert(_ record: ImportRecord, _ db: Database, _ named: [String]?) throws {
         let names: [String]?
-        let values: [DatabaseValue]
+        let values: [ImportValue]
         switch record.content {
         case .bad(let reason): return try refused(record, reason)
         case .values(let fields): (names, values) = (named, fields)
-        case .members(let members):
-            let sorted = members.sorted { $0.key < $1.key }
-            (names, values) = (sorted.map(\.key), sorted.map(\.value))
+        case .members(let members): (names, values) = (members.map(\.name), members.map(\.value))
         }
         if let names, names.count != values.count {
             return try refused(record, "it has \(TextLayout.counted(values.count, "field", "fields")) instead of \(names.count)")
         }
         do {
-            let columns = names.map { names in
-                names.isEmpty ? " DEFAULT VALUES" : "(\(names.map(\.quotedDatabaseIdentifier).joined(separator: ",")))"
+            let stored = try values.enumerated().map { index, value in
+                let column = names.flatMap { columns[$0[index].lowercased()] }
+                return try (column ?? .found(isText: false)).stored(value)
             }
-            let marks = values.isEmpty ? "" : " VALUES (\(values.map { _ in "?" }.joined(separator: ",")))"
-            let statement = try db.cachedStatement(sql: "INSERT INTO \(options.table.quotedDatabaseIdentifier)\(columns ?? "")\(marks)")
-            try statement.execute(arguments: StatementArguments(values))
-            importedCount += 1
+            guard options.putsRefusedAside else { return try insert(stored, names, db) }
+            // A trigger may fail and keep what was done.
+            try db.inSavepoint {
+                try insert(stored, names, db)
+                return .commit
+            }
+        } catch let refusal as ImportRefusal {
+            try refused(record, refusal.reason)
         } catch let error as DatabaseError {
             // A row is at fault, and not the disk or the database.
             let codes: [ResultCode] = [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_ERROR]
             guard codes.contains(error.resultCode), db.isInsideTransaction else { throw error }
             try refused(record, error.message ?? "\(error.resultCode)")
         }
+    }
+
+    private func insert(_ values: [DatabaseValue], _ names: [String]?, _ db: Database) throws {
+        let columns = names.map { names in
+            names.isEmpty ? " DEFAULT VALUES" : "(\(names.map(\.quotedDatabaseIdentifier).joined(separator: ",")))"
+        }
+        let marks = values.isEmpty ? "" : " VALUES (\(values.map { _ in "?" }.joined(separator: ",")))"
+        let statement = try db.cachedStatement(sql: "INSERT INTO \(options.table.quotedDatabaseIdentifier)\(columns ?? "")\(marks)")
+        try statement.execute(arguments: StatementArguments(values))
+        // What a view does with a row is the business of its triggers.
+        if isView || db.changesCount > 0 { importedCount += 1 } else { ignoredCount += 1 }
     }
 
     private func refused(_ record: ImportRecord, _ reason: String) throws {

@@ -166,7 +166,8 @@ enum Schema {
             ],
             "import": [
                 Shape(required: [
-                    "path": .text, "table": .text, "changed": .bool, "rows": .count, "refused": .count, "code": .code,
+                    "path": .text, "table": .text, "changed": .bool, "rows": .count, "ignored": .count,
+                    "refused": .count, "code": .code,
                 ])
             ],
             "doctor": [

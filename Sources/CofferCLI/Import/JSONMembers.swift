@@ -1,0 +1,217 @@
+internal import Coffer
+internal import Foundation
+
+/// A number as JSON has it, with the text that it is written in.
+struct JSONNumber: Equatable {
+    let text: String
+
+    /// The integer or the REAL; nil if it is beyond what these can be.
+    var value: DatabaseValue? {
+        let isInteger = text != "-0" && !text.utf8.contains { [UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E")].contains($0) }
+        guard !isInteger else { return Int64(text)?.databaseValue }
+        return Double(text).flatMap { $0.isFinite ? $0.databaseValue : nil }
+    }
+
+    func checked() throws(ImportRefusal) -> DatabaseValue {
+        guard let value else { throw ImportRefusal("the number \(text) is beyond 64 bits, and the column is not for texts") }
+        return value
+    }
+}
+
+/// Reads an object of JSON (RFC 8259), and keeps what others lose: how numbers and values within values are written, and members that are there twice.
+struct JSONMembers {
+    struct Problem: Error {
+        let reason: String
+        static let syntax = Problem(reason: "it is no object of JSON")
+    }
+
+    private let bytes: [UInt8]
+    private var index = 0
+    private static let deepest = 512
+
+    private init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// The members of the object that a text is, in their order.
+    static func members(of bytes: [UInt8]) throws(Problem) -> [ImportRecord.Member] {
+        var reader = JSONMembers(bytes)
+        reader.skipSpace()
+        guard reader.current == UInt8(ascii: "{") else { throw .syntax }
+        var result: [ImportRecord.Member] = []
+        var names: Set<String> = []
+        var twice: String?
+        try reader.readObject(depth: 0) { name, value, text in
+            // SQLite does not tell capital letters from others in names.
+            if !names.insert(name.lowercased()).inserted { twice = twice ?? name }
+            result.append(ImportRecord.Member(name: name, value: value ?? .value(text.databaseValue)))
+        }
+        reader.skipSpace()
+        guard reader.index == bytes.count else { throw .syntax }
+        if let twice { throw Problem(reason: "it has two members with the name '\(twice)'") }
+        return result
+    }
+
+    private var current: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+    private mutating func skipSpace() {
+        while let byte = current, [0x20, 0x09, 0x0a, 0x0d].contains(byte) { index += 1 }
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) throws(Problem) {
+        guard current == UInt8(ascii: character) else { throw .syntax }
+        index += 1
+    }
+
+    /// Whether a character is next, which is taken then.
+    private mutating func takes(_ character: Unicode.Scalar) -> Bool {
+        guard current == UInt8(ascii: character) else { return false }
+        index += 1
+        return true
+    }
+
+    // MARK: Values
+
+    /// - Parameter member: called with the name of each member, its value if that is a value of a database, and the text that it is written in.
+    private mutating func readObject(depth: Int, member: (String, ImportValue?, String) -> Void) throws(Problem) {
+        guard depth < JSONMembers.deepest else { throw .syntax }
+        try take("{")
+        skipSpace()
+        guard !takes("}") else { return }
+        repeat {
+            skipSpace()
+            let name = try readString()
+            skipSpace()
+            try take(":")
+            skipSpace()
+            let start = index
+            let value = try readValue(depth: depth + 1)
+            guard let text = String(validating: bytes[start..<index], as: UTF8.self) else { throw .syntax }
+            member(name, value, text)
+            skipSpace()
+        } while takes(",")
+        try take("}")
+    }
+
+    /// Reads a value; nil for a list, and for an object that is no value of a database.
+    private mutating func readValue(depth: Int) throws(Problem) -> ImportValue? {
+        switch current {
+        case UInt8(ascii: "\""): return .value(try readString().databaseValue)
+        case UInt8(ascii: "{"):
+            var count = 0
+            var special: DatabaseValue?
+            try readObject(depth: depth) { name, value, _ in
+                count += 1
+                special = value.flatMap { JSONMembers.special(name, $0) }
+            }
+            return count == 1 ? special.map { .value($0) } : nil
+        case UInt8(ascii: "["):
+            try readList(depth: depth)
+            return nil
+        case UInt8(ascii: "t"): return try readWord("true", true.databaseValue)
+        case UInt8(ascii: "f"): return try readWord("false", false.databaseValue)
+        case UInt8(ascii: "n"): return try readWord("null", .null)
+        default: return .number(try readNumber())
+        }
+    }
+
+    private mutating func readList(depth: Int) throws(Problem) {
+        guard depth < JSONMembers.deepest else { throw .syntax }
+        try take("[")
+        skipSpace()
+        guard !takes("]") else { return }
+        repeat {
+            skipSpace()
+            _ = try readValue(depth: depth + 1)
+            skipSpace()
+        } while takes(",")
+        try take("]")
+    }
+
+    /// What `coffer query` writes as an object.
+    private static func special(_ name: String, _ value: ImportValue) -> DatabaseValue? {
+        guard case .value(let value) = value, case .string(let text) = value.storage else { return nil }
+        switch (name, text) {
+        case ("blob", _): return Hex.bytes(text)?.databaseValue
+        case ("real", "Infinity"): return Double.infinity.databaseValue
+        case ("real", "-Infinity"): return (-Double.infinity).databaseValue
+        default: return nil
+        }
+    }
+
+    private mutating func readWord(_ word: String, _ value: DatabaseValue) throws(Problem) -> ImportValue {
+        guard bytes[index...].starts(with: word.utf8) else { throw .syntax }
+        index += word.utf8.count
+        return .value(value)
+    }
+
+    private mutating func readNumber() throws(Problem) -> JSONNumber {
+        let start = index
+        _ = takes("-")
+        if !takes("0") { try readDigits() }
+        if takes(".") { try readDigits() }
+        if takes("e") || takes("E") {
+            if !takes("+") { _ = takes("-") }
+            try readDigits()
+        }
+        return JSONNumber(text: String(decoding: bytes[start..<index], as: UTF8.self))
+    }
+
+    private mutating func readDigits() throws(Problem) {
+        let start = index
+        while let byte = current, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { index += 1 }
+        guard index > start else { throw .syntax }
+    }
+
+    // MARK: Texts
+
+    private mutating func readString() throws(Problem) -> String {
+        try take("\"")
+        var result: [UInt8] = []
+        while let byte = current {
+            index += 1
+            switch byte {
+            case UInt8(ascii: "\""):
+                guard let text = String(validating: result, as: UTF8.self) else { throw .syntax }
+                return text
+            case UInt8(ascii: "\\"): result += try readEscape()
+            case ..<0x20: throw .syntax
+            default: result.append(byte)
+            }
+        }
+        throw .syntax
+    }
+
+    private mutating func readEscape() throws(Problem) -> [UInt8] {
+        guard let byte = current else { throw .syntax }
+        index += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
+        case UInt8(ascii: "b"): return [0x08]
+        case UInt8(ascii: "f"): return [0x0c]
+        case UInt8(ascii: "n"): return [0x0a]
+        case UInt8(ascii: "r"): return [0x0d]
+        case UInt8(ascii: "t"): return [0x09]
+        case UInt8(ascii: "u"):
+            var units = [try readUnit()]
+            if UTF16.isLeadSurrogate(units[0]) {
+                try take("\\")
+                try take("u")
+                units.append(try readUnit())
+            }
+            guard let text = String(validating: units, as: UTF16.self) else { throw .syntax }
+            return Array(text.utf8)
+        default: throw .syntax
+        }
+    }
+
+    private mutating func readUnit() throws(Problem) -> UInt16 {
+        guard index + 4 <= bytes.count else { throw .syntax }
+        let digits = bytes[index..<index + 4]
+        guard digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
+            let unit = UInt16(String(decoding: digits, as: UTF8.self), radix: 16)
+        else { throw .syntax }
+        index += 4
+        return unit
+    }
+}
