@@ -51,8 +51,9 @@ struct BatchSetting: Sendable {
             _ = try previous.isEmpty ? nil : FileKeys(previous, cache)
             if let newKey, given.contains(where: { $0.newKey == nil }) { _ = try cache.key(newKey) }
         }
-        items = given.map { item in
+        items = try given.map { item in
             var item = item
+            item.line = try BatchState.id(item)
             item.key = item.key ?? request
             item.newKey = item.newKey ?? newKey
             item.key?.role = role

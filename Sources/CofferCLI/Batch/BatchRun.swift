@@ -114,8 +114,8 @@ struct BatchRun: Sendable {
                 outcome = .failed(failure)
             }
             switch outcome {
-            case .finished: try state?.note(id, path: item.path, command: command, code: .done)
-            case .failed(let failure): try state?.note(id, path: item.path, command: command, code: failure.status)
+            case .finished: try state?.note(id, item, command: command, work: job.identity, code: .done)
+            case .failed(let failure): try state?.note(id, item, command: command, work: job.identity, code: failure.status)
             case .skipped, .prepared, .interrupted: break
             }
             return outcome

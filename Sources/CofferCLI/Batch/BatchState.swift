@@ -61,7 +61,9 @@ final class BatchState: Sendable {
         let text: String
         let command: String
         let id: String
-        let path: String
+        /// The line of the manifest, and the work, as far as they can be known without the command line.
+        let line: String?
+        let work: String?
         let code: Int
 
         var isDone: Bool { code == 0 }
@@ -86,11 +88,11 @@ final class BatchState: Sendable {
             // Lines of ours begin so. Others may be JSON too, and are somebody's.
             guard line.bytes.starts(with: start), let object = try? JSONSerialization.jsonObject(with: Data(line.bytes)) as? [String: Any],
                 let command = object["command"] as? String, let id = object["id"] as? String,
-                let path = object["path"] as? String, let code = object["code"] as? Int
+                object["path"] is String, let code = object["code"] as? Int
             else { return nil }
             entries["\(command) \(id)"] = Entry(
-                number: line.number, text: String(decoding: line.bytes, as: UTF8.self), command: command, id: id, path: path,
-                code: code)
+                number: line.number, text: String(decoding: line.bytes, as: UTF8.self), command: command, id: id,
+                line: object["line"] as? String, work: object["work"] as? String, code: code)
         }
     }
 
@@ -115,7 +117,8 @@ final class BatchState: Sendable {
 
     // MARK: Questions from outside
 
-    /// What batches have done so far, by the paths as manifests have them: the exit code of the last time.
+    /// What the last batch has done so far, by the ids of the lines of its manifest: the exit code of the last time. A line that was changed since is new,
+    /// and what was done by another command, or with other statements, does not count.
     ///
     /// - Returns: nil where there is no state.
     static func codes(in path: String) throws(Failure) -> [String: Int]? {
@@ -123,7 +126,9 @@ final class BatchState: Sendable {
         let file = try OwnFile.open(path, O_RDONLY, name: "The state '\(path)'", action: "cannot be used", reason: "state")
         do throws(SystemError) {
             guard let entries = try lines(of: file)?.values.sorted(by: { $0.number < $1.number }) else { throw SystemError(code: ENOEXEC) }
-            return Dictionary(entries.map { ($0.path, $0.code) }) { $1 }
+            guard let last = entries.last else { return [:] }
+            let same = entries.filter { $0.command == last.command && $0.work == last.work }
+            return Dictionary(same.compactMap { entry in entry.line.map { ($0, entry.code) } }) { $1 }
         } catch {
             throw error.code == ENOEXEC ? isForeign(path) : Failure(error, "The state '\(path)' cannot be read")
         }
@@ -147,16 +152,20 @@ final class BatchState: Sendable {
         let cipher = item.cipher.map { "\($0.pageSize) \($0.kdfIterations) \($0.kdfAlgorithm)" } ?? ""
         let keys = [item.key, item.newKey].map { $0.map { "\($0.source.identity) \($0.type.rawValue)" } ?? "" }
         let text = ([item.location] + keys + [cipher] + (work.isEmpty ? [] : [work])).joined(separator: "\0")
-        return try String(AuditSeal.plain.hash(Array(text.utf8)[...]).prefix(32))
+        return try hash(text)
+    }
+
+    private static func hash(_ text: String) throws(Failure) -> String {
+        try String(AuditSeal.plain.hash(Array(text.utf8)[...]).prefix(32))
     }
 
     /// Whether an earlier run says that it has done it.
     func isDone(_ id: String) -> Bool { done.contains(id) }
 
-    func note(_ id: String, path: String, command: String, code: ExitStatus) throws(Failure) {
+    func note(_ id: String, _ item: Manifest.Item, command: String, work: String, code: ExitStatus) throws(Failure) {
         let line = JSONValue.object([
-            .init("schema", 1), .init("command", .string(command)), .init("id", .string(id)), .init("path", .string(path)),
-            .init("code", .count(code.rawValue)),
+            .init("schema", 1), .init("command", .string(command)), .init("id", .string(id)), .init("line", .string(item.line)),
+            .init("work", .string(try BatchState.hash(work))), .init("path", .string(item.path)), .init("code", .count(code.rawValue)),
         ]).text
         do throws(SystemError) {
             try file.withLock { file throws(SystemError) in

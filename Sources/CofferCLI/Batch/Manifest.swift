@@ -15,6 +15,8 @@ struct Manifest: Sendable {
         var key: KeyRequest?
         var newKey: KeyRequest?
         let cipher: CipherSettings?
+        /// What tells the line of the manifest from others, without what the command line adds.
+        var line = ""
     }
 
     enum Form: Sendable {

@@ -7,7 +7,9 @@ struct BatchStatusCommand: Operation {
         abstract: "Tell what a batch, or all shares of it, have not done yet.",
         usage: "coffer batch status --manifest <file> [--shards <count>] [options]",
         discussion: """
-            The states beside the manifest are read, one for each share. Exit code 0 when all files are done, 1 when some failed or were not begun. A state is what a \
+            The states beside the manifest are read, one for each share, as far as they are of the last command. \
+            A line of the manifest that was changed since is not begun. \
+            Exit code 0 when all files are done, 1 when some failed or were not begun. A state is what a \
             batch has noted, and no proof: 'coffer batch verify' with the new key is one.
 
             EXAMPLES
@@ -53,7 +55,7 @@ struct BatchStatusCommand: Operation {
         }
         var (done, failed) = (0, 0)
         for item in items {
-            let code = codes[item.path]
+            let code = codes[try BatchState.id(item)]
             switch code {
             case 0: done += 1
             case let code:

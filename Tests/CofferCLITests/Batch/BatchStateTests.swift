@@ -55,6 +55,21 @@ struct BatchStateTests {
         #expect(!tool.directory.fileNames().contains { $0.contains("state") })
     }
 
+    @Test("the status counts what was done for a line of the manifest as it is now, by the last command")
+    func status() throws {
+        try fail()
+        func begun() throws -> [String: Bool] {
+            let objects = try tool.run("batch", "status", "--manifest", "list", "--json").objects.filter {
+                $0["type"] as? String == "result"
+            }
+            return Dictionary(uniqueKeysWithValues: objects.map { ($0["path"] as? String ?? "", $0["begun"] as? Bool ?? false) })
+        }
+        #expect(try begun() == ["2.db": true])
+        // Another key for the file that was done.
+        try tool.write(#"{"path": "1.db", "new-key-file": "next.key", "new-key-type": "raw"}"# + "\n2.db\n", to: "list")
+        #expect(try begun() == ["1.db": false, "2.db": true])
+    }
+
     @Test("a verification that goes on does not skip what another key opens now")
     func verification() throws {
         let options = ["batch", "verify", "--manifest", "list", "--json", "--state", "v", "--key-file", "old.key", "--key-type", "raw"]
