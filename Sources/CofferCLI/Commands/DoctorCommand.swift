@@ -10,7 +10,8 @@ struct DoctorCommand: Operation {
         usage: "coffer doctor [<path>...] [options]",
         discussion: """
             Looks at the engine, the random generator, the limit of locked memory and core dumps; and with folders or files, at who can read keys, write to \
-            databases and rename what is there, at databases without encryption, and at what interrupted runs have left. Says what to do about each. \
+            databases and rename what is there, at databases without encryption, whatever their names are, and at what \
+            interrupted runs have left. Says what to do about each, and what it could not look at. \
             Changes nothing, needs no key, and follows no links. Exit code 1 when there is something to mend.
 
             EXAMPLES
@@ -122,12 +123,26 @@ struct FolderExamination {
         while let next = waiting.popLast() {
             try checkpoint()
             var status = stat()
-            guard unsafe lstat(next, &status) == 0 else { continue }
+            guard unsafe lstat(next, &status) == 0 else {
+                // What has gone in between is no finding.
+                if errno != ENOENT { result.append(FolderExamination.unseen(next)) }
+                continue
+            }
             switch status.st_mode & S_IFMT {
             case S_IFDIR:
                 result += folder(next, status)
-                let names = (try? FileManager.default.contentsOfDirectory(atPath: next)) ?? []
-                waiting += names.sorted(by: >).map { next.hasSuffix("/") ? next + $0 : "\(next)/\($0)" }
+                do throws(SystemError) {
+                    let (names, others) = try FolderExamination.names(in: next)
+                    waiting += names.sorted(by: >).map { next.hasSuffix("/") ? next + $0 : "\(next)/\($0)" }
+                    result += others.sorted().map { name in
+                        Finding(
+                            check: "name", path: next,
+                            words: "has something with a name that is not UTF-8, and that was not looked at: \(name)",
+                            advice: "Give it another name, and run this again.")
+                    }
+                } catch {
+                    result.append(FolderExamination.unseen(next))
+                }
             case S_IFREG:
                 count += 1
                 result += try file(next, status)
@@ -137,6 +152,33 @@ struct FolderExamination {
         let summary = Finding(check: "files", path: path, words: "\(TextLayout.counted(count, "file", "files")) looked at")
         return [summary] + result
     }
+
+    private static func unseen(_ path: String) -> Finding {
+        Finding(check: "unreadable", path: path, words: "cannot be looked at", advice: "Run this as the user that owns it.")
+    }
+
+    /// What is in a folder: the names that are texts, and those that are none, as far as they can be shown.
+    private static func names(in folder: String) throws(SystemError) -> (names: [String], others: [String]) {
+        guard let stream = unsafe opendir(folder) else { throw SystemError.last }
+        defer { unsafe closedir(stream) }
+        var (names, others) = ([String](), [String]())
+        while let entry = unsafe readdir(stream) {
+            let bytes = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                let text = unsafe UnsafeRawPointer(name).assumingMemoryBound(to: UInt8.self)
+                return unsafe [UInt8](
+                    UnsafeBufferPointer(start: text, count: strnlen(UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), 255)))
+            }
+            guard let name = String(validating: bytes, as: UTF8.self) else {
+                others.append(String(decoding: bytes, as: UTF8.self))
+                continue
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return (names, others)
+    }
+
+    /// What a file of SQLite without encryption begins with.
+    private static let plaintextStart = Array("SQLite format 3\0".utf8)
 
     private func folder(_ path: String, _ status: stat) -> [Finding] {
         guard status.st_mode & 0o022 != 0, status.st_mode & S_ISVTX == 0 else { return [] }
@@ -149,6 +191,13 @@ struct FolderExamination {
 
     private func file(_ path: String, _ status: stat) throws -> [Finding] {
         let name = FileNames.name(of: path)
+        if name.hasPrefix(NewFile.partPrefix) {
+            return [
+                Finding(
+                    check: "leftover", path: path, words: "a part of a script that can be read without a key",
+                    advice: "Remove it, if no dump works here.")
+            ]
+        }
         if name.hasSuffix(".rotate.json") || name.hasPrefix(".coffer-") && (name.hasSuffix(".tmp") || name.hasSuffix(".lock")) {
             return [
                 Finding(
@@ -156,9 +205,18 @@ struct FolderExamination {
                     advice: "If none works on the file, run the same command again: it completes or removes it.")
             ]
         }
-        if name.hasSuffix(".key") { return key(path, status) }
-        guard [".db", ".sqlite", ".sqlite3", ".db3"].contains(where: name.hasSuffix) else { return [] }
-        return try database(path, status)
+        let start = FolderExamination.start(of: path)
+        if start == FolderExamination.plaintextStart { return try database(path, status) }
+        let lowered = name.lowercased()
+        if lowered.hasSuffix(".key") { return key(path, status) }
+        if [".db", ".sqlite", ".sqlite3", ".db3"].contains(where: lowered.hasSuffix) { return try database(path, status) }
+        // Whether it is a database is not known.
+        return start == nil ? [FolderExamination.unseen(path)] : []
+    }
+
+    /// The first bytes of a file; nil if it cannot be read.
+    private static func start(of path: String) -> [UInt8]? {
+        try? Descriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).read(count: plaintextStart.count)
     }
 
     private func key(_ path: String, _ status: stat) -> [Finding] {

@@ -77,7 +77,7 @@ struct QueryCommand: RecordedOperation {
         if sql == nil, script == nil, isatty(STDIN_FILENO) == 1 {
             throw Failure.usage("Give a statement, a script by --file, or '-' to type statements up to Ctrl-D.")
         }
-        let script = try Script(source.map(Script.read) ?? sql ?? "")
+        let script = try Script(source.map { path throws(Failure) in try Script.read(path) } ?? sql ?? "")
         let values = try BoundValues(bind.map(BoundValue.init))
         let keys = try FileKeys(key, KeyCache(session.keys, subject: file))
         return try keys.open(file, cipher: cipher.settings) { opening in try run(script, values, opening, session, trail) }

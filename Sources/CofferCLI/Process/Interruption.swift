@@ -18,7 +18,13 @@ final class Interruption: Sendable {
         /// Says the last words of the process.
         var farewell: (@Sendable (ExitStatus) -> Void)?
         /// What SIGINT does while a person talks to the process.
-        var conversation: (@Sendable () -> Void)?
+        var conversation: Conversation?
+    }
+
+    private struct Conversation {
+        let id: Int
+        let isRepeated: Bool
+        let reaction: @Sendable () -> Void
     }
 
     private let state = Mutex(State())
@@ -93,11 +99,17 @@ final class Interruption: Sendable {
 
     /// Runs a part of a conversation: SIGINT ends what is being done, and not the process.
     ///
-    /// - Parameter reaction: called on another thread for each SIGINT.
-    func conversationally<Result>(onInterrupt reaction: @escaping @Sendable () -> Void, _ body: () throws -> Result) rethrows -> Result {
+    /// - Parameters:
+    ///   - isRepeated: whether one SIGINT calls the reaction again and again until the part has ended.
+    ///   - reaction: called on another thread for each SIGINT.
+    func conversationally<Result>(
+        isRepeated: Bool = false, onInterrupt reaction: @escaping @Sendable () -> Void, _ body: () throws -> Result
+    ) rethrows -> Result {
         let outer = state.withLock { state in
-            defer { state.conversation = reaction }
-            return state.conversation
+            state.nextID += 1
+            let outer = state.conversation
+            state.conversation = Conversation(id: state.nextID, isRepeated: isRepeated, reaction: reaction)
+            return outer
         }
         defer { state.withLock { $0.conversation = outer } }
         return try body()
@@ -120,9 +132,17 @@ final class Interruption: Sendable {
             TerminalEcho.restore()
             _exit(128 + SIGQUIT)
         case SIGINT:
-            if let reaction = state.withLock({ $0.conversation }) { reaction() } else { asked(toEndBy: signal) }
+            if let conversation = state.withLock({ $0.conversation }) { converse(conversation) } else { asked(toEndBy: signal) }
         default:
             asked(toEndBy: signal)
+        }
+    }
+
+    private func converse(_ conversation: Conversation) {
+        conversation.reaction()
+        guard conversation.isRepeated else { return }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { [self] in
+            if state.withLock({ $0.conversation?.id }) == conversation.id { converse(conversation) }
         }
     }
 

@@ -148,17 +148,22 @@ final class RowPrinter {
     }
 
     private func tableLine(_ cells: [String]) -> String {
-        let limit = reporter.outputWidth
+        let whole = tableLine(cells, isCut: false)
+        guard let limit = reporter.outputWidth, TextLayout.columns(whole) > limit else { return whole }
+        let text = tableLine(cells, isCut: true)
+        // So many columns that they do not fit however narrow they are: those at the end are not shown.
+        return TextLayout.columns(text) > limit ? TextLayout.start(of: text, columns: limit - 1) + "…" : text
+    }
+
+    /// - Parameter isCut: whether what is wider than its column is shortened.
+    private func tableLine(_ cells: [String], isCut: Bool) -> String {
         var text = ""
         for (index, cell) in cells.enumerated() {
             let width = widths[index]
             let isLast = index == cells.count - 1
-            let isCut = limit != nil && TextLayout.columns(cell) > width
-            let shown = isCut ? TextLayout.start(of: cell, columns: width - 1) + "…" : cell
+            let shown = isCut && TextLayout.columns(cell) > width ? TextLayout.start(of: cell, columns: width - 1) + "…" : cell
             text += isLast ? shown : shown + String(repeating: " ", count: max(0, width - TextLayout.columns(shown))) + "  "
         }
-        // So many columns that they do not fit however narrow they are: those at the end are not shown.
-        guard let limit, TextLayout.columns(text) > limit else { return text }
-        return TextLayout.start(of: text, columns: limit - 1) + "…"
+        return text
     }
 }

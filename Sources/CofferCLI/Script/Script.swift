@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 
 /// SQL text of one or several statements.
 struct Script: Sendable {
@@ -44,23 +44,31 @@ struct Script: Sendable {
     private static func newlines(in bytes: ArraySlice<UInt8>) -> Int { bytes.count { $0 == UInt8(ascii: "\n") } }
 
     /// Reads a script from a file, or from the standard input for "-".
-    static func read(_ path: String) throws -> String {
+    ///
+    /// - Parameters:
+    ///   - flags: what the file is opened with in addition.
+    ///   - wait: called before each reading; throws to end it.
+    static func read(_ path: String, flags: CInt = 0, wait: (CInt) throws(Failure) -> Void = { _ in }) throws(Failure) -> String {
         let isInput = path == "-"
         let name = isInput ? "The standard input" : "The file '\(path)'"
-        let data: Data
-        do {
-            if isInput {
-                data = try FileHandle.standardInput.readToEnd() ?? Data()
-            } else {
-                let file = try Descriptor.reading(path, name: name)
-                data = try FileHandle(fileDescriptor: file.number).readToEnd() ?? Data()
-            }
-        } catch let failure as Failure {
-            throw failure
-        } catch {
-            throw Failure(.inputOutput, "io", "\(name) cannot be read.")
+        let file: Descriptor
+        if isInput { file = Descriptor(owning: dup(STDIN_FILENO)) } else { file = try Descriptor.reading(path, name: name, flags: flags) }
+        if let status = try? file.status(), status.st_mode & S_IFMT == S_IFDIR {
+            throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
         }
-        guard let text = String(data: data, encoding: .utf8) else { throw Failure.usage("\(name) has no statement in UTF-8.") }
+        var bytes: [UInt8] = []
+        while true {
+            try wait(file.number)
+            let part: [UInt8]
+            do throws(SystemError) {
+                part = try Descriptor.read(from: file.number, upTo: 262_144)
+            } catch {
+                throw Failure(.inputOutput, "io", "\(name) cannot be read.")
+            }
+            guard !part.isEmpty else { break }
+            bytes += part
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw Failure.usage("\(name) has no statement in UTF-8.") }
         return text
     }
 }

@@ -107,7 +107,7 @@ enum ShellCommand {
     private static func schema(_ arguments: [String], _ shell: ShellSession) throws {
         guard arguments.count <= 1 else { throw Failure.usage(".schema takes one name at most.") }
         let objects = try shell.access { db in try SchemaText(db, includesInternal: false).objects }
-        for object in objects where arguments.first.map(object.isOf) ?? true { answer("\(object.sql);", shell) }
+        for object in objects where arguments.first.map(object.isOf) ?? true { answer(object.statement, shell) }
     }
 
     private static func dump(_ arguments: [String], _ shell: ShellSession) throws {
@@ -118,6 +118,7 @@ enum ShellCommand {
             let summary = try db.writeScript {
                 shell.reporter.raw(bytes: $0)
             } checkpoint: {
+                try shell.checkNotInterrupted()
             }
             shell.reporter.raw(ScriptProof.line(summary.digest) + "\n")
         }
@@ -128,17 +129,24 @@ enum ShellCommand {
         try shell.checkMayWrite()
         let (path, table) = (arguments[0], arguments[1])
         let name = "The input '\(path)'"
-        let input = try Descriptor.reading(path, name: name)
+        let input = try Descriptor.reading(path, name: name, flags: O_NONBLOCK)
         let form = ImportCommand.Format(ofFile: path)
-        let reader = form.reader(ByteSource(input.number, name: name), nullText: shell.style.nullText)
+        let number = input.number
+        let source = ByteSource(number, name: name) { () throws(Failure) in try shell.wait(for: number) }
+        let reader = form.reader(source, nullText: shell.style.nullText)
         let work = RowImport(
-            reader, RowImport.Options(table: table, columns: nil, hasHeader: form != .jsonl, creates: false, types: [:], batchRows: nil)
+            reader,
+            RowImport.Options(
+                table: table, columns: nil, hasHeader: form != .jsonl, creates: false, types: [:], putsRefusedAside: false, batchRows: nil)
         ) { record, reason in
             throw Failure(.badData, "refused", "\(name), line \(record.line): the row is refused: \(reason).")
         } checkpoint: { _ in
+            try shell.checkNotInterrupted()
         }
         shell.noteChange()
         try shell.access { db in try work.run(db) }
+        // The input stays open for as long as it is read.
+        _ = input.number
         shell.reporter.note("\(TextLayout.counted(work.importedCount, "row", "rows")) imported into \(table)")
     }
 }

@@ -37,7 +37,9 @@ struct ShellCompletion {
             return (before.count, ShellCommand.names.filter { $0.hasPrefix(before) })
         }
         let word = String(before.reversed().prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "$" }.reversed())
-        let rest = before.dropLast(word.count)
+        // A quote before it belongs to the name.
+        let isQuoted = before.dropLast(word.count).hasSuffix("\"")
+        let rest = before.dropLast(word.count + (isQuoted ? 1 : 0))
         let candidates: [String]
         if rest.hasSuffix(".") {
             let table = String(rest.dropLast().reversed().prefix { $0.isLetter || $0.isNumber || $0 == "_" }.reversed())
@@ -53,6 +55,16 @@ struct ShellCompletion {
                 + ShellCompletion.keywords.map { isLower ? $0.lowercased() : $0 }
         }
         let fitting = Set(candidates.filter { $0.lowercased().hasPrefix(word.lowercased()) })
-        return (word.count, fitting.sorted())
+        let names = before.hasPrefix(".") ? fitting.sorted() : fitting.sorted().map { ShellCompletion.asIdentifier($0, isQuoted: isQuoted) }
+        return (word.count + (isQuoted ? 1 : 0), names)
+    }
+
+    /// A name as SQL takes it, in quotes where it is no word.
+    private static func asIdentifier(_ name: String, isQuoted: Bool) -> String {
+        let isWord = name.unicodeScalars.allSatisfy {
+            $0.value >= 0x80 || $0.properties.isAlphabetic || "0123456789_$".unicodeScalars.contains($0)
+        }
+        let begins = name.unicodeScalars.first.map { !"0123456789$".unicodeScalars.contains($0) } ?? false
+        return isWord && begins && !isQuoted ? name : name.quotedDatabaseIdentifier
     }
 }

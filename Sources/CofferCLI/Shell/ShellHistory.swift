@@ -18,7 +18,9 @@ struct ShellHistory {
         // Values of parameters may be secrets, and what has a word of keys in it is not looked at twice.
         guard !lowered.hasPrefix(".bind"), !text.utf8.contains(0), text.utf8.count <= 10_000 else { return false }
         let setsKeys = ["pragma", "attach"].contains { lowered.contains($0) } && lowered.contains("key")
-        return !setsKeys && !StatementText.carriesKey(text)
+        // Also where it is no SQL, or the SQL of another engine.
+        let namesKey = lowered.contains(#/key\s*=?\s*['"]/#)
+        return !setsKeys && !namesKey && !StatementText.carriesKey(text)
     }
 
     /// The statements, the oldest first. A file that others can write to, or that is none, is not believed.

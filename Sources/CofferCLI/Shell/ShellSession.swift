@@ -1,5 +1,6 @@
 internal import Coffer
 internal import Foundation
+internal import Glibc
 
 /// A conversation with one database: statements and commands, line by line.
 final class ShellSession {
@@ -22,9 +23,13 @@ final class ShellSession {
     private var searched = 0
     private var splitter = StatementSplitter()
     private var depth = 0
+    /// Set by Ctrl-C, for what the line does that a person has typed last.
+    private var stop = Latch()
 
     /// Statements and commands that may be kept in the history, since the last call of ``takeHistory()``.
     private var history: [String] = []
+    /// Whether SQLite knew the statement that ran last: what it does not know may be anything, also a secret at the wrong place.
+    private var hasCompiled = false
 
     var reporter: Reporter { session.reporter }
 
@@ -64,6 +69,7 @@ final class ShellSession {
     ///
     /// - Throws: the first failure, where no person is there to go on.
     func take(_ line: String) throws {
+        if depth == 0 { stop = Latch() }
         let trimmed = line.trimmingCharacters(in: .whitespaces)
         if isBetweenStatements, trimmed.hasPrefix(".") {
             cancel()
@@ -77,8 +83,9 @@ final class ShellSession {
             pending.removeFirst(end)
             searched = 0
             guard !isBlank else { continue }
-            keep(statement)
+            hasCompiled = false
             try going { try perform(statement) }
+            if hasCompiled { keep(statement) }
             if isOver { return }
         }
         searched = pending.count
@@ -113,7 +120,11 @@ final class ShellSession {
     /// Takes the lines of a script.
     func read(_ path: String) throws {
         guard depth < 16 else { throw Failure.usage("Scripts that read scripts may be 16 deep.") }
-        let text = try Script.read(path)
+        try interruptibly { try runScript(path) }
+    }
+
+    private func runScript(_ path: String) throws {
+        let text = try Script.read(path, flags: O_NONBLOCK) { descriptor throws(Failure) in try wait(for: descriptor) }
         let outer = (pending, searched, splitter)
         depth += 1
         cancel()
@@ -123,6 +134,7 @@ final class ShellSession {
         }
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             do {
+                try checkNotInterrupted()
                 try take(String(line))
             } catch let error where depth == 1 {
                 let failure = session.failure(error)
@@ -155,13 +167,42 @@ final class ShellSession {
             }
         }
         guard isInteractive else { return try session.interruption.cooperatively(onSignal: { queue.interrupt() }, work) }
-        return try session.interruption.conversationally(onInterrupt: { queue.interrupt() }, work)
+        let stop = stop
+        let reaction: @Sendable () -> Void = {
+            stop.set()
+            queue.interrupt()
+        }
+        // Repeated: SQLite forgets an interruption that comes just before a statement begins.
+        return try session.interruption.conversationally(isRepeated: true, onInterrupt: reaction, work)
+    }
+
+    /// Runs work that Ctrl-C ends where it asks for it.
+    private func interruptibly<Result>(_ body: () throws -> Result) throws -> Result {
+        guard isInteractive else { return try body() }
+        let stop = stop
+        return try session.interruption.conversationally(onInterrupt: { stop.set() }, body)
+    }
+
+    /// - Throws: the failure `interrupted` when the work of the line is to end.
+    func checkNotInterrupted() throws(Failure) {
+        if stop.isSet { throw session.interruption.failure(.interrupted) }
+        try session.interruption.check()
+    }
+
+    /// Waits until there is something to read, or the end: a pipe may have nothing for as long as it likes.
+    func wait(for descriptor: CInt) throws(Failure) {
+        while true {
+            try checkNotInterrupted()
+            var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let count = unsafe poll(&request, 1, 50)
+            if count > 0 || count < 0 && errno != EINTR { return }
+        }
     }
 
     private func run(_ text: String, _ db: Database) throws {
         var bound = try BoundValues(values)
         let statements = try db.allStatements(sql: text)
-        while let statement = try statements.next() {
+        while let statement = try nextStatement(statements) {
             guard statement.isReadonly || allowsWriting else {
                 throw Failure.usage("The statement changes the database, and this shell only reads. Start it with --write.")
             }
@@ -180,6 +221,13 @@ final class ShellSession {
             while let row = try rows.next(), !reporter.isOutputClosed { printer.add(Array(row.databaseValues)) }
             printer.end()
         }
+    }
+
+    private func nextStatement(_ statements: SQLStatementCursor) throws -> Statement? {
+        hasCompiled = false
+        let statement = try statements.next()
+        hasCompiled = true
+        return statement
     }
 
     func noteChange() { isChanged = true }

@@ -59,6 +59,26 @@ struct DoctorTests {
         #expect(try doctor("none").status == 66)
     }
 
+    @Test("files without encryption are known by what they begin with, and what cannot be looked at is a finding")
+    func unseen() throws {
+        let folder = try tool.directory.makeFolder("all")
+        for name in ["noext", "UP.DB", "a.key"] {
+            _ = try SQLCipherShell(plaintextPath: tool.directory.path("all/\(name)")).run("CREATE TABLE t (a);")
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: tool.directory.path("all/\(name)"))
+        }
+        try tool.write("text", to: "all/text", mode: 0o600)
+        let odd = Array((tool.directory.path("all/bad")).utf8CString.dropLast()) + [CChar(bitPattern: 0xff), 0]
+        let descriptor = unsafe open(odd, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        #expect(descriptor >= 0)
+        close(descriptor)
+        let result = try doctor("all")
+        #expect(result.status == 1 && result.errors.contains("4 things to mend"), "\(result)")
+        for name in ["noext", "UP.DB", "a.key"] { #expect(result.output.contains("MEND  all/\(name): is not encrypted"), "\(result)") }
+        #expect(result.output.contains("MEND  all: has something with a name that is not UTF-8"), "\(result)")
+        #expect(try Schema.problems(doctor("--json", "all")) == [])
+        _ = folder
+    }
+
     @Test("core dumps that are on are found, although coffer makes none")
     func coreDumps() throws {
         let result = try tool.run(["-c", "ulimit -c 4096; '\(Tool.program)' doctor; exit $?"], program: "/bin/sh")

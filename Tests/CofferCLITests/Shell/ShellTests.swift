@@ -64,6 +64,20 @@ struct ShellTests {
         #expect(try terminal.end() == 0)
     }
 
+    @Test("a name that is no word is completed in quotes")
+    func quotedCompletion() throws {
+        _ = try tool.shell().run("CREATE TABLE \"odd name\" (\"zoo \"\"first\"); INSERT INTO \"odd name\" VALUES ('low' || 'er');")
+        let terminal = try start()
+        terminal.type("SELECT zoo\t FROM odd\t;\r")
+        try terminal.expect("lower")
+        try terminal.expect("(encrypted)> ")
+        terminal.type("SELECT \"zo\t || 'ed' FROM \"od\t;\r")
+        try terminal.expect("lowered")
+        try terminal.expect("(encrypted)> ")
+        terminal.type(".quit\r")
+        #expect(try terminal.end() == 0)
+    }
+
     @Test("tab completes commands, keywords, tables and columns")
     func completion() throws {
         _ = try tool.shell().run(
@@ -82,6 +96,52 @@ struct ShellTests {
         try terminal.expect("CASE")
         try terminal.expect("CURRENT_TIMESTAMP")
         terminal.type("\u{3}.exit\r")
+        #expect(try terminal.end() == 0)
+    }
+
+    @Test("Ctrl-C ends an import and a script that wait for a pipe, and keeps nothing of the import", arguments: [".import", ".read"])
+    func interruptedInput(command: String) throws {
+        let name = command == ".import" ? "pipe.csv" : "pipe.sql"
+        #expect(unsafe mkfifo(tool.directory.path(name), 0o600) == 0)
+        let terminal = try start("--write")
+        // Before anything is there to read.
+        terminal.type("\(command) \(name)\(command == ".import" ? " t" : "")\r")
+        try terminal.wait("as it was") { terminal.hasEcho }
+        try interrupt(terminal)
+        // In the middle.
+        terminal.type("\(command) \(name)\(command == ".import" ? " t" : "")\r")
+        var pipe: Int32 = -1
+        try terminal.wait("open") {
+            pipe = unsafe open(tool.directory.path(name), O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+            return pipe >= 0
+        }
+        defer { close(pipe) }
+        let text =
+            command == ".import" ? "id,text\n" + (10..<3000).map { "\($0),x\n" }.joined() : "INSERT INTO t (text) VALUES ('never');\n"
+        #expect(unsafe write(pipe, text, text.utf8.count) == text.utf8.count)
+        try interrupt(terminal)
+        terminal.type("SELECT 'rows: ' || count(*) FROM t;\r")
+        try terminal.expect("rows: 3")
+        terminal.type(".quit\r")
+        #expect(try terminal.end() == 0)
+    }
+
+    private func interrupt(_ terminal: PseudoTerminal) throws {
+        for _ in 0..<200 {
+            terminal.type("\u{3}")
+            if terminal.shows("interrupted", milliseconds: 100) { break }
+        }
+        try terminal.expect("interrupted")
+        try terminal.expect("(encrypted)> ")
+    }
+
+    @Test("a number of a late row is shown whole where there is room for it")
+    func wideRow() throws {
+        let terminal = try start()
+        terminal.type("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700) ")
+        terminal.type("SELECT CASE WHEN i = 700 THEN 1234567 * 1000000 ELSE 1 END AS a, 'b' AS b FROM n;\r")
+        try terminal.expect("1234567000000  b")
+        terminal.type(".quit\r")
         #expect(try terminal.end() == 0)
     }
 
@@ -133,7 +193,7 @@ struct ShellTests {
         var terminal = try start()
         let secrets = [
             "PRAGMA key = 'tr0ub4dor';", "PRAGMA rekey('tr0ub4dor');", "ATTACH 'x.db' AS x KEY 'tr0ub4dor';", ".bind secret=tr0ub4dor",
-            "PRAGMA key\r= 'tr0ub4dor';", "/* tr0ub4dor */ pragma hexkey='00';",
+            "PRAGMA key\r= 'tr0ub4dor';", "SELEKT 'tr0ub4dor';", "SELECT 1 /* key 'tr0ub4dor' */;", "/* tr0ub4dor */ pragma hexkey='00';",
         ]
         for line in ["SELECT 'first'\r|| ' line';"] + secrets + ["SELECT 'last';", ".tables"] { terminal.type(line + "\r") }
         terminal.type(".quit\r")
