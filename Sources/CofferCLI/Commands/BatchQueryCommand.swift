@@ -63,7 +63,7 @@ struct BatchQueryCommand: BatchOperation {
     }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
-        let text = try script.map(Script.read) ?? sql ?? ""
+        let text = try script.map { path throws(Failure) in try Script.read(path) } ?? sql ?? ""
         let (script, bind) = try (Script(text), bind.map(BoundValue.init))
         let (cipher, style, session) = (cipher.settings, rows.style, setting.session)
         let (allowsWriting, isTransaction, isDryRun) = (write, transaction, dryRun)

@@ -122,7 +122,7 @@ struct ScriptedContent {
     private static func decision(on request: AuthorizerHook.Request) -> AuthorizerHook.Decision {
         switch request.action {
         case .attach, .transaction, .savepoint: return .deny
-        case .insert where request.first == "sqlite_temp_master": return .deny
+        case .insert where request.schema == "temp": return .deny
         case let action where action.makesTemporary: return .deny
         case .pragma:
             let name = (request.first ?? "").lowercased()
