@@ -26,7 +26,8 @@ struct CofferCommand: Operation {
             \(ExitStatus.table)
             """,
         subcommands: [
-            CreateCommand.self, InfoCommand.self, VerifyCommand.self, RotateCommand.self, KeygenCommand.self, QueryCommand.self,
+            CreateCommand.self, InfoCommand.self, VerifyCommand.self, RotateCommand.self, KeyCommands.self,
+            KeygenCommand.self, QueryCommand.self,
             SchemaCommand.self, DumpCommand.self, LoadCommand.self, ImportCommand.self, ShellOperation.self, EncryptCommand.self,
             DecryptCommand.self, UpgradeCommand.self,
             BackupCommand.self, RestoreCommand.self, DiffCommand.self, VacuumCommand.self, EraseCommand.self,

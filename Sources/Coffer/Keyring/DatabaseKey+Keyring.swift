@@ -18,7 +18,7 @@ extension DatabaseKey {
         DatabaseKey(
             .located(
                 LocatedKey { (path, fileSalt) throws(KeyError) in
-                    let file = KeyringFile(path: "\(path).keys")
+                    let file = DatabaseKeyring(databasePath: path).file
                     if fileSalt == DatabaseHeader.magic { throw .failure(.plaintextFile) }
                     // A copy in the making has another name, or none.
                     guard let status = try? SystemFile.status(path, followsLinks: true), status.isRegular else {

@@ -53,6 +53,9 @@ public struct DatabaseKeyring: Sendable, Hashable {
         /// - Parameter name: for people, at most 64 bytes on one line. It is not secret.
         public static func secret(_ secret: Secret, name: String = "") -> NewSlot { NewSlot(kind: .secret(secret), name: name) }
 
+        /// The same slot with another name.
+        public func named(_ name: String) -> NewSlot { NewSlot(kind: kind, name: name) }
+
         /// A slot that only who has the identity of the recipient opens.
         public static func recipient(_ recipient: Recipient, name: String = "") -> NewSlot {
             NewSlot(kind: .recipient(recipient), name: name)

@@ -37,7 +37,7 @@ struct BatchRotateCommand: BatchOperation {
 
     var onlyReads: Bool { false }
 
-    func newKeyRequest() throws -> KeyRequest? { try newKey.request(besides: key.current) }
+    func newKeyRequest() throws -> KeyRequest? { try newKey.requestForRotation(besides: key.current) }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let (cipher, isDryRun) = (cipher.settings, dryRun)

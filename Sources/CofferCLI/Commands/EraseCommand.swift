@@ -34,7 +34,8 @@ struct EraseCommand: ChangingOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let database = DatabaseFile(path: file)
         guard !dryRun else {
-            let files = try database.erasurePlan()
+            let keyring = DatabaseKeyring(databasePath: file).path
+            let files = try database.erasurePlan() + (NewFile.exists(keyring) ? [keyring] : [])
             session.reporter.result(
                 [
                     .init("path", .string(file)), .init("dry_run", true), .init("changed", false), .init("files", .strings(files)),
@@ -51,7 +52,13 @@ struct EraseCommand: ChangingOperation {
         }
         var files: [String] = []
         try trail.record(file) { _ in
+            let keyring = DatabaseKeyring(databasePath: file)
+            let keyringPath = keyring.path
             files = try database.erase(confirming: name).removedPaths
+            if NewFile.exists(keyringPath) {
+                try keyring.destroy(confirming: name)
+                files.append(keyringPath)
+            }
             return true
         }
         session.reporter.result(

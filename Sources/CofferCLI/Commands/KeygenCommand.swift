@@ -14,6 +14,7 @@ struct KeygenCommand: Operation {
             EXAMPLES
               coffer keygen --out app.key
               coffer keygen --words 8
+              coffer keygen --recipient --out office.identity > office.pub
             """)
 
     @Option(help: ArgumentHelp("Make a passphrase of so many words, from 5 to 32.", valueName: "number"))
@@ -24,6 +25,9 @@ struct KeygenCommand: Operation {
 
     @Flag(help: "Write a raw key as bytes, not as hexadecimal digits; needs --out.")
     var binary = false
+
+    @Flag(help: "Make an identity, which opens what is made for its recipient; needs --out. The recipient is no secret, and is printed.")
+    var recipient = false
 
     @Option(name: .customLong("out"), help: ArgumentHelp("The file to make; never overwritten.", valueName: "file"), completion: .file())
     var file: String?
@@ -36,6 +40,9 @@ struct KeygenCommand: Operation {
         if words != nil && (withSalt || binary) {
             throw ValidationError("Words are a passphrase: --with-salt and --binary are for raw keys.")
         }
+        if recipient && (words != nil || withSalt || binary || file == nil) {
+            throw ValidationError("--recipient makes an identity in a new file: it needs --out, and no other form of a key.")
+        }
         if let file { try FileNames.checkIsNoDash(file, "the key file") }
         if file == nil && binary { throw ValidationError("--binary needs --out.") }
         // JSON is kept and forwarded by programs: no secret goes there.
@@ -44,6 +51,7 @@ struct KeygenCommand: Operation {
 
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([])
+        if recipient, let file { return try IdentityFile.make(file, session) }
         let key: SecretBytes
         do throws(RandomnessFailure) {
             key = try make()
@@ -52,7 +60,7 @@ struct KeygenCommand: Operation {
         }
         let (kind, bits) = words.map { ("passphrase", $0 * WordPassphrase.bitsPerWord) } ?? (withSalt ? "raw+salt" : "raw", 256)
         if let file {
-            try write(key, to: file)
+            try KeygenCommand.write(key, to: file)
         } else {
             // Straight from the memory that is wiped, past all text of ours.
             do throws(SystemError) {
@@ -95,7 +103,7 @@ struct KeygenCommand: Operation {
         return line
     }
 
-    private func write(_ key: borrowing SecretBytes, to path: String) throws(Failure) {
+    static func write(_ key: borrowing SecretBytes, to path: String) throws(Failure) {
         let file = try NewFile(path)
         do throws(Failure) {
             try file.write(key)

@@ -52,7 +52,7 @@ struct RotateCommand: ChangingOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         for path in files { try FileNames.checkReadable(path) }
         let subject = FileNames.subject(files)
-        let newRequest = try newKey.request(besides: key.current)
+        let newRequest = try newKey.requestForRotation(besides: key.current)
         let keys = try FileKeys(key, KeyCache(session.keys, subject: subject))
         let new = try session.keys.key(newRequest, subject: subject)
         guard let old = keys.except(new) else {

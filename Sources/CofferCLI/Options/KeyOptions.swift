@@ -36,8 +36,12 @@ struct KeyOptions: SecretSourceOptions {
     @Flag(name: .customLong("insecure-key-file-mode"), help: "Accept key files that others can read.")
     var allowsInsecureFiles = false
 
+    @OptionGroup
+    var unlock: UnlockOptions
+
     func request(_ role: KeyRequest.Role = .current) throws -> KeyRequest {
-        try KeyRequest(role: role, source: source() ?? .prompt, type: type, allowsInsecureFile: allowsInsecureFiles)
+        if let unlocking = try unlockRequest(role) { return unlocking }
+        return try KeyRequest(role: role, source: source() ?? .prompt, type: type, allowsInsecureFile: allowsInsecureFiles)
     }
 }
 

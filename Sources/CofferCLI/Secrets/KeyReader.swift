@@ -16,6 +16,7 @@ struct KeyReader {
     /// - Parameter subject: whose key it is, for the question at the terminal.
     func key(_ request: KeyRequest, subject: String) throws(Failure) -> Key {
         let secret = try bytes(request, subject: subject)
+        if let type = request.unlocks { return try Key(unlocking: secret, as: type, sourceName: request.source.name) }
         if request.type == .passphrase && KeyReader.hasFormOfRawKey(secret) {
             looksRaw.set()
             if request.role == .new {
@@ -67,7 +68,7 @@ struct KeyReader {
         }
     }
 
-    private func bytes(_ request: KeyRequest, subject: String) throws(Failure) -> SecretBytes {
+    func bytes(_ request: KeyRequest, subject: String) throws(Failure) -> SecretBytes {
         switch request.source {
         case .file(let path):
             if request.allowsInsecureFile { reporter.detail("The mode of the key file '\(path)' is not checked.") }
@@ -109,6 +110,8 @@ struct Key: Sendable {
     let database: DatabaseKey
     private let secret: SharedSecret
     private let type: KeyType
+    /// What the bytes open a keyring as.
+    private let unlocks: UnlockType?
     /// What names it in all files of the site, once that was computed: there is one site in a process.
     private let siteName = SiteName()
 
@@ -144,10 +147,19 @@ struct Key: Sendable {
             secret = raw
         }
         self.type = type
+        unlocks = nil
+    }
+
+    /// A key that a keyring gives for a secret.
+    init(_ database: DatabaseKey, secret: SharedSecret, unlocks: UnlockType) {
+        self.database = database
+        self.secret = secret
+        self.unlocks = unlocks
+        type = .passphrase
     }
 
     /// Whether two keys are the same, in a time that says nothing about them.
-    func isSame(as other: Key) -> Bool { type == other.type && secret.bytes == other.secret.bytes }
+    func isSame(as other: Key) -> Bool { type == other.type && unlocks == other.unlocks && secret.bytes == other.secret.bytes }
 
     /// The identifier in all files of a site, which `compute` makes of the bytes the first time. A raw key is the same with and without a salt.
     func siteID(_ compute: (borrowing SecretBytes, _ isPassphrase: Bool) throws(Failure) -> String) throws(Failure) -> String {

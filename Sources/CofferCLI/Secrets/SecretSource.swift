@@ -65,16 +65,19 @@ struct KeyRequest: Sendable, Hashable {
     var allowsInsecureFile: Bool
     /// Whether its bytes are tried as other types too, so that they need not be a key of this one.
     var isOneOfSeveralTypes = false
+    /// What it opens a keyring as; nil for a key of the file itself.
+    var unlocks: UnlockType?
 
     /// The option that gave the key, as in `--key-file app.key`: for people, and for programs. Of a command only its name is told.
     var option: String {
-        switch source {
-        case .file(let path): "\(role.option)-file \(path)"
-        case .descriptor(let number): "\(role.option)-fd \(number)"
-        case .standardInput: "\(role.option)-stdin"
-        case .command(let words): "\(role.option)-command \(words.first ?? "")"
-        case .environment(let name): "\(role.option)-env \(name)"
-        case .credential(let name): "\(role.option)-credential \(name)"
+        let role = unlocks == nil ? self.role.option : "--unlock"
+        return switch source {
+        case .file(let path): "\(role)-file \(path)"
+        case .descriptor(let number): "\(role)-fd \(number)"
+        case .standardInput: "\(role)-stdin"
+        case .command(let words): "\(role)-command \(words.first ?? "")"
+        case .environment(let name): "\(role)-env \(name)"
+        case .credential(let name): "\(role)-credential \(name)"
         case .prompt: "the terminal"
         }
     }

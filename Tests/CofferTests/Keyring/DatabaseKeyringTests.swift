@@ -63,6 +63,18 @@ struct DatabaseKeyringTests {
         #expect(PassphraseStretching.derivationCount == before + 1)
     }
 
+    @Test("files are inspected, verified and rotated by their keyring, and left by it")
+    func worksOnFiles() throws {
+        try fixture.make()
+        let key = DatabaseKey.keyring(unlockedBy: anna)
+        let file = DatabaseFile(path: fixture.path)
+        #expect(try file.inspect(key: key).pageCount > 0)
+        #expect(try file.verify(key: .keyring(unlockedBy: anna)).isIntact)
+        #expect(try file.rotate(from: .keyring(unlockedBy: anna), to: .passphrase("plain")).isChanged)
+        #expect(try file.verify(key: .passphrase("plain")).isIntact)
+        #expect(fixture.problem() == .ofAnotherFile)
+    }
+
     @Test("what does not belong together is told apart")
     func tellsMismatches() throws {
         try fixture.make()

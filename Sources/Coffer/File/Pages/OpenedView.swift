@@ -24,6 +24,7 @@ final class OpenedView {
     ///   - cipher: nil to find out the format.
     /// - Throws: the reason when neither the key opens the file nor any page proves it.
     convenience init(_ path: String, key: DatabaseKey?, cipher: CipherSettings?, timeout: Double) throws {
+        let key = key?.placed(at: path)
         let protection: FileProtection = if let key { try .encrypted(key, cipher: cipher ?? CipherSettings()) } else { .plaintext }
         try self.init(path, protection, findsFormat: cipher == nil, timeout: timeout)
     }

@@ -1,0 +1,28 @@
+internal import Coffer
+internal import KeyMaterial
+
+/// What `coffer keygen --recipient` makes.
+enum IdentityFile {
+    /// Writes an identity into a new file, and prints its recipient.
+    static func make(_ path: String, _ session: Session) throws -> ExitStatus {
+        let identity = try DatabaseKeyring.Identity.random()
+        let text = unsafe identity.withUnsafeText { unsafe SharedSecret(SecretBytes(copying: $0)) }
+        let line = text.bytes.withUnsafeBytes { text in
+            var line = SecretBytes(count: text.count + 1)
+            line.withUnsafeMutableBytes { line in
+                unsafe line.copyMemory(from: text)
+                unsafe line[text.count] = UInt8(ascii: "\n")
+            }
+            return SharedSecret(line)
+        }
+        try KeygenCommand.write(line.bytes, to: path)
+        session.reporter.result(
+            [
+                .init("path", .string(path)), .init("key_type", "identity"), .init("recipient", .string(identity.recipient.description)),
+                .init("code", 0),
+            ],
+            text: [identity.recipient.description], isAnswer: true)
+        session.reporter.note("\(path): the identity, readable by you only; use it with --unlock-type identity")
+        return .done
+    }
+}

@@ -1,0 +1,114 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `coffer key`: the keyrings beside databases.
+struct KeyCommands: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key",
+        abstract: "Work with the keyring of a database: several ways to open it.",
+        usage: "coffer key <command> <file> [options]",
+        discussion: """
+            A keyring is a small file beside the database, with its name and .keys: back it up together with the database. It has the key of \
+            the database, made at random, sealed to slots: passphrases, raw keys, recovery keys and recipients. A slot is changed in a moment, \
+            and no page of the database is written. All commands take --unlock-... for files that have a keyring.
+
+            EXAMPLES
+              coffer key init app.db                          a new database, whose passphrase is asked for
+              coffer key add app.db --recovery                a recovery key, to be printed or written down
+              coffer key change app.db                        another passphrase
+              coffer query app.db "SELECT 1" --unlock-file passphrase.txt
+            """,
+        subcommands: [
+            KeyInitCommand.self, KeyListCommand.self, KeyAddCommand.self, KeyRemoveCommand.self, KeyChangeCommand.self,
+            KeyRecoverCommand.self,
+            KeyRotateCommand.self, KeyExportCommand.self, KeyRestoreCommand.self, KeyDestroyCommand.self,
+        ])
+
+    func run() throws { throw ValidationError("Give a command, such as coffer key list <file>; 'coffer key --help' lists them.") }
+}
+
+/// A command that works on the keyring of one file.
+protocol KeyringOperation: RecordedOperation {
+    var file: String { get }
+}
+
+extension KeyringOperation {
+    static var title: String { "key \(configuration.commandName ?? "")" }
+    var subject: String? { file }
+    var names: [String] { [file] }
+    var keyring: DatabaseKeyring { DatabaseKeyring(databasePath: file) }
+
+    /// Records a change, and tells of it.
+    func change(
+        _ session: Session, _ trail: AuditTrail, _ words: String, facts: [JSONValue.Member] = [], _ body: () throws -> Void
+    ) throws -> ExitStatus {
+        try trail.record(file) { _ in
+            try body()
+            return true
+        }
+        session.reporter.result(
+            [.init("path", .string(file)), .init("keyring", .string(keyring.path)), .init("changed", true)] + facts + [.init("code", 0)],
+            text: ["\(file): \(words)"])
+        return .done
+    }
+}
+
+struct KeyListCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Show the slots of a keyring, without a key.",
+        usage: "coffer key list <file> [options]",
+        discussion: """
+            What is shown is not proved: that needs a secret. With one of --unlock-..., the keyring is opened and checked, and so is that it is \
+            that of the database.
+            """)
+    static let title = "key list"
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @OptionGroup(title: "What opens the keyring")
+    var unlock: UnlockOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    var subject: String? { file }
+
+    func run(in session: Session) throws -> ExitStatus {
+        session.reporter.start([.init("files", .strings([file]))])
+        let keyring = DatabaseKeyring(databasePath: file)
+        let contents = try keyring.inspect()
+        let opened = try unlock.request().map { request in try keyring.check(unlockedBy: session.keys.slotSecret(request, subject: file)) }
+        var lines = [
+            "\(file): \(TextLayout.counted(contents.slots.count, "slot", "slots"))\(opened.map { ", proved by slot \($0)" } ?? "")"
+        ]
+        for slot in contents.slots {
+            lines.append("  \(slot.number)  \(slot.kind.words)\(slot.name.isEmpty ? "" : "  \(slot.name)")")
+            if slot.kind == .recipient { lines.append("     \(slot.recipient)") }
+        }
+        if contents.isRotating { lines.append("  a rotation of the key was interrupted: run 'coffer key rotate' again") }
+        for damage in contents.damage { lines.append("  damaged, but the other copy is whole: \(damage)") }
+        session.reporter.result(
+            [
+                .init("path", .string(file)), .init("keyring", .string(keyring.path)),
+                .init("generation", .count(Int(contents.generation))),
+                .init("epoch", .count(Int(contents.epoch))), .init("rotating", .bool(contents.isRotating)),
+                .init("proved", .bool(opened != nil)),
+                .init("slots", .strings(contents.slots.map { "\($0.number) \($0.kind.words) \($0.name)" })),
+                .init("damage", .strings(contents.damage.map(\.description))), .init("code", 0),
+            ], text: lines, isAnswer: true)
+        return .done
+    }
+}
+
+extension DatabaseKeyring.Contents.Slot.Kind {
+    fileprivate var words: String {
+        switch self {
+        case .passphrase: "passphrase"
+        case .rawKey: "raw"
+        case .recoveryKey: "recovery"
+        case .recipient: "recipient"
+        }
+    }
+}

@@ -1,0 +1,176 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct KeyInitCommand: KeyringOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Make a database with a keyring, or give one to a database.",
+        usage: "coffer key init <file> [options]",
+        discussion: """
+            A file that is not there is made, empty and encrypted. A database that is there is encrypted with a new key, by a proved copy: its \
+            present key, which is given with --key-..., does not open it any more.
+
+            EXAMPLES
+              coffer key init new.db --new-key-file passphrase.txt --name Anna
+              coffer key init app.db --key-file app.key --key-type raw --new-key-file passphrase.txt
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @OptionGroup(title: "The present key of a database that is there")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The first slot")
+    var slot: NewSlotOptions
+
+    @OptionGroup
+    var record: RecordOptions
+
+    func validate() throws {
+        try FileNames.checkIsNoDash(file, "the database")
+        if slot.recovery && output.json { throw ValidationError("The recovery key and JSON cannot both go to the standard output.") }
+    }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let isThere = NewFile.exists(file)
+        guard !NewFile.exists(keyring.path) else {
+            throw Failure(.outputExists, "output_exists", "'\(keyring.path)' exists, and is not overwritten.")
+        }
+        let present = try isThere ? session.key(key.request(), of: file) : nil
+        let made = try slot.make(besides: nil, session, subject: file)
+        let status = try change(session, trail, isThere ? "has a keyring now; its former key does not open it" : "made, with a keyring") {
+            if let present {
+                try session.work(file) { progress in _ = try keyring.adopt(made.slots, key: present.database, progress: progress) }
+            } else {
+                try keyring.make(made.slots) { key in
+                    let configuration = session.configuration(key, CipherSettings())
+                    try DatabaseQueue(path: file, configuration: configuration).close()
+                }
+            }
+        }
+        try made.tell()
+        session.reporter.note("Back up '\(keyring.path)' together with the database: without it nobody opens it.")
+        return status
+    }
+}
+
+struct KeyRotateCommand: KeyringOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Encrypt a database with a new data key, and keep all slots.",
+        usage: "coffer key rotate <file> [options]",
+        discussion: """
+            After the data key may have leaked, or a slot was removed whose secret somebody has. Nobody else's passphrase is needed. Interrupted? \
+            Run the same command again: it completes.
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @OptionGroup(title: "What opens the keyring")
+    var unlock: UnlockOptions
+
+    @OptionGroup
+    var record: RecordOptions
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        _ = try keyring.inspect()
+        try FileNames.checkReadable(file)
+        let secret = try session.keys.unlocking(unlock, file)
+        var options = DatabaseFile.RotationOptions()
+        options.lockTimeout = session.lockTimeout
+        return try change(session, trail, "has a new data key, sealed to all slots") {
+            try session.work(file) { progress in _ = try keyring.rotateDataKey(unlockedBy: secret, options: options, progress: progress) }
+        }
+    }
+}
+
+struct KeyExportCommand: KeyringOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "export-header",
+        abstract: "Copy the keyring into a file, to be kept elsewhere.",
+        usage: "coffer key export-header <file> <copy> [options]",
+        discussion: "No key is needed. The copy opens the database for who has a secret of it, also by slots that are removed later.")
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Argument(help: "The file to make; never overwritten.", completion: .file())
+    var copy: String
+
+    @OptionGroup
+    var record: RecordOptions
+
+    func validate() throws { try FileNames.checkIsNoDash(copy, "the copy") }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        try change(session, trail, "its keyring was copied to \(copy)") { try keyring.exportHeader(to: copy) }
+    }
+}
+
+struct KeyRestoreCommand: KeyringOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "restore-header",
+        abstract: "Put an exported keyring back.",
+        usage: "coffer key restore-header <file> <copy> [options]",
+        discussion:
+            "The copy is opened and proved first, and has to be that of the database. It is not to be older than the keyring that is there."
+    )
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Argument(help: "What 'coffer key export-header' has made.", completion: .file())
+    var copy: String
+
+    @Flag(help: "Put it back although it is older: slots that were removed since open the database again.")
+    var yesOlder = false
+
+    @OptionGroup(title: "What opens the copy")
+    var unlock: UnlockOptions
+
+    @OptionGroup
+    var record: RecordOptions
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        try FileNames.checkReadable(copy)
+        let secret = try session.keys.unlocking(unlock, file)
+        return try change(session, trail, "its keyring was put back from \(copy)") {
+            try keyring.restoreHeader(from: copy, unlockedBy: secret, allowsOlder: yesOlder)
+        }
+    }
+}
+
+struct KeyDestroyCommand: KeyringOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "destroy",
+        abstract: "Destroy the keyring, and with it the only way to open a database.",
+        usage: "coffer key destroy <file> --yes-destroy <name> [options]",
+        discussion: """
+            Overwrites and removes the keyring: nobody opens the database any more, whatever the passphrases. Not reached are backups of the \
+            keyring, exported headers and raw keys, backups with keyrings of their own, snapshots, what flash memory keeps, and programs that \
+            have the database open.
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Option(help: ArgumentHelp("The name of the database, without its directory, to say that you mean it.", valueName: "name"))
+    var yesDestroy: String?
+
+    @OptionGroup
+    var record: RecordOptions
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let name = FileNames.name(of: file)
+        guard let yesDestroy else { throw Failure.usage("To destroy its keyring, add: --yes-destroy \(name)") }
+        guard yesDestroy == name else {
+            throw Failure(
+                .badData, "confirmation_mismatch", "--yes-destroy says '\(yesDestroy)', and the file is '\(name)'. Nothing was changed.")
+        }
+        let status = try change(session, trail, "its keyring was destroyed") { try keyring.destroy(confirming: name) }
+        session.reporter.note("Copies of the keyring, and of the key, still open the database; see 'coffer key destroy --help'.")
+        return status
+    }
+}

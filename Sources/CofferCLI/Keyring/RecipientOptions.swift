@@ -1,0 +1,30 @@
+internal import ArgumentParser
+internal import Coffer
+internal import KeyMaterial
+
+/// For whom a copy is made: who has only this can make it, and not read it.
+struct RecipientOptions: ParsableArguments {
+    @Option(
+        name: .customLong("recipient"),
+        help: ArgumentHelp(
+            "Give the result a keyring that the identity of this recipient opens (repeatable): its text, or a file with it.",
+            valueName: "recipient"))
+    var texts: [String] = []
+
+    var isGiven: Bool { !texts.isEmpty }
+
+    /// One slot for each.
+    func slots() throws -> [DatabaseKeyring.NewSlot] {
+        try texts.map { text in
+            if let recipient = try? DatabaseKeyring.Recipient(text) { return .recipient(recipient) }
+            guard !text.hasPrefix("coffer-"), let file = try? Descriptor.reading(text, name: "The recipient") else {
+                throw Failure.usage("'\(text)' is no recipient, and no file of one. 'coffer keygen --recipient' makes one.")
+            }
+            let content = try SecretInput.readAll(file, name: "'\(text)'").withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+            guard let recipient = try? DatabaseKeyring.Recipient(content) else {
+                throw Failure(.keyRejected, "invalid_recipient", "'\(text)' holds no recipient. 'coffer keygen --recipient' makes one.")
+            }
+            return .recipient(recipient)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Keyrings with the tool")
+struct KeyringCommandTests {
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    /// A database with a keyring that a raw key opens, and a row.
+    private func make() throws {
+        try tool.writeKey("anna.key", 1)
+        try expect(tool.run("key", "init", "a.db", "--new-key-file", "anna.key", "--new-key-type", "raw", "--name", "Anna"))
+        try expect(query("CREATE TABLE t (a); INSERT INTO t VALUES ('letter')", "anna.key"))
+    }
+
+    private func query(_ sql: String, _ key: String, type: String = "raw", _ name: String = "a.db") throws -> Tool.Result {
+        try tool.run("query", name, sql, "--write", "--unlock-file", key, "--unlock-type", type)
+    }
+
+    private func reads(_ key: String, type: String = "raw", _ name: String = "a.db") throws -> Bool {
+        let result = try tool.run("query", name, "SELECT a FROM t", "--unlock-file", key, "--unlock-type", type)
+        return result.status == 0 && result.output.contains("letter")
+    }
+
+    private func expect(_ result: Tool.Result, status: Int32 = 0, _ words: String = "", at place: SourceLocation = #_sourceLocation) {
+        #expect(result.status == status, "\(result)", sourceLocation: place)
+        #expect(words.isEmpty || result.description.contains(words), "\(result)", sourceLocation: place)
+    }
+
+    private let anna = ["--unlock-file", "anna.key", "--unlock-type", "raw"]
+
+    @Test("slots are added, changed, listed and removed, and all commands open the database by them")
+    func slots() throws {
+        try make()
+        try tool.write("correct horse battery\n", to: "ben.txt")
+        try expect(tool.run(["key", "add", "a.db", "--new-key-file", "ben.txt", "--name", "Ben"] + anna), "slot 2")
+        #expect(try reads("ben.txt", type: "passphrase"))
+        let database = try tool.directory.bytes(of: "a.db")
+        try tool.write("another horse battery\n", to: "new.txt")
+        try expect(tool.run("key", "change", "a.db", "--unlock-file", "ben.txt", "--new-key-file", "new.txt"))
+        #expect(try tool.directory.bytes(of: "a.db") == database)
+        #expect(try !reads("ben.txt", type: "passphrase") && reads("new.txt", type: "passphrase"))
+        let list = try tool.run(["key", "list", "a.db"] + anna)
+        expect(list, "2 slots, proved by slot 1")
+        #expect(list.output.contains("1  raw  Anna") && list.output.contains("2  passphrase  Ben"))
+        try expect(tool.run(["verify", "a.db"] + anna))
+        try expect(tool.run(["key", "remove", "a.db", "--slot", "2"] + anna))
+        try expect(tool.run("query", "a.db", "SELECT 1", "--unlock-file", "new.txt"), status: 77, "no slot")
+        try expect(tool.run(["key", "remove", "a.db", "--slot", "1"] + anna), status: 64, "last slot")
+        try expect(tool.run(["key", "rotate", "a.db"] + anna), "new data key")
+        #expect(try reads("anna.key"))
+        try tool.writeKey("wrong.key", 9)
+        try expect(tool.run("key", "list", "a.db", "--unlock-file", "wrong.key", "--unlock-type", "raw"), status: 77)
+        #expect(tool.directory.fileNames().filter { $0.hasPrefix(".") }.isEmpty)
+    }
+
+    @Test("a recovery key is printed once, and sets a new passphrase")
+    func recovery() throws {
+        try make()
+        let added = try tool.run(["key", "add", "a.db", "--recovery"] + anna)
+        expect(added)
+        let key = try #require(added.output.split(separator: "\n").first { $0.wholeMatch(of: /([0-9A-Z]{4}-){13}[0-9A-Z]{4}/) != nil })
+        #expect(!added.errors.contains(key))
+        try tool.write(key.lowercased().replacing("-", with: " "), to: "sheet.txt")
+        #expect(try reads("sheet.txt", type: "recovery"))
+        try tool.write("correct horse battery\n", to: "new.txt")
+        try expect(tool.run("key", "recover", "a.db", "--unlock-file", "sheet.txt", "--new-key-file", "new.txt"), "a new slot")
+        #expect(try reads("new.txt", type: "passphrase"))
+        try expect(
+            tool.run("key", "recover", "a.db", "--unlock-file", "anna.key", "--new-key-file", "new.txt"), status: 77, "not a recovery key")
+        try expect(tool.run(["key", "add", "a.db", "--recovery", "--json"] + anna), status: 64)
+    }
+
+    @Test("a recipient opens what was made for it, by its identity")
+    func recipients() throws {
+        let made = try tool.run("keygen", "--recipient", "--out", "office.identity")
+        expect(made)
+        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("office.identity"))[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let recipient = try #require(made.output.split(separator: "\n").first)
+        #expect(recipient.hasPrefix("coffer-recipient-1-") && !made.description.contains("coffer-identity"))
+        try tool.write(made.output, to: "office.pub")
+        try make()
+        try expect(tool.run(["key", "add", "a.db", "--recipient", "office.pub", "--name", "office"] + anna))
+        #expect(try reads("office.identity", type: "identity"))
+        try expect(tool.run(["key", "add", "a.db", "--recipient", "\(recipient.dropLast())0x"] + anna), status: 64)
+        try expect(tool.run("key", "init", "b.db", "--recipient", String(recipient)))
+        try expect(query("CREATE TABLE t (a); INSERT INTO t VALUES ('letter')", "office.identity", type: "identity", "b.db"))
+        #expect(try reads("office.identity", type: "identity", "b.db"))
+    }
+
+    @Test("a database that is there gets a keyring, and loses its former key")
+    func adoption() throws {
+        try tool.makeDatabase()
+        try tool.writeKey("anna.key", 1)
+        let slot = ["--new-key-file", "anna.key", "--new-key-type", "raw"]
+        try expect(tool.run(["key", "init", "a.db", "--key-file", "anna.key", "--key-type", "raw"] + slot), status: 77)
+        #expect(!tool.exists("a.db.keys"))
+        try expect(tool.run(["key", "init", "a.db", "--key-file", "a.key", "--key-type", "raw"] + slot))
+        try expect(tool.run(["query", "a.db", "SELECT text FROM t"] + anna), "row 1")
+        try expect(tool.run("query", "a.db", "SELECT 1", "--key-file", "a.key", "--key-type", "raw"), status: 77)
+        try expect(tool.run(["key", "init", "a.db"] + slot), status: 73)
+    }
+
+    @Test("headers are exported and put back, and destroying asks for the name")
+    func headers() throws {
+        try make()
+        try expect(tool.run("key", "export-header", "a.db", "a.header"))
+        try expect(tool.run("key", "destroy", "a.db"), status: 64, "--yes-destroy a.db")
+        try expect(tool.run("key", "destroy", "a.db", "--yes-destroy", "b.db"), status: 65)
+        #expect(try reads("anna.key"))
+        try expect(tool.run("key", "destroy", "a.db", "--yes-destroy", "a.db"))
+        try expect(tool.run(["query", "a.db", "SELECT 1"] + anna), status: 66, "no keyring")
+        try expect(tool.run(["key", "restore-header", "a.db", "a.header"] + anna))
+        #expect(try reads("anna.key"))
+        try tool.writeKey("ben.key", 2)
+        try expect(tool.run(["key", "change", "a.db", "--new-key-file", "ben.key", "--new-key-type", "raw"] + anna))
+        try expect(tool.run(["key", "restore-header", "a.db", "a.header"] + anna), status: 64, "older")
+        try expect(tool.run(["key", "restore-header", "a.db", "a.header", "--yes-older"] + anna))
+        #expect(try reads("anna.key") && !reads("ben.key"))
+    }
+
+    @Test("erasing a database destroys its keyring, and a rotation does not leave one behind")
+    func otherCommands() throws {
+        try make()
+        try tool.writeKey("new.key", 2)
+        try expect(
+            tool.run(["rotate", "a.db", "--new-key-file", "new.key", "--new-key-type", "raw"] + anna), status: 64, "coffer key rotate")
+        #expect(try reads("anna.key"))
+        try expect(tool.run("erase", "a.db", "--dry-run"), "a.db.keys")
+        try expect(tool.run("erase", "a.db", "--yes-erase", "a.db"))
+        #expect(!tool.exists("a.db") && !tool.exists("a.db.keys"))
+    }
+
+    /// `COFFER_NIGHTLY=1` kills 300 times.
+    @Test("a change that is killed at any moment leaves the old keyring or the new one, whole")
+    func kills() throws {
+        try make()
+        try tool.writeKey("ben.key", 2)
+        var random = SeededRandom("killed changes of a keyring")
+        let database = try tool.directory.bytes(of: "a.db")
+        var (present, other) = ("anna.key", "ben.key")
+        var changed = 0
+        let points = ["note-made", "copy-created", "copy-synchronized", "renamed", "directory-synchronized"]
+        for round in 0..<Nightly.pick(300, byDay: 15) {
+            let point = round < points.count ? points[round] : ""
+            let worker = try tool.start(
+                [
+                    "key", "change", "a.db", "--unlock-file", present, "--unlock-type", "raw", "--new-key-file", other, "--new-key-type",
+                    "raw",
+                ], environment: point.isEmpty ? [:] : ["COFFER_FAIL_POINT": point])
+            if point.isEmpty {
+                usleep(UInt32.random(in: 0...60_000, using: &random))
+                worker.send(SIGKILL)
+            }
+            _ = worker.wait()
+            let keyring = DatabaseKeyring(databasePath: tool.directory.path("a.db"))
+            #expect(try keyring.inspect().damage.isEmpty, "round \(round)")
+            let opening = ["anna.key", "ben.key"].filter { key in
+                let secret = DatabaseKeyring.Secret.rawKey([UInt8](repeating: key == "anna.key" ? 1 : 2, count: 32))
+                return (try? keyring.check(unlockedBy: secret)) == 1
+            }
+            try #require(opening.count == 1, "round \(round)")
+            if opening[0] == other {
+                changed += 1
+                swap(&present, &other)
+            }
+        }
+        print("kill -9 of changes of a keyring: \(changed) were complete")
+        #expect(try tool.directory.bytes(of: "a.db") == database)
+        // What was left goes with the next change.
+        try expect(
+            tool.run(
+                "key", "change", "a.db", "--unlock-file", present, "--unlock-type", "raw", "--new-key-file", other, "--new-key-type", "raw")
+        )
+        #expect(try reads(other))
+        #expect(tool.directory.fileNames().filter { $0.hasPrefix(".") }.isEmpty)
+    }
+
+    @Test("two ways in at once are a mistake of usage")
+    func usage() throws {
+        try make()
+        try expect(tool.run(["query", "a.db", "SELECT 1", "--key-file", "anna.key"] + anna), status: 64, "not both")
+        try expect(tool.run(["key", "list", "a.db", "--unlock"] + anna), status: 64)
+        try expect(tool.run("create", "c.db", "--unlock-file", "anna.key"), status: 64)
+        #expect(!tool.exists("c.db"))
+        try expect(tool.run("key"), status: 64)
+    }
+}
