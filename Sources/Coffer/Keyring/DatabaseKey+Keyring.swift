@@ -13,7 +13,8 @@ extension DatabaseKey {
     /// The keyring is read, opened and proved when a database is opened for the first time: once for all queues and pools that are made from one configuration. A
     /// passphrase costs half a second then, other secrets less than a millisecond. An empty file, or a new one, gets the data key and its salt.
     ///
-    /// A key of a keyring belongs to one file. It is not the key of copies: give them one of their own.
+    /// A key of a keyring belongs to one file. It is not the key of copies: give them one of their own. A database that is to leave its keyring is rotated from
+    /// ``DatabaseKeyring/exportedKey(unlockedBy:)``; ``DatabaseFile/rotate(from:to:options:progress:)`` refuses to rotate from this key, and changes nothing.
     public static func keyring(unlockedBy secret: DatabaseKeyring.Secret) -> DatabaseKey {
         DatabaseKey(
             .located(

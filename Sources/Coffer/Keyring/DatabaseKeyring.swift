@@ -233,7 +233,11 @@ extension DatabaseKeyring {
     /// The salt of the database; nil where there is none, or an empty file.
     func databaseSalt() throws -> [UInt8]? {
         guard let status = try SystemFile.status(databasePath, followsLinks: true), status.size > 0 else { return nil }
-        return try DatabaseFile(path: try SystemFile.resolved(databasePath)).inspect().salt ?? []
+        // Through the engine: closing a descriptor of our own would drop the locks of connections that this process has.
+        let connection = try EngineConnection(path: try SystemFile.resolved(databasePath), flags: .readOnly)
+        let header = try FileHeader(connection.handle)
+        guard header.salt != DatabaseHeader.magic else { throw KeyError.failure(.plaintextFile) }
+        return header.salt
     }
 
     func checkIsByCopy(_ options: DatabaseFile.RotationOptions) throws(DatabaseFileError) {

@@ -63,14 +63,17 @@ struct DatabaseKeyringTests {
         #expect(PassphraseStretching.derivationCount == before + 1)
     }
 
-    @Test("files are inspected, verified and rotated by their keyring, and left by it")
+    @Test("files are inspected and verified by their keyring, and leave it by their exported key only")
     func worksOnFiles() throws {
         try fixture.make()
         let key = DatabaseKey.keyring(unlockedBy: anna)
         let file = DatabaseFile(path: fixture.path)
         #expect(try file.inspect(key: key).pageCount > 0)
         #expect(try file.verify(key: .keyring(unlockedBy: anna)).isIntact)
-        #expect(try file.rotate(from: .keyring(unlockedBy: anna), to: .passphrase("plain")).isChanged)
+        let before = try fixture.directory.bytes(of: "items.db")
+        #expect(KeyringFixture.problem { _ = try file.rotate(from: key, to: .passphrase("plain")) } == .noPlace)
+        #expect(try fixture.directory.bytes(of: "items.db") == before)
+        #expect(try file.rotate(from: keyring.exportedKey(unlockedBy: anna), to: .passphrase("plain")).isChanged)
         #expect(try file.verify(key: .passphrase("plain")).isIntact)
         #expect(fixture.problem() == .ofAnotherFile)
     }
@@ -176,6 +179,24 @@ struct DatabaseKeyringTests {
         #expect(try SystemFile.status(fixture.path) == before)
         #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
         #expect(try SystemFile.status(keyring.path)?.permissions == 0o600)
+    }
+
+    @Test("a keyring is changed beside a connection of this process, whose locks stay", .enabled(if: SQLCipherShell.isAvailable))
+    func keepsLocks() throws {
+        try fixture.make()
+        let exported = unsafe try keyring.exportedKey(unlockedBy: anna).withUnsafeRawKeyBytes { unsafe Array($0) }
+        let shell = SQLCipherShell(path: fixture.path, rawKey: try #require(exported))
+        let queue = try DatabaseQueue(path: fixture.path, configuration: fixture.configuration(anna))
+        try queue.write { db in
+            try db.execute(sql: "INSERT INTO item VALUES ('map')")
+            try keyring.change(to: ben, unlockedBy: anna)
+            try keyring.check(unlockedBy: ben)
+            _ = try keyring.exportedKey(unlockedBy: ben)
+            #expect(throws: SQLCipherShell.Failure.self) { try shell.run("BEGIN IMMEDIATE;") }
+        }
+        try queue.close()
+        #expect(try fixture.items(ben) == ["letter", "map", "photo"])
+        #expect(try shell.run("BEGIN IMMEDIATE; ROLLBACK; SELECT count(*) FROM item;") == ["3"])
     }
 
     @Test("a keyring takes 32 slots, and no more")
