@@ -4,11 +4,11 @@ import Testing
 
 @testable import Coffer
 
-/// `Tests/keyring/keyring.py` was written from the article on the format.
-@Suite("Keyrings of and for a reader in Python", .enabled(if: KeyringReaderTests.isAvailable, "python3 has no package cryptography here"))
-struct KeyringReaderTests {
-    static let isAvailable = (try? ChildProcess.run("python3", ["-c", "import cryptography"]).status) == 0
+private let hasCryptography = (try? ChildProcess.run("python3", ["-c", "import cryptography"]).status) == 0
 
+/// `Tests/keyring/keyring.py` was written from the article on the format.
+@Suite("Keyrings of and for a reader in Python", .enabled(if: hasCryptography, "python3 has no package cryptography here"))
+struct KeyringReaderTests {
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../keyring/keyring.py").standardizedFileURL.path
 
