@@ -253,7 +253,12 @@ extension ContentFile {
         _ change: FileChange, _ mayChange: Bool, _ body: (_ goOn: () -> Void) throws -> Result
     ) throws -> Result {
         guard mayChange else { return try body {} }
-        let connection = try change.before.open(change.path, timeout: 5)
+        let connection: EngineConnection
+        do {
+            connection = try change.before.open(change.path, timeout: 5)
+        } catch KeyError.engine(let error) where [EngineCode.readOnly, EngineCode.cantOpen].contains(error.primaryCode) {
+            return try body {}
+        }
         let handle = connection.handle
         func goOn() {
             if !handle.isAutocommit { try? handle.execute("ROLLBACK") }
