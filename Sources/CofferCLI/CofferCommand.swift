@@ -30,7 +30,7 @@ struct CofferCommand: Operation {
             KeygenCommand.self, QueryCommand.self,
             SchemaCommand.self, DumpCommand.self, LoadCommand.self, ImportCommand.self, ShellOperation.self, EncryptCommand.self,
             DecryptCommand.self, UpgradeCommand.self,
-            BackupCommand.self, RestoreCommand.self, DiffCommand.self, VacuumCommand.self, EraseCommand.self,
+            BackupCommand.self, RestoreCommand.self, DiffCommand.self, RecoverCommand.self, VacuumCommand.self, EraseCommand.self,
             BatchCommand.self, AuditCommand.self, DoctorCommand.self,
             ManualCommand.self,
         ])

@@ -14,6 +14,7 @@ package enum EngineCode {
     package static let cantOpen: CInt = 14
     package static let tooBig: CInt = 18
     package static let constraint: CInt = 19
+    package static let mismatch: CInt = 20
     /// `SQLITE_CANTOPEN` with an extension of our own: what lies beside the database file was refused.
     package static let refusedSideFile: CInt = 14 | 0x7f << 8
     /// `SQLITE_BUSY` with an extension of our own: other connections of this process lock the file for each transaction.

@@ -50,6 +50,16 @@ extension StatementHandle {
         }
     }
 
+    /// Binds a copy of the bytes of a text as the database stores them.
+    package func bind(text bytes: UnsafeRawBufferPointer, encoding: TextEncoding, at index: CInt) -> CInt {
+        if unsafe encoding.startsWithByteOrderMark(bytes) {
+            return unsafe bind(textWithByteOrderMark: bytes, encoding: encoding, at: index)
+        }
+        // Without an address it would be NULL.
+        guard let base = bytes.baseAddress else { return unsafe coffer_bind_text_transient(pointer, index, "", 0) }
+        return unsafe coffer_bind_encoded_text_transient(pointer, index, base, UInt64(bytes.count), encoding.code)
+    }
+
     /// SQLite takes the first character of such a text for a byte order mark, and drops it: it gets a real one in front of it.
     private func bind(textWithByteOrderMark bytes: UnsafeRawBufferPointer, encoding: TextEncoding, at index: CInt) -> CInt {
         var marked = encoding.byteOrderMark

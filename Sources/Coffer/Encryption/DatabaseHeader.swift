@@ -41,6 +41,16 @@ struct DatabaseHeader {
         return count > 0 && bytes[24..<28] == bytes[92..<96] ? count : nil
     }
 
+    /// How text is stored: 1 for UTF-8, 2 for UTF-16 with the low byte first, 3 with the high byte first.
+    var textEncoding: Int { Int(bytes.word(at: 56)) }
+
+    /// As `PRAGMA auto_vacuum` calls them: 0 for none, 1 for full, 2 for incremental.
+    var autoVacuum: Int { bytes.word(at: 52) == 0 ? 0 : bytes.word(at: 64) == 0 ? 1 : 2 }
+
+    var userVersion: Int32 { Int32(bitPattern: bytes.word(at: 60)) }
+
+    var applicationID: Int32 { Int32(bitPattern: bytes.word(at: 68)) }
+
     /// Sets to zero what the engine counts in each file for itself: the salt or magic, the versions for journal modes, the counters of changes, of the
     /// size, and of schema changes, and the version of the library.
     static func maskCounters(_ page: inout [UInt8]) {

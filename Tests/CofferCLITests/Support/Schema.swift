@@ -146,6 +146,12 @@ enum Schema {
             "rotate": rotation,
             "encrypt": conversion, "decrypt": conversion, "backup": conversion + [pruning], "upgrade": conversion, "vacuum": vacuum,
             "restore": conversion,
+            "recover": [
+                Shape(required: [
+                    "path": .text, "destination": .text, "changed": .bool, "complete": .bool, "pages": .count, "damaged_pages": .counts,
+                    "tables": .values, "lost_and_found_rows": .count, "unassigned_pages": .counts, "problems": .texts, "code": .code,
+                ])
+            ],
             "diff": [
                 Shape(required: ["table": .text, "change": .text, "columns": .texts, "before": .optionalTexts, "after": .optionalTexts]),
                 Shape(required: [

@@ -20,6 +20,17 @@ struct DocumentationExampleTests {
         try queue.read { db in try request.makePreparedRequest(db, forSingleResult: false).statement.sql }
     }
 
+    @Test("salvage: a file that is not there is missing")
+    func salvage() throws {
+        #expect(throws: DatabaseFileError(.missing, path: "/srv/vault/vault.db")) {
+            let damaged = DatabaseFile(path: "/srv/vault/vault.db")
+            let result = try damaged.salvage(key: .passphrase("old"), to: "/srv/vault/salvaged.db")
+            for table in result.tables where table.missingPageCount > 0 {
+                print(table.name, "lost rows with the row IDs", table.missingRowIDs)
+            }
+        }
+    }
+
     @Test("requests: what they filter, select and order")
     func requests() throws {
         try queue.read { db in

@@ -1,0 +1,53 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("Recovering by the tool")
+struct RecoverTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    init() throws {
+        tool = try Tool()
+        try tool.makeDatabase(rows: 400)
+        try tool.writeKey("b.key", 0x43)
+    }
+
+    private func damage(page: Int) throws {
+        var bytes = Array(try tool.directory.bytes(of: "a.db"))
+        bytes[(page - 1) * 4096 + 50] ^= 1
+        try tool.directory.write(bytes, to: "a.db")
+    }
+
+    @Test("a whole file comes back as it is, and nothing is overwritten")
+    func whole() throws {
+        let result = try tool.run(["recover", "a.db", "b.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + key)
+        #expect(result.status == 0 && result.output.contains("has everything that a.db has"), "\(result)")
+        #expect(try tool.shell("b.db", 0x43).run("SELECT count(*) FROM t") == ["400"])
+        #expect(try tool.run(["recover", "a.db", "b.db"] + key).status == 73)
+        #expect(try tool.run(["recover", "a.db", "-"] + key).status == 64)
+        #expect(try tool.run(["recover", "a.db", "c.db", "--salt", "00ff"] + key).status == 64)
+        #expect(try tool.run(["recover", "a.db", "c.db", "--key-file", "b.key", "--key-type", "raw"]).status == 77)
+        #expect(try tool.run(["recover", "none.db", "c.db"] + key).status == 66)
+        #expect(!tool.directory.fileNames().contains("c.db"))
+    }
+
+    @Test("what is lost is named for people and for programs, with the exit code of damage, and is recorded")
+    func damaged() throws {
+        try damage(page: 3)
+        let result = try tool.run(["recover", "a.db", "b.db", "--audit", "log"] + key)
+        #expect(
+            result.status == 65 && result.output.contains("1 page of") && result.output.contains("row IDs that may be missing"), "\(result)"
+        )
+        #expect(try String(decoding: tool.directory.bytes(of: "log"), as: UTF8.self).contains("\"damaged_pages\":1"))
+        let json = try tool.run(["recover", "a.db", "c.db", "--json"] + key)
+        #expect(json.status == 65)
+        #expect(try Schema.problems(json) == [])
+        let object = try #require(json.objects.first { $0["type"] as? String == "result" })
+        #expect(object["damaged_pages"] as? [Int] == [3] && object["complete"] as? Bool == false)
+        let left = try tool.shell("b.db").run("SELECT count(*) FROM t; PRAGMA integrity_check;")
+        #expect(left.last == "ok" && left.first != "400")
+        #expect(try tool.run(["verify", "b.db"] + key).status == 0)
+    }
+}

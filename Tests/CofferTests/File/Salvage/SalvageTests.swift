@@ -1,0 +1,210 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+@Suite("Salvaging a damaged database")
+struct SalvageTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private static let key = DatabaseKey.rawKey(ShellFile.key)
+
+    /// Rows whose trees have interior pages, also of a table that is ordered by its primary key, with overflow pages and an index.
+    private static let vault = """
+        CREATE TABLE item (id INTEGER PRIMARY KEY, title TEXT NOT NULL, content BLOB, size AS (length(content)) STORED);
+        WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700)
+        INSERT INTO item (id, title, content) SELECT 3 * i, 'item ' || i, randomblob(i % 200 + iif(i % 50 = 0, 9000, 0)) FROM n;
+        CREATE TABLE share (owner TEXT, item INTEGER, since REAL, PRIMARY KEY (owner, item)) WITHOUT ROWID;
+        WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+        INSERT INTO share SELECT printf('owner %04d with a name', i), i, i + 0.5 FROM n;
+        CREATE TABLE owner (name TEXT, note TEXT);
+        WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+        INSERT INTO owner SELECT 'owner ' || i, hex(randomblob(30)) FROM n;
+
+        """
+
+    /// A stray index takes the certainty from pages of `share`, and is looked at in a file of its own.
+    private static let index = "CREATE INDEX item_title ON item (title);"
+
+    private static let rows = """
+        SELECT 'item', id, title, hex(content), size FROM item; SELECT 'share', owner, item, since FROM share;
+        SELECT 'owner', rowid, name, note FROM owner;
+        """
+
+    private func rows(_ shell: SQLCipherShell) throws -> Set<String> { Set(try shell.run(SalvageTests.rows)) }
+
+    private func result(_ name: String) -> SQLCipherShell { SQLCipherShell(path: directory.path(name), rawKey: ShellFile.key) }
+
+    private func overwrite(_ file: ShellFile, _ change: (inout [UInt8]) -> Void) throws {
+        var bytes = try Array(Data(contentsOf: URL(fileURLWithPath: file.path)))
+        change(&bytes)
+        try Data(bytes).write(to: URL(fileURLWithPath: file.path))
+    }
+
+    @Test("a file without damage comes back as it is, in each format and encoding", arguments: ShellFile.Format.allCases)
+    func undamaged(format: ShellFile.Format) throws {
+        for (number, encoding) in ["UTF-8", "UTF-16le", "UTF-16be"].enumerated() {
+            let script = "PRAGMA encoding = '\(encoding)'; PRAGMA auto_vacuum = \(number);\n" + SampleSchema.everything + SampleSchema.texts
+            let file = try ShellFile(directory.path("\(number).db"), format: format, script: script)
+            let before = try (SampleSchema.dump(file.shell), Data(contentsOf: URL(fileURLWithPath: file.path)))
+            let name = "\(number) salvaged.db"
+            let salvage = try DatabaseFile(path: file.path).salvage(
+                key: format == .plaintext ? nil : SalvageTests.key, to: directory.path(name), newKey: SalvageTests.key)
+            #expect(salvage.isComplete && salvage.damagedPages.isEmpty, "\(salvage)")
+            #expect(salvage.cipher == format.configuration.cipher)
+            #expect(try SampleSchema.dump(result(name)) == before.0)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == before.1)
+        }
+    }
+
+    /// Whatever page is damaged, rows of other pages are there, and none that was not.
+    @Test("one page that is damaged costs its own rows, and no others")
+    func eachPage() throws {
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: SalvageTests.vault)
+        let before = try rows(file.shell)
+        let whole = try Data(contentsOf: URL(fileURLWithPath: file.path))
+        let pageCount = whole.count / 4096
+        var kinds: Set<Int> = []
+        // Each page at night; by day the first ones, which have the roots and what hangs from them, and some of the rest.
+        let step = Nightly.pick(1, byDay: 9)
+        for page in 2...pageCount where page < 12 || page.isMultiple(of: step) {
+            var damaged = whole
+            damaged[(page - 1) * 4096 + 77] ^= 1
+            try damaged.write(to: URL(fileURLWithPath: file.path))
+            let name = "\(page).db"
+            let salvage = try DatabaseFile(path: file.path).salvage(key: SalvageTests.key, to: directory.path(name))
+            let after = try rows(result(name))
+            #expect(after.isSubset(of: before), "page \(page)")
+            let missing = before.count - after.count
+            // The largest number of rows on one page, of `owner` and `share`.
+            #expect(missing <= 140, "page \(page): \(missing) rows are missing: \(salvage)")
+            #expect(salvage.damagedPages == [page] && !salvage.isComplete)
+            #expect(salvage.tables.reduce(0) { $0 + $1.rowCount } == after.count, "page \(page)")
+            kinds.insert(missing)
+            for entry in salvage.tables where entry.missingPageCount > 0 && entry.name == "item" { #expect(!entry.missingRowIDs.isEmpty) }
+            try FileManager.default.removeItem(atPath: directory.path(name))
+        }
+        // Interior pages cost nothing in tables with row IDs, leaves cost rows.
+        #expect(kinds.contains(0) && kinds.count > 3)
+    }
+
+    @Test("whatever is damaged, no row comes back that was not there, and none twice")
+    func randomDamage() throws {
+        var random = SeededRandom("salvage")
+        let script = SalvageTests.vault + SalvageTests.index + "DELETE FROM owner WHERE rowid % 5 < 2; DELETE FROM item WHERE id > 1500;"
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
+        let before = try rows(file.shell)
+        let whole = try Data(contentsOf: URL(fileURLWithPath: file.path))
+        let pageCount = whole.count / 4096
+        for number in 0..<Nightly.pick(500, byDay: 12) {
+            var damaged = whole
+            let share = Double.random(in: 0.01...0.5, using: &random)
+            for page in 1..<pageCount where Double.random(in: 0..<1, using: &random) < share {
+                damaged[page * 4096 + Int.random(in: 0..<4096, using: &random)] ^= 0x40
+            }
+            try damaged.write(to: URL(fileURLWithPath: file.path))
+            let name = "\(number).db"
+            let salvage = try DatabaseFile(path: file.path).salvage(key: SalvageTests.key, to: directory.path(name))
+            let lines = try result(name).run(SalvageTests.rows)
+            #expect(Set(lines).count == lines.count && Set(lines).isSubset(of: before), "\(number): \(salvage)")
+            #expect(try result(name).run("PRAGMA integrity_check") == ["ok"])
+            try FileManager.default.removeItem(atPath: directory.path(name))
+        }
+    }
+
+    @Test("without page 1 and its schema, rows are in tables for lost rows; with the salt, nothing is lost")
+    func firstPage() throws {
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: SalvageTests.vault)
+        let (before, salt) = (try rows(file.shell), try Array(Data(contentsOf: URL(fileURLWithPath: file.path)).prefix(16)))
+        try overwrite(file) { for index in 0..<16 { $0[index] = 0xee } }
+        let source = DatabaseFile(path: file.path)
+        #expect(reason { _ = try source.salvage(key: SalvageTests.key, to: directory.path("none.db")) } == .key(.wrongKey))
+        #expect(!directory.fileNames().contains("none.db"))
+        var options = DatabaseFile.SalvageOptions()
+        options.salt = salt
+        let salvage = try source.salvage(key: SalvageTests.key, to: directory.path("b.db"), options: options)
+        #expect(salvage.isComplete)
+        #expect(try rows(result("b.db")) == before)
+        try overwrite(file) { for index in 16..<4000 { $0[index] = 0 } }
+        let rest = try source.salvage(key: SalvageTests.key, to: directory.path("c.db"), options: options)
+        #expect(rest.damagedPages == [1] && rest.tables.isEmpty && rest.lostRowCount > 1_500)
+        // The row ID of an item is in a column of its own, and its value for the generated column is kept.
+        let titles = try result("c.db").run(
+            "SELECT count(*) FROM lost_and_found_4 WHERE c1 LIKE 'item %' AND c3 = length(c2) AND row_id % 3 = 0")
+        #expect(titles == ["700"])
+    }
+
+    @Test("a full-text index that has lost a part is made anew from its rows, and finds them")
+    func fullText() throws {
+        let script = """
+            CREATE VIRTUAL TABLE words USING fts5(title, body);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+            INSERT INTO words (rowid, title, body) SELECT i, 'title ' || i, 'silver ' || hex(randomblob(200)) FROM n;
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
+        let root = try #require(Int(file.shell.run("SELECT rootpage FROM sqlite_master WHERE name = 'words_data'")[0]))
+        try overwrite(file) { $0[(root - 1) * 4096 + 9] ^= 1 }
+        let salvage = try DatabaseFile(path: file.path).salvage(key: SalvageTests.key, to: directory.path("b.db"))
+        #expect(salvage.problems.contains { $0.contains("made anew") }, "\(salvage)")
+        let found = try result("b.db").run(
+            "SELECT count(*), min(rowid), max(rowid) FROM words WHERE words MATCH 'silver'; PRAGMA integrity_check;")
+        #expect(found == ["400|1|400", "ok"])
+    }
+
+    @Test("rows that break a constraint, and rows that were deleted, are kept beside on request")
+    func lostRows() throws {
+        let script = """
+            CREATE TABLE item (id INTEGER PRIMARY KEY, title TEXT, note TEXT);
+            INSERT INTO item VALUES (1, 'ring', 'a'), (2, 'ring', 'b'), (3, NULL, 'c'), (4, 'spoon', 'd');
+            CREATE TABLE gone (a, b); INSERT INTO gone VALUES ('deleted', 1); DROP TABLE gone;
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_master SET sql = 'CREATE TABLE item (id INTEGER PRIMARY KEY, title TEXT NOT NULL, note TEXT)';
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .plaintext, script: script)
+        var options = DatabaseFile.SalvageOptions()
+        options.includesFreePages = true
+        let salvage = try DatabaseFile(path: file.path).salvage(
+            key: nil, to: directory.path("b.db"), newKey: SalvageTests.key, options: options)
+        #expect(salvage.tables.map(\.rowCount) == [3] && salvage.tables.map(\.refusedRowCount) == [1], "\(salvage)")
+        #expect(
+            try result("b.db").run("SELECT table_name, reason, row_id, c2 FROM lost_and_found_3")
+                == ["item|NOT NULL constraint failed: item.title|3|c"])
+        // SQLite may have wiped the page of the table that is gone: then there is nothing to be found.
+        #expect(salvage.lostRowCount >= 1)
+        #expect(
+            reason { _ = try DatabaseFile(path: file.path).salvage(key: nil, to: directory.path("b.db"), newKey: SalvageTests.key) }
+                == .exists)
+    }
+
+    @Test("whatever bytes a database has, the work comes to its end, and what it makes is whole")
+    func hostileBytes() throws {
+        var random = SeededRandom("salvage of garbage")
+        let script = "PRAGMA page_size = 512;\n" + SampleSchema.everything
+        let file = try ShellFile(directory.path("a.db"), format: .plaintext, script: script)
+        let whole = try Array(Data(contentsOf: URL(fileURLWithPath: file.path)))
+        for number in 0..<Nightly.pick(10_000, byDay: 150) {
+            var bytes = whole
+            for _ in 0..<Int.random(in: 1...40, using: &random) {
+                // The size of pages stays: with another one there is nothing to be read.
+                let place = Int.random(in: 24..<bytes.count, using: &random)
+                let length = min([1, 1, 2, 4, 9, 300].randomElement(using: &random) ?? 1, bytes.count - place)
+                let filler = [UInt8(0xff), 0, 0x80, 0x7f].randomElement(using: &random)
+                for index in place..<place + length { bytes[index] = filler ?? UInt8.random(in: 0...255, using: &random) }
+            }
+            if number.isMultiple(of: 10) { bytes.removeLast(Int.random(in: 1..<bytes.count - 1024, using: &random)) }
+            try Data(bytes).write(to: URL(fileURLWithPath: file.path))
+            let name = "\(number).db"
+            do {
+                _ = try DatabaseFile(path: file.path).salvage(key: nil, to: directory.path(name), newKey: SalvageTests.key)
+                #expect(try DatabaseFile(path: directory.path(name)).verify(key: SalvageTests.key).isIntact, "\(number)")
+                try FileManager.default.removeItem(atPath: directory.path(name))
+            } catch let error as DatabaseFileError {
+                // A definition may ask for what there is not, and nothing of it may be left.
+                #expect(!directory.fileNames().contains(name), "\(number): \(error)")
+            }
+        }
+    }
+}
