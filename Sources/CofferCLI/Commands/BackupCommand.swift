@@ -6,7 +6,7 @@ struct BackupCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Copy a database into a new file, while it is in use.",
-        usage: "coffer backup <source> (<destination> | --into <folder> [--keep <numbers>] | -) [options]",
+        usage: "coffer backup <source> (<destination> | --into <folder> | -) [options]",
         discussion: """
             The copy is one state of the database, encrypted with the same key (or with a new one) and a fresh salt. It gets its name \
             when it was read again and found equal. Never overwrites. To put a backup in the place of its database: coffer restore.

@@ -61,6 +61,9 @@ struct KeyListCommand: Operation {
         discussion: """
             What is shown is not proved: that needs a secret. With one of --unlock-..., the keyring is opened and checked, and so is that it is \
             that of the database.
+
+            EXAMPLES
+              coffer key list app.db
             """)
     static let title = "key list"
 

@@ -63,6 +63,9 @@ struct KeyRotateCommand: KeyringOperation {
         discussion: """
             After the data key may have leaked, or a slot was removed whose secret somebody has. Nobody else's passphrase is needed. Interrupted? \
             Run the same command again: it completes.
+
+            EXAMPLES
+              coffer key rotate app.db --unlock-key-file passphrase.txt
             """)
 
     @Argument(help: "The database.", completion: .file())
@@ -91,7 +94,12 @@ struct KeyExportCommand: KeyringOperation {
         commandName: "export-header",
         abstract: "Copy the keyring into a file, to be kept elsewhere.",
         usage: "coffer key export-header <file> <copy> [options]",
-        discussion: "No key is needed. The copy opens the database for who has a secret of it, also by slots that are removed later.")
+        discussion: """
+            No key is needed. The copy opens the database for who has a secret of it, also by slots that are removed later.
+
+            EXAMPLES
+              coffer key export-header app.db /safe/app.header
+            """)
 
     @Argument(help: "The database.", completion: .file())
     var file: String
@@ -114,9 +122,13 @@ struct KeyRestoreCommand: KeyringOperation {
         commandName: "restore-header",
         abstract: "Put an exported keyring back.",
         usage: "coffer key restore-header <file> <copy> [options]",
-        discussion:
-            "The copy is opened and proved first, and has to be that of the database. It is not to be older than the keyring that is there."
-    )
+        discussion: """
+            The copy is opened and proved first, and has to be that of the database. \
+            It is not to be older than the keyring that is there.
+
+            EXAMPLES
+              coffer key restore-header app.db /safe/app.header
+            """)
 
     @Argument(help: "The database.", completion: .file())
     var file: String
@@ -151,6 +163,9 @@ struct KeyDestroyCommand: KeyringOperation {
             Overwrites and removes the keyring: nobody opens the database any more, whatever the passphrases. Not reached are backups of the \
             keyring, exported headers and raw keys, backups with keyrings of their own, snapshots, what flash memory keeps, and programs that \
             have the database open.
+
+            EXAMPLES
+              coffer key destroy app.db --yes-destroy app.db
             """)
 
     @Argument(help: "The database.", completion: .file())

@@ -52,6 +52,9 @@ struct KeyRemoveCommand: KeyringOperation {
         discussion: """
             Who had the secret of the slot and has kept the old keyring still opens the database, until 'coffer key rotate'. The last slot \
             is not removed.
+
+            EXAMPLES
+              coffer key remove app.db --slot 2
             """)
 
     @Argument(help: "The database.", completion: .file())
@@ -119,6 +122,9 @@ struct KeyRecoverCommand: KeyringOperation {
         discussion: """
             Asks for the recovery key, and for a new passphrase, which the slot gets. Without --slot it is the first passphrase of the keyring, \
             or a new slot where there is none. The recovery key stays good.
+
+            EXAMPLES
+              coffer key recover app.db
             """)
 
     @Argument(help: "The database.", completion: .file())

@@ -25,7 +25,7 @@ struct MistakeTests {
         for group in ["batch", "audit"] {
             let result = try tool.run(group)
             #expect(result.status == 64 && result.output.isEmpty)
-            #expect(result.errors.contains("coffer: error: Give a command: coffer \(group) "))
+            #expect(result.errors.contains("coffer: error: Give a command") && result.errors.contains("coffer \(group) verify"))
         }
         #expect(try tool.run("rotate").errors.hasPrefix("coffer: error: Missing expected argument"))
         #expect(try tool.run("help", "rotate").status == 0)

@@ -16,7 +16,8 @@ struct OddCallTests {
     @Test(
         "a dash is no name for a result",
         arguments: [
-            ["decrypt", "a.db", "-", "--yes-plaintext"], ["backup", "a.db", "-"], ["vacuum", "a.db", "--into", "-"], ["create", "-"],
+            ["decrypt", "a.db", "-", "--yes-plaintext"], ["backup", "a.db", "--into", "-"], ["vacuum", "a.db", "--into", "-"],
+            ["create", "-"],
             ["encrypt", "a.db", "-"], ["keygen", "--out", "-"], ["rotate", "a.db", "--keep-old", "-"],
             ["upgrade", "a.db", "--keep-old", "-"],
             ["verify", "a.db", "--audit", "-"], ["batch", "verify", "--manifest", "-", "--state", "-"],
@@ -57,6 +58,8 @@ struct OddCallTests {
         }
         try tool.write(names.joined(separator: "\n"), to: "list")
         let result = try tool.run(["batch", "verify", "--manifest", "list"] + key)
-        #expect(result.status == 0 && result.errors == "40 of 40 files done, 0 failed, 0 done before\n", "\(result)")
+        #expect(
+            result.status == 0 && result.errors.hasPrefix("40 of 40 files done, 0 failed, 0 done before (")
+                && result.errors.split(separator: "\n").count == 1, "\(result)")
     }
 }
