@@ -219,6 +219,9 @@ struct DatabaseBehaviorTests {
         try await writer.write { try $0.execute(sql: "DROP VIEW name; CREATE TABLE name (name); DELETE FROM safe") }
         try await writer.write { try $0.execute(sql: "INSERT INTO name VALUES ('wood')") }
         #expect(await names.values(upTo: ["wood"]).last == ["wood"])
+        // A statement that is compiled anew while it runs has read both: only the next read has the table alone.
+        try await writer.write { try $0.execute(sql: "INSERT INTO name VALUES ('oak')") }
+        #expect(await names.values(upTo: ["wood", "oak"]).last == ["wood", "oak"])
         #expect(regions.values.last == "name(name)")
         cancellable.cancel()
         withExtendedLifetime(directory) {}
