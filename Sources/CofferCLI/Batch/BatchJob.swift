@@ -112,7 +112,7 @@ extension BatchOperation {
     func run(in session: Session) throws -> ExitStatus {
         let given = try batch.readItems()
         session.reporter.start([.init("files", .strings(given.map(\.path)))] + (onlyReads ? [] : [.init("dry_run", .bool(dryRun))]))
-        let trail = try record.audit.trail(session, command: Self.title)
+        let trail = try audit.trail(session, command: Self.title)
         let setting = try BatchSetting(
             session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)
         let job = try job(setting)

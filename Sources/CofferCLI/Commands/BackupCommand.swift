@@ -58,8 +58,11 @@ struct BackupCommand: ChangingOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         guard (destination == nil) != (into == nil) else {
@@ -82,7 +85,7 @@ struct BackupCommand: ChangingOperation {
         if destination == "-", !dryRun, OutputFile.output.isTerminal {
             throw Failure.usage("The backup is no text, and a terminal could take it for commands. Give a file, or a pipe.")
         }
-        let new = try newKey.isGiven ? newKey.request(besides: key.current) : nil
+        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
         let folder = try keep.flatMap { keep in try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) } }
         let keys = try session.keys(key, of: source)
         let copyKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: destination ?? into ?? "the copy") }

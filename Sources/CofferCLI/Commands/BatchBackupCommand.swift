@@ -41,14 +41,17 @@ struct BatchBackupCommand: BatchOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var onlyReads: Bool { false }
 
     func validate() throws { try FileNames.checkIsNoDash(into, "the folder") }
 
-    func newKeyRequest() throws -> KeyRequest? { try newKey.isGiven ? newKey.request(besides: key.current) : nil }
+    func newKeyRequest() throws -> KeyRequest? { try newKey.isGiven ? newKey.request(besides: key) : nil }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let (cipher, into, keep, session) = (cipher.settings, into, keep, setting.session)

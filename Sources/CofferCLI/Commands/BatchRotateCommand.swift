@@ -32,12 +32,15 @@ struct BatchRotateCommand: BatchOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var onlyReads: Bool { false }
 
-    func newKeyRequest() throws -> KeyRequest? { try newKey.requestForRotation(besides: key.current) }
+    func newKeyRequest() throws -> KeyRequest? { try newKey.requestForRotation(besides: key) }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let (cipher, isDryRun) = (cipher.settings, dryRun)

@@ -30,8 +30,11 @@ struct BatchUpgradeCommand: BatchOperation {
     @OptionGroup(title: "The key")
     var key: FileKeyOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var onlyReads: Bool { false }
 

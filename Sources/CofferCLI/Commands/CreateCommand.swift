@@ -26,8 +26,11 @@ struct CreateCommand: RecordingOperation {
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws { try FileNames.checkIsNoDash(file, "the new file") }
 
@@ -45,7 +48,7 @@ struct CreateCommand: RecordingOperation {
                 text: ["\(file): would be made, encrypted; nothing was changed"])
             return .done
         }
-        try record.audit.trail(session, command: Self.title).record(file, .changed(from: nil, to: key)) { _ in
+        try audit.trail(session, command: Self.title).record(file, .changed(from: nil, to: key)) { _ in
             try make(file, session.configuration(key.database, cipher.settings))
             return true
         }

@@ -37,8 +37,11 @@ struct DiffCommand: RecordedOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         for path in [old, new] { try FileNames.checkIsNoDash(path, "a database") }
@@ -48,7 +51,7 @@ struct DiffCommand: RecordedOperation {
     var names: [String] { [old, new] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let newRequest = try newKey.isGiven ? newKey.request(besides: key.current) : nil
+        let newRequest = try newKey.isGiven ? newKey.request(besides: key) : nil
         try FileNames.checkReadable(new)
         try FileNames.checkHasBytes(new)
         let keys = try session.keys(key, of: old)

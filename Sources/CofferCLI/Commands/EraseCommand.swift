@@ -25,8 +25,11 @@ struct EraseCommand: ChangingOperation {
     @Flag(help: "Say what would be removed, and do nothing.")
     var dryRun = false
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var subject: String? { file }
     var names: [String] { [file] }

@@ -61,8 +61,11 @@ struct ImportCommand: RecordedOperation {
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     enum Format: String, ExpressibleByArgument, CaseIterable, Sendable {
         case csv, tsv, jsonl

@@ -3,11 +3,7 @@ internal import Foundation
 
 /// A command that may record what it does.
 protocol RecordingOperation: Operation {
-    var record: RecordOptions { get }
-}
-
-extension RecordingOperation {
-    var output: OutputOptions { record.output }
+    var audit: AuditOptions { get }
 }
 
 /// A command that works on files, and records what it does to them.
@@ -28,7 +24,7 @@ extension RecordedOperation {
     func run(in session: Session) throws -> ExitStatus {
         let intent = (self as? any ChangingOperation).map { [JSONValue.Member("dry_run", .bool($0.dryRun))] }
         session.reporter.start([.init("files", .strings(names))] + (intent ?? []))
-        return try run(in: session, record.audit.trail(session, command: Self.title))
+        return try run(in: session, audit.trail(session, command: Self.title))
     }
 }
 

@@ -46,8 +46,11 @@ struct RecoverCommand: RecordedOperation {
     @OptionGroup(title: "The format of the damaged file")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws { try FileNames.checkIsNoDash(destination, "the new file") }
 
@@ -66,7 +69,7 @@ struct RecoverCommand: RecordedOperation {
         options.includesFreePages = freePages
         options.includesDamagedPages = damagedPages
         options.lockTimeout = session.lockTimeout
-        let new = try newKey.isGiven ? newKey.request(besides: key.current) : nil
+        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
         let keys = try session.keys(key, of: source)
         let newKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: destination) }
         return try keys.open(source, cipher: options.cipher) { opening in

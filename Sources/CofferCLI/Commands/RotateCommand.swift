@@ -38,8 +38,11 @@ struct RotateCommand: ChangingOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
@@ -52,7 +55,7 @@ struct RotateCommand: ChangingOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         for path in files { try FileNames.checkReadable(path) }
         let subject = FileNames.subject(files)
-        let newRequest = try newKey.requestForRotation(besides: key.current)
+        let newRequest = try newKey.requestForRotation(besides: key)
         let keys = try FileKeys(key, KeyCache(session.keys, subject: subject))
         let new = try session.keys.key(newRequest, subject: subject)
         guard let old = keys.except(new) else {

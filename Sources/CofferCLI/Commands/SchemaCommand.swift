@@ -30,8 +30,11 @@ struct SchemaCommand: RecordedOperation {
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var subject: String? { file }
     var names: [String] { [file] }

@@ -44,8 +44,11 @@ struct ShellOperation: RecordedOperation {
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         if output.json { throw ValidationError("A conversation has no JSON: see coffer query --json, and .mode jsonl.") }

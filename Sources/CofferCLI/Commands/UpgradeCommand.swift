@@ -27,8 +27,11 @@ struct UpgradeCommand: ChangingOperation {
     @OptionGroup(title: "The key")
     var key: FileKeyOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }

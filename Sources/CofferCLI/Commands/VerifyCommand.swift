@@ -32,8 +32,11 @@ struct VerifyCommand: RecordedOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     enum Structure: String, ExpressibleByArgument, CaseIterable, Sendable {
         case none, quick, full

@@ -24,8 +24,11 @@ struct KeyInitCommand: KeyringOperation {
     @OptionGroup(title: "The first slot")
     var slot: NewSlotOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")
@@ -74,8 +77,11 @@ struct KeyRotateCommand: KeyringOperation {
     @OptionGroup(title: "What opens the keyring")
     var unlock: UnlockOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         _ = try keyring.inspect()
@@ -107,8 +113,11 @@ struct KeyExportCommand: KeyringOperation {
     @Argument(help: "The file to make; never overwritten.", completion: .file())
     var copy: String
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws { try FileNames.checkIsNoDash(copy, "the copy") }
 
@@ -142,8 +151,11 @@ struct KeyRestoreCommand: KeyringOperation {
     @OptionGroup(title: "What opens the copy")
     var unlock: UnlockOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try FileNames.checkReadable(copy)
@@ -174,8 +186,11 @@ struct KeyDestroyCommand: KeyringOperation {
     @Option(help: ArgumentHelp("The name of the database, without its directory, to say that you mean it.", valueName: "name"))
     var yesDestroy: String?
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let name = FileNames.name(of: file)

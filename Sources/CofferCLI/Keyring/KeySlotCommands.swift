@@ -22,8 +22,11 @@ struct KeyAddCommand: KeyringOperation {
     @OptionGroup(title: "The new slot")
     var slot: NewSlotOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         // JSON is kept and forwarded by programs: no secret goes there.
@@ -66,8 +69,11 @@ struct KeyRemoveCommand: KeyringOperation {
     @OptionGroup(title: "What opens the keyring")
     var unlock: UnlockOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         _ = try keyring.inspect()
@@ -101,8 +107,11 @@ struct KeyChangeCommand: KeyringOperation {
     @OptionGroup(title: "The new secret")
     var new: NewKeyOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         _ = try keyring.inspect()
@@ -139,8 +148,11 @@ struct KeyRecoverCommand: KeyringOperation {
     @OptionGroup(title: "The new secret")
     var new: NewKeyOptions
 
-    @OptionGroup
-    var record: RecordOptions
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let slots = try keyring.inspect().slots

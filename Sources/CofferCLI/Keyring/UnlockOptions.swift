@@ -113,20 +113,9 @@ extension KeyReader {
     }
 }
 
-extension KeyOptions {
-    /// How the keyring of the file is opened, where one of these options says that it is.
-    func unlockRequest(_ role: KeyRequest.Role) throws -> KeyRequest? {
-        guard var request = try unlock.request() else { return nil }
-        if try isGiven { throw Failure.usage("Give the key of the file, or what opens its keyring: not both.") }
-        guard role == .current else { throw Failure.usage("A new file gets a keyring by 'coffer key init', or by --recipient.") }
-        request.allowsInsecureFile = allowsInsecureFiles
-        return request
-    }
-}
-
 extension NewKeyOptions {
     /// The key that a rotation gives to files, which must not leave their keyrings behind.
-    func requestForRotation(besides key: KeyOptions) throws -> KeyRequest {
+    func requestForRotation(besides key: FileKeyOptions) throws -> KeyRequest {
         guard try key.unlock.request() == nil else {
             throw Failure.usage("A file with a keyring gets a new data key, for all slots, by 'coffer key rotate'.")
         }

@@ -1,14 +1,5 @@
 internal import ArgumentParser
 
-/// What every command has that is recorded in the audit log.
-struct RecordOptions: ParsableArguments {
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
-}
-
 /// The log of what was done to which file.
 struct AuditOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Add what is done to an audit log.", valueName: "file"), completion: .file())

@@ -6,15 +6,24 @@ struct FileKeyOptions: ParsableArguments {
     var current: KeyOptions
 
     @OptionGroup
+    var unlock: UnlockOptions
+
+    @OptionGroup
     var previous: PreviousKeyOptions
 
     var isGiven: Bool { get throws { try current.isGiven || previous.isGiven } }
     var allowsInsecureFiles: Bool { current.allowsInsecureFiles }
 
-    func request(_ role: KeyRequest.Role = .current) throws -> KeyRequest { try current.request(role) }
+    func request(_ role: KeyRequest.Role = .current) throws -> KeyRequest {
+        guard var unlocking = try unlock.request() else { return try current.request(role) }
+        if try current.isGiven { throw Failure.usage("Give the key of the file, or what opens its keyring: not both.") }
+        guard role == .current else { throw Failure.usage("A new file gets a keyring by 'coffer key init', or by --recipient.") }
+        unlocking.allowsInsecureFile = allowsInsecureFiles
+        return unlocking
+    }
 
     /// The sources of the keys, in the order in which they are tried.
-    func requests() throws -> [KeyRequest] { try [current.request()] + previousRequests() }
+    func requests() throws -> [KeyRequest] { try [request()] + previousRequests() }
 
     func previousRequests() throws -> [KeyRequest] {
         try previous.requests(type: current.type, allowingInsecureFiles: current.allowsInsecureFiles)

@@ -36,12 +36,8 @@ struct KeyOptions: SecretSourceOptions {
     @Flag(name: .customLong("insecure-key-file-mode"), help: "Accept key files that others can read.")
     var allowsInsecureFiles = false
 
-    @OptionGroup
-    var unlock: UnlockOptions
-
     func request(_ role: KeyRequest.Role = .current) throws -> KeyRequest {
-        if let unlocking = try unlockRequest(role) { return unlocking }
-        return try KeyRequest(role: role, source: source() ?? .prompt, type: type, allowsInsecureFile: allowsInsecureFiles)
+        try KeyRequest(role: role, source: source() ?? .prompt, type: type, allowsInsecureFile: allowsInsecureFiles)
     }
 }
 
@@ -77,7 +73,7 @@ struct NewKeyOptions: SecretSourceOptions {
     var type = KeyType.passphrase
 
     /// - Parameter key: the options of the current key: the switch for unsafe files is theirs.
-    func request(besides key: KeyOptions) throws -> KeyRequest {
+    func request(besides key: FileKeyOptions) throws -> KeyRequest {
         let request = try KeyRequest(
             role: .new, source: source() ?? .prompt, type: type, allowsInsecureFile: key.allowsInsecureFiles)
         if request.source == .standardInput, try key.request().source == .standardInput {
