@@ -11,7 +11,7 @@ public struct SQLSubquery: Sendable {
     func write(to writer: inout SQLWriter) throws {
         switch impl {
         case .literal(let sql): try writer.inScope({ $0.enterLiteral() }, write: { try sql.write(to: &$0) })
-        case .query(let query): try query.write(to: &writer)
+        case .query(let query): try query.writeAsSubquery(to: &writer)
         }
     }
 }
@@ -48,6 +48,9 @@ extension SQLSubqueryable {
 protocol WritableQuery: Sendable {
     /// Writes the query, without parentheses around it.
     func write(to writer: inout SQLWriter) throws
+
+    /// Writes the query as a value, an operand of `EXISTS` or a table, without parentheses around it.
+    func writeAsSubquery(to writer: inout SQLWriter) throws
 }
 
 /// The name and the content of a common table expression.

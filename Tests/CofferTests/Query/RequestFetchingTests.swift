@@ -128,6 +128,26 @@ struct RequestFetchingTests {
 
     // MARK: - Values
 
+    /// SQLite counts duplicates too, where such a statement is an operand.
+    @Test("distinct rows are skipped once each, by a question whether there are rows, and by a subquery")
+    func distinctOffsets() throws {
+        try makeLeague().read { db in
+            // Six players, of three teams (one of them is NULL).
+            let teams = Player.select(Player.Columns.teamId).distinct()
+            for (offset, isEmpty) in [(2, false), (3, true)] {
+                let request = teams.limit(5, offset: offset)
+                #expect(try request.fetchCount(db) == 3 - offset)
+                #expect(try request.isEmpty(db) == isEmpty)
+                #expect(try SQLRequest<Bool>("SELECT \(request.exists())").fetchOne(db) == !isEmpty)
+                #expect(try SQLRequest<Bool>("SELECT EXISTS (\(request))").fetchOne(db) == !isEmpty)
+            }
+            let last = teams.order(Player.Columns.teamId.desc).limit(1, offset: 3)
+            #expect(try SQLRequest<Int>("SELECT ifnull((\(last)), 0)").fetchAll(db) == [0])
+            let playersOfNone = try Player.filter(last.sqlExpression == nil).fetchCount(db)
+            #expect(playersOfNone == 6)
+        }
+    }
+
     @Test("requests and tables fetch rows and values")
     func values() throws {
         try makeLeague().read { db throws in

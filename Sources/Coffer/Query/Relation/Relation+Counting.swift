@@ -10,7 +10,7 @@ extension Relation {
     func isEmpty(_ db: Database) throws -> Bool {
         var writer = SQLWriter(db)
         writer.append("SELECT EXISTS (")
-        try write(to: &writer)
+        try writeAsSubquery(to: &writer)
         writer.append(")")
         return try fetchInt(writer) == 0
     }

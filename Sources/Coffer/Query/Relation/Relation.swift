@@ -65,6 +65,17 @@ extension Relation: WritableQuery {
         }
     }
 
+    /// Writes the statement such that another one can ask whether it has a row, or for its first value.
+    ///
+    /// SQLite (3.40 and 3.46) forgets `DISTINCT` there, as if duplicates made no difference: but an `OFFSET` counts them. A table is not
+    /// treated so.
+    func writeAsSubquery(to writer: inout SQLWriter) throws {
+        guard isDistinct, limit?.offset != nil else { return try write(to: &writer) }
+        writer.append("SELECT * FROM (")
+        try write(to: &writer)
+        writer.append(")")
+    }
+
     /// Writes the `WITH` clause.
     func writeCommonTables(to writer: inout SQLWriter) throws {
         guard !commonTables.isEmpty else { return }
