@@ -84,8 +84,7 @@ struct ShellOperation: RecordedOperation {
                 in: session)
             shell.style = rows.style
             if isInteractive {
-                // Ctrl-C ends what is being done, at any time, and not the shell.
-                try session.interruption.conversationally(onInterrupt: {}, { try talk(shell, session) })
+                try shell.converse { try talk(shell, session) }
             } else {
                 try readLines(shell, session)
             }
@@ -147,6 +146,7 @@ struct ShellOperation: RecordedOperation {
         )
         while !shell.isOver, !shell.reporter.isOutputClosed {
             let width = shell.reporter.outputWidth ?? 80
+            shell.beginLine()
             switch editor.read(prompt: shell.prompt(width: width)) {
             case .cancelled: shell.cancel()
             case .end:

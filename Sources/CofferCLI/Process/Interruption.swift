@@ -23,8 +23,8 @@ final class Interruption: Sendable {
 
     private struct Conversation {
         let id: Int
-        let isRepeated: Bool
         let reaction: @Sendable () -> Void
+        let isRepeated: @Sendable () -> Bool
     }
 
     private let state = Mutex(State())
@@ -97,21 +97,20 @@ final class Interruption: Sendable {
         return try body()
     }
 
-    /// Runs a part of a conversation: SIGINT ends what is being done, and not the process.
+    /// Runs a conversation: SIGINT ends what is being done, and not the process.
     ///
     /// - Parameters:
-    ///   - isRepeated: whether one SIGINT calls the reaction again and again until the part has ended.
     ///   - reaction: called on another thread for each SIGINT.
+    ///   - isRepeated: whether the reaction is to be called again, a moment after it was.
     func conversationally<Result>(
-        isRepeated: Bool = false, onInterrupt reaction: @escaping @Sendable () -> Void, _ body: () throws -> Result
+        onInterrupt reaction: @escaping @Sendable () -> Void, repeatedWhile isRepeated: @escaping @Sendable () -> Bool,
+        _ body: () throws -> Result
     ) rethrows -> Result {
-        let outer = state.withLock { state in
+        state.withLock { state in
             state.nextID += 1
-            let outer = state.conversation
-            state.conversation = Conversation(id: state.nextID, isRepeated: isRepeated, reaction: reaction)
-            return outer
+            state.conversation = Conversation(id: state.nextID, reaction: reaction, isRepeated: isRepeated)
         }
-        defer { state.withLock { $0.conversation = outer } }
+        defer { state.withLock { $0.conversation = nil } }
         return try body()
     }
 
@@ -140,9 +139,10 @@ final class Interruption: Sendable {
 
     private func converse(_ conversation: Conversation) {
         conversation.reaction()
-        guard conversation.isRepeated else { return }
+        guard conversation.isRepeated() else { return }
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { [self] in
-            if state.withLock({ $0.conversation?.id }) == conversation.id { converse(conversation) }
+            guard conversation.isRepeated(), state.withLock({ $0.conversation?.id }) == conversation.id else { return }
+            converse(conversation)
         }
     }
 

@@ -23,8 +23,7 @@ final class ShellSession {
     private var searched = 0
     private var splitter = StatementSplitter()
     private var depth = 0
-    /// Set by Ctrl-C, for what the line does that a person has typed last.
-    private var stop = Latch()
+    private let work = LineWork()
 
     /// Statements and commands that may be kept in the history, since the last call of ``takeHistory()``.
     private var history: [String] = []
@@ -58,6 +57,9 @@ final class ShellSession {
 
     func quit() { isOver = true }
 
+    /// To be called before a person types a line: what asked for the end of the last one is over.
+    func beginLine() { work.begin() }
+
     func takeHistory() -> [String] {
         defer { history = [] }
         return history
@@ -69,7 +71,6 @@ final class ShellSession {
     ///
     /// - Throws: the first failure, where no person is there to go on.
     func take(_ line: String) throws {
-        if depth == 0 { stop = Latch() }
         let trimmed = line.trimmingCharacters(in: .whitespaces)
         if isBetweenStatements, trimmed.hasPrefix(".") {
             cancel()
@@ -87,6 +88,8 @@ final class ShellSession {
             try going { try perform(statement) }
             if hasCompiled { keep(statement) }
             if isOver { return }
+            // The statements behind it are not wanted any more.
+            if work.isStopped { return cancel() }
         }
         searched = pending.count
         if splitter.isBlank { cancel() }
@@ -120,10 +123,6 @@ final class ShellSession {
     /// Takes the lines of a script.
     func read(_ path: String) throws {
         guard depth < 16 else { throw Failure.usage("Scripts that read scripts may be 16 deep.") }
-        try interruptibly { try runScript(path) }
-    }
-
-    private func runScript(_ path: String) throws {
         let text = try Script.read(path, flags: O_NONBLOCK) { descriptor throws(Failure) in try wait(for: descriptor) }
         let outer = (pending, searched, splitter)
         depth += 1
@@ -157,35 +156,35 @@ final class ShellSession {
         if timesStatements { reporter.note("time: \(TextLayout.milliseconds(ContinuousClock.now - began))") }
     }
 
-    /// Runs work that Ctrl-C ends, and that alone.
+    /// Uses the database, until Ctrl-C.
     func access<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        try checkNotInterrupted()
         let queue = queue
-        func work() throws -> Result {
+        func use() throws -> Result {
             try queue.writeWithoutTransaction { db in
                 defer { isInTransaction = db.isInsideTransaction }
                 return try body(db)
             }
         }
-        guard isInteractive else { return try session.interruption.cooperatively(onSignal: { queue.interrupt() }, work) }
-        let stop = stop
-        let reaction: @Sendable () -> Void = {
-            stop.set()
+        return isInteractive ? try use() : try session.interruption.cooperatively(onSignal: { queue.interrupt() }, use)
+    }
+
+    // MARK: Interruptions
+
+    /// Talks with a person, whose Ctrl-C ends what a line does, at any time, and not the shell.
+    func converse(_ body: () throws -> Void) rethrows {
+        let (queue, work) = (queue, work)
+        let stop: @Sendable () -> Void = {
+            work.stop()
             queue.interrupt()
         }
         // Repeated: SQLite forgets an interruption that comes just before a statement begins.
-        return try session.interruption.conversationally(isRepeated: true, onInterrupt: reaction, work)
-    }
-
-    /// Runs work that Ctrl-C ends where it asks for it.
-    private func interruptibly<Result>(_ body: () throws -> Result) throws -> Result {
-        guard isInteractive else { return try body() }
-        let stop = stop
-        return try session.interruption.conversationally(onInterrupt: { stop.set() }, body)
+        try session.interruption.conversationally(onInterrupt: stop, repeatedWhile: { work.isStopped }, body)
     }
 
     /// - Throws: the failure `interrupted` when the work of the line is to end.
     func checkNotInterrupted() throws(Failure) {
-        if stop.isSet { throw session.interruption.failure(.interrupted) }
+        if work.isStopped { throw session.interruption.failure(.interrupted) }
         try session.interruption.check()
     }
 

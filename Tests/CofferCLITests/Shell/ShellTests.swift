@@ -18,7 +18,7 @@ struct ShellTests {
         let terminal = try PseudoTerminal(
             Tool.program, ["shell", "a.db"] + key + options, folder: tool.directory.path, columns: columns,
             environment: ["HOME": tool.directory.path, "LANG": "C.UTF-8"])
-        try terminal.expect("(encrypted)> ")
+        try terminal.prompt("(encrypted)> ")
         return terminal
     }
 
@@ -32,7 +32,7 @@ struct ShellTests {
     func statements() throws {
         let terminal = try start("--write")
         terminal.type("SELECT count(*) AS rows_there\r")
-        try terminal.expect("...> ")
+        try terminal.prompt("...> ")
         terminal.type("FROM t;\r")
         try terminal.expect("rows_there")
         try terminal.expect("3")
@@ -44,7 +44,7 @@ struct ShellTests {
         terminal.type("open';\r")
         try terminal.expect("it is\\nopen")
         // A key that is typed before the prompt is there is the terminal's.
-        try terminal.expect("(encrypted)> ")
+        try terminal.prompt("(encrypted)> ")
         terminal.type("\u{4}")
         #expect(try terminal.end() == 0)
         #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["5"])
@@ -57,7 +57,7 @@ struct ShellTests {
         terminal.type("XSELECT 'ärger' AS löss9\u{1}\u{6}\u{8}\u{5}\u{7f}\u{7f};\r")
         try terminal.expect("lös")
         try terminal.expect("ärger")
-        try terminal.expect("(encrypted)> ")
+        try terminal.prompt("(encrypted)> ")
         terminal.type("SELECT 1234;\u{15}SELECT 56;\r")
         try terminal.expect("56\r\n--")
         terminal.type(".quit\r")
@@ -70,10 +70,10 @@ struct ShellTests {
         let terminal = try start()
         terminal.type("SELECT zoo\t FROM odd\t;\r")
         try terminal.expect("lower")
-        try terminal.expect("(encrypted)> ")
+        try terminal.prompt("(encrypted)> ")
         terminal.type("SELECT \"zo\t || 'ed' FROM \"od\t;\r")
         try terminal.expect("lowered")
-        try terminal.expect("(encrypted)> ")
+        try terminal.prompt("(encrypted)> ")
         terminal.type(".quit\r")
         #expect(try terminal.end() == 0)
     }
@@ -85,13 +85,13 @@ struct ShellTests {
         let terminal = try start()
         terminal.type("SEL\tsecond_\t FROM zeb\t;\r")
         try terminal.expect("low")
-        try terminal.expect("(encrypted)> ")
+        try terminal.prompt("(encrypted)> ")
         terminal.type("select zebra_crossings.fir\t from zebra_\t;\r")
         try terminal.expect("high")
-        try terminal.expect("(encrypted)> ")
+        try terminal.prompt("(encrypted)> ")
         terminal.type(".tab\t\r")
         try terminal.expect("zebra_crossings\r\n")
-        try terminal.expect("(encrypted)> ")
+        try terminal.prompt("(encrypted)> ")
         terminal.type("SELECT C\t\t")
         try terminal.expect("CASE")
         try terminal.expect("CURRENT_TIMESTAMP")
@@ -107,7 +107,9 @@ struct ShellTests {
         // Before anything is there to read.
         terminal.type("\(command) \(name)\(command == ".import" ? " t" : "")\r")
         try terminal.wait("as it was") { terminal.hasEcho }
-        try interrupt(terminal)
+        terminal.type("\u{3}")
+        try terminal.expect("interrupted")
+        try terminal.prompt("(encrypted)> ")
         // In the middle.
         terminal.type("\(command) \(name)\(command == ".import" ? " t" : "")\r")
         var pipe: Int32 = -1
@@ -119,20 +121,13 @@ struct ShellTests {
         let text =
             command == ".import" ? "id,text\n" + (10..<3000).map { "\($0),x\n" }.joined() : "INSERT INTO t (text) VALUES ('never');\n"
         #expect(unsafe write(pipe, text, text.utf8.count) == text.utf8.count)
-        try interrupt(terminal)
+        terminal.type("\u{3}")
+        try terminal.expect("interrupted")
+        try terminal.prompt("(encrypted)> ")
         terminal.type("SELECT 'rows: ' || count(*) FROM t;\r")
         try terminal.expect("rows: 3")
         terminal.type(".quit\r")
         #expect(try terminal.end() == 0)
-    }
-
-    private func interrupt(_ terminal: PseudoTerminal) throws {
-        for _ in 0..<200 {
-            terminal.type("\u{3}")
-            if terminal.shows("interrupted", milliseconds: 100) { break }
-        }
-        try terminal.expect("interrupted")
-        try terminal.expect("(encrypted)> ")
     }
 
     @Test("a number of a late row is shown whole where there is room for it")
@@ -149,29 +144,36 @@ struct ShellTests {
     func interruption() throws {
         let terminal = try start("--write")
         terminal.type("BEGIN; INSERT INTO t (text) VALUES ('kept'); \r")
-        try terminal.expect("(encrypted, transaction)> ")
+        try terminal.prompt("(encrypted, transaction)> ")
         terminal.type(".timer on\r")
+        try terminal.prompt("(encrypted, transaction)> ")
         terminal.type("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;\r")
         try terminal.expect("FROM n;\r\n")
         // While the statement runs, the terminal is as it was, and the key is a signal.
         try terminal.wait("as it was") { terminal.hasEcho }
-        for _ in 0..<200 {
-            terminal.type("\u{3}")
-            if terminal.shows("interrupted", milliseconds: 100) { break }
-        }
+        terminal.type("\u{3}")
         try terminal.expect("interrupted")
-        try terminal.expect("(encrypted, transaction)> ")
+        try terminal.prompt("(encrypted, transaction)> ")
+        // All of a line is given up.
+        terminal.type("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n; DELETE FROM t;\r")
+        try terminal.wait("as it was") { terminal.hasEcho }
+        terminal.type("\u{3}")
+        try terminal.expect("interrupted")
+        try terminal.prompt("(encrypted, transaction)> ")
+        terminal.type("SELECT 'kept: ' || count(*) FROM t;\r")
+        try terminal.expect("kept: 4")
+        try terminal.prompt("(encrypted, transaction)> ")
         terminal.type("SELECT 'never' WHERE\u{3}")
         try terminal.expect("^C")
-        try terminal.expect("(encrypted, transaction)> ")
+        try terminal.prompt("(encrypted, transaction)> ")
         terminal.type("SELECT 'never', (\r")
-        try terminal.expect("...> ")
+        try terminal.prompt("...> ")
         terminal.type("\u{3}")
-        try terminal.expect("(encrypted, transaction)> ")
+        try terminal.prompt("(encrypted, transaction)> ")
         terminal.type("COMMIT;\r")
-        try terminal.expect("(encrypted)> ")
+        try terminal.prompt("(encrypted)> ")
         terminal.type("BEGIN; DELETE FROM t;\r")
-        try terminal.expect("(encrypted, transaction)> ")
+        try terminal.prompt("(encrypted, transaction)> ")
         terminal.type("\u{4}")
         try terminal.expect("rolled back")
         #expect(try terminal.end() == 0)
@@ -223,7 +225,7 @@ struct ShellTests {
         try terminal.expect((columns == 40 ? "…long.db" : name) + " (encrypted)> ")
         terminal.type("SELECT 1 AS a, replace(hex(zeroblob(90)), '0', 'x') AS b;\r")
         try terminal.expect(columns == 40 ? "…\r\n" : String(repeating: "x", count: 180) + "\r\n")
-        try terminal.expect("(encrypted)> ")
+        try terminal.prompt("(encrypted)> ")
         terminal.type("\u{4}")
         #expect(try terminal.end() == 0)
     }

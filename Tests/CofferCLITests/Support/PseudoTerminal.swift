@@ -76,10 +76,10 @@ final class PseudoTerminal {
         if let range = unseen.range(of: text) { seen = String(screen[..<range.upperBound]).count }
     }
 
-    /// Whether the terminal shows a text that it did not show before the last call of ``expect(_:)``, after a short wait.
-    func shows(_ text: String, milliseconds: Int32) -> Bool {
-        read(milliseconds: milliseconds)
-        return unseen.contains(text)
+    /// Waits for a prompt, and until the editor reads keys: before that, Ctrl-C would drop what is typed, as at every terminal.
+    func prompt(_ text: String) throws {
+        try expect(text)
+        try wait("read by an editor") { !hasEcho }
     }
 
     private var seen = 0
