@@ -31,7 +31,7 @@ struct CofferCommand: Operation {
             SchemaCommand.self, DumpCommand.self, LoadCommand.self, ImportCommand.self, ShellOperation.self, EncryptCommand.self,
             DecryptCommand.self, UpgradeCommand.self,
             BackupCommand.self, RestoreCommand.self, DiffCommand.self, RecoverCommand.self, VacuumCommand.self, EraseCommand.self,
-            BatchCommand.self, AuditCommand.self, DoctorCommand.self,
+            BatchCommand.self, AuditCommand.self, DoctorCommand.self, HealthCommand.self,
             ManualCommand.self,
         ])
 

@@ -28,7 +28,8 @@ struct InstallTests {
         + [
             "audit", "audit-find-key", "audit-verify", "backup", "batch", "batch-backup", "batch-decrypt", "batch-encrypt", "batch-info",
             "batch-query", "batch-rotate", "batch-status", "batch-upgrade", "batch-vacuum", "batch-verify", "create", "decrypt", "diff",
-            "doctor", "dump", "encrypt", "erase", "import", "info", "key", "key-add", "key-change", "key-destroy", "key-export-header",
+            "doctor", "dump", "encrypt", "erase", "health", "import", "info", "key", "key-add", "key-change", "key-destroy",
+            "key-export-header",
             "key-init", "key-list", "key-recover", "key-remove", "key-restore-header", "key-rotate", "keygen", "load", "query", "recover",
             "restore",
             "rotate", "schema", "shell", "upgrade", "vacuum",

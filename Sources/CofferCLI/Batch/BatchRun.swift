@@ -85,6 +85,7 @@ struct BatchRun: Sendable {
         let tally = board.tally
         tally.lines(of: items.count).forEach(session.reporter.note)
         session.reporter.addToSummary(tally.json(of: items.count))
+        session.meter.note(.init(files: items.count, failed: tally.failed, bytes: tally.bytes))
         if let status = session.interruption.status {
             let words = state == nil ? "run the command again." : "go on with --continue."
             throw Failure(status, "interrupted", "Interrupted. Every file is whole; \(words)")

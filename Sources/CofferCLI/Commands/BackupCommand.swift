@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import Foundation
 
-struct BackupCommand: ChangingOperation {
+struct BackupCommand: ChangingOperation, MeasuredOperation {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Copy a database into a new file, while it is in use.",
@@ -61,6 +61,9 @@ struct BackupCommand: ChangingOperation {
     @OptionGroup(title: "The audit log")
     var audit: AuditOptions
 
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
@@ -79,7 +82,10 @@ struct BackupCommand: ChangingOperation {
     }
 
     var subject: String? { source }
+    var measuredWork: RunMetrics.Work { .backup }
     var names: [String] { [source] + [destination ?? into].compactMap { $0 } }
+
+    func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] { runs(meter, status, of: [source]) }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         if destination == "-", !dryRun, OutputFile.output.isTerminal {

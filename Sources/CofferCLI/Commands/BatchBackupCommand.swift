@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import Foundation
 
-struct BatchBackupCommand: BatchOperation {
+struct BatchBackupCommand: BatchOperation, MeasuredOperation {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Back up many databases into folders, while they are in use.",
@@ -44,9 +44,13 @@ struct BatchBackupCommand: BatchOperation {
     @OptionGroup(title: "The audit log")
     var audit: AuditOptions
 
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    var measuredWork: RunMetrics.Work { .backup }
     var onlyReads: Bool { false }
 
     func validate() throws { try FileNames.checkIsNoDash(into, "the folder") }

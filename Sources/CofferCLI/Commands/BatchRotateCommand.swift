@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct BatchRotateCommand: BatchOperation {
+struct BatchRotateCommand: BatchOperation, MeasuredOperation {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
         abstract: "Rotate the keys of many files.",
@@ -35,9 +35,13 @@ struct BatchRotateCommand: BatchOperation {
     @OptionGroup(title: "The audit log")
     var audit: AuditOptions
 
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    var measuredWork: RunMetrics.Work { .rotate }
     var onlyReads: Bool { false }
 
     func newKeyRequest() throws -> KeyRequest? { try newKey.requestForRotation(besides: key) }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct BatchVerifyCommand: BatchOperation {
+struct BatchVerifyCommand: BatchOperation, MeasuredOperation {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Verify many files.",
@@ -35,9 +35,13 @@ struct BatchVerifyCommand: BatchOperation {
     @OptionGroup(title: "The audit log")
     var audit: AuditOptions
 
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    var measuredWork: RunMetrics.Work { .verify }
     var onlyReads: Bool { true }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {

@@ -65,6 +65,13 @@ extension Operation {
             reporter.failure(failure, path: place(of: failure))
             status = failure.status
         }
+        do throws(Failure) {
+            try (self as? any MeasuredOperation)?.writeMetrics(status, session)
+        } catch {
+            reporter.failure(error)
+            // How the work itself ended says more.
+            if status == .done { status = error.status }
+        }
         if let lost = reporter.outputFailure, status == .done {
             reporter.failure(lost)
             status = lost.status

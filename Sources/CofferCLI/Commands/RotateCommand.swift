@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct RotateCommand: ChangingOperation {
+struct RotateCommand: ChangingOperation, MeasuredOperation {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
         abstract: "Encrypt files with another key.",
@@ -41,6 +41,9 @@ struct RotateCommand: ChangingOperation {
     @OptionGroup(title: "The audit log")
     var audit: AuditOptions
 
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
@@ -50,6 +53,7 @@ struct RotateCommand: ChangingOperation {
         if keepOld != nil && inPlace { throw ValidationError("--in-place leaves no old file to keep.") }
     }
 
+    var measuredWork: RunMetrics.Work { .rotate }
     var names: [String] { files }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {

@@ -12,6 +12,9 @@ struct Session: Sendable {
     /// Whether a key was given as a passphrase that looks like a raw key.
     let keyLooksRaw = Latch()
 
+    /// For monitors.
+    let meter = RunMeter()
+
     var keys: KeyReader { KeyReader(reporter: reporter, looksRaw: keyLooksRaw, commandTimeout: keyTimeout) }
 
     /// The key of a file that has to be there, before anybody is asked for one.
@@ -59,12 +62,15 @@ struct Session: Sendable {
         var tally = StatusTally()
         for path in paths {
             try interruption.check()
+            let began = ContinuousClock.now
             do {
                 try body(path)
                 tally.add(.done)
+                meter.note(.done, of: path, since: began)
             } catch {
                 let failure = failure(error)
                 reporter.failure(failure, path: path)
+                meter.note(failure.status, of: path, since: began)
                 if let status = interruption.status { return status }
                 tally.add(failure.status)
             }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VerifyCommand: RecordedOperation {
+struct VerifyCommand: RecordedOperation, MeasuredOperation {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check every page and the structure of files.",
@@ -35,6 +35,9 @@ struct VerifyCommand: RecordedOperation {
     @OptionGroup(title: "The audit log")
     var audit: AuditOptions
 
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
@@ -42,6 +45,7 @@ struct VerifyCommand: RecordedOperation {
         case none, quick, full
     }
 
+    var measuredWork: RunMetrics.Work { .verify }
     var names: [String] { files }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {

@@ -179,6 +179,12 @@ enum Schema {
             "doctor": [
                 Shape(required: ["check": .text, "path": .optionalText, "good": .bool, "finding": .text, "advice": .optionalText])
             ],
+            "health": [
+                Shape(required: [
+                    "work": .optionalText, "target": .optionalText, "good": .bool, "finding": .optionalText, "last_success": .optionalCount,
+                    "last_run": .optionalCount, "files": .optionalCount, "failed_files": .optionalCount,
+                ])
+            ],
             "batch info": [Shape(required: facts, optional: more)] + skipped,
             "batch rotate": rotation + skipped,
             "batch encrypt": conversion + skipped, "batch decrypt": conversion + skipped, "batch upgrade": conversion + skipped,

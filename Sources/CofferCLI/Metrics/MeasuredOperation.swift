@@ -1,0 +1,59 @@
+/// A command that leaves for monitors how it ended.
+protocol MeasuredOperation: Operation {
+    var metrics: MetricsOptions { get }
+    var measuredWork: RunMetrics.Work { get }
+
+    /// Nothing is left for monitors by a run that does nothing.
+    var dryRun: Bool { get }
+
+    /// How the run ended for each of its targets.
+    func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)]
+}
+
+extension MeasuredOperation {
+    /// Writes the metrics of a run that has ended, if they are asked for.
+    func writeMetrics(_ status: ExitStatus, _ session: Session) throws(Failure) {
+        guard let path = metrics.path, !dryRun else { return }
+        let runs = runs(session.meter, status)
+        try MetricsFile(path: path).update(patience: max(1, session.lockTimeout)) { metrics in
+            for (target, run) in runs { metrics.add(run, of: .init(work: measuredWork, target: target)) }
+        }
+    }
+}
+
+extension MeasuredOperation where Self: RecordedOperation {
+    var dryRun: Bool { false }
+
+    /// Each file is a target, unless all have the name of one. A file that the work never came to has failed as the run has.
+    func runs(_ meter: RunMeter, _ status: ExitStatus, of paths: [String]) -> [(target: String, run: RunMetrics.Run)] {
+        let end = RunMetrics.now
+        let runs = paths.map { path in
+            let result = meter.result(of: path)
+            let own = result?.status ?? status
+            let run = RunMetrics.Run(
+                status: own, end: end, seconds: result?.seconds ?? meter.seconds, files: 1, failedFiles: own == .done ? 0 : 1,
+                bytes: own == .done ? FileNames.size(path) ?? 0 : 0)
+            return (target: AuditEntry.absolute(path), run: run)
+        }
+        guard let target = metrics.target else { return runs }
+        let run = RunMetrics.Run(
+            status: status, end: end, seconds: meter.seconds, files: runs.count,
+            failedFiles: runs.reduce(0) { $0 + $1.run.failedFiles }, bytes: runs.reduce(0) { $0 + $1.run.bytes })
+        return [(target, run)]
+    }
+
+    func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] { runs(meter, status, of: names) }
+}
+
+extension MeasuredOperation where Self: BatchOperation {
+    /// All files of the manifest, or of its share, are one target.
+    func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
+        let list = batch.list.manifest
+        let name = metrics.target ?? (list == "-" ? list : AuditEntry.absolute(list))
+        let result = meter.batch
+        let run = RunMetrics.Run(
+            status: status, end: RunMetrics.now, seconds: meter.seconds, files: result?.files ?? 0, failedFiles: result?.failed ?? 0,
+            bytes: result?.bytes ?? 0)
+        return [([name, batch.shard?.suffix].compactMap { $0 }.joined(separator: "."), run)]
+    }
+}

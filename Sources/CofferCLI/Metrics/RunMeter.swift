@@ -1,0 +1,43 @@
+internal import Synchronization
+
+/// What a run has done, as far as it can be known without its exit code.
+final class RunMeter: Sendable {
+    /// What became of one file.
+    struct FileResult: Sendable {
+        let status: ExitStatus
+        let seconds: Double
+    }
+
+    /// What became of a list of files.
+    struct BatchResult: Sendable {
+        let files: Int
+        let failed: Int
+        let bytes: Int64
+    }
+
+    private struct State {
+        /// By the bytes of their paths, as texts that look the same may have other ones.
+        var files: [[UInt8]: FileResult] = [:]
+        var batch: BatchResult?
+    }
+
+    private let began = ContinuousClock.now
+    private let state = Mutex(State())
+
+    var seconds: Double { RunMeter.seconds(since: began) }
+    var batch: BatchResult? { state.withLock { $0.batch } }
+
+    func result(of path: String) -> FileResult? { state.withLock { $0.files[Array(path.utf8)] } }
+
+    func note(_ status: ExitStatus, of path: String, since start: ContinuousClock.Instant) {
+        let result = FileResult(status: status, seconds: RunMeter.seconds(since: start))
+        state.withLock { $0.files[Array(path.utf8)] = result }
+    }
+
+    func note(_ batch: BatchResult) { state.withLock { $0.batch = batch } }
+
+    private static func seconds(since start: ContinuousClock.Instant) -> Double {
+        let elapsed = (ContinuousClock.now - start).components
+        return Double(elapsed.seconds) + Double(elapsed.attoseconds) / 1e18
+    }
+}
