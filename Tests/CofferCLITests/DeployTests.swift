@@ -1,0 +1,43 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite("The files for deployment")
+struct DeployTests {
+    private let tool: Tool
+
+    init() throws {
+        tool = try Tool()
+    }
+
+    private func text(_ name: String) throws -> String {
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { folder.deleteLastPathComponent() }
+        return try String(contentsOf: folder.appendingPathComponent("Scripts/deploy/\(name)"), encoding: .utf8)
+            .replacing("/vault/", with: tool.directory.path + "/").replacing("/keys/", with: tool.directory.path + "/")
+    }
+
+    @Test("the commands of the pods do their work")
+    func kubernetes() throws {
+        try tool.makeDatabase("a.db", key: "old.key", 0x42)
+        try tool.writeKey("new.key", 0x43)
+        try tool.write("a.db\n", to: "fleet.manifest")
+        let path = URL(fileURLWithPath: Tool.program).deletingLastPathComponent().path
+        let environment = ["PATH": "\(path):/usr/bin:/bin", "JOB_COMPLETION_INDEX": "0", "SHARES": "1"]
+
+        // The script is a folded text: its lines are one.
+        let job = try text("kubernetes/rotate-job.yaml").split(separator: "\n")
+        let start = try #require(job.firstIndex { $0.hasSuffix("- >-") })
+        let script = job[(start + 1)...].prefix { $0.hasPrefix("              ") }.map { $0.trimmingCharacters(in: .whitespaces) }
+        let rotated = try tool.run(["-c", script.joined(separator: " ")], program: "/bin/sh", environment: environment)
+        #expect(rotated.status == 0 && rotated.output.contains("\"changed\":true"), "\(rotated)")
+
+        // The command is a list in the form of JSON.
+        try tool.writeKey("current.key", 0x43)
+        let line = try #require(try text("kubernetes/verify-cronjob.yaml").split(separator: "\n").first { $0.contains("command: [") })
+        let list = try JSONSerialization.jsonObject(with: Data(line.drop { $0 != "[" }.utf8)) as? [String]
+        let command = try #require(list)
+        let verified = try tool.run(command, program: "/usr/bin/env", environment: environment)
+        #expect(verified.status == 0 && verified.output.contains("\"intact\":true"), "\(verified)")
+    }
+}
