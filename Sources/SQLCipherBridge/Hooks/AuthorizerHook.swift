@@ -49,6 +49,10 @@ package final class AuthorizerHook {
         package static let pragma = Action(code: SQLITE_PRAGMA)
         package static let attach = Action(code: SQLITE_ATTACH)
         package static let function = Action(code: SQLITE_FUNCTION)
+        package static let createTable = Action(code: SQLITE_CREATE_TABLE)
+        package static let createIndex = Action(code: SQLITE_CREATE_INDEX)
+        package static let createVirtualTable = Action(code: SQLITE_CREATE_VTABLE)
+        package static let reindex = Action(code: SQLITE_REINDEX)
 
         /// Whether the action drops a table.
         package var dropsTable: Bool {

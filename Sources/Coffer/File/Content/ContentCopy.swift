@@ -23,24 +23,7 @@ struct ContentCopy {
     /// - Parameter watch: called in the middle of long statements, when the connections must not be used; throws to end the copy.
     /// - Returns: the fingerprint of the source, to compare with that of the copy.
     func run(watch: () throws -> Void) throws -> ContentFingerprint {
-        try withoutActuallyEscaping(watch) { watch in
-            var reason: (any Error)?
-            let handler = ProgressHandler(destination, every: 20_000) {
-                do {
-                    try watch()
-                    return true
-                } catch {
-                    reason = error
-                    return false
-                }
-            }
-            defer { handler.remove(from: destination) }
-            do {
-                return try copyEverything()
-            } catch {
-                throw reason ?? error
-            }
-        }
+        try destination.watched(by: watch, copyEverything)
     }
 
     private func copyEverything() throws -> ContentFingerprint {

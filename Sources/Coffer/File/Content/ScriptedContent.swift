@@ -29,15 +29,7 @@ struct ScriptedContent {
 
     /// - Returns: the fingerprint of what was made.
     func run() throws -> ContentFingerprint {
-        try withoutActuallyEscaping(watch) { watch in
-            var reason: (any Error)?
-            let handler = ProgressHandler(destination, every: 20_000) {
-                do { try watch() } catch { reason = error }
-                return reason == nil
-            }
-            defer { handler.remove(from: destination) }
-            do { return try makeEverything() } catch { throw reason ?? error }
-        }
+        try destination.watched(by: watch, makeEverything)
     }
 
     private func makeEverything() throws -> ContentFingerprint {

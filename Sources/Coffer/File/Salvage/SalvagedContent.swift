@@ -50,7 +50,9 @@ final class SalvagedContent {
     }
 
     /// Makes everything, as one transaction.
-    func make() throws -> Result {
+    func make() throws -> Result { try destination.watched(by: checkpoint, makeEverything) }
+
+    private func makeEverything() throws -> Result {
         try destination.acceptContentOfAnotherDatabase()
         try destination.execute(trusted: "PRAGMA encoding = '\(schema.encoding.rawValue)'")
         if let header { try destination.execute(trusted: "PRAGMA auto_vacuum = \(header.autoVacuum)") }
@@ -86,7 +88,7 @@ final class SalvagedContent {
     // MARK: Tables
 
     private func makeTable(_ entry: SalvagedSchema.Entry) throws {
-        guard let sql = entry.sql, try create(sql, entry.name) else {
+        guard let sql = entry.sql, try create(StoredDefinition(kind: .table, name: entry.name, sql: sql)) else {
             // Its rows are known to be of it, and have no place.
             _ = try read(entry.root, isTable: true) { row in try lost.add(row, table: entry.name, reason: "the table could not be made") }
             return
@@ -124,21 +126,18 @@ final class SalvagedContent {
         }
     }
 
-    /// Executes one statement of the schema.
-    ///
     /// - Returns: whether the engine took it; why not is among the problems.
-    private func create(_ sql: String, _ name: String) throws -> Bool {
+    private func create(_ definition: StoredDefinition) throws -> Bool {
         do {
-            guard sql.uppercased().hasPrefix("CREATE ") else {
-                throw EngineError(code: EngineCode.corrupt, message: "malformed database schema")
-            }
-            try destination.forEachRow(trusted: sql) { _ in }
+            try definition.execute(on: destination)
             return true
-        } catch let error as EngineError where ![EngineCode.full, EngineCode.ioError].contains(error.primaryCode) {
-            problems.append("\(name) could not be made: \(error.message ?? ConnectionHandle.describe(error.code))")
+        } catch let error as EngineError where error.isOfStatement {
+            problems.append("\(definition.name) could not be made: \(words(error))")
             return false
         }
     }
+
+    private func words(_ error: EngineError) -> String { error.message ?? ConnectionHandle.describe(error.code) }
 
     // MARK: Pages that no tree leads to
 
@@ -217,7 +216,7 @@ final class SalvagedContent {
         for index in schema.indexes {
             guard let sql = index.sql else { continue }
             try checkpoint()
-            _ = try create(sql, index.name)
+            _ = try create(StoredDefinition(kind: .index, name: index.name, sql: sql))
         }
     }
 
@@ -263,9 +262,20 @@ final class SalvagedContent {
 
     // MARK: Virtual tables
 
-    /// The tables in which a virtual table keeps its content: those whose names begin with its own.
+    /// The tables in which a virtual table keeps its content. Others may have names that begin with its own.
     private func parts(of entry: SalvagedSchema.Entry) -> [Target] {
-        tables.filter { $0.table.name.lowercased().hasPrefix(entry.name.lowercased() + "_") }
+        let names = Set(shadowNames(of: entry).map { CaseInsensitiveName("\(entry.name)_\($0)") })
+        return tables.filter { names.contains(CaseInsensitiveName($0.table.name)) }
+    }
+
+    private func shadowNames(of entry: SalvagedSchema.Entry) -> [String] {
+        if isFullText(entry) { return ["config", "content", "data", "docsize", "idx", "segdir", "segments", "stat"] }
+        return ["node", "parent", "rowid"]
+    }
+
+    private func isFullText(_ entry: SalvagedSchema.Entry) -> Bool {
+        let words = (entry.sql ?? "").lowercased()
+        return ["fts3", "fts4", "fts5"].contains { words.contains("using \($0)") || words.contains("using \"\($0)\"") }
     }
 
     private func hasLost(partOf entry: SalvagedSchema.Entry) -> Bool {
@@ -278,9 +288,7 @@ final class SalvagedContent {
     ///
     /// Other virtual tables are not made. What was read of their tables stays there.
     private func makeAnew(_ entry: SalvagedSchema.Entry) throws {
-        let words = (entry.sql ?? "").lowercased()
-        let isFullText = ["fts3", "fts4", "fts5"].contains { words.contains("using \($0)") || words.contains("using \"\($0)\"") }
-        guard isFullText, let sql = entry.sql else {
+        guard isFullText(entry), let sql = entry.sql else {
             return problems.append("\(entry.name) was not made, as tables that it consists of have lost rows. They are there.")
         }
         let name = entry.name.quotedDatabaseIdentifier
@@ -295,7 +303,7 @@ final class SalvagedContent {
             }
             for part in parts(of: entry) { part.table.finish() }
             for part in parts(of: entry) { try destination.execute(trusted: "DROP TABLE main.\(part.table.name.quotedDatabaseIdentifier)") }
-            try destination.forEachRow(trusted: sql) { _ in }
+            try StoredDefinition(kind: .virtualTable, name: entry.name, sql: sql).execute(on: destination)
             if keepsContent {
                 try destination.execute(
                     trusted: "INSERT INTO \(content.quotedDatabaseIdentifier) SELECT * FROM \(kept.quotedDatabaseIdentifier); "
@@ -304,10 +312,10 @@ final class SalvagedContent {
             try destination.execute(trusted: "INSERT INTO \(name)(\(name)) VALUES('rebuild')")
             try destination.execute("RELEASE anew")
             problems.append("The full-text index of \(entry.name) was made anew from the rows that are left.")
-        } catch let error as EngineError where ![EngineCode.full, EngineCode.ioError].contains(error.primaryCode) {
+        } catch let error as EngineError where error.isOfStatement {
             try destination.execute("ROLLBACK TO anew; RELEASE anew")
-            let words = error.message ?? ConnectionHandle.describe(error.code)
-            problems.append("\(entry.name) could not be made anew (\(words)). What was read of the tables that it consists of is there.")
+            problems.append(
+                "\(entry.name) could not be made anew (\(words(error))). What was read of the tables that it consists of is there.")
         }
     }
 }
@@ -364,4 +372,9 @@ private struct LostRows {
         }
         return Insertion(statement)
     }
+}
+
+extension EngineError {
+    /// Whether another statement may still succeed.
+    fileprivate var isOfStatement: Bool { ![EngineCode.full, EngineCode.ioError, EngineCode.interrupt].contains(primaryCode) }
 }

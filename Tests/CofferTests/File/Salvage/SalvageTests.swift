@@ -155,6 +155,57 @@ struct SalvageTests {
         #expect(found == ["400|1|400", "ok"])
     }
 
+    @Test("a table whose name begins with that of a full-text table is no part of it")
+    func tableBesideFullText() throws {
+        let script = """
+            CREATE VIRTUAL TABLE words USING fts5(body);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+            INSERT INTO words SELECT 'silver ' || hex(randomblob(200)) FROM n;
+            CREATE TABLE words_notes (text);
+            INSERT INTO words_notes VALUES ('kept'), ('too');
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
+        let root = try #require(Int(file.shell.run("SELECT rootpage FROM sqlite_master WHERE name = 'words_data'")[0]))
+        try overwrite(file) { $0[(root - 1) * 4096 + 9] ^= 1 }
+        let salvage = try DatabaseFile(path: file.path).salvage(key: SalvageTests.key, to: directory.path("b.db"))
+        #expect(salvage.problems.contains { $0.contains("made anew") }, "\(salvage)")
+        let found = try result("b.db").run(
+            "SELECT count(*) FROM words WHERE words MATCH 'silver'; SELECT group_concat(text) FROM words_notes;")
+        #expect(found == ["400", "kept,too"])
+    }
+
+    @Test(
+        "a definition that does more than it is stored for is not executed, and its rows are kept beside",
+        arguments: [
+            // Without an end.
+            "CREATE TABLE item AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+            "CREATE TABLE other (id, text)", "CREATE TEMP TABLE item (id, text)", "CREATE VIRTUAL TABLE item USING fts5(text)",
+            "CREATE VIEW item AS SELECT 1", "CREATE  TRIGGER item AFTER INSERT ON owner BEGIN DELETE FROM owner; END", "DROP TABLE owner",
+            "ATTACH 'x.db' AS item", "PRAGMA writable_schema = ON",
+        ])
+    func forgedDefinition(definition: String) throws {
+        let script = """
+            CREATE TABLE owner (name);
+            INSERT INTO owner VALUES ('Ada');
+            CREATE TABLE item (id, text);
+            INSERT INTO item VALUES (1, 'ring'), (2, 'coin');
+            .dbconfig defensive off
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_master SET sql = '\(definition.replacingOccurrences(of: "'", with: "''"))' WHERE name = 'item';
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
+        let salvage = try DatabaseFile(path: file.path).salvage(key: SalvageTests.key, to: directory.path("b.db"))
+        #expect(salvage.problems.contains { $0.hasPrefix("item could not be made") }, "\(salvage)")
+        let found = try result("b.db").run(
+            """
+            SELECT group_concat(name, ' ') FROM sqlite_master;
+            SELECT * FROM owner;
+            SELECT c0, c1 FROM lost_and_found_2 ORDER BY c0;
+            PRAGMA integrity_check;
+            """)
+        #expect(found == ["owner lost_and_found_2", "Ada", "1|ring", "2|coin", "ok"])
+    }
+
     @Test("rows that break a constraint, and rows that were deleted, are kept beside on request")
     func lostRows() throws {
         let script = """
