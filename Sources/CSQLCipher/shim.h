@@ -143,6 +143,41 @@ static inline int coffer_deny_core_dumps(void) { return prctl(PR_SET_DUMPABLE, 0
 static inline int coffer_deny_core_dumps(void) { return 0; }
 #endif
 
+// What only some engines have. These have names of their own, so that a program that calls the engine's functions itself still needs an engine that has
+// them. An engine without them leaves NULL here; a shared library with functions of these names may fill the places, which is why the compile options of
+// the engine are asked as well.
+
+/// How `Scripts/build-engine` has built the engine. NULL for the engine of a distribution.
+extern const char *coffer_engine_description_if_own(void) __asm__("coffer_engine_description") __attribute__((weak));
+static inline const char *coffer_own_engine(void) {
+    return coffer_engine_description_if_own ? coffer_engine_description_if_own() : (const char *)0;
+}
+
+/// The hook before a row changes, and what can be asked in it.
+extern void *coffer_preupdate_hook(
+    sqlite3 *connection, void (*hook)(void *, sqlite3 *, int, char const *, char const *, sqlite3_int64, sqlite3_int64), void *context)
+    __asm__("sqlite3_preupdate_hook") __attribute__((weak));
+extern int coffer_preupdate_old(sqlite3 *connection, int index, sqlite3_value **value) __asm__("sqlite3_preupdate_old") __attribute__((weak));
+extern int coffer_preupdate_new(sqlite3 *connection, int index, sqlite3_value **value) __asm__("sqlite3_preupdate_new") __attribute__((weak));
+extern int coffer_preupdate_count(sqlite3 *connection) __asm__("sqlite3_preupdate_count") __attribute__((weak));
+extern int coffer_preupdate_depth(sqlite3 *connection) __asm__("sqlite3_preupdate_depth") __attribute__((weak));
+
+static inline int coffer_has_preupdate_hook(void) {
+    return sqlite3_compileoption_used("ENABLE_PREUPDATE_HOOK") && coffer_preupdate_hook && coffer_preupdate_old && coffer_preupdate_new
+        && coffer_preupdate_count && coffer_preupdate_depth;
+}
+
+/// States of a log, which another connection can read as well.
+extern int coffer_snapshot_get(sqlite3 *connection, const char *schema, sqlite3_snapshot **snapshot)
+    __asm__("sqlite3_snapshot_get") __attribute__((weak));
+extern int coffer_snapshot_open(sqlite3 *connection, const char *schema, sqlite3_snapshot *snapshot)
+    __asm__("sqlite3_snapshot_open") __attribute__((weak));
+extern void coffer_snapshot_free(sqlite3_snapshot *snapshot) __asm__("sqlite3_snapshot_free") __attribute__((weak));
+
+static inline int coffer_has_snapshots(void) {
+    return sqlite3_compileoption_used("ENABLE_SNAPSHOT") && coffer_snapshot_get && coffer_snapshot_open && coffer_snapshot_free;
+}
+
 /// The version of SQLite that this code was compiled for, to be compared with the one that answers at run time.
 static inline int coffer_compiled_sqlite_version(void) { return SQLITE_VERSION_NUMBER; }
 

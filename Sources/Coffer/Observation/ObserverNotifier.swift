@@ -8,8 +8,17 @@ internal import SQLCipherBridge
 final class ObserverNotifier {
     /// A change that may wait for the end of a savepoint, and those who want to hear of it.
     private struct Change {
-        /// Nil for changes of a table that SQLite does not tell one by one.
-        let event: DatabaseEvent?
+        enum Event {
+            case row(DatabaseEvent)
+
+            /// A row that is about to change.
+            case rowAhead(DatabasePreUpdateEvent)
+
+            /// Changes of a table that SQLite does not tell one by one.
+            case table
+        }
+
+        let event: Event
         let audience: Audience
     }
 
@@ -49,6 +58,10 @@ final class ObserverNotifier {
         didChange(DatabaseEvent(operation, names, rowID: rowID))
     }
 
+    /// Installed only while somebody wants to hear of rows before they change, and with an engine that can tell.
+    private lazy var preUpdateHook = PreUpdateHook { [unowned self] change in willChange(change) }
+    private var isListeningAhead = false
+
     private lazy var hooks = TransactionHooks(
         willCommit: { [unowned self] in transactionWillCommit() }, didRollBack: { [unowned self] in transaction.rollbackHookDidRun() })
 
@@ -78,6 +91,7 @@ final class ObserverNotifier {
         savepoints.removeAll()
         audiences = []
         isListening = false
+        isListeningAhead = false
         hooks.connectionDidClose()
         watch.databaseDidClose()
     }
@@ -292,6 +306,11 @@ extension ObserverNotifier {
         changesCountBefore = connection.totalChangesCount
         updateHook.install(on: connection)
         isListening = true
+        guard Engine.hasPreUpdateHook else { return }
+        let isWanted = audiences.contains { $0.registrations.contains { !$0.ignoresChangesAhead } }
+        guard isWanted != isListeningAhead else { return }
+        isListeningAhead = isWanted
+        if isWanted { preUpdateHook.install(on: connection) } else { preUpdateHook.remove(from: connection) }
     }
 
     /// Stops listening after a statement, whose changes may not all have been told.
@@ -307,13 +326,27 @@ extension ObserverNotifier {
         isListening = false
         audiences = []
         updateHook.remove(from: connection)
+        if isListeningAhead {
+            isListeningAhead = false
+            preUpdateHook.remove(from: connection)
+        }
         inspector.allowTruncation()
     }
 
     private func didChange(_ event: DatabaseEvent) {
         eventCount += 1
         guard let index = audiences.firstIndex(where: { event.matchesKind($0.kind) }) else { return }
-        if let watchers = tell(Change(event: event, audience: audiences[index])) { audiences[index].watchers = watchers }
+        if let watchers = tell(Change(event: .row(event), audience: audiences[index])) { audiences[index].watchers = watchers }
+    }
+
+    /// Tells of a row that is about to change, to those who are told of its change by events, and not to those who watch regions.
+    private func willChange(_ change: PreUpdateHook.Change) {
+        let current = DatabasePreUpdateEvent.Current(change)
+        defer { current.end() }
+        let event = DatabasePreUpdateEvent(current, change)
+        guard let audience = audiences.first(where: { event.matchesKind($0.kind) }), !audience.registrations.isEmpty else { return }
+        // What is held back is told when the engine cannot be asked any more.
+        tell(Change(event: .rowAhead(savepoints.isHolding ? event.copy() : event), audience: audience))
     }
 
     /// Tells of a change, or holds it until the end of a savepoint.
@@ -330,10 +363,16 @@ extension ObserverNotifier {
     @discardableResult
     private func send(_ change: Change) -> [RegionWatch.ID] {
         let watchers = change.audience.watchers
-        if let event = change.event {
+        switch change.event {
+        case .rowAhead(let event):
+            hasToldOfRows = true
+            for registration in change.audience.registrations { registration.send(event) }
+            return watchers
+        case .row(let event):
             if !change.audience.registrations.isEmpty { hasToldOfRows = true }
             for registration in change.audience.registrations { registration.send(event) }
             if change.audience.tellsAllRows && !watchers.isEmpty { return watch.rowDidChange(event, for: watchers) }
+        case .table: break
         }
         if !watchers.isEmpty { watch.tableDidChange(for: watchers) }
         return []
@@ -360,7 +399,7 @@ extension ObserverNotifier {
             connection.totalChangesCount - changesCountBefore > eventCount
         else { return }
         for audience in audiences where !audience.watchers.isEmpty && !database.hasEvents(forChangesOf: audience.kind.tableName) {
-            tell(Change(event: nil, audience: audience))
+            tell(Change(event: .table, audience: audience))
         }
     }
 }

@@ -10,6 +10,9 @@ final class ObserverRegistration {
     /// Whether the observer has had enough of changes until the next transaction.
     var isPaused = false
 
+    /// Whether the observer has been found not to implement ``TransactionObserver/databaseWillChange(with:)``, so that nothing is read for it.
+    var ignoresChangesAhead = false
+
     /// Whether the observer was removed. Notifications that are under way skip it.
     var isRemoved = false
 
@@ -40,6 +43,11 @@ final class ObserverRegistration {
     func send(_ event: DatabaseEvent) {
         guard !isPaused, let observer else { return }
         asCurrent { observer.databaseDidChange(with: event) }
+    }
+
+    func send(_ event: DatabasePreUpdateEvent) {
+        guard !isPaused, !ignoresChangesAhead, let observer else { return }
+        asCurrent { observer.databaseWillChange(with: event) }
     }
 
     func sendUnspecifiedChange() {

@@ -8,7 +8,8 @@
 /// ``databaseDidCommit(_:)`` and ``databaseDidRollback(_:)`` may use the connection.
 ///
 /// These changes are not told: those of other connections, of the schema, of tables `WITHOUT ROWID`, of rows that `ON CONFLICT REPLACE`
-/// deletes, and those made with the raw C functions. See ``Database/notifyChanges(in:)``.
+/// deletes, and those made with the raw C functions. With an engine of one's own (``EngineFeature``), ``databaseWillChange(with:)`` tells of rows
+/// before they change, with their values, and of tables `WITHOUT ROWID` as well. See ``Database/notifyChanges(in:)``.
 public protocol TransactionObserver: AnyObject {
     /// Whether the observer wants to hear of changes of this kind.
     ///
@@ -23,6 +24,15 @@ public protocol TransactionObserver: AnyObject {
     ///
     /// It must not use the connection.
     func databaseDidChange(with event: DatabaseEvent)
+
+    /// Tells of a change of a row, of a kind that the observer wants to hear of, before it is made, with the values of the row.
+    ///
+    /// ``databaseDidChange(with:)`` follows, except for tables `WITHOUT ROWID`. Inside of a savepoint both are held back. It must not use the
+    /// connection. The event can be asked during the call only: keep ``DatabasePreUpdateEvent/copy()``.
+    ///
+    /// It is never called with the engine of a distribution. `try EngineFeature.preUpdateEvents.require()` fails there, and names the script that
+    /// builds an engine that can.
+    func databaseWillChange(with event: DatabasePreUpdateEvent)
 
     /// Tells that the transaction is about to be committed.
     ///
@@ -40,6 +50,12 @@ public protocol TransactionObserver: AnyObject {
 extension TransactionObserver {
     /// Does nothing.
     public func databaseDidChange() {}
+
+    /// Does nothing, and has nothing read for the observer from now on.
+    public func databaseWillChange(with event: DatabasePreUpdateEvent) {
+        guard let observation = ObserverRegistration.current, observation.isRegistration(of: self) else { return }
+        observation.ignoresChangesAhead = true
+    }
 
     /// Does nothing, and lets the transaction be committed.
     public func databaseWillCommit() throws {}

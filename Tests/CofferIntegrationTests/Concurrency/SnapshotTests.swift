@@ -132,8 +132,39 @@ struct SnapshotTests {
             _ = try db.playerCount()
             _ = try DatabaseSnapshotPool(db)
         }
-        #expect { try pool.read(began) } throws: { isError(.SQLITE_MISUSE)($0) }
+        if !EngineFeature.walSnapshots.isAvailable {
+            #expect {
+                try pool.read(began)
+            } throws: {
+                isError(.SQLITE_MISUSE)($0) && "\($0)".contains("Scripts/build-engine")
+            }
+        }
         #expect { try pool.write { _ = try DatabaseSnapshotPool($0) } } throws: { isError(.SQLITE_MISUSE)($0) }
+    }
+
+    @Test(
+        "with an engine that has snapshots, a pool of the state of a transaction that reads can be made while others write",
+        .enabled(if: EngineFeature.walSnapshots.isAvailable))
+    func ofReadingTransaction() throws {
+        let pool = try directory.makePlayersPool()
+        try pool.write { try $0.insertPlayer() }
+        let snapshot = try pool.read { db in
+            #expect(try db.playerCount() == 1)
+            try pool.write { try $0.insertPlayer() }
+            try pool.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
+            let snapshot = try DatabaseSnapshotPool(db)
+            #expect(try db.playerCount() == 1)
+            return snapshot
+        }
+        try pool.write { try $0.insertPlayer() }
+        // Each of its connections.
+        let counts = Notes<Int>()
+        DispatchQueue.concurrentPerform(iterations: 20) { _ in
+            counts.append((try? snapshot.read { try $0.playerCount() }) ?? -1)
+        }
+        #expect(counts.values == Array(repeating: 1, count: 20))
+        #expect(try pool.read { try $0.playerCount() } == 3)
+        try snapshot.close()
     }
 
     @Test("a snapshot pool makes no file, and needs the WAL mode")

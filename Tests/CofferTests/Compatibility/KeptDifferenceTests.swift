@@ -20,21 +20,6 @@ struct KeptDifferenceTests {
         }
     }
 
-    @Test("observers are not told of rows before they change, and the engine could not tell")
-    func updatesBefore() throws {
-        final class Observer: TransactionObserver {
-            func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
-            func databaseDidChange(with event: DatabaseEvent) {}
-            func databaseDidCommit(_ db: Database) {}
-            func databaseDidRollback(_ db: Database) {}
-        }
-        let method = Observer().databaseWillChange(with:)
-        #expect(type(of: method) == ((NotThere) -> NotThere).self)
-        let option = "SELECT sqlite_compileoption_used('ENABLE_PREUPDATE_HOOK')"
-        let isCompiled = try DatabaseQueue().read { try Bool.fetchOne($0, sql: option) }
-        #expect(isCompiled == false)
-    }
-
     @Test("a cursor has ended with an error")
     func endedCursor() throws {
         try DatabaseQueue().read { (db) throws in
@@ -167,9 +152,4 @@ private struct NotThere {}
 extension FTS5 {
     @_disfavoredOverload
     fileprivate static func api(_ db: Database) -> NotThere { NotThere() }
-}
-
-extension TransactionObserver {
-    @_disfavoredOverload
-    fileprivate func databaseWillChange(with event: NotThere) -> NotThere { event }
 }

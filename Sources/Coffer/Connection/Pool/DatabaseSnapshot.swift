@@ -69,9 +69,12 @@ extension DatabaseSnapshot: DatabaseSnapshotReader {
 extension Database {
     /// Enters the transaction that makes the connection a snapshot of the last committed state.
     ///
-    /// - Parameter mayBeginAnother: whether the application may end the transaction and begin another one.
-    func beginSnapshot(mayBeginAnother: Bool) throws {
+    /// - Parameters:
+    ///   - mayBeginAnother: whether the application may end the transaction and begin another one.
+    ///   - choose: chooses another state, before anything is read.
+    func beginSnapshot(mayBeginAnother: Bool, choosing choose: () throws -> Void = {}) throws {
         try beginTransaction(.deferred)
+        try choose()
         try enterReadTransaction()
         transactions.becomeSnapshot(mayBeginAnother: mayBeginAnother)
     }

@@ -3,7 +3,8 @@ internal import SQLCipherBridge
 /// A database as it was at one moment, read by several connections at the same time.
 ///
 /// The engine of most distributions has no `sqlite3_snapshot_*` functions. They are not needed: all connections are opened at once and
-/// enter their read transactions while the write lock is held, so that nobody can commit between two of them, in any process.
+/// enter their read transactions while the write lock is held, so that nobody can commit between two of them, in any process. Where the engine has
+/// them (``EngineFeature/walSnapshots``), a snapshot can also be made of a transaction that has begun to read.
 /// ``Configuration/maximumReaderCount`` tells how many there are.
 ///
 /// As long as a snapshot lives, the WAL file cannot be reused and grows with each write.
@@ -37,7 +38,8 @@ public final class DatabaseSnapshotPool: Sendable {
     ///
     /// - Parameter configuration: nil is that of `db`.
     /// - Throws: `SQLITE_MISUSE` if `db` has read or written in its transaction already: the state of a transaction cannot be handed to
-    ///   other connections. `SQLITE_BUSY` if another process holds the write lock, or commits at the very moment: try again.
+    ///   other connections. With ``EngineFeature/walSnapshots``, one that has only read can, unless nothing was written since the log was made.
+    ///   `SQLITE_BUSY` if another process holds the write lock, or commits at the very moment: try again.
     public convenience init(_ db: Database, configuration: Configuration? = nil) throws {
         var configuration = configuration ?? db.configuration
         configuration.journalMode = .default
@@ -52,10 +54,17 @@ public final class DatabaseSnapshotPool: Sendable {
         guard !db.isClosed else { throw DatabaseError.connectionIsClosed() }
         // A read of a pool is settled on a state before anything has run in it.
         if db.handle.transactionState == .read, db.isTransactionUntouched { try db.restartingTransaction {} }
+        if db.handle.transactionState == .read, Engine.hasSnapshots {
+            let readers = try SnapshotReaders(factory)
+            try readers.enterState(readBy: db)
+            self.init(factory: factory, readers: readers)
+            return
+        }
         guard db.handle.transactionState == .none else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message: "A snapshot pool cannot be made of a transaction that has begun to read or to write. Make it before or after that."
+                    + (Engine.hasSnapshots ? "" : " Of one that only reads, it can with an engine of Scripts/build-engine.")
             )
         }
         let readers = try SnapshotReaders(factory)

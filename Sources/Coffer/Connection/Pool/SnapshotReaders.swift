@@ -50,6 +50,26 @@ struct SnapshotReaders {
         guard try watcher.sync({ try $0.dataVersion() }) == version else { throw isBusy() }
     }
 
+    /// Has all connections enter the state that `db` reads, whatever is committed meanwhile.
+    ///
+    /// The log cannot be begun anew before they have, because `db` reads it. Only where ``Engine/hasSnapshots``.
+    func enterState(readBy db: Database) throws {
+        let snapshot: SnapshotHandle
+        do {
+            snapshot = try SnapshotHandle(readBy: db.handle)
+        } catch {
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE,
+                message: "The state of this transaction cannot be handed to a snapshot pool, because the log of \(path) has nothing in it: "
+                    + "\(error.message ?? "no reason"). Make the snapshot pool before or after the transaction.")
+        }
+        for connection in connections {
+            try connection.sync { reader in
+                try reader.beginSnapshot(mayBeginAnother: false) { try DatabaseError.converting { try snapshot.enter(reader.handle) } }
+            }
+        }
+    }
+
     private func enter() throws {
         for connection in connections {
             try connection.sync { try $0.beginSnapshot(mayBeginAnother: false) }
