@@ -1,5 +1,17 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
+
+/// An engine that `Scripts/build-engine` has installed, in the place of the system's: the folder that COFFER_ENGINE names. A folder without one is
+/// refused, so that nobody gets another engine than the one asked for.
+let engine: String? = Context.environment["COFFER_ENGINE"].flatMap { folder in
+    guard !folder.isEmpty else { return nil }
+    let description = folder + "/lib/pkgconfig/coffer-engine.pc"
+    guard FileManager.default.fileExists(atPath: description) else {
+        fatalError("COFFER_ENGINE names \(folder), where there is no engine. Run Scripts/build-engine, or unset it.")
+    }
+    return description
+}
 
 /// Every Swift target is compiled by the same rules; see the Architecture article.
 let rules: [SwiftSetting] = [
@@ -25,8 +37,8 @@ let package = Package(
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),
     ],
     targets: [
-        // No pkgConfig here: it would choose the shared library. The module map links the static ones.
-        .systemLibrary(name: "CSQLCipher", providers: [.apt(["libsqlcipher-dev", "libssl-dev"])]),
+        // No pkgConfig of the system here: it would choose the shared library. The module map links the static ones, and finds that of `engine` first.
+        .systemLibrary(name: "CSQLCipher", pkgConfig: engine, providers: [.apt(["libsqlcipher-dev", "libssl-dev"])]),
         // The line editor of the tool's shell. What only uses the library builds without it.
         .systemLibrary(name: "CEditLine", providers: [.apt(["libedit-dev"])]),
         .target(name: "KeyMaterial", swiftSettings: rules),

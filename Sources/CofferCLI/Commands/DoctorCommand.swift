@@ -9,10 +9,11 @@ struct DoctorCommand: Operation {
         abstract: "Look for what is wrong with a machine, and with folders of databases and keys.",
         usage: "coffer doctor [<path>...] [options]",
         discussion: """
-            Looks at the engine, the random generator, the limit of locked memory and core dumps; and with folders or files, at who can read keys, write to \
+            Looks at the engine, its age and its known faults, the random generator, the limit of locked memory and core dumps; and with folders or files, at who can read keys, write to \
             databases and rename what is there, at databases without encryption, whatever their names are, and at what \
             interrupted runs have left. Says what to do about each, and what it could not look at. \
-            Changes nothing, needs no key, and follows no links. Exit code 1 when there is something to mend.
+            Changes nothing, needs no key, and follows no links. Exit code 1 when there is something to mend; warnings, which are for whoever \
+            builds this program, do not count.
 
             EXAMPLES
               coffer doctor
@@ -33,8 +34,11 @@ struct DoctorCommand: Operation {
             findings += try FolderExamination(path) { try session.interruption.check() }.findings()
         }
         for finding in findings { finding.tell(session.reporter) }
-        let count = findings.count { $0.advice != nil }
-        session.reporter.note(count == 0 ? "nothing to mend" : "\(TextLayout.counted(count, "thing", "things")) to mend")
+        let count = findings.count(where: \.isToMend)
+        let warnings = findings.count(where: \.isWarning)
+        session.reporter.note(
+            (count == 0 ? "nothing to mend" : "\(TextLayout.counted(count, "thing", "things")) to mend")
+                + (warnings == 0 ? "" : ", \(TextLayout.counted(warnings, "warning", "warnings"))"))
         return count == 0 ? .done : .answerIsNo
     }
 }
@@ -48,27 +52,32 @@ struct Finding {
     /// What to do; nil where all is well.
     var advice: String?
 
+    /// Whether it is for whoever builds the program: whoever keeps the machine cannot mend it, and the exit code is 0 all the same.
+    var isWarning = false
+
+    var isToMend: Bool { advice != nil && !isWarning }
+
     func tell(_ reporter: Reporter) {
         let place = path ?? check
-        var lines = ["\(advice == nil ? "good" : "MEND")  \(place): \(words)"]
+        var lines = ["\(advice == nil ? "good" : isWarning ? "warn" : "MEND")  \(place): \(words)"]
         if let advice { lines.append("      \(advice)") }
         reporter.result(
             [
                 .init("check", .string(check)), .init("path", .optional(path)), .init("good", .bool(advice == nil)),
-                .init("finding", .string(words)), .init("advice", .optional(advice)),
-            ], text: lines, isAnswer: advice != nil)
+                .init("warning", .bool(isWarning)), .init("finding", .string(words)), .init("advice", .optional(advice)),
+            ], text: lines, isAnswer: isToMend)
     }
 }
 
 /// What a process finds on the machine that it runs on.
 enum MachineExamination {
     static func findings() throws -> [Finding] {
-        [try engine(), entropy(), lockedMemory(), coreDumps()]
+        try [engine()] + EngineAge.ofThisProgram.findings + [entropy(), lockedMemory(), coreDumps()]
     }
 
     private static func engine() throws -> Finding {
         let versions = try EngineVersions()
-        return Finding(check: "engine", words: (versions.lines + [versions.pages.words]).joined(separator: ", "))
+        return Finding(check: "engine", words: (versions.lines + [versions.origin, versions.pages.words]).joined(separator: ", "))
     }
 
     private static func entropy() -> Finding {

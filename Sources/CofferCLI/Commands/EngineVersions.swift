@@ -9,6 +9,9 @@ struct EngineVersions {
     let sqlite: String
     let provider: String
 
+    /// How `Scripts/build-engine` has built the engine; nil for the engine of a distribution.
+    let build: String?
+
     /// Who does the work on pages.
     let pages: PageProvider
 
@@ -22,10 +25,33 @@ struct EngineVersions {
             let provider = try [db.cipherProvider, db.cipherProviderVersion].compactMap { $0 }
             return (try db.cipherVersion, sqlite, provider.joined(separator: ", "))
         }
+        build = Engine.ownDescription
         pages = try Engine.pageProvider
     }
 
     var lines: [String] { ["coffer \(EngineVersions.coffer)", "SQLCipher \(sqlcipher)", "SQLite \(sqlite)", "crypto \(provider)"] }
+
+    /// Where the engine is from, as a line of a report.
+    var origin: String { build.map { "an engine of your own: \($0)" } ?? "the engine of the distribution" }
+
+    /// All about the engine, as lines of a report.
+    var engineLines: [String] {
+        let features = EngineFeature.allCases.filter(\.isAvailable).map { feature in
+            switch feature {
+            case .preUpdateEvents: "tells of rows before they change"
+            case .walSnapshots: "hands states of the log to other connections"
+            }
+        }
+        return ["\(origin), released \(Engine.releaseDay)"] + features + [pages.words]
+    }
+
+    var engineJSON: [JSONValue.Member] {
+        [
+            .init("build", .optional(build)), .init("released", .string(Engine.releaseDay)),
+            .init("features", .strings(EngineFeature.allCases.filter(\.isAvailable).map(\.rawValue))),
+            .init("pages", .string(pages.word)),
+        ]
+    }
 
     var json: [JSONValue.Member] {
         [

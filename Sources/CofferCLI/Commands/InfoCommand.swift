@@ -58,8 +58,7 @@ struct InfoCommand: Operation {
         if engine {
             let versions = try EngineVersions()
             session.reporter.result(
-                versions.json + [.init("pages", .string(versions.pages.word))], text: versions.lines + [versions.pages.words],
-                isAnswer: true)
+                versions.json + versions.engineJSON, text: versions.lines + versions.engineLines, isAnswer: true)
             if files.isEmpty { return .done }
         }
         session.reporter.start([.init("files", .strings(files))])

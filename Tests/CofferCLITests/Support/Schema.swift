@@ -177,7 +177,9 @@ enum Schema {
                 ])
             ],
             "doctor": [
-                Shape(required: ["check": .text, "path": .optionalText, "good": .bool, "finding": .text, "advice": .optionalText])
+                Shape(required: [
+                    "check": .text, "path": .optionalText, "good": .bool, "warning": .bool, "finding": .text, "advice": .optionalText,
+                ])
             ],
             "health": [
                 Shape(required: [

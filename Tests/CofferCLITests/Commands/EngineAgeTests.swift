@@ -1,0 +1,53 @@
+import Foundation
+import SQLCipherBridge
+import Testing
+
+@testable import CofferCLI
+
+@Suite("The age of the engine")
+struct EngineAgeTests {
+    private func checks(_ version: Int, _ released: String, now: String, isOwn: Bool = false) throws -> [String] {
+        let now = try Date(now + "T12:00:00Z", strategy: .iso8601)
+        return EngineAge(version: version, released: released, isOwn: isOwn, now: now).findings.map { finding in
+            #expect(finding.isWarning && !finding.isToMend && finding.advice != nil)
+            return finding.check == "engine fault" ? String(finding.words.prefix { $0 != ":" }) : finding.check
+        }
+    }
+
+    @Test("a fault is told for the versions that have it, and for no other")
+    func faults() throws {
+        let all = ["WAL reset", "CVE-2025-6965", "CVE-2025-29087"]
+        #expect(try checks(3_046_001, "2024-08-13", now: "2024-09-01") == all)
+        #expect(try checks(3_049_001, "2025-02-18", now: "2025-03-01") == ["WAL reset", "CVE-2025-6965"])
+        #expect(try checks(3_050_002, "2025-06-28", now: "2025-07-01") == ["WAL reset"])
+        #expect(try checks(3_051_002, "2026-01-09", now: "2026-02-01") == ["WAL reset"])
+        #expect(try checks(3_051_003, "2026-03-13", now: "2026-04-01") == [])
+    }
+
+    @Test("an engine of more than a year is told, and one whose age is not known")
+    func age() throws {
+        #expect(try checks(3_053_004, "2026-07-30", now: "2027-07-30") == [])
+        #expect(try checks(3_053_004, "2026-07-30", now: "2027-08-01") == ["engine age"])
+        #expect(try checks(3_053_004, "2026", now: "2026-08-01") == ["engine age"])
+    }
+
+    @Test("the advice is for the engine that is there")
+    func advice() throws {
+        for isOwn in [false, true] {
+            let now = Date(timeIntervalSince1970: 1_790_000_000)
+            let engine = EngineAge(version: 3_046_001, released: "2024-08-13", isOwn: isOwn, now: now)
+            #expect(engine.findings.count == 4)
+            for finding in engine.findings {
+                let advice = try #require(finding.advice)
+                #expect(advice.contains("Scripts/build-engine") && advice.contains("libsqlcipher-dev") == !isOwn)
+            }
+        }
+    }
+
+    @Test("the engine of this program has a day of release that can be read")
+    func thisProgram() throws {
+        _ = try Date(Engine.releaseDay + "T00:00:00Z", strategy: .iso8601)
+        #expect(EngineAge.ofThisProgram.findings.allSatisfy { $0.words.contains("not known") == false })
+        #expect(Engine.ownDescription.map { $0.hasPrefix("Scripts/build-engine, ") } ?? true)
+    }
+}
