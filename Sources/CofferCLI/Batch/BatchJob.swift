@@ -33,7 +33,6 @@ struct BatchSetting: Sendable {
     /// The files, with the keys of the command line where a line has none.
     let items: [Manifest.Item]
     private let cache: KeyCache
-    private let previous: [KeyRequest]
 
     init(
         _ session: Session, _ trail: AuditTrail, _ given: [Manifest.Item], key: FileKeyOptions, newKey: KeyRequest?,
@@ -44,7 +43,7 @@ struct BatchSetting: Sendable {
         let cache = KeyCache(session.keys, subject: TextLayout.counted(given.count, "file", "files"))
         self.cache = cache
         let request = try key.request(role)
-        previous = try key.previousRequests()
+        let previous = try key.previousRequests()
         // Asked for now, not in the middle of the work.
         if needsKeys {
             if given.contains(where: { $0.key == nil }) { _ = try cache.key(request) }
@@ -53,6 +52,17 @@ struct BatchSetting: Sendable {
         }
         items = try given.map { item in
             var item = item
+            if item.previousKeys != nil, role == .new {
+                throw BatchSetting.bad(item, "gets its first key, and has no previous ones")
+            }
+            if item.previousKeys != nil, item.key == nil, !needsKeys {
+                throw BatchSetting.bad(item, "has previous keys and no other: name its key in the line, or on the command line")
+            }
+            item.previous =
+                item.previousKeys.map { keys in
+                    KeyRequest.previous(
+                        keys.sources, keys.types.isEmpty ? [key.current.type] : keys.types, allowsInsecureFile: key.allowsInsecureFiles)
+                } ?? previous
             item.line = try BatchState.id(item)
             item.key = item.key ?? request
             item.newKey = item.newKey ?? newKey
@@ -63,8 +73,12 @@ struct BatchSetting: Sendable {
         }
     }
 
+    private static func bad(_ item: Manifest.Item, _ words: String) -> Failure {
+        Failure(.unsafeConfiguration, "manifest", "'\(item.path)' of the manifest \(words).")
+    }
+
     /// The keys that may open a file.
-    func keys(of item: Manifest.Item) throws -> FileKeys { try FileKeys([item.key].compactMap { $0 } + previous, cache) }
+    func keys(of item: Manifest.Item) throws -> FileKeys { try FileKeys([item.key].compactMap { $0 } + item.previous, cache) }
 
     /// The key that a file is to get.
     func newKey(of item: Manifest.Item) throws -> Key? { try item.newKey.map { request throws(Failure) in try cache.key(request) } }

@@ -151,7 +151,8 @@ final class BatchState: Sendable {
     static func id(_ item: Manifest.Item, _ work: String = "") throws(Failure) -> String {
         let cipher = item.cipher.map { "\($0.pageSize) \($0.kdfIterations) \($0.kdfAlgorithm)" } ?? ""
         let keys = [item.key, item.newKey].map { $0.map { "\($0.source.identity) \($0.type.rawValue)" } ?? "" }
-        let text = ([item.location] + keys + [cipher] + (work.isEmpty ? [] : [work])).joined(separator: "\0")
+        let previous = item.previousKeys.map { ["previous " + $0.identity] } ?? []
+        let text = ([item.location] + keys + [cipher] + previous + (work.isEmpty ? [] : [work])).joined(separator: "\0")
         return try hash(text)
     }
 

@@ -4,7 +4,7 @@ internal import Foundation
 /// The files of a batch, and where their keys come from.
 ///
 /// Either one path a line, whose keys are those of the command line; or one JSON object a line, whose members have the names of the options:
-/// `{"path": "a.db", "key-file": "a.key", "new-key-file": "b.key", "key-type": "raw"}`. Empty lines and lines that start with `#` say nothing.
+/// `{"path": "a.db", "key-file": "a.key", "new-key-file": "b.key", "key-type": "raw"}`. Members for previous keys may be lists, too. Empty lines and lines that start with `#` say nothing.
 /// Or paths that end with a byte of zero, as `find -print0` writes them, taken as they are.
 struct Manifest: Sendable {
     struct Item: Sendable {
@@ -14,9 +14,22 @@ struct Manifest: Sendable {
         let location: String
         var key: KeyRequest?
         var newKey: KeyRequest?
+        /// Where other keys come from that the file may have; nil for those of the command line.
+        var previousKeys: PreviousKeys?
+        /// Those keys, or the ones of the command line.
+        var previous: [KeyRequest] = []
         let cipher: CipherSettings?
         /// What tells the line of the manifest from others, without what the command line adds.
         var line = ""
+    }
+
+    struct PreviousKeys: Sendable {
+        let sources: [SecretSource]
+        /// Empty for that of the key of the file.
+        let types: [KeyType]
+
+        /// Tells them from others.
+        var identity: String { (sources.map(\.identity) + types.map(\.rawValue)).joined(separator: "\u{1}") }
     }
 
     enum Form: Sendable {
@@ -118,8 +131,7 @@ struct Manifest: Sendable {
             guard let path = try reader.text("path"), !path.isEmpty else { throw bad("it has no path") }
             return Item(
                 path: path, location: Manifest.located(path, in: folder), key: try reader.request(.current),
-                newKey: try reader.request(.new),
-                cipher: try reader.cipher())
+                newKey: try reader.request(.new), previousKeys: try reader.previousKeys(), cipher: try reader.cipher())
         }
     }
 
@@ -131,7 +143,8 @@ struct Manifest: Sendable {
 
     private static let names: Set<String> = Set(
         ["path", "cipher-format", "kdf-iterations", "page-size"]
-            + ["key", "new-key"].flatMap { role in ["file", "command", "env", "credential", "type"].map { "\(role)-\($0)" } })
+            + ["key", "new-key", "previous-key"].flatMap { role in ["file", "command", "env", "credential", "type"].map { "\(role)-\($0)" }
+            })
 
     /// How many members an object has that is good JSON, those counted twice of which a reader keeps only one.
     private static func memberCount(_ json: String) -> Int {
@@ -163,6 +176,14 @@ struct Manifest: Sendable {
             return text
         }
 
+        /// A text, or a list of texts; empty for a member that is not there.
+        private func texts(_ name: String) throws(Failure) -> [String] {
+            guard let list = object[name] as? [Any] else { return try [text(name)].compactMap { $0 } }
+            guard let texts = list as? [String], !texts.isEmpty else { throw line.bad("'\(name)' is neither a text nor a list of texts") }
+            guard !texts.contains(where: { $0.utf8.contains(0) }) else { throw line.bad("'\(name)' has a byte of zero in it") }
+            return texts
+        }
+
         func number(_ name: String) throws(Failure) -> Int? {
             guard let value = object[name] else { return nil }
             guard let number = value as? Int else { throw line.bad("'\(name)' is no number") }
@@ -171,25 +192,48 @@ struct Manifest: Sendable {
 
         func request(_ role: KeyRequest.Role) throws(Failure) -> KeyRequest? {
             let prefix = role == .current ? "key" : "new-key"
+            let sources = try sources(prefix) { name throws(Failure) in try [text(name)].compactMap { $0 } }
+            guard sources.count <= 1 else { throw line.bad("it has more than one source of the \(role.rawValue) key") }
+            guard let source = sources.first else { return nil }
+            let type = try text("\(prefix)-type").map(type) ?? .passphrase
+            return KeyRequest(role: role, source: source, type: type)
+        }
+
+        func previousKeys() throws(Failure) -> PreviousKeys? {
+            let sources = try sources("previous-key", texts)
+            var types: [KeyType] = []
+            for word in try texts("previous-key-type") { types.append(try type(word)) }
+            guard !sources.isEmpty else {
+                guard types.isEmpty else { throw line.bad("'previous-key-type' is about keys, and there are none") }
+                return nil
+            }
+            // The key of the line may be that of the command line, whose type is known there.
+            if types.isEmpty, let word = try text("key-type") { types = [try type(word)] }
+            return PreviousKeys(sources: sources, types: types)
+        }
+
+        private func type(_ word: String) throws(Failure) -> KeyType {
+            guard let type = KeyType(rawValue: word) else { throw line.bad("'\(word)' is no type of keys") }
+            return type
+        }
+
+        /// Files first, then commands, variables and credentials, each in their order.
+        private func sources(_ prefix: String, _ texts: (String) throws(Failure) -> [String]) throws(Failure) -> [SecretSource] {
             var sources: [SecretSource] = []
-            if let file = try text("\(prefix)-file") { sources.append(.file(Manifest.located(file, in: line.folder))) }
-            if let command = try text("\(prefix)-command") {
+            for file in try texts("\(prefix)-file") { sources.append(.file(Manifest.located(file, in: line.folder))) }
+            for command in try texts("\(prefix)-command") {
                 do throws(Failure) {
                     try sources.append(.command(CommandWords.split(command)))
                 } catch {
                     throw line.bad(error.message)
                 }
             }
-            if let name = try text("\(prefix)-env") {
+            for name in try texts("\(prefix)-env") {
                 SecretEnvironment.take(name)
                 sources.append(.environment(name))
             }
-            if let name = try text("\(prefix)-credential") { sources.append(.credential(name)) }
-            guard sources.count <= 1 else { throw line.bad("it has more than one source of the \(role.rawValue) key") }
-            guard let source = sources.first else { return nil }
-            let word = try text("\(prefix)-type") ?? KeyType.passphrase.rawValue
-            guard let type = KeyType(rawValue: word) else { throw line.bad("'\(word)' is no type of keys") }
-            return KeyRequest(role: role, source: source, type: type)
+            for name in try texts("\(prefix)-credential") { sources.append(.credential(name)) }
+            return sources
         }
 
         func cipher() throws(Failure) -> CipherSettings? {

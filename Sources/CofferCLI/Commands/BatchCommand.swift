@@ -19,7 +19,7 @@ extension Manifest {
     static let help = """
         The manifest has one path a line, or one JSON object a line with members named as the options: {"path": "a.db", "key-file": \
         "old.key", "new-key-file": "new.key", "key-type": "raw"}. Sources of keys are -file, -command, -env and -credential; where a line has \
-        none, the options of the command line hold. Relative names start at the manifest's directory. Empty lines and lines with # say nothing. \
+        none, the options of the command line hold. The members previous-key-file, previous-key-type and so on may also be lists of texts. Relative names start at the manifest's directory. Empty lines and lines with # say nothing. \
         A file whose name begins with # or {, begins or ends with white space, or has a line break in it, is given as JSON, or with --null, where \
         the manifest has paths only and each ends with a byte of zero, as 'find -print0' writes them.
 

@@ -90,13 +90,6 @@ struct PreviousKeyOptions: ParsableArguments {
     }
 
     fileprivate func requests(type: KeyType, allowingInsecureFiles: Bool) throws -> [KeyRequest] {
-        let types = types.isEmpty ? [type] : types
-        return try sources().flatMap { source in
-            types.map { type in
-                var request = KeyRequest(role: .previous, source: source, type: type, allowsInsecureFile: allowingInsecureFiles)
-                request.isOneOfSeveralTypes = types.count > 1
-                return request
-            }
-        }
+        try KeyRequest.previous(sources(), types.isEmpty ? [type] : types, allowsInsecureFile: allowingInsecureFiles)
     }
 }

@@ -88,4 +88,15 @@ struct KeyRequest: Sendable, Hashable {
         self.type = type
         self.allowsInsecureFile = allowsInsecureFile
     }
+
+    /// Keys that a file may have instead of its current one: each source is tried as each of the types.
+    static func previous(_ sources: [SecretSource], _ types: [KeyType], allowsInsecureFile: Bool) -> [KeyRequest] {
+        sources.flatMap { source in
+            types.map { type in
+                var request = KeyRequest(role: .previous, source: source, type: type, allowsInsecureFile: allowsInsecureFile)
+                request.isOneOfSeveralTypes = types.count > 1
+                return request
+            }
+        }
+    }
 }

@@ -118,6 +118,57 @@ struct SeveralKeysTests {
         #expect(text.errors.contains("None of the 2 keys"))
     }
 
+    @Test("a line of a manifest may have previous keys of its own, which count in place of those of the command line")
+    func linesOfManifests() throws {
+        let folder = try tool.directory.makeFolder("keys")
+        for name in ["a", "b", "c"] {
+            try tool.text(of: "\(name).key").write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
+        }
+        func batch(_ command: String, _ lines: [String], _ options: String...) throws -> [String: String] {
+            try tool.write(lines.joined(separator: "\n"), to: "list")
+            let result = try tool.run(
+                ["batch", command, "--manifest", "list", "--json", "--insecure-key-file-mode"] + keys + options,
+                environment: ["C_KEY": String(repeating: "44", count: 32)])
+            #expect(try Schema.problems(result) == [], "\(result)")
+            return try result.objects.reduce(into: [:]) { words, object in
+                guard let path = object["path"] as? String, object["type"] as? String != "progress" else { return }
+                words[path] = object["opened_by"] as? String ?? object["reason"] as? String ?? (object["changed"] as? Bool).map { "\($0)" }
+            }
+        }
+        // The one line has a list of them, the other one that is no list, and the third has those of the command line. Names start at the manifest.
+        let lines = [
+            #"{"path": "a.db", "key-file": "keys/b", "key-type": "raw", "previous-key-file": ["keys/c", "keys/a"]}"#,
+            #"{"path": "c.db", "previous-key-env": "C_KEY"}"#, #"{"path": "b.db"}"#,
+        ]
+        for command in ["info", "verify"] {
+            let expected = [
+                "a.db": "--previous-key-file keys/a", "c.db": "--previous-key-env C_KEY", "b.db": "--previous-key-file b.key",
+            ]
+            #expect(try batch(command, lines) == expected)
+        }
+        // Those of the command line would open it.
+        let replaced = #"{"path": "b.db", "previous-key-file": "keys/c", "previous-key-type": ["raw", "passphrase"]}"#
+        #expect(try batch("verify", [replaced]) == ["b.db": "wrong_key"])
+        try tool.writeKey("d.key", 0x45)
+        let new = try batch("rotate", [lines[0], lines[1]], "--new-key-file", "d.key", "--new-key-type", "raw")
+        #expect(new == ["a.db": "true", "c.db": "true"])
+        for name in ["a.db", "c.db"] { #expect(try tool.shell(name, 0x45).run("SELECT count(*) FROM t;") == ["1"]) }
+        for (line, words) in [
+            (#"{"path": "a.db", "previous-key-type": "raw"}"#, "there are none"), (#"{"path": "a.db", "previous-key-file": []}"#, "list"),
+            (#"{"path": "a.db", "previous-key-file": [7]}"#, "list"), (#"{"path": "a.db", "previous-key-fd": "7"}"#, "unknown"),
+            (#"{"path": "a.db", "previous-key-file": "x", "previous-key-type": "hex"}"#, "no type of keys"),
+            (#"{"path": "a.db", "previous-key-file": ["a\u0000b"]}"#, "zero"), (#"{"path": "a.db", "key-file": ["a.key"]}"#, "no text"),
+        ] {
+            let result = try tool.run(["batch", "verify", "--manifest", "-"] + keys, input: line)
+            #expect(result.status == 78 && result.errors.contains(words), "\(line) \(result)")
+        }
+        let first = try tool.run(
+            "batch", "encrypt", "--manifest", "-", "--key-file", "a.key", "--key-type", "raw", input: lines[0])
+        #expect(first.status == 78 && first.errors.contains("first key"), "\(first)")
+        let none = try tool.run("batch", "info", "--manifest", "-", input: lines[1])
+        #expect(none.status == 78 && none.errors.contains("previous keys and no other"), "\(none)")
+    }
+
     @Test("identifiers are the same in all files of a site, and others with another secret")
     func siteIdentifiers() throws {
         try tool.makeDatabase("a2.db", key: "a.key", 0x42)
