@@ -50,30 +50,40 @@ struct CofferCommand: Operation {
 }
 
 extension CofferCommand {
-    /// The command whose help is asked for, if there is none of that name: ArgumentParser would print the help of another one.
+    /// What to say of a command whose help is asked for, if there is none of that name: ArgumentParser would print the help of another one.
     static func unknownHelp(in arguments: [String]) -> String? {
         guard arguments.first == "help" else { return nil }
-        var command: any ParsableCommand.Type = CofferCommand.self
-        var words: [String] = []
-        for word in arguments.dropFirst() where !word.hasPrefix("-") && arguments.dropFirst() != ["help"] {
-            words.append(word)
-            guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
-                return words.joined(separator: " ")
-            }
-            command = next
-        }
-        return nil
+        let words = arguments.dropFirst().filter { !$0.hasPrefix("-") }
+        return words == ["help"] ? nil : unknownName(words, isRestUnknown: true)
     }
 
-    /// What stands where the name of a command should, and is none.
+    /// What to say of something that stands where the name of a command should, and is none.
     static func unknownName(in arguments: [String]) -> String? {
         var rest = arguments[...]
         while let first = rest.first, first.hasPrefix("-") {
             // The options that are good before the command, and have a value.
             rest = rest.dropFirst(["--progress", "--lock-timeout", "--key-timeout"].contains(first) ? 2 : 1)
         }
-        let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
-        return rest.first.flatMap { names.contains($0) ? nil : $0 }
+        let words = rest.prefix { !$0.hasPrefix("-") }
+        return words.first == "help" ? nil : unknownName(Array(words), isRestUnknown: false)
+    }
+
+    /// - Parameter isRestUnknown: whether a command without commands of its own takes no words either.
+    private static func unknownName(_ words: [String], isRestUnknown: Bool) -> String? {
+        var command: any ParsableCommand.Type = CofferCommand.self
+        for (index, word) in words.enumerated() {
+            let commands = command.configuration.subcommands
+            if commands.isEmpty, !isRestUnknown { return nil }
+            if let next = commands.first(where: { $0.configuration.commandName == word }) {
+                command = next
+                continue
+            }
+            let before = words[..<index].map { $0 + " " }.joined()
+            let near = Spelling.nearest(to: word, among: commands.compactMap { $0.configuration.commandName })
+            let advice = near.map { ". Did you mean '\(before)\($0)'?" } ?? ";"
+            return "There is no command '\(before)\(word)'\(advice) 'coffer \(before)--help' lists them."
+        }
+        return nil
     }
 }
 

@@ -35,9 +35,7 @@ package enum CommandLineTool {
     }
 
     private static func run(_ arguments: [String]) -> ExitStatus {
-        if let name = CofferCommand.unknownHelp(in: arguments) {
-            return refuse("There is no command '\(name)'; 'coffer --help' lists them.", arguments)
-        }
+        if let words = CofferCommand.unknownHelp(in: arguments) { return refuse(words, arguments) }
         do {
             return try operation(arguments)?.perform() ?? .done
         } catch {
@@ -47,7 +45,7 @@ package enum CommandLineTool {
 
     /// The operation that arguments ask for; nil once ArgumentParser has given the help that it adds.
     static func operation(_ arguments: [String]) throws -> (any Operation)? {
-        var command = try CofferCommand.parseAsRoot(arguments)
+        var command = try CofferCommand.parseAsRoot(ArgumentMistake.shieldingStatements(arguments))
         if let operation = command as? any Operation { return operation }
         try command.run()
         return nil
@@ -60,8 +58,9 @@ package enum CommandLineTool {
             OutputFile.output.writeLine(text)
             return OutputFile.output.lostText == nil ? .done : .inputOutput
         }
-        if let name = CofferCommand.unknownName(in: arguments) {
-            return refuse("There is no command '\(name)'; 'coffer --help' lists them.", arguments)
+        if let mistake = ArgumentMistake.key(in: arguments) { return refuse(mistake.message, mistake.rest) }
+        if let words = CofferCommand.unknownName(in: arguments) ?? ArgumentMistake.statement(in: arguments) {
+            return refuse(words, arguments)
         }
         OutputFile.errors.writeLine(text.hasPrefix("Error: ") ? "coffer: error: " + text.dropFirst(7) : text)
         let message = CofferCommand.message(for: error)

@@ -17,6 +17,7 @@ struct Script: Sendable {
         statements = Script.statements(of: text.hasPrefix("\u{feff}") ? String(text.unicodeScalars.dropFirst()) : text)
         guard !statements.isEmpty else { throw Failure.usage("There is no statement.") }
         for statement in statements {
+            if let words = ShellWord.advice(on: statement.text) { throw Failure.usage(words) }
             guard !StatementText.carriesKey(statement.text) else {
                 throw Failure.usage("The statement carries a key, where everybody can see it. Use 'coffer rotate' and the key options.")
             }

@@ -3,6 +3,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
+@testable import CofferCLI
+
 /// What operators get wrong, and what systems do to them: each of these once made somebody look twice.
 @Suite("Mistakes and accidents")
 struct MistakeTests {
@@ -20,8 +22,12 @@ struct MistakeTests {
         for arguments in [["rotat", "a.db"], ["--progress", "never", "rotat"], ["-q", "--lock-timeout", "3", "rotat", "a.db"]] {
             let result = try tool.run(arguments, input: "")
             #expect(result.status == 64)
-            #expect(result.errors == "coffer: error: There is no command 'rotat'; 'coffer --help' lists them.\n")
+            #expect(
+                result.errors == "coffer: error: There is no command 'rotat'. Did you mean 'rotate'? 'coffer --help' lists them.\n")
         }
+        let nested = try tool.run("batch", "verfy", "--manifest", "x")
+        #expect(nested.status == 64 && nested.errors.contains("Did you mean 'batch verify'?"), "\(nested)")
+        #expect(try tool.run("tables").errors.contains("There is no command 'tables'; 'coffer --help' lists them."))
         for group in ["batch", "audit"] {
             let result = try tool.run(group)
             #expect(result.status == 64 && result.output.isEmpty)
@@ -29,6 +35,56 @@ struct MistakeTests {
         }
         #expect(try tool.run("rotate").errors.hasPrefix("coffer: error: Missing expected argument"))
         #expect(try tool.run("help", "rotate").status == 0)
+    }
+
+    @Test("the nearest name is found, and none where all are far")
+    func spelling() {
+        let names = ["rotate", "verify", "restore", "backup", "batch", "key", "keygen", "dump"]
+        for (word, nearest) in [
+            ("rotat", "rotate"), ("vreify", "verify"), ("back", "backup"), ("bakcup", "backup"), ("dmup", "dump"), ("resotre", "restore"),
+            ("ke", nil), ("x", nil), ("", nil), ("tables", nil), ("ky", nil), ("rotatetheothers", nil), ("batchs", "batch"),
+        ] { #expect(Spelling.nearest(to: word, among: names) == nearest, "\(word)") }
+    }
+
+    @Test(
+        "a key in an argument is refused with the options that there are, and is not said again",
+        arguments: [
+            ["verify", "a.db", "--key", "s3cret"], ["--key=s3cret", "verify", "a.db", "--json"],
+            ["--key", "s3cret", "verify", "a.db", "--json"],
+            ["query", "a.db", "--passphrase", "s3cret", "SELECT 1"], ["rotate", "a.db", "--new-key", "s3cret", "--key-file", "a.key"],
+            ["verify", "a.db", "--previous-key=s3cret"], ["--password", "s3cret"],
+        ])
+    func keysInArguments(arguments: [String]) throws {
+        let result = try tool.run(arguments)
+        let option = arguments.contains { $0.hasPrefix("--new") } ? "--new-key-file" : "-key-file"
+        #expect(result.status == 64 && result.errors.contains("keys are never arguments") && result.errors.contains(option), "\(result)")
+        #expect(!result.description.contains("s3cret"), "\(result)")
+        if arguments.contains("--json") { #expect(try Schema.problems(result) == [], "\(result)") }
+    }
+
+    @Test("commands of a shell are told apart from statements")
+    func shellWords() throws {
+        for (words, advice) in [(".schema t", "coffer schema"), ("SELECT 1;\n .dump", "coffer dump"), (".nothing", "coffer shell")] {
+            let result = try tool.run(["query", "a.db", words] + key)
+            #expect(result.status == 64 && result.errors.contains("is a command of a shell") && result.errors.contains(advice), "\(result)")
+        }
+    }
+
+    @Test(
+        "a statement that begins with a comment is a statement",
+        arguments: [
+            ["query", "a.db", "-- all\nSELECT count(*) FROM t", "KEY"], ["query", "a.db", "KEY", "--all of them\nSELECT count(*) FROM t"],
+            ["query", "a.db", "KEY", "--write", "--", "--all of them\nSELECT count(*) FROM t"],
+        ])
+    func comments(arguments: [String]) throws {
+        let result = try tool.run(arguments.flatMap { $0 == "KEY" ? key : [$0] })
+        #expect(result.status == 0 && result.output.contains("3"), "\(result)")
+    }
+
+    @Test("a statement that begins with a comment, where an option could have it as its value, is refused with what to do")
+    func commentsAfterOptions() throws {
+        let result = try tool.run(["query", "a.db", "--write", "-- all\nSELECT 1"] + key)
+        #expect(result.status == 64 && result.errors.contains("A statement that begins with a comment"), "\(result)")
     }
 
     @Test("a raw key that is given as a passphrase is remarked upon")

@@ -1,0 +1,26 @@
+/// Words that were probably meant where another one stands.
+enum Spelling {
+    /// The nearest of some words: with two letters added, left out, exchanged or swapped at most, or else the only one that begins so.
+    static func nearest(to word: String, among words: [String]) -> String? {
+        let distances = words.map { ($0, distance(Array(word), Array($0))) }
+        let limit = word.count > 4 ? 2 : word.count > 2 ? 1 : 0
+        if let best = distances.filter({ $0.1 <= limit }).min(by: { $0.1 < $1.1 }) { return best.0 }
+        let longer = words.filter { word.count > 1 && $0.hasPrefix(word) }
+        return longer.count == 1 ? longer[0] : nil
+    }
+
+    /// How many letters have to be added, left out, exchanged, or swapped with their neighbour.
+    private static func distance(_ one: [Character], _ other: [Character]) -> Int {
+        var rows = [Array(0...other.count)]
+        for i in 0..<one.count {
+            var row = [i + 1]
+            for j in 0..<other.count {
+                var cost = min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (one[i] == other[j] ? 0 : 1))
+                if i > 0, j > 0, one[i] == other[j - 1], one[i - 1] == other[j] { cost = min(cost, rows[i - 1][j - 1] + 1) }
+                row.append(cost)
+            }
+            rows.append(row)
+        }
+        return rows[one.count][other.count]
+    }
+}
