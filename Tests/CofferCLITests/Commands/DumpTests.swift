@@ -165,6 +165,22 @@ struct DumpTests {
         #expect(try tool.run(["schema", "a.db", "s4"] + key).output == "CREATE TABLE s4 (a INT) STRICT /* open\n*/;\n")
     }
 
+    @Test(
+        "rows of the schema that make no database are the fault of the script, and make no file",
+        arguments: [
+            "UPDATE sqlite_master SET name = NULL", "UPDATE sqlite_master SET rootpage = 99", "UPDATE main.\"sqlite_master\" SET sql = 'x'",
+            "INSERT INTO sqlite_schema VALUES ('view', 'v', 'v', 0, 'CREATE VIEW v AS SELEKT')",
+            "WITH a(b) AS (SELECT 1) DELETE FROM sqlite_master",
+        ])
+    func forgedSchema(statement: String) throws {
+        try tool.writeKey("a.key")
+        let script = "CREATE TABLE t (a); INSERT INTO t VALUES (1); PRAGMA writable_schema = ON;\n\(statement);"
+        let result = try tool.run(["load", "a.db", "--json"] + key, input: script)
+        #expect(result.status == 65 && result.errors.contains("writes rows of sqlite_master itself"), "\(result)")
+        #expect(try Schema.problems(result) == [])
+        #expect(tool.directory.fileNames() == ["a.key"])
+    }
+
     @Test("numbers of all sizes come back bit by bit")
     func numbers() throws {
         var generator = SeededRandom(seed: 20)

@@ -10,6 +10,25 @@ package struct ScriptError: Error {
         self.message = message
         self.code = code.map { ResultCode(rawValue: $0) }
     }
+
+    /// What is wrong with a script that writes rows of the schema itself, where the database that it makes does not hold together; nil where the
+    /// script is not at fault.
+    static func ofSchema(_ error: DatabaseFileError) -> ScriptError? {
+        let words: String
+        switch error.reason {
+        case .damaged, .copyRejected, .emptyFile: words = "SQLite finds it damaged"
+        case .inconsistent(let text): words = text
+        case .engine(let code, let text):
+            guard [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_SCHEMA, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH].contains(code.primaryResultCode)
+            else {
+                return nil
+            }
+            words = text
+        default: return nil
+        }
+        let reason = words.hasSuffix(".") ? String(words.dropLast()) : words
+        return ScriptError("The script writes rows of sqlite_master itself, and they make no database: \(reason)")
+    }
 }
 
 /// Fills an empty database with what the statements of a script make, as one transaction.
@@ -26,6 +45,20 @@ struct ScriptedContent {
     let watch: () throws -> Void
 
     private enum Transaction { case none, begun, ended }
+
+    /// Whether a statement writes rows of the schema itself, which the engine believes.
+    static func writesSchema(_ statement: [UInt8]) -> Bool {
+        var scanner = SQLScanner(statement)
+        let first = scanner.next()?.word ?? ""
+        guard ["insert", "update", "delete", "replace", "with"].contains(first) else { return false }
+        // The table is among the first words, but for a statement with tables of its own.
+        var rest = first == "with" ? Int.max : 8
+        while rest > 0, let token = scanner.next() {
+            if ["sqlite_master", "sqlite_schema"].contains(token.word) { return true }
+            rest -= 1
+        }
+        return false
+    }
 
     /// - Returns: the fingerprint of what was made.
     func run() throws -> ContentFingerprint {

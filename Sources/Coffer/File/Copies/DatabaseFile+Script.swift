@@ -41,15 +41,25 @@ extension DatabaseFile {
         key: DatabaseKey, cipher: CipherSettings, progress: ProgressFunction?, statements: @escaping () throws -> [UInt8]?,
         watch: @escaping () throws -> Void, confirm: (ScriptSummary) throws -> Void
     ) throws -> ScriptSummary {
-        try DatabaseFileError.translated(path) {
-            let protection = try FileProtection.encrypted(key, cipher: cipher)
-            let file = ContentFile(protection: protection, prepare: { _ in }, progress: ProgressReport(progress))
-            let made = try file.make(at: path) { connection in
-                let fingerprint = try ScriptedContent(destination: connection, next: statements, watch: watch).run()
-                try confirm(ScriptSummary(fingerprint))
-                return fingerprint
+        var writesSchema = false
+        do {
+            return try DatabaseFileError.translated(path) {
+                let protection = try FileProtection.encrypted(key, cipher: cipher)
+                let file = ContentFile(protection: protection, prepare: { _ in }, progress: ProgressReport(progress))
+                let made = try file.make(at: path) { connection in
+                    let next = {
+                        let statement = try statements()
+                        if let statement, ScriptedContent.writesSchema(statement) { writesSchema = true }
+                        return statement
+                    }
+                    let fingerprint = try ScriptedContent(destination: connection, next: next, watch: watch).run()
+                    try confirm(ScriptSummary(fingerprint))
+                    return fingerprint
+                }
+                return ScriptSummary(made.content)
             }
-            return ScriptSummary(made.content)
+        } catch let error as DatabaseFileError {
+            throw (writesSchema ? ScriptError.ofSchema(error) : nil) ?? error
         }
     }
 }
