@@ -1,0 +1,54 @@
+import CofferTestSupport
+import Foundation
+import Glibc
+import Testing
+
+@testable import Coffer
+
+@Suite("Who holds a lock")
+struct LockHolderTests {
+    private let list = """
+        1: POSIX  ADVISORY  WRITE 71 fe:01:900 1073741826 1073742335
+        2: POSIX  ADVISORY  WRITE 72 00:1f:900 1073741826 1073742335
+        3: POSIX  ADVISORY  READ 73 fe:00:9 1073741826 1073742335
+        4: -> POSIX  ADVISORY  WRITE 74 fe:00:900 1073741826 1073742335
+        4: POSIX  ADVISORY  WRITE 75 fe:00:900 0 EOF
+        5: POSIX  ADVISORY  WRITE 76 fe:00:900 1073741826 1073742335
+        """
+
+    private func holder(_ inode: UInt64, _ devices: [(UInt32, UInt32)], countsReaders: Bool = false) -> Int32? {
+        let file = LockedFile(inode: inode, devices: Set(devices.map { LockedFile.Device(major: $0.0, minor: $0.1) }))
+        return LockHolder(of: file, in: list, countsReaders: countsReaders)?.process
+    }
+
+    @Test("a file of the same number on another device is another file")
+    func devices() {
+        #expect(holder(900, [(254, 0)]) == 76)
+        #expect(holder(900, [(254, 1)]) == 71)
+        // The device of the file, or that of its mount.
+        #expect(holder(900, [(0, 77), (0, 31)]) == 72)
+        #expect(holder(900, [(254, 2)]) == nil)
+        #expect(holder(900, []) == nil)
+        #expect(holder(90, [(254, 0)]) == nil)
+        #expect(holder(9, [(254, 0)]) == nil)
+        #expect(holder(9, [(254, 0)], countsReaders: true) == 73)
+    }
+
+    @Test("a file is named as the system names it")
+    func names() throws {
+        let directory = try TestDirectory()
+        try directory.write([1], to: "file")
+        try directory.write([1], to: "other")
+        let descriptor = unsafe open(directory.path("file"), O_RDWR | O_CLOEXEC)
+        defer { close(descriptor) }
+        #expect(flock(descriptor, LOCK_EX) == 0)
+        let (file, other) = (
+            try #require(LockedFile(path: directory.path("file"))), try #require(LockedFile(path: directory.path("other")))
+        )
+        let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").map { $0.split(separator: " ") }
+        let names = locks.filter { $0.count == 8 && $0[1] == "FLOCK" && $0[4] == "\(getpid())" }.map { $0[5] }
+        #expect(names.contains { file.isNamed(by: $0) }, "\(file) \(names)")
+        #expect(!names.contains { other.isNamed(by: $0) })
+        #expect(LockedFile(path: directory.path("none")) == nil)
+    }
+}
