@@ -3,7 +3,7 @@
     keyring.py read FILE KIND       the secret on the standard input; prints each epoch, its data key and the salt of its database
     keyring.py write FILE KIND      makes a keyring with one slot, and prints the same
 
-KIND is passphrase, raw (64 digits), recovery (the groups) or identity (its text; only to read). Needs the package cryptography.
+KIND is passphrase, raw (64 digits), command (64 digits: what its program answers; only to read), recovery (the groups) or identity (its text; only to read). Needs the package cryptography.
 """
 
 import hashlib
@@ -90,7 +90,7 @@ def private_key(kind, secret, parameters):
 def secret_of(kind, text):
     if kind == "passphrase":
         return text.rstrip("\n").encode()
-    if kind == "raw":
+    if kind in ("raw", "command"):
         return bytes.fromhex(text.strip())
     if kind == "identity":
         prefix = "coffer-identity-1-"

@@ -41,12 +41,34 @@ extension EncryptionFailure {
         case invalidRecoveryKey
         /// What was given for a recipient, or for the identity of one, is none.
         case invalidRecipient
+        /// The program that is to open a slot has not.
+        case command(program: String, KeyCommandProblem)
         /// The keyring has changed since it was read.
         case changed
         /// The keyring is older than the one that it is to replace.
         case olderKeyring(generation: UInt64, present: UInt64)
         /// A data key is being rotated, and the work was interrupted: complete it first.
         case rotationUnderWay
+    }
+}
+
+extension EncryptionFailure {
+    /// What a program has done wrong that was to open a slot of a keyring: see ``DatabaseKeyring/Command``.
+    public enum KeyCommandProblem: Sendable, Hashable {
+        /// The program cannot be run: the system's number of the error.
+        case notStarted(errno: Int32)
+        /// What it prints cannot be read: the system's number of the error.
+        case unreadable(errno: Int32)
+        /// It had not answered and ended in time, and was ended.
+        case outOfTime(seconds: Double)
+        case failed(exitCode: Int32)
+        case killed(signal: Int32)
+        /// This process ignores the ends of its children (`SIGCHLD`), so that nobody knows whether the program has failed.
+        case endUnknown
+        /// What it printed is no answer, or the answer has no secret but zeros.
+        case noAnswer
+        /// It answered another secret when it was asked again: nobody would open the slot.
+        case answersDiffer
     }
 }
 
@@ -100,12 +122,26 @@ extension EncryptionFailure.KeyringProblem: CustomStringConvertible {
         case .invalidRecoveryKey: "This is not a recovery key: a character is wrong, missing or too many. Compare it with the sheet."
         case .invalidRecipient:
             "This is no recipient or identity, or a character of it is wrong. It is made by DatabaseKeyring.Identity or 'coffer keygen --recipient'."
+        case .command(let program, let problem): "The program '\(program)' \(words(of: problem))"
         case .changed: "Another process has changed the keyring meanwhile. Nothing was changed; try again."
         case .olderKeyring(let generation, let present):
             "The keyring to be put back is older (generation \(generation)) than the present one (\(present)): slots that were removed since would open the "
                 + "database again."
         case .rotationUnderWay:
             "A rotation of the data key was interrupted. Rotate it again, which completes it, before the keyring is changed."
+        }
+    }
+
+    private func words(of problem: EncryptionFailure.KeyCommandProblem) -> String {
+        switch problem {
+        case .notStarted(let code): "cannot be run: \(systemWords(code))."
+        case .unreadable(let code): "cannot be read from: \(systemWords(code))."
+        case .outOfTime(let seconds): "had not ended after \(seconds) seconds, and was ended. Give it more time, or look why it waits."
+        case .failed(let code): "ended with exit code \(code)."
+        case .killed(let signal): "was ended by signal \(signal)."
+        case .endUnknown: "has ended, and this process ignores how. Do not ignore SIGCHLD."
+        case .noAnswer: "printed no answer: a line 'secret' with 64 hexadecimal digits, and perhaps a line 'token'."
+        case .answersDiffer: "answered another secret when it was asked again: nobody would open the slot. Nothing was changed."
         }
     }
 

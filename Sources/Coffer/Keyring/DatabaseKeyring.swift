@@ -95,14 +95,16 @@ extension DatabaseKeyring {
     ///   - copy: makes the database with the key that it is given: a new data key, with its salt.
     /// - Throws: what `copy` throws: there is no keyring then, and what `copy` has made is of no use. `exists` as ``make(_:)``.
     public func make<Result>(_ slots: [NewSlot], copying copy: (_ key: DatabaseKey) throws -> Result) throws -> Result {
-        let made = try translated {
-            guard try SystemFile.status(databasePath) == nil else { throw DatabaseFileError(.exists, path: databasePath) }
-            return try makeFile(slots)
-        }
+        guard try translated({ try SystemFile.status(databasePath) }) == nil else { throw DatabaseFileError(.exists, path: databasePath) }
+        return try making(slots, copy)
+    }
+
+    func making<Result>(_ slots: [NewSlot], _ copy: (_ key: DatabaseKey) throws -> Result) throws -> Result {
+        let (made, isNew) = try translated { try makeOrTakeFile(slots) }
         do {
             return try copy(translated { try made.databaseKey(made.document.epochs[0]) })
         } catch {
-            if (error as? DatabaseFileError)?.isPublished != true { try? file.destroy() }
+            if isNew, (error as? DatabaseFileError)?.isPublished != true { try? file.destroy() }
             throw error
         }
     }
@@ -114,19 +116,39 @@ extension DatabaseKeyring {
         try translated { try unlock(file.document().document, secret).document.slots.map { NewSlot(kind: .carried($0), name: $0.name) } }
     }
 
+    /// Makes the file of a new keyring, or takes the one that an interrupted run has made: it was never changed, has the same slots, and one of their secrets
+    /// opens it.
+    private func makeOrTakeFile(_ slots: [NewSlot]) throws -> (made: UnlockedKeyring, isNew: Bool) {
+        do {
+            return (try makeFile(slots), true)
+        } catch let error as DatabaseFileError where error.reason == .exists {
+            let secrets = slots.compactMap { slot in if case .secret(let secret) = slot.kind { secret } else { nil } }
+            guard let secret = secrets.first, let (document, _) = try? file.document(), document.generation == 1,
+                document.epochs.count == 1, document.slots.map(\.name) == slots.map(\.name), let found = try? unlock(document, secret)
+            else { throw error }
+            return (found, false)
+        }
+    }
+
     /// Makes the file of a new keyring.
     func makeFile(_ slots: [NewSlot]) throws -> UnlockedKeyring {
+        let made = try newKeyring(slots)
+        try file.make(KeyringText.file(of: made.document))
+        return made
+    }
+
+    func newKeyring(_ slots: [NewSlot]) throws -> UnlockedKeyring {
         let id = try SecretBytes.randomForKeyring(count: KeyringDocument.idSize).withUnsafeBytes { unsafe Array($0) }
         let empty = KeyringDocument(id: id, generation: 0, epochs: [1], slots: [], codes: [])
         var change = KeyringChange(empty, [SharedSecret(try SecretBytes.randomForKeyring(count: 32))], file)
         guard !slots.isEmpty else { throw file.problem(.lastSlot) }
         for slot in slots { try change.add(slot) }
-        let made = try change.finished()
-        try file.make(KeyringText.file(of: made.document))
-        return made
+        return try change.finished()
     }
 
     /// Makes a database that is encrypted with some other key one with a keyring: its key is rotated to a new data key.
+    ///
+    /// Interrupted? The database has its former key, or is complete. Call it again with the same slots, one of which has a secret: it completes the work.
     ///
     /// - Parameters:
     ///   - slots: at least one.
@@ -141,14 +163,16 @@ extension DatabaseKeyring {
         try translated {
             try checkIsByCopy(options)
             // The key is tried before there is a keyring.
-            _ = try DatabaseFile(path: databasePath).rotationPlan(from: key, to: .random(), options: options)
-            let made = try makeFile(slots)
+            if try SystemFile.status(path) == nil {
+                _ = try DatabaseFile(path: databasePath).rotationPlan(from: key, to: .random(), options: options)
+            }
+            let (made, isNew) = try makeOrTakeFile(slots)
             do {
                 return try DatabaseFile(path: databasePath).rotate(
                     from: key, to: try made.databaseKey(made.document.epochs[0]), options: options, progress: progress)
             } catch {
                 // Unless the database has its new key, nobody needs the keyring.
-                if (error as? DatabaseFileError)?.isPublished != true { try? file.destroy() }
+                if isNew, (error as? DatabaseFileError)?.isPublished != true { try? file.destroy() }
                 throw error
             }
         }
@@ -160,7 +184,7 @@ extension DatabaseKeyring {
         public struct Slot: Sendable, Hashable {
             /// How the slot is opened.
             public enum Kind: String, Sendable, Hashable, CaseIterable {
-                case passphrase, rawKey, recoveryKey, recipient
+                case passphrase, rawKey, recoveryKey, recipient, command
             }
 
             /// From 1 to 99; numbers stay when other slots are removed.
@@ -271,6 +295,7 @@ extension DatabaseKeyring.Contents.Slot.Kind {
         case .rawKey: self = .rawKey
         case .recoveryKey: self = .recoveryKey
         case .recipient: self = .recipient
+        case .command: self = .command
         }
     }
 }

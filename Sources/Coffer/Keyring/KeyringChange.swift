@@ -58,9 +58,15 @@ struct KeyringChange {
             slot.publicKey = original.publicKey
         case .secret(let secret):
             try secret.check(file)
-            guard let way = try secret.newWay() else { throw file.problem(.noMatchingSlot) }
-            slot.way = way
-            guard let privateKey = try secret.privateKey(of: slot) else { throw file.problem(.noMatchingSlot) }
+            let privateKey: SharedSecret?
+            do throws(KeyError) {
+                guard let way = try secret.newWay() else { throw file.problem(.noMatchingSlot) }
+                slot.way = way
+                privateKey = try secret.privateKey(of: slot)
+            } catch {
+                throw error.ofProgram.map(file.problem) ?? error
+            }
+            guard let privateKey else { throw file.problem(.noMatchingSlot) }
             slot.publicKey = try KeyAgreement.publicKey(of: privateKey.bytes)
         }
         slot.sealed = try sealed(to: slot.publicKey)
@@ -86,6 +92,7 @@ struct KeyringChange {
     /// Adds a new data key beside the present one, sealed to all slots.
     mutating func beginRotation() throws {
         precondition(document.epochs.count == 1)
+        guard document.epochs[0] < KeyringDocument.highestCount else { throw file.problem(.full) }
         dataKeys.append(SharedSecret(try SecretBytes.randomForKeyring(count: 32)))
         document.epochs.append(document.epochs[0] + 1)
         for index in document.slots.indices { document.slots[index].sealed = try sealed(to: document.slots[index].publicKey) }
@@ -103,7 +110,10 @@ struct KeyringChange {
 
     /// The keyring of the next generation, with its codes.
     consuming func finished() throws -> UnlockedKeyring {
-        document.generation += 1
+        // Who had the data key may have written any generation: the change is not to make the keyring unreadable.
+        document.generation = min(document.generation + 1, KeyringDocument.highestCount)
+        // What is longer than a reader takes would open nothing any more.
+        guard KeyringText.fits(document) else { throw file.problem(.full) }
         let body = KeyringText.body(of: document)
         let id = document.id
         document.codes = try dataKeys.map { key in try KeyringCode.code(of: body, dataKey: key.bytes, id: id) }

@@ -12,6 +12,15 @@ struct KeyringDocument: Equatable, Sendable {
     /// Made at random with the keyring, and the same as long as it lives. The salts of the database follow from it.
     var id: [UInt8]
 
+    /// What the counts of a keyring never reach by honest work. A count near the end of its integer would end the process that counts on.
+    static let highestCount: UInt64 = 1_000_000_000_000
+
+    /// Of the random bytes that a program gets for its slot.
+    static let challengeSize = 32
+
+    /// The longest token of a program: what key services and TPMs wrap a key into has a few hundred bytes.
+    static let tokenLimit = 1024
+
     /// How many times the keyring was written, from 1.
     var generation: UInt64
 
@@ -41,6 +50,8 @@ struct KeyringDocument: Equatable, Sendable {
         case passphrase(PassphraseStretching.Cost, salt: [UInt8])
         case rawKey
         case recoveryKey
+        /// A program that is not named here answers the secret to the challenge, with the token that it gave when the slot was made; the token may be empty.
+        case command(challenge: [UInt8], token: [UInt8])
         /// The private key is kept elsewhere.
         case recipient
     }

@@ -22,7 +22,7 @@ struct KeyringLines {
     mutating func document() throws(Failure) -> KeyringDocument {
         try checkVersion()
         let id = try bytes(try words("id", 1)[0], count: KeyringDocument.idSize)
-        let generation = try number(try words("generation", 1)[0])
+        let generation = try count(try words("generation", 1)[0])
         guard generation > 0 else { throw wrong("a generation is counted from 1") }
         let epochs = try epochs()
         var slots: [KeyringDocument.Slot] = []
@@ -62,7 +62,7 @@ struct KeyringLines {
     private mutating func epochs() throws(Failure) -> [UInt64] {
         var epochs: [UInt64] = []
         while nextWord == "key" {
-            let epoch = try number(try words("key", 1)[0])
+            let epoch = try count(try words("key", 1)[0])
             guard epoch > 0, epochs.count < 2, epochs.isEmpty || epoch == epochs[0] + 1 else {
                 throw wrong("the data keys are not in order")
             }
@@ -99,6 +99,14 @@ struct KeyringLines {
         case "raw": return .rawKey
         case "recovery": return .recoveryKey
         case "recipient": return .recipient
+        case "command":
+            let parts = try line().split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+            guard parts[0] == "command", (2...3).contains(parts.count) else { throw wrong("a line 'command' was expected") }
+            let challenge = try bytes(parts[1], count: KeyringDocument.challengeSize)
+            guard parts.count == 3 else { return .command(challenge: challenge, token: []) }
+            let size = parts[2].utf8.count / 2
+            guard (1...KeyringDocument.tokenLimit).contains(size) else { throw wrong("the token is empty, or too long") }
+            return .command(challenge: challenge, token: try bytes(parts[2], count: size))
         case "passphrase":
             let words = try words("scrypt", 4)
             var numbers: [Int] = []
@@ -139,6 +147,12 @@ struct KeyringLines {
     private func number(_ word: String) throws(Failure) -> UInt64 {
         guard let number = UInt64(word), String(number) == word, number < UInt64.max else { throw wrong("this is no number") }
         return number
+    }
+
+    private func count(_ word: String) throws(Failure) -> UInt64 {
+        let count = try number(word)
+        guard count <= KeyringDocument.highestCount else { throw wrong("no keyring has counted so far") }
+        return count
     }
 
     private func bytes(_ word: String, count: Int) throws(Failure) -> [UInt8] {

@@ -3,7 +3,7 @@ internal import SQLCipherBridge
 internal import Synchronization
 
 extension DatabaseKeyring {
-    /// What opens a slot of a keyring: a passphrase, a raw key, a recovery key, or the identity of a recipient.
+    /// What opens a slot of a keyring: a passphrase, a raw key, a recovery key, the identity of a recipient, or a program.
     ///
     /// ```swift
     /// config.key = .keyring(unlockedBy: .passphrase("correct horse battery staple"))
@@ -17,6 +17,7 @@ extension DatabaseKeyring {
             case rawKey(SharedSecret)
             case recoveryKey(SharedSecret)
             case identity(SharedSecret)
+            case command(ProgramSecret)
         }
 
         let kind: Kind?
@@ -66,6 +67,9 @@ extension DatabaseKeyring {
             return Secret(.identity(bytes))
         }
 
+        /// What a program answers. It is run when it is needed: once for each slot of its kind, and twice to make one.
+        public static func command(_ command: Command) -> Secret { Secret(.command(ProgramSecret(command))) }
+
         /// - Throws: why the secret can never open anything.
         func check(_ file: KeyringFile) throws(KeyError) {
             switch problem {
@@ -78,6 +82,9 @@ extension DatabaseKeyring {
         /// The private key that this secret gives for a slot, whether or not it is the right one; nil for a slot of another kind.
         func privateKey(of slot: KeyringDocument.Slot) throws(KeyError) -> SharedSecret? {
             guard let kind else { return nil }
+            if case .command(let program) = kind, case .command(let challenge, let token) = slot.way {
+                return try program.privateKey(slot.way, challenge: challenge, token: token)
+            }
             return try cryptographically { () throws(CryptographyFailure) -> SharedSecret? in
                 switch (kind, slot.way) {
                 case (.passphrase(let passphrase), .passphrase(let cost, let salt)): try passphrase.privateKey(salt: salt, cost)
@@ -96,6 +103,7 @@ extension DatabaseKeyring {
             case .rawKey: return .rawKey
             case .recoveryKey: return .recoveryKey
             case .identity: return .recipient
+            case .command(let program): return try program.newWay()
             case .passphrase:
                 let cost = try cryptographically { () throws(CryptographyFailure) in try PassphraseStretching.calibrated() }
                 do throws(RandomnessFailure) {

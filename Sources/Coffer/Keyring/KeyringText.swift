@@ -24,6 +24,8 @@ enum KeyringText {
             switch slot.way {
             case .passphrase(let cost, let salt):
                 lines.append("scrypt \(cost.logarithm) \(cost.blockSize) \(cost.parallelism) \(salt.hexadecimal)")
+            case .command(let challenge, let token):
+                lines.append("command \(challenge.hexadecimal)\(token.isEmpty ? "" : " \(token.hexadecimal)")")
             case .rawKey, .recoveryKey, .recipient: break
             }
             for (epoch, sealed) in zip(document.epochs, slot.sealed) {
@@ -31,6 +33,13 @@ enum KeyringText {
             }
         }
         return bytes(lines)
+    }
+
+    /// Whether the file of a document is short enough to be read again, also while its data key is rotated.
+    static func fits(_ document: KeyringDocument) -> Bool {
+        // A line `sealed` for each slot, and lines `key`, `code` and `check` at their longest.
+        let sealed = document.epochs.count == 1 ? 200 * document.slots.count : 0
+        return 2 * (body(of: document).count + sealed + 400) <= limit
     }
 
     /// One copy.
@@ -128,6 +137,7 @@ extension KeyringDocument.Way {
         case .passphrase: "passphrase"
         case .rawKey: "raw"
         case .recoveryKey: "recovery"
+        case .command: "command"
         case .recipient: "recipient"
         }
     }

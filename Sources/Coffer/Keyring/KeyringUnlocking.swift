@@ -24,8 +24,20 @@ struct UnlockedKeyring: Sendable {
     static func unlock(_ document: KeyringDocument, by secret: DatabaseKeyring.Secret, _ file: KeyringFile) throws(KeyError)
         -> UnlockedKeyring
     {
+        // A program may know one slot of its kind, and fail for another one.
+        var failure: KeyError?
         for slot in document.slots {
-            guard let privateKey = try secret.privateKey(of: slot) else { continue }
+            let key: SharedSecret?
+            do throws(KeyError) {
+                key = try secret.privateKey(of: slot)
+            } catch {
+                guard let problem = error.ofProgram else { throw error }
+                failure = file.problem(problem)
+                // Whoever can write to the keyring could have the next slot cost as much time.
+                if case .command(_, .outOfTime) = problem { break }
+                continue
+            }
+            guard let privateKey = key else { continue }
             let keys = try cryptographically { () throws(CryptographyFailure) -> [SharedSecret]? in
                 guard try KeyAgreement.publicKey(of: privateKey.bytes) == slot.publicKey else { return nil }
                 return try dataKeys(of: slot, document, privateKey.bytes)
@@ -35,7 +47,7 @@ struct UnlockedKeyring: Sendable {
             guard isAuthentic else { throw file.problem(.notAuthentic) }
             return UnlockedKeyring(document, keys, slotNumber: slot.number)
         }
-        throw file.problem(.noMatchingSlot)
+        throw failure ?? file.problem(.noMatchingSlot)
     }
 
     /// Empty where a sealed key is not authentic.
@@ -81,6 +93,14 @@ struct UnlockedKeyring: Sendable {
         guard let found else { throw file.problem(.ofAnotherFile) }
         if known.contains(found) { return found }
         throw file.problem(found > known[0] ? .olderThanFile : .newerThanFile)
+    }
+}
+
+extension KeyError {
+    /// What a program that opens slots has done wrong.
+    var ofProgram: EncryptionFailure.KeyringProblem? {
+        guard case .keyring(_, let problem) = failure, case .command = problem else { return nil }
+        return problem
     }
 }
 

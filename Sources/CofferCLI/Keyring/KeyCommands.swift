@@ -112,6 +112,7 @@ extension DatabaseKeyring.Contents.Slot.Kind {
         case .rawKey: "raw"
         case .recoveryKey: "recovery"
         case .recipient: "recipient"
+        case .command: "command"
         }
     }
 }

@@ -8,7 +8,7 @@ struct KeyInitCommand: KeyringOperation {
         usage: "coffer key init <file> [options]",
         discussion: """
             A file that is not there is made, empty and encrypted. A database that is there is encrypted with a new key, by a proved copy: its \
-            present key, which is given with --key-..., does not open it any more.
+            present key, which is given with --key-..., does not open it any more. Interrupted? Run the same command again.
 
             EXAMPLES
               coffer key init new.db --new-key-file passphrase.txt --name Anna
@@ -37,7 +37,8 @@ struct KeyInitCommand: KeyringOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let isThere = NewFile.exists(file)
-        guard !NewFile.exists(keyring.path) else {
+        // What an interrupted run has made is taken up by the next one, where the same secret opens it.
+        if NewFile.exists(keyring.path), try isThere && !key.isGiven || keyring.inspect().generation > 1 {
             throw Failure(.outputExists, "output_exists", "'\(keyring.path)' exists, and is not overwritten.")
         }
         let present = try isThere ? session.key(key.request(), of: file) : nil

@@ -11,6 +11,8 @@ struct KeyAddCommand: KeyringOperation {
               coffer key add app.db --new-key-file second.txt --name Ben
               coffer key add app.db --recovery --unlock-file first.txt
               coffer key add app.db --recipient office.pub --unlock-file first.txt
+              coffer key add app.db --command kms-slot --unlock
+              coffer verify app.db --unlock-type command --unlock-command kms-slot
             """)
 
     @Argument(help: "The database.", completion: .file())

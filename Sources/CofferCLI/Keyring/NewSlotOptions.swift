@@ -13,12 +13,25 @@ struct NewSlotOptions: ParsableArguments {
     @Flag(help: "Make a recovery key, and print it once: it is stored nowhere.")
     var recovery = false
 
+    @Option(
+        name: .customLong("command"),
+        help: ArgumentHelp(
+            "Make a slot that a program opens, such as the client of a key service: see the article on the format of keyrings.",
+            valueName: "command"))
+    var program: String?
+
     @Option(help: ArgumentHelp("What people call the slot; not secret.", valueName: "text"))
     var name: String?
 
     func validate() throws {
-        let count = try (secret.isGiven ? 1 : 0) + (recipients.isGiven ? 1 : 0) + (recovery ? 1 : 0)
-        if count > 1 { throw ValidationError("Give one kind of slot only: --new-key-..., --recipient or --recovery.") }
+        let count = try (secret.isGiven ? 1 : 0) + (recipients.isGiven ? 1 : 0) + (recovery ? 1 : 0) + (program == nil ? 0 : 1)
+        if count > 1 { throw ValidationError("Give one kind of slot only: --new-key-..., --recipient, --recovery or --command.") }
+        _ = try programWords()
+    }
+
+    private func programWords() throws -> [String]? {
+        guard let program else { return nil }
+        do throws(Failure) { return try CommandWords.split(program) } catch { throw ValidationError("--command: \(error.message)") }
     }
 
     /// What is to be made.
@@ -32,6 +45,11 @@ struct NewSlotOptions: ParsableArguments {
     func make(besides unlock: UnlockOptions?, _ session: Session, subject: String) throws -> Made {
         let name = name ?? ""
         if recipients.isGiven { return Made(slots: try recipients.slots(named: name)) }
+        if let words = try programWords() {
+            var request = KeyRequest(role: .new, source: .command(words))
+            request.unlocks = .command
+            return Made(slots: [.secret(try session.keys.slotSecret(request, subject: subject), name: name)])
+        }
         if recovery {
             let key = try DatabaseKeyring.RecoveryKey.random()
             return Made(slots: [.secret(key.secret, name: name)], recovery: key)

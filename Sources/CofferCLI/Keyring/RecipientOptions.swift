@@ -17,7 +17,13 @@ struct RecipientOptions: ParsableArguments {
     func slots() throws -> [DatabaseKeyring.NewSlot] {
         try texts.map { text in
             if let recipient = try? DatabaseKeyring.Recipient(text) { return .recipient(recipient) }
-            guard !text.hasPrefix("coffer-"), let file = try? Descriptor.reading(text, name: "The recipient") else {
+            if text.hasPrefix("coffer-") {
+                // It may be an identity, which is a secret: messages are kept and forwarded.
+                throw Failure.usage(
+                    "A text beginning with 'coffer-' was given for a recipient, and is none: a character is wrong, or it is an identity. "
+                        + "If it is one, it is no secret any more: make another one.")
+            }
+            guard let file = try? Descriptor.reading(text, name: "The recipient") else {
                 throw Failure.usage("'\(text)' is no recipient, and no file of one. 'coffer keygen --recipient' makes one.")
             }
             let content = try SecretInput.readAll(file, name: "'\(text)'").withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }

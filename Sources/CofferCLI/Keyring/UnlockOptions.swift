@@ -11,6 +11,8 @@ enum UnlockType: String, Sendable, Hashable, CaseIterable, ExpressibleByArgument
     case recovery
     /// What `coffer keygen --recipient` has made.
     case identity
+    /// A program that answers challenges, which is not the same as one that prints a secret.
+    case command
 }
 
 /// Where the secret comes from that opens the keyring beside a file: at most one of these.
@@ -49,11 +51,14 @@ struct UnlockOptions: SecretSourceOptions {
 
     @Option(
         name: .customLong("unlock-type"),
-        help: ArgumentHelp("What opens the keyring: passphrase, raw (32 bytes or 64 hex digits), recovery, identity.", valueName: "type"))
+        help: ArgumentHelp(
+            "What opens the keyring: passphrase, raw (32 bytes or 64 hex digits), recovery, identity, or command: the program of --unlock-command is "
+                + "asked for each slot that 'coffer key add --command' has made.", valueName: "type"))
     var type = UnlockType.passphrase
 
     func validate() throws {
         if try isTyped && isGiven { throw ValidationError("Give one source of the key only, not --unlock and another one.") }
+        if type == .command, command == nil { throw ValidationError("--unlock-type command is for a program: give --unlock-command.") }
     }
 
     /// How the keyring is opened, where one of these options says that it is.
@@ -89,6 +94,7 @@ extension DatabaseKeyring.Secret {
             self = raw.bytes.withUnsafeBytes { unsafe .rawKey($0) }
         case .recovery: self = bytes.withUnsafeBytes { unsafe .recoveryKey($0) }
         case .identity: self = bytes.withUnsafeBytes { unsafe .identity($0) }
+        case .command: throw Failure.usage("A slot of a program is opened by --unlock-command.")
         }
     }
 }
@@ -97,7 +103,7 @@ extension Key {
     /// The key of files that have a keyring, which a secret opens.
     init(unlocking bytes: consuming SecretBytes, as type: UnlockType, sourceName: String) throws(Failure) {
         let secret = try DatabaseKeyring.Secret(bytes, type, sourceName: sourceName)
-        self.init(.keyring(unlockedBy: secret), secret: SharedSecret(bytes), unlocks: type)
+        self.init(secret, secret: SharedSecret(bytes), unlocks: type)
     }
 }
 
@@ -107,9 +113,16 @@ extension KeyReader {
         try slotSecret(options.anyRequest(), subject: path)
     }
 
+    /// A program that opens slots; nil where the secret is one that is read.
+    func program(_ request: KeyRequest) -> DatabaseKeyring.Secret? {
+        guard request.unlocks == .command, case .command(let words) = request.source, let program = words.first else { return nil }
+        return .command(DatabaseKeyring.Command(program, Array(words.dropFirst()), timeout: commandTimeout))
+    }
+
     /// A secret for a slot.
     func slotSecret(_ request: KeyRequest, subject: String) throws(Failure) -> DatabaseKeyring.Secret {
-        try DatabaseKeyring.Secret(bytes(request, subject: subject), request.unlocks ?? .passphrase, sourceName: request.source.name)
+        if let program = program(request) { return program }
+        return try DatabaseKeyring.Secret(bytes(request, subject: subject), request.unlocks ?? .passphrase, sourceName: request.source.name)
     }
 }
 

@@ -11,6 +11,7 @@ extension Failure {
             .badData
         case .noMatchingSlot, .invalidRecoveryKey, .invalidRecipient: .keyRejected
         case .noPlace, .noSlot, .full, .lastSlot, .invalidName, .olderKeyring: .usage
+        case .command: .unavailable
         case .changed: .busy
         case .rotationUnderWay: .runAgain
         }
@@ -35,6 +36,7 @@ extension Failure {
         case .invalidName: "slot_name"
         case .invalidRecoveryKey: "invalid_recovery_key"
         case .invalidRecipient: "invalid_recipient"
+        case .command: "key_command"
         case .changed: "keyring_changed"
         case .olderKeyring: "older_keyring"
         case .rotationUnderWay: "rotation_under_way"

@@ -15,6 +15,9 @@ struct KeyReader {
     ///
     /// - Parameter subject: whose key it is, for the question at the terminal.
     func key(_ request: KeyRequest, subject: String) throws(Failure) -> Key {
+        if let program = program(request) {
+            return Key(program, secret: SharedSecret(SecretBytes(utf8: request.source.identity)), unlocks: .command)
+        }
         let secret = try bytes(request, subject: subject)
         if let type = request.unlocks { return try Key(unlocking: secret, as: type, sourceName: request.source.name) }
         if request.type == .passphrase && KeyReader.hasFormOfRawKey(secret) {
@@ -112,6 +115,8 @@ struct Key: Sendable {
     private let type: KeyType
     /// What the bytes open a keyring as.
     private let unlocks: UnlockType?
+    /// What opens the keyrings of files with this key; nil for a key of the files themselves.
+    let slotSecret: DatabaseKeyring.Secret?
     /// What names it in all files of the site, once that was computed: there is one site in a process.
     private let siteName = SiteName()
 
@@ -148,11 +153,13 @@ struct Key: Sendable {
         }
         self.type = type
         unlocks = nil
+        slotSecret = nil
     }
 
     /// A key that a keyring gives for a secret.
-    init(_ database: DatabaseKey, secret: SharedSecret, unlocks: UnlockType) {
-        self.database = database
+    init(_ slotSecret: DatabaseKeyring.Secret, secret: SharedSecret, unlocks: UnlockType) {
+        self.slotSecret = slotSecret
+        database = .keyring(unlockedBy: slotSecret)
         self.secret = secret
         self.unlocks = unlocks
         type = .passphrase

@@ -22,10 +22,10 @@ package enum PassphraseStretching {
         /// No more than this is made: 128 MiB.
         package static let most = Cost(logarithm: 17)
 
-        /// No more than this is tried, whatever a file asks for: 256 MiB, and a few seconds.
+        /// No more than this is tried, whatever a file asks for: 256 MiB, and twice the time of the most that is made.
         package var isAcceptable: Bool {
             guard (10...20).contains(logarithm), (1...32).contains(blockSize), (1...4).contains(parallelism) else { return false }
-            return memory <= 256 << 20
+            return memory * parallelism <= 256 << 20
         }
 
         /// In bytes.

@@ -61,7 +61,8 @@ struct KeyCommandTests {
     func timeout() throws {
         try script("hang", "exec sleep 1000")
         try script("stubborn", "trap '' TERM; while true; do sleep 1; done")
-        for name in ["./hang", "./stubborn"] {
+        try script("silent", "cat a.key; exec >&-; exec sleep 1000")
+        for name in ["./hang", "./stubborn", "./silent"] {
             let result = try tool.run(
                 ["info", "a.db", "--key-command", name, "--key-type", "raw", "--key-timeout", "0.3", "--json"])
             #expect(result.status == 69, "\(result)")

@@ -27,7 +27,11 @@ struct KeyringReaderTests {
     func reads() throws {
         let recovery = try DatabaseKeyring.RecoveryKey.random()
         let office = try DatabaseKeyring.Identity.random()
-        try fixture.make([.secret(.passphrase("correct horse")), .secret(recovery.secret), .recipient(office.recipient)])
+        let digits = String(repeating: "5a", count: 32)
+        let program = DatabaseKeyring.Secret.command(.init("printf", ["secret \(digits)\\ntoken 0a"]))
+        try fixture.make([
+            .secret(.passphrase("correct horse")), .secret(recovery.secret), .recipient(office.recipient), .secret(program),
+        ])
         try fixture.keyring.rotateDataKey(unlockedBy: KeyringFixture.anna)
         let exported = unsafe try fixture.keyring.exportedKey(unlockedBy: KeyringFixture.anna).withUnsafeRawKeyBytes { unsafe Array($0) }
         let key = try #require(exported).hexadecimal
@@ -35,7 +39,9 @@ struct KeyringReaderTests {
         let groups = unsafe recovery.withUnsafeText { unsafe String(decoding: $0, as: UTF8.self) }
         let identity = unsafe office.withUnsafeText { unsafe String(decoding: $0, as: UTF8.self) }
         let raw = String(repeating: "01", count: 32)
-        for (kind, secret) in [("raw", raw), ("passphrase", "correct horse\n"), ("recovery", groups), ("identity", identity)] {
+        for (kind, secret) in [
+            ("raw", raw), ("passphrase", "correct horse\n"), ("recovery", groups), ("identity", identity), ("command", digits),
+        ] {
             #expect(try run("read", kind, secret) == [["2", key, salt]], "\(kind)")
         }
     }

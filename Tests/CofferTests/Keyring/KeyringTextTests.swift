@@ -182,7 +182,7 @@ struct KeyringTextTests {
         arguments: [
             ("scrypt 63 8 1", "asks for more"), ("scrypt 40 8 1", "asks for more"), ("scrypt 17 1000000 1", "asks for more"),
             ("scrypt 18446744073709551614 8 1", "asks for more"), ("scrypt 17 8 0", "asks for more"), ("scrypt -1 8 1", "no number"),
-            ("scrypt 017 8 1", "no number"),
+            ("scrypt 017 8 1", "no number"), ("scrypt 16 32 4", "asks for more"), ("scrypt 20 2 2", "asks for more"),
         ])
     func refusesHostileParameters(_ line: String, _ words: String) throws {
         let text = String(decoding: try file(), as: UTF8.self)
@@ -226,6 +226,44 @@ struct KeyringTextTests {
             Issue.record("an empty keyring")
             return
         }
+    }
+
+    @Test("counts that nobody reaches are refused, and a change at the highest count leaves a keyring that is read")
+    func boundsCounts() throws {
+        try fixture.make()
+        var document = try KeyringText.read(fixture.directory.bytes(of: "items.db.keys")).document
+        let codes = document.codes
+        for count in [KeyringDocument.highestCount + 1, UInt64.max - 5000, UInt64.max - 1] {
+            document.generation = count
+            guard case .failure(.problem(.damaged(let places))) = read(try KeyringText.file(of: document)) else {
+                Issue.record("generation \(count)")
+                continue
+            }
+            #expect(places[0].description.contains("line 3: no keyring has counted so far"))
+            document.generation = 1
+            document.epochs = [count]
+            document.codes = codes
+            guard case .failure(.problem(.damaged)) = read(try KeyringText.file(of: document)) else {
+                Issue.record("epoch \(count)")
+                continue
+            }
+            document.epochs = [1]
+        }
+        // One who has the data key writes nearly the highest generation, with the right code.
+        let file = KeyringFile(path: fixture.keyring.path)
+        let anna = KeyringFixture.anna
+        let keys = try UnlockedKeyring.unlock(KeyringText.read(fixture.directory.bytes(of: "items.db.keys")).document, by: anna, file)
+            .dataKeys
+        document.generation = KeyringDocument.highestCount - 2
+        let forged = try KeyringChange(document, keys, file).finished().document
+        try fixture.directory.write(KeyringText.file(of: forged), to: "items.db.keys")
+        try fixture.keyring.change(to: KeyringFixture.ben, unlockedBy: anna)
+        try fixture.keyring.change(to: anna, unlockedBy: KeyringFixture.ben)
+        #expect(try fixture.keyring.inspect().generation == KeyringDocument.highestCount)
+        #expect(try fixture.items(anna) == ["letter", "photo"])
+        document.epochs = [KeyringDocument.highestCount]
+        var change = KeyringChange(document, keys, file)
+        #expect(KeyringFixture.problem { try DatabaseFileError.translated(file.path) { try change.beginRotation() } } == .full)
     }
 
     @Test("another version is named")
