@@ -22,10 +22,14 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             written to stay the same, so that restic, rsync and snapshots of file systems store and send little. The cost: whoever sees several \
             such backups learns which pages changed and when, and whoever may write to them can mix their pages unnoticed; and all have the key of the database.
 
+            With --recipient the copy gets a key of its own and a keyring beside it, which only the identities of the recipients open: who made it cannot \
+            read it afterwards.
+
             EXAMPLES
               coffer backup app.db /backup/app.db --key-file app.key
               coffer backup app.db safe.db --key-file app.key --new-key-file safe.key
               coffer backup app.db --into /backup --keep 7d,4w,6m --key-file app.key
+              coffer backup app.db --into /backup --recipient owner.pub
               coffer backup app.db - --key-file app.key | ssh safe 'cat > app.db'
             """)
 
@@ -55,6 +59,9 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     @OptionGroup(title: "The key of the copy, where it is another one")
     var newKey: NewKeyOptions
 
+    @OptionGroup(title: "Who opens the copy, where nobody else is to")
+    var recipients: RecipientOptions
+
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
@@ -74,6 +81,16 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         if keep != nil, into == nil { throw ValidationError("--keep is for backups with a date in a folder: give --into.") }
         if samePages, try newKey.isGiven {
             throw ValidationError("--same-pages keeps the key of the database: a copy with another key has other pages.")
+        }
+        if recipients.isGiven {
+            if try newKey.isGiven { throw ValidationError("A copy for recipients has a key that nobody is told: give no --new-key-....") }
+            if samePages {
+                throw ValidationError("--same-pages keeps the key of the database, and --recipient gives the copy another one.")
+            }
+            if destination == "-" { throw ValidationError("A copy for recipients has a keyring beside it: give a file, or --into.") }
+            if keep != nil {
+                throw ValidationError("Backups that only recipients open are proved by nobody here, and so not removed: give no --keep.")
+            }
         }
         if let into { try FileNames.checkIsNoDash(into, "the folder") }
         if output.json, destination == "-", !dryRun {
@@ -96,6 +113,10 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         let keys = try session.keys(key, of: source)
         let copyKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: destination ?? into ?? "the copy") }
         return try keys.open(source, cipher: cipher.settings) { opening in
+            if recipients.isGiven {
+                try copyForRecipients(opening.database, in: session, trail)
+                return .done
+            }
             let work = work(opening.database, newKey: copyKey?.database, session.reporter)
             var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
             conversion.options.keepsStoredPages = samePages
@@ -103,6 +124,25 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             try conversion.perform(isDryRun: dryRun, in: session, trail)
             let keys = [copyKey?.database, opening.database].compactMap { $0 }
             return try folder?.prune(keys: keys, isDryRun: dryRun, in: session, trail) ?? .done
+        }
+    }
+
+    private func copyForRecipients(_ key: DatabaseKey, in session: Session, _ trail: AuditTrail) throws {
+        func perform(_ work: DatabaseFile.Work, _ keyring: KeyringOfCopy? = nil) throws {
+            var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
+            if let keyring {
+                conversion.options.beforeNaming = { path in try keyring.make(beside: path) }
+                conversion.whenDone = { RecipientOptions.tell("\($0.path).keys", session) }
+            }
+            try conversion.perform(isDryRun: dryRun, in: session, trail)
+        }
+        if let into {
+            let keyring = try KeyringOfCopy(recipients.slots(), near: into)
+            return try perform(.datedBackup(in: into, key, newKey: keyring.key), keyring)
+        }
+        guard let destination else { return }
+        try recipients.copying(to: destination, isDryRun: dryRun, session) { copyKey in
+            try perform(.backup(to: destination, key, newKey: copyKey))
         }
     }
 

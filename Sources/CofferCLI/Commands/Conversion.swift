@@ -10,6 +10,8 @@ struct Conversion {
     /// More about the file as it was: a line for people, and members for programs.
     var remark: String?
     var facts: [JSONValue.Member] = []
+    /// Called when the work is done, before it is told.
+    var whenDone: @Sendable (DatabaseFile.ConversionResult) -> Void = { _ in }
     /// The keys that open the result, and the file before where it takes its place.
     var keys = KeyPassage.unknown
 
@@ -57,6 +59,7 @@ struct Conversion {
                 return try examined { [options] in try file.perform(work, options: options, progress: progress) }
             }
         }
+        whenDone(result)
         tell(result, session.reporter)
         return result.isChanged
     }

@@ -12,6 +12,7 @@ struct EncryptCommand: ChangingOperation {
 
             EXAMPLES
               coffer encrypt plain.db app.db --key-file app.key --key-type raw
+              coffer encrypt plain.db app.db --recipient owner.pub
             """)
 
     @Argument(help: "The plaintext database.", completion: .file())
@@ -26,6 +27,9 @@ struct EncryptCommand: ChangingOperation {
     @OptionGroup(title: "The key of the encrypted file")
     var key: KeyOptions
 
+    @OptionGroup(title: "Who opens the encrypted file, where nobody else is to")
+    var recipients: RecipientOptions
+
     @OptionGroup(title: "The format of the encrypted file")
     var cipher: CipherOptions
 
@@ -35,7 +39,10 @@ struct EncryptCommand: ChangingOperation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    func validate() throws { try FileNames.checkIsNoDash(destination, "the encrypted file") }
+    func validate() throws {
+        try FileNames.checkIsNoDash(destination, "the encrypted file")
+        if recipients.isGiven, try key.isGiven { throw ValidationError("Give the encrypted file a key, or recipients: not both.") }
+    }
 
     var subject: String? { source }
     var names: [String] { [source, destination] }
@@ -45,11 +52,18 @@ struct EncryptCommand: ChangingOperation {
         guard try DatabaseFile(path: source).inspect().kind == .plaintext else {
             throw Failure(.badData, "not_plaintext", "'\(source)' is no plaintext SQLite database; see 'coffer info'.")
         }
-        let new = try session.keys.key(key.request(.new), subject: destination)
-        var conversion = Conversion(source, .encrypt(to: destination, new.database), in: session)
-        conversion.keys = .changed(from: nil, to: new)
-        conversion.options.newCipher = cipher.settings
-        try conversion.perform(isDryRun: dryRun, in: session, trail)
+        func perform(_ key: DatabaseKey, _ keys: KeyPassage) throws {
+            var conversion = Conversion(source, .encrypt(to: destination, key), in: session)
+            conversion.keys = keys
+            conversion.options.newCipher = cipher.settings
+            try conversion.perform(isDryRun: dryRun, in: session, trail)
+        }
+        if recipients.isGiven {
+            try recipients.copying(to: destination, isDryRun: dryRun, session) { try perform($0, .unknown) }
+        } else {
+            let new = try session.keys.key(key.request(.new), subject: destination)
+            try perform(new.database, .changed(from: nil, to: new))
+        }
         return .done
     }
 }

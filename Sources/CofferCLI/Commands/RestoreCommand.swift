@@ -12,9 +12,14 @@ struct RestoreCommand: ChangingOperation {
             its log or journal under another name: by default that of the database with .replaced- and the time in UTC. Erase it when you \
             need it no more. Interrupted? The database is the old one or the restored one; run the same command again.
 
+            A backup with a keyring is opened with --unlock-...: where the database has a keyring, the same secret has to open that one too, and it stays; where \
+            it has none, it gets one with the slots of the backup, or with those of --recipient.
+
             EXAMPLES
               coffer restore /backup/app.db.20261122T214512.345Z-9f3c2a1b.backup app.db --key-file app.key
               coffer restore old.db app.db --key-file old.key --new-key-file app.key
+              coffer restore owners.db app.db --unlock-file owner.identity \\
+                     --unlock-type identity
             """)
 
     @Argument(help: "The backup.", completion: .file())
@@ -36,6 +41,9 @@ struct RestoreCommand: ChangingOperation {
     @OptionGroup(title: "The key that the database is to have, where it is another one")
     var newKey: NewKeyOptions
 
+    @OptionGroup(title: "Who opens the database, where nobody else is to")
+    var recipients: RecipientOptions
+
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
@@ -47,6 +55,7 @@ struct RestoreCommand: ChangingOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")
+        if recipients.isGiven, try newKey.isGiven { throw ValidationError("Give the database a new key, or recipients: not both.") }
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
     }
 
@@ -58,12 +67,54 @@ struct RestoreCommand: ChangingOperation {
         let keys = try session.keys(key, of: backup)
         let fileKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: file) }
         return try keys.open(backup, cipher: cipher.settings) { opening in
-            var conversion = Conversion(
-                backup, .restore(to: file, opening.database, newKey: fileKey?.database), cipher: cipher.settings, in: session)
-            conversion.options.keepOldPath = keepOld
+            if fileKey == nil, recipients.isGiven || opening.key.slotSecret != nil {
+                try restoreWithKeyring(opening, in: session, trail)
+                return .done
+            }
+            var conversion = conversion(opening.database, fileKey?.database, session)
             conversion.keys = .changed(from: nil, to: fileKey ?? opening.key)
             try conversion.perform(isDryRun: dryRun, in: session, trail)
             return .done
+        }
+    }
+
+    private func conversion(_ key: DatabaseKey, _ newKey: DatabaseKey?, _ session: Session) -> Conversion {
+        var conversion = Conversion(backup, .restore(to: file, key, newKey: newKey), cipher: cipher.settings, in: session)
+        conversion.options.keepOldPath = keepOld
+        return conversion
+    }
+
+    /// Restores into a database that has a keyring, or gets one.
+    private func restoreWithKeyring(_ opening: FileKey, in session: Session, _ trail: AuditTrail) throws {
+        let keyring = DatabaseKeyring(databasePath: file)
+        let isThere = NewFile.exists(keyring.path)
+        if isThere, !recipients.isGiven, let secret = opening.key.slotSecret {
+            var conversion = try conversion(opening.database, keyring.keyForRestoring(unlockedBy: secret), session)
+            conversion.whenDone = { result in
+                // The old file has the same data key, and would be without its keyring under its new name.
+                guard let kept = result.keptOldPath else { return }
+                do {
+                    try keyring.exportHeader(to: "\(kept).keys")
+                } catch {
+                    session.reporter.warning("\(kept): has no copy of its keyring (\(Failure(error).message)).")
+                }
+            }
+            try conversion.perform(isDryRun: dryRun, in: session, trail)
+            return
+        }
+        guard !isThere else { throw RecipientOptions.exists(keyring) }
+        var slots = try recipients.slots()
+        if slots.isEmpty, let secret = opening.key.slotSecret {
+            slots = try DatabaseKeyring(databasePath: backup).slotsForCopies(unlockedBy: secret)
+        }
+        if dryRun {
+            try conversion(opening.database, .random(), session).perform(isDryRun: true, in: session, trail)
+        } else {
+            _ = try keyring.adopt(
+                slots,
+                restoring: { key in
+                    try conversion(opening.database, key, session).perform(isDryRun: false, in: session, trail)
+                })
         }
     }
 }

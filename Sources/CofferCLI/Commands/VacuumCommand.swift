@@ -14,6 +14,7 @@ struct VacuumCommand: ChangingOperation {
             EXAMPLES
               coffer vacuum app.db --key-file app.key
               coffer vacuum app.db --into small.db --key-file app.key
+              coffer vacuum app.db --into small.db --recipient owner.pub
             """)
 
     @Argument(help: "The database.", completion: .file())
@@ -28,6 +29,9 @@ struct VacuumCommand: ChangingOperation {
     @OptionGroup(title: "The key")
     var key: FileKeyOptions
 
+    @OptionGroup(title: "Who opens the new file, where nobody else is to")
+    var recipients: RecipientOptions
+
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
@@ -38,6 +42,7 @@ struct VacuumCommand: ChangingOperation {
     var output: OutputOptions
 
     func validate() throws {
+        if recipients.isGiven, into == nil { throw ValidationError("--recipient is for a new file: give --into.") }
         if let into { try FileNames.checkIsNoDash(into, "the copy") }
     }
 
@@ -46,6 +51,14 @@ struct VacuumCommand: ChangingOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
+            if let into, recipients.isGiven {
+                return try recipients.copying(to: into, isDryRun: dryRun, session) { copyKey in
+                    var conversion = Conversion(
+                        file, .copy(to: into, opening.database, newKey: copyKey), cipher: cipher.settings, in: session)
+                    try conversion.lookBefore(opening.database)
+                    try conversion.perform(isDryRun: dryRun, in: session, trail)
+                }
+            }
             let work: DatabaseFile.Work =
                 if let into { .copy(to: into, opening.database, newKey: nil) } else { .vacuum(opening.database) }
             var conversion = Conversion(file, work, cipher: cipher.settings, in: session)

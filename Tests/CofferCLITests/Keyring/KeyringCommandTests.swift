@@ -89,6 +89,11 @@ struct KeyringCommandTests {
         try expect(tool.run(["key", "add", "a.db", "--recipient", "office.pub", "--name", "office"] + anna))
         #expect(try reads("office.identity", type: "identity"))
         try expect(tool.run(["key", "add", "a.db", "--recipient", "\(recipient.dropLast())0x"] + anna), status: 64)
+        // A mistake that a message must not repeat.
+        let identity = try String(decoding: tool.directory.bytes(of: "office.identity"), as: UTF8.self).split(separator: "\n")[0]
+        let mistaken = try tool.run(["key", "add", "a.db", "--recipient", String(identity)] + anna)
+        expect(mistaken, status: 64, "an identity")
+        #expect(!mistaken.description.contains(identity.dropFirst(20).prefix(16)))
         try expect(tool.run("key", "init", "b.db", "--recipient", String(recipient)))
         try expect(query("CREATE TABLE t (a); INSERT INTO t VALUES ('letter')", "office.identity", type: "identity", "b.db"))
         #expect(try reads("office.identity", type: "identity", "b.db"))
@@ -135,6 +140,80 @@ struct KeyringCommandTests {
         try expect(tool.run("erase", "a.db", "--dry-run"), "a.db.keys")
         try expect(tool.run("erase", "a.db", "--yes-erase", "a.db"))
         #expect(!tool.exists("a.db") && !tool.exists("a.db.keys"))
+    }
+
+    @Test("copies for a recipient are opened by its identity only, and restored")
+    func copiesForRecipients() throws {
+        try make()
+        try tool.write(tool.run("keygen", "--recipient", "--out", "office.identity").output, to: "office.pub")
+        let plaintext = Configuration().with { $0.allowsPlaintext = true }
+        let queue = try DatabaseQueue(path: tool.directory.path("plain.db"), configuration: plaintext)
+        try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES ('letter')") }
+        try queue.close()
+        try FileManager.default.createDirectory(atPath: tool.directory.path("safe"), withIntermediateDirectories: false)
+        let recipient = ["--recipient", "office.pub"]
+        try expect(tool.run(["backup", "a.db", "b.db"] + recipient + anna), "b.db.keys")
+        try expect(tool.run(["vacuum", "a.db", "--into", "v.db"] + recipient + anna), "v.db.keys")
+        try expect(tool.run(["encrypt", "plain.db", "e.db"] + recipient), "e.db.keys")
+        try expect(tool.run(["backup", "a.db", "--into", "safe"] + recipient + anna), ".backup.keys")
+        let names = try FileManager.default.contentsOfDirectory(atPath: tool.directory.path("safe")).sorted()
+        try #require(names.count == 2 && names[1] == names[0] + ".keys")
+        let dated = "safe/\(names[0])"
+        for name in ["b.db", "v.db", "e.db", dated] {
+            #expect(try reads("office.identity", type: "identity", name), "\(name)")
+            let refused = try tool.run(["query", name, "SELECT 1"] + anna)
+            expect(refused, status: 77, "no slot")
+        }
+        let identity = ["--unlock-file", "office.identity", "--unlock-type", "identity"]
+        try expect(tool.run(["restore", dated, "c.db"] + identity))
+        #expect(try reads("office.identity", type: "identity", "c.db"))
+        // A database that has its keyring keeps it.
+        let before = (try tool.directory.bytes(of: "a.db"), try tool.directory.bytes(of: "a.db.keys"))
+        try expect(tool.run(["restore", dated, "a.db"] + identity), status: 77, "no slot")
+        #expect(try tool.directory.bytes(of: "a.db") == before.0 && tool.directory.bytes(of: "a.db.keys") == before.1)
+        try expect(tool.run(["key", "add", "a.db"] + recipient + anna))
+        try expect(query("INSERT INTO t VALUES ('later')", "anna.key"))
+        try expect(tool.run(["restore", dated, "a.db", "--keep-old", "old.db"] + identity))
+        let rows = try tool.run(["query", "a.db", "SELECT a FROM t"] + anna)
+        #expect(rows.status == 0 && rows.output.contains("letter") && !rows.output.contains("later"))
+        try expect(tool.run(["query", "old.db", "SELECT a FROM t"] + anna), "later")
+    }
+
+    @Test("what cannot be for recipients is a mistake of usage, and makes nothing")
+    func recipientUsage() throws {
+        try make()
+        let made = tool.directory.fileNames()
+        let recipient = try DatabaseKeyring.Identity.random().recipient.description
+        for arguments in [
+            ["backup", "a.db", "b.db", "--new-key-file", "anna.key"], ["backup", "a.db", "-"], ["vacuum", "a.db"],
+            ["backup", "a.db", "--into", ".", "--keep", "7d"], ["backup", "a.db", "b.db", "--same-pages"],
+        ] {
+            try expect(tool.run(arguments + ["--recipient", recipient] + anna), status: 64)
+        }
+        try expect(tool.run(["backup", "a.db", "b.db", "--dry-run", "--recipient", recipient] + anna), "would be")
+        #expect(tool.directory.fileNames() == made)
+    }
+
+    @Test("a slot is opened by a program that answers its challenge")
+    func programs() throws {
+        try make()
+        let device = """
+            #!/bin/sh
+            read _; read word; read _ challenge; read _ token
+            if [ $word = make ]; then token=0a0b; fi
+            echo "secret $(printf '%s %s' $challenge $token | sha256sum | cut -c1-64)"
+            if [ $word = make ]; then echo "token $token"; fi
+
+            """
+        try tool.write(device, to: "device", mode: 0o700)
+        try expect(tool.run(["key", "add", "a.db", "--command", "./device --slot 1", "--name", "TPM"] + anna), "slot 2")
+        let program = ["--unlock-type", "command", "--unlock-command", "./device --slot 1"]
+        try expect(tool.run(["key", "list", "a.db"] + program), "2 slots, proved by slot 2")
+        try expect(tool.run(["query", "a.db", "SELECT a FROM t"] + program), "letter")
+        try tool.write("#!/bin/sh\nexec sleep 1000\n", to: "device", mode: 0o700)
+        try expect(tool.run(["key", "list", "a.db", "--key-timeout", "0.3"] + program), status: 69, "0.3 seconds")
+        try expect(tool.run(["query", "a.db", "SELECT 1", "--unlock-type", "command", "--unlock-file", "anna.key"]), status: 64)
+        try expect(tool.run(["key", "add", "a.db", "--command", "./device", "--recovery"] + anna), status: 64)
     }
 
     /// `COFFER_NIGHTLY=1` kills 300 times.

@@ -261,6 +261,43 @@ struct DatabaseKeyringTests {
         #expect(throws: (any Error).self) { try DatabaseFile(path: fixture.path).inspect(key: .passphrase("old")) }
     }
 
+    @Test(
+        "giving a database a keyring is completed by another run, wherever it was interrupted, and by nobody with another secret",
+        arguments: FailPoint.allCases.filter { $0 != .rekeyed })
+    func completesAdoptions(_ point: FailPoint) throws {
+        let old = DatabaseKey.rawKey([UInt8](repeating: 0x42, count: 32))
+        let queue = try DatabaseQueue(path: fixture.path, configuration: Configuration.rawKeyed)
+        try queue.write { try $0.execute(sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter')") }
+        try queue.close()
+        // A process that is killed does not clean up: the keyring stays, and the database has its former key.
+        _ = try keyring.makeFile([.secret(anna, name: "Anna")])
+        _ = try? FailPoint.$failing.withValue(point) { try keyring.adopt([.secret(anna, name: "Anna")], key: old) }
+        #expect(throws: (any Error).self) { try keyring.adopt([.secret(ben, name: "Anna")], key: old) }
+        #expect(throws: (any Error).self) { try keyring.adopt([.secret(anna)], key: old) }
+        // Where the new key opens the database, the work is done, whatever the former key was.
+        if (try? fixture.items(anna)) == nil {
+            let wrong = DatabaseKey.rawKey([UInt8](repeating: 7, count: 32))
+            #expect(throws: (any Error).self) { try keyring.adopt([.secret(anna, name: "Anna")], key: wrong) }
+        }
+        try keyring.adopt([.secret(anna, name: "Anna")], key: old)
+        #expect(try fixture.items(anna) == ["letter"])
+        #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
+    }
+
+    @Test("a keyring whose database was not made before a process was killed is taken by the next run")
+    func takesOrphans() throws {
+        _ = try keyring.makeFile([.secret(anna)])
+        let orphan = try fixture.directory.bytes(of: "items.db.keys")
+        #expect(throws: DatabaseFileError.self) { try keyring.make([.secret(ben)]) { _ in } }
+        try keyring.make([.secret(anna)]) { key in
+            let queue = try DatabaseQueue(path: fixture.path, configuration: Configuration().with { $0.key = key })
+            try queue.write { try $0.execute(sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter')") }
+            try queue.close()
+        }
+        #expect(try fixture.items(anna) == ["letter"])
+        #expect(try fixture.directory.bytes(of: "items.db.keys") == orphan)
+    }
+
     // MARK: - Headers
 
     @Test("an exported header is put back, unless it is older or of another database")

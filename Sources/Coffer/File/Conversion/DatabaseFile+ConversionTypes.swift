@@ -33,6 +33,9 @@ extension DatabaseFile {
         /// throws ``DatabaseFileError/Reason/auditFailed(_:)``, and a later run, which finds it done, does not call this again.
         public var audit: (@Sendable (ConversionResult) throws -> Void)?
 
+        /// Makes what a backup with a date has beside it, when it is proved and about to get this path.
+        package var beforeNaming: (@Sendable (_ path: String) throws -> Void)?
+
         public init() {}
     }
 

@@ -79,7 +79,15 @@ struct FileConversion {
                 (target, copiesPages) = (.newFile(NewFilePlace(path: path)), true)
                 (before, after) = try (protection(key, options.cipher), copied(key, newKey))
             case .datedBackup(let folder, let key, let newKey):
-                (target, copiesPages) = (.newFile(try BackupName.place(of: path, in: folder, at: .now)), true)
+                var place = try BackupName.place(of: path, in: folder, at: .now)
+                if let prepare = options.beforeNaming, let name = place.name {
+                    place.name = { start in
+                        let path = try name(start)
+                        try prepare(path)
+                        return path
+                    }
+                }
+                (target, copiesPages) = (.newFile(place), true)
                 (before, after) = try (protection(key, options.cipher), copied(key, newKey))
             case .streamedBackup(let folder, let key, let newKey, let write):
                 (target, copiesPages) = (.stream(folder: folder, write), true)

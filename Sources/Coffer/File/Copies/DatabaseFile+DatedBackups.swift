@@ -130,7 +130,12 @@ extension DatabaseFile {
     ///   - keys: as for the pruning.
     /// - Throws: a ``DatabaseFileError``: `unsupported` when it is not proved any more.
     public func removeBackup(_ backup: DatedBackup, keys: [DatabaseKey] = [], cipher: CipherSettings = CipherSettings()) throws {
-        let objection = try BackupProof(keys, cipher).objection(to: backup) { try SystemFile.remove(backup.path) }
+        let objection = try BackupProof(keys, cipher).objection(to: backup) {
+            try SystemFile.remove(backup.path)
+            // Of a backup that is gone, nobody needs the keyring.
+            let keyring = "\(backup.path).keys"
+            if let status = try SystemFile.status(keyring), status.isRegular { try SystemFile.remove(keyring) }
+        }
         if let objection { throw DatabaseFileError(.unsupported("It is not removed: \(objection)."), path: backup.path) }
         try SystemFile.synchronize(directoryOf: backup.path)
     }
