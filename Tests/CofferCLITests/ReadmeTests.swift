@@ -4,31 +4,36 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite("The README's chapter for operators")
+@Suite("The README's chapter for operators, and the article on production")
 struct ReadmeTests {
-    /// A command line of the README, and what it prints.
+    /// A command line of a text, and what it prints.
     struct Example {
         let command: String
         var output: [String] = []
     }
 
-    private static let text: String = {
-        var folder = URL(fileURLWithPath: #filePath)
-        for _ in 0..<3 { folder.deleteLastPathComponent() }
-        return (try? String(contentsOf: folder.appendingPathComponent("README.md"), encoding: .utf8)) ?? ""
-    }()
+    /// The texts with examples, which are run in order, each in a folder of its own.
+    enum Text: CaseIterable, Sendable {
+        case readme, article
 
-    /// The chapter for operators.
-    private static let chapter: String = {
-        let parts = text.components(separatedBy: "\n## ")
-        return parts.first { $0.hasPrefix("For operators") } ?? ""
-    }()
+        var content: String {
+            var folder = URL(fileURLWithPath: #filePath)
+            for _ in 0..<3 { folder.deleteLastPathComponent() }
+            func read(_ path: String) -> String { (try? String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)) ?? "" }
+            return switch self {
+            case .readme: read("README.md").components(separatedBy: "\n## ").first { $0.hasPrefix("For operators") } ?? ""
+            case .article: read("Sources/Coffer/Coffer.docc/Production.md")
+            }
+        }
+    }
 
-    private static func examples() -> [Example] {
+    private static let article = Text.article.content
+
+    private static func examples(_ text: Text) -> [Example] {
         var examples: [Example] = []
         var isInside = false
         var indent = ""
-        for line in chapter.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+        for line in text.content.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
             // Blocks of lists are indented.
             if line.hasSuffix("```console") { indent = String(line.prefix { $0 == " " }) }
             let line = line.hasPrefix(indent) ? String(line.dropFirst(indent.count)) : line
@@ -64,11 +69,11 @@ struct ReadmeTests {
         return true
     }
 
-    @Test("each command does and prints what the README says")
-    func examples() throws {
+    @Test("each command does and prints what the text says", arguments: Text.allCases)
+    func examples(_ text: Text) throws {
         let tool = try Tool()
-        let examples = Self.examples()
-        #expect(examples.count >= 18)
+        let examples = Self.examples(text)
+        #expect(examples.count >= (text == .readme ? 5 : 18))
         for example in examples {
             if example.command.hasPrefix("cat ") {
                 // The text of a file is the reader's to write.
@@ -82,20 +87,21 @@ struct ReadmeTests {
             let lines = result.output.split(separator: "\n").map(String.init)
             #expect(matches(lines[...], example.output[...]), "\(example.command)\n\(result.output)")
         }
+        guard text == .article else { return }
         let shell = try tool.shellWithKeyFile("third.key", "app.db")
         #expect(try shell.run("SELECT text FROM note;") == ["milk", "bread"])
     }
 
-    @Test("no command of the chapter is left out of these tests")
-    func nothingLeftOut() throws {
+    @Test("no command is left out of these tests", arguments: Text.allCases)
+    func nothingLeftOut(_ text: Text) throws {
         // Blocks: consoles are run above, units below, and the installation by its own tests.
-        let kinds = Self.chapter.split(separator: "\n").filter { $0.contains("```") && !$0.hasSuffix("```") }
+        let kinds = text.content.split(separator: "\n").filter { $0.contains("```") && !$0.hasSuffix("```") }
             .map { $0.replacing(" ", with: "").dropFirst(3) }
-        #expect(Set(kinds) == ["sh", "console", "ini"])
-        #expect(kinds.filter { $0 == "sh" }.count == 1 && kinds.filter { $0 == "ini" }.count == 1)
+        #expect(Set(kinds) == (text == .readme ? ["sh", "console"] : ["console", "ini"]))
+        #expect(kinds.filter { $0 == "sh" || $0 == "ini" }.count == 1)
         // In the text there are only names of commands and options, and the line for cron.
         let tool = try Tool()
-        for span in Self.chapter.matches(of: /`(coffer [^`]*)`/).map({ String($0.output.1) }) {
+        for span in text.content.matches(of: /`(coffer [^`]*)`/).map({ String($0.output.1) }) {
             let words = span.split(separator: " ").dropFirst().map(String.init)
             let help = try tool.run(words.filter { $0 != "--help" } + ["--help"])
             #expect(words.allSatisfy { !$0.hasPrefix("-") || $0 == "--help" } && help.status == 0, "\(span)")
@@ -104,7 +110,7 @@ struct ReadmeTests {
 
     // MARK: Every night
 
-    /// A database and its key where the README's lines look for them, below a directory of the test.
+    /// A database and its key where the article's lines look for them, below a directory of the test.
     private func makeService() throws -> Tool {
         let tool = try Tool()
         _ = try tool.directory.makeFolder("srv/app")
@@ -126,7 +132,7 @@ struct ReadmeTests {
     }
 
     private func units() throws -> [String: String] {
-        let block = try #require(Self.chapter.components(separatedBy: "```ini\n").dropFirst().first?.components(separatedBy: "```").first)
+        let block = try #require(Self.article.components(separatedBy: "```ini\n").dropFirst().first?.components(separatedBy: "```").first)
         var units: [String: String] = [:]
         for part in block.components(separatedBy: "# /etc/systemd/system/").dropFirst() {
             let lines = part.split(separator: "\n", maxSplits: 1)
@@ -167,7 +173,7 @@ struct ReadmeTests {
     @Test("the line for cron verifies what it finds, in the poor environment that cron gives")
     func cron() throws {
         let tool = try makeService()
-        let line = try #require(Self.chapter.firstMatch(of: /With cron: `([^`]*)`/)?.output.1)
+        let line = try #require(Self.article.firstMatch(of: /With cron: `([^`]*)`/)?.output.1)
         // Cron takes a percent sign for the end of the command.
         #expect(line.hasPrefix("0 3 * * * ") && !line.contains("%"))
         let command = String(line.dropFirst("0 3 * * * ".count)).replacing("/srv", with: tool.directory.path("srv"))
@@ -179,7 +185,7 @@ struct ReadmeTests {
 
     @Test("the table of exit codes is the tool's own")
     func exitCodes() {
-        for status in ToolStatus.allCases { #expect(Self.text.contains("| \(status.rawValue) | \(status.meaning) |\n"), "\(status)") }
+        for status in ToolStatus.allCases { #expect(Self.article.contains("| \(status.rawValue) | \(status.meaning) |\n"), "\(status)") }
     }
 }
 
