@@ -11,9 +11,10 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             The copy is one state of the database, encrypted with the same key (or with a new one) and a fresh salt. It gets its name \
             when it was read again and found equal. Never overwrites. To put a backup in the place of its database: coffer restore.
 
-            With --into, names are made of the database, the time in UTC and the salt, and sort by time. --keep removes older backups once \
-            the new one is proved and on the disk: 7d,4w,6m keeps the newest of each of the last seven days, four weeks and six months that have \
-            one (also h for hours, y for years). Removed is only what has such a name, and a content that proves it; the rest is named and stays.
+            With --into, names are made of the database, the time in UTC, the salt and where the database is, and sort by time. --keep removes older \
+            backups of this database once the new one is proved and on the disk: 7d,4w,6m keeps the newest of each of the last seven days, four weeks and \
+            six months that have one (also h for hours, y for years). Only what has such a name, and a content that proves it, counts or is removed; \
+            the rest is named and stays. A database that was moved begins anew.
 
             With -, the copy goes to the standard output when it is proved. Until then it is in a file without a name, in the folder that \
             TMPDIR names, or in /var/tmp.
@@ -193,7 +194,7 @@ struct BackupFolder {
             session.reporter.warning("\(backup.path): is dated in the future, stays, and counts for nothing. Look at the clock.")
         }
         for (backup, reason) in pruning.unproved {
-            session.reporter.warning("\(backup.path): is not to be kept, and stays all the same: \(reason).")
+            session.reporter.warning("\(backup.path): stays, and counts for nothing: \(reason).")
         }
         var removed: [String] = []
         // The oldest first: what an interruption leaves is what is younger.
@@ -204,11 +205,17 @@ struct BackupFolder {
             let backups = Dictionary(uniqueKeysWithValues: pruning.outdated.map { ($0.path, $0) })
             status = try session.forEach(pruning.outdated.map(\.path)) { path in
                 guard let backup = backups[path] else { return }
-                try trail.record(path) { _ in
-                    try database.removeBackup(backup, keys: keys, cipher: cipher)
-                    return true
+                do {
+                    try trail.record(path) { _ in
+                        try database.removeBackup(backup, keys: keys, cipher: cipher)
+                        return true
+                    }
+                    removed.append(path)
+                } catch let error as DatabaseFileError {
+                    guard case .busy = error.reason else { throw error }
+                    // Such as the program that takes the backups elsewhere. It goes after the next backup.
+                    session.reporter.warning("\(path): stays for now. \(error.localizedDescription)")
                 }
-                removed.append(path)
             }
         }
         let kept = pruning.kept.count + (isDryRun ? 1 : 0)

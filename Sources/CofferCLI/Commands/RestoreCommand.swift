@@ -16,7 +16,7 @@ struct RestoreCommand: ChangingOperation {
             it has none, it gets one with the slots of the backup, or with those of --recipient.
 
             EXAMPLES
-              coffer restore /backup/app.db.20261122T214512.345Z-9f3c2a1b.backup app.db --key-file app.key
+              coffer restore /backup/app.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup app.db --key-file app.key
               coffer restore old.db app.db --key-file old.key --new-key-file app.key
               coffer restore owners.db app.db --unlock-file owner.identity \\
                      --unlock-type identity

@@ -30,7 +30,7 @@ struct BackupFolderTests {
         #expect(try backUp().status == 0)
         let name = try #require(names().first)
         let bytes = try tool.directory.bytes(of: "safe/\(name)")
-        let tail = try #require(name.split(separator: "-").last)
+        let tail = try #require(name.components(separatedBy: "Z-").last)
         let today = Date()
         for days in daysAgo {
             let day = today.addingTimeInterval(-86400 * Double(days)).formatted(
@@ -47,7 +47,7 @@ struct BackupFolderTests {
         #expect(files.count == 3)
         for name in files {
             let salt = try tool.directory.bytes(of: "safe/\(name)").prefix(4).map { String(format: "%02x", $0) }.joined()
-            #expect(name.wholeMatch(of: try Regex("a\\.db\\.\\d{8}T\\d{6}\\.\\d{3}Z-\(salt)\\.backup")) != nil, "\(name)")
+            #expect(name.wholeMatch(of: try Regex("a\\.db\\.\\d{8}T\\d{6}\\.\\d{3}Z-\(salt)-[0-9a-f]{8}\\.backup")) != nil, "\(name)")
             #expect(try tool.shell("safe/\(name)").run("SELECT count(*) FROM t;") == ["50"])
         }
         let backups = try DatabaseFile(path: tool.directory.path("a.db")).backups(in: tool.directory.path("safe"))
@@ -82,7 +82,7 @@ struct BackupFolderTests {
     func foreignFiles() throws {
         try makeOld(daysAgo: [200])
         let old = try #require(names().first)
-        let salt = try #require(old.split(separator: "-").last)
+        let salt = try #require(old.components(separatedBy: "Z-").last)
         // A file of the user's, one of another database, one whose name is not quite one, and one that only begins like a name.
         let foreign = [
             "a.db", "b.db.20200101T000000.000Z-\(salt)", "a.db.20200230T000000.000Z-\(salt)", "a.db.20200101T000000.000Z-\(salt).old",
@@ -114,6 +114,44 @@ struct BackupFolderTests {
         for name in ["my notes", "regular file", "hard links", "-wal"] where name != "my notes" {
             #expect(result.errors.contains(name), "\(result.errors)")
         }
+    }
+
+    @Test("a database of the same name in another directory keeps its backups in the same folder, under any key")
+    func otherDatabase() throws {
+        _ = try tool.directory.makeFolder("other")
+        try tool.makeDatabase("other/a.db")
+        #expect(try tool.run(["backup", "other/a.db", "--into", "safe"] + key).status == 0)
+        let other = try #require(names().first)
+        for _ in 1...2 { #expect(try backUp("--keep", "1h").status == 0) }
+        #expect(names().count == 2 && names().contains(other), "\(names())")
+        // However the path is written.
+        let path = ["--into", "safe", "--keep", "1h"] + key
+        #expect(try tool.run(["backup", tool.directory.path("safe/../a.db")] + path).status == 0)
+        #expect(names().count == 2 && names().contains(other), "\(names())")
+    }
+
+    @Test("what is no backup takes no backup's place")
+    func noPlace() throws {
+        try makeOld(daysAgo: [3])
+        let old = try #require(names().first)
+        let tail = try #require(old.components(separatedBy: "Z-").last)
+        let day = old.prefix("a.db.20260101".count)
+        try tool.directory.write([], to: "safe/\(day)T020000.000Z-\(tail)")
+        _ = try tool.directory.makeFolder("safe/\(day)T030000.000Z-\(tail)")
+        let result = try backUp("--keep", "7d")
+        #expect(result.status == 0 && names().contains(old), "\(result)")
+        #expect(result.errors.contains("T020000") && result.errors.contains("T030000"), "\(result)")
+    }
+
+    @Test("an old backup that another process reads stays for now, and the new one is made")
+    func readBackup() throws {
+        try makeOld(daysAgo: [3])
+        let old = try #require(names().first)
+        let command = "exec 3<'safe/\(old)'; '\(Tool.program)' backup a.db --into safe --keep 1h --key-file a.key --key-type raw; exit $?"
+        let result = try tool.run(["-c", command], program: "/bin/sh")
+        #expect(result.status == 0 && names().contains(old) && result.errors.contains("has it open"), "\(result)")
+        #expect(try backUp("--keep", "1h").status == 0)
+        #expect(names().count == 1)
     }
 
     @Test("backups whose key was rotated go by their salt, and those that were rotated themselves by their key")

@@ -120,6 +120,16 @@ struct DiffTests {
         #expect(try diff().output.contains("table hidden: 1 -> 1 row (not the same, and not comparable row by row)"))
     }
 
+    @Test("the file that is damaged is the one that is named", arguments: ["a.db", "b.db"])
+    func damage(_ name: String) throws {
+        var bytes = try tool.directory.bytes(of: name)
+        bytes[5000] ^= 1
+        try tool.directory.write(bytes, to: name)
+        let result = try diff()
+        let damaged = result.errors.firstMatch(of: /(\w\.db): (error: )?The file is damaged/)?.output.1
+        #expect(result.status == 65 && damaged.map(String.init) == name, "\(result)")
+    }
+
     @Test("a database in use is compared as of one moment, and nothing is left beside either file")
     func inUse() throws {
         let pool = try tool.directory.makePool("b.db")

@@ -146,7 +146,7 @@ struct FileConversion {
         let kept: String? =
             switch target {
             case .place: options.keepOldPath
-            case .restored(let place): place.isOccupied ? place.keptPath : nil
+            case .restored(let place): place.keptFile
             case .newFile, .stream: nil
             }
         return DatabaseFile.ConversionResult(
@@ -269,7 +269,16 @@ extension FileConversion {
                 }
             }
         }
-        return try reading(path, key) { first in try reading(other, otherKey) { second in try body(first, second) } }
+        return try reading(path, key) { first in
+            try reading(other, otherKey) { second in
+                do {
+                    return try body(first, second)
+                } catch let error as EngineError where first.isCause(of: error) && !second.isCause(of: error) {
+                    // Otherwise it would count as one of the second file.
+                    throw DatabaseFileError(error, path: path)
+                }
+            }
+        }
     }
 }
 
@@ -382,4 +391,9 @@ extension FileConversion {
             prove, "bring the copy to the disk, and put it in the place of the file", "restore the journal mode, and remove the note",
         ]
     }
+}
+
+extension ConnectionHandle {
+    /// Whether its last statement ended with an error.
+    fileprivate func isCause(of error: EngineError) -> Bool { lastExtendedErrorCode == error.code }
 }

@@ -21,7 +21,7 @@ extension DatabaseFile {
         /// What it does not keep, and is proved to be a backup that was made under its name.
         public var outdated: [DatedBackup] = []
 
-        /// What it does not keep by the name, and which stays all the same, as it is not proved to be one: with the reasons, in words.
+        /// What is not proved to be a backup, whatever its name is: with the reasons, in words. It stays, and takes no other one's place.
         public var unproved: [(backup: DatedBackup, reason: String)] { reasons.map { ($0.backup, $0.reason) } }
 
         /// What is dated later than now: a clock was wrong, or is. It stays, and takes no other one's place.
@@ -37,8 +37,8 @@ extension DatabaseFile {
 
     /// Copies the file into a folder of backups, as ``backup(to:key:newKey:options:progress:)`` does, under a name with the date.
     ///
-    /// Names are those of the file, with the time in UTC and the first digits of the salt, such as `vault.db.20261122T214512.345Z-9f3c2a1b.backup`. They
-    /// sort by time, and one backup never has that of another one. What a crash leaves goes with the next backup of a file of this name into the folder.
+    /// Names are those of the file, with the time in UTC, the first digits of the salt, and eight digits that stand for the path of the file, such as
+    /// `vault.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup`. They sort by time, and one backup never has that of another one. What a crash leaves goes with the next backup of a file of this name into the folder.
     ///
     /// ```swift
     /// let vault = DatabaseFile(path: "/srv/vault/vault.db")
@@ -49,7 +49,7 @@ extension DatabaseFile {
     /// print(made.path)
     /// ```
     /// - Parameters:
-    ///   - folder: where the backup goes; one folder may hold those of many files.
+    ///   - folder: where the backup goes; one folder may hold those of many files, also of several that have one name.
     ///   - key: the key of the file; nil for a file without encryption.
     ///   - newKey: the key of the backup; nil for that of the file.
     ///   - progress: hears of pages; throws to end the work.
@@ -80,20 +80,23 @@ extension DatabaseFile {
         try perform(.streamedBackup(in: folder, key, newKey: newKey, write: write), options: options, progress: progress)
     }
 
-    /// The backups of files of this name in a folder, by their names, oldest first. What else is there is left out.
+    /// The backups of this file in a folder, by their names, oldest first. What else is there is left out.
+    ///
+    /// The names tell them from those of a file of the same name in another directory. A file that was moved begins anew.
     public func backups(in folder: String) throws -> [DatedBackup] {
         try BackupName.checkIsFolder(folder)
-        let database = SystemFile.name(of: path)
-        return try SystemFile.names(in: folder).compactMap { BackupName($0, of: database) }
+        let origin = try DatabaseFileError.translated(path) { try BackupOrigin(path) }
+        return try SystemFile.names(in: folder).compactMap { BackupName($0, of: origin) }
             .sorted { ($0.time, $0.start) < ($1.time, $1.start) }
             .map { DatedBackup(path: "\(folder == "/" ? "" : folder)/\($0.text)", name: $0) }
     }
 
-    /// Finds out which backups of files of this name in a folder are not to be kept. Nothing is removed.
+    /// Finds out which backups of this file in a folder are not to be kept. Nothing is removed.
     ///
-    /// A file is one to remove when three things hold: its name is one that a backup of this file gets; it is a regular file of this user with this one
-    /// name; and its content proves it. The proof is its salt, of which the name has the first digits, so that backups with a key that was given up
-    /// can go without it; or else that one of `keys` opens it. Everything else stays, whatever its name is.
+    /// A file counts, as one to keep or one to remove, when three things hold: its name is one that a backup of this file gets; it is a regular file of
+    /// this user with this one name; and its content proves it. The proof is its salt, of which the name has the first
+    /// digits, so that backups with a key that was given up can go without it; or else that one of `keys` opens it. Everything else stays, whatever
+    /// its name is, and is no reason to give up another one. Whether the pages are whole is not looked at: see ``verify(key:options:progress:)``.
     /// - Parameters:
     ///   - retention: what is kept, besides the newest backup.
     ///   - planned: the moment of a backup that is not there yet, and is kept.
@@ -107,16 +110,24 @@ extension DatabaseFile {
         let all = try backups(in: folder)
         try FolderSafety(owner: nil).check(directoryOf: "\(folder)/backup")
         let now = BackupTime.now
-        let past = all.filter { $0.name.time <= now }
-        let plannedTime = planned.map { BackupTime(milliseconds: Int64($0.timeIntervalSince1970 * 1000)) }
-        let times = retention.kept(past.map(\.name.time) + (plannedTime.map { [$0] } ?? []))
+        let proof = BackupProof(keys, cipher)
         var result = BackupPruning()
         result.future = all.filter { $0.name.time > now }
+        var past: [DatedBackup] = []
+        for backup in all where backup.name.time <= now {
+            switch try proof.objection(to: backup, toBeRemoved: false) {
+            case nil: past.append(backup)
+            case .isGone: break
+            case let objection?: result.reasons.append(.init(backup: backup, reason: objection.words))
+            }
+        }
+        let plannedTime = planned.map { BackupTime(milliseconds: Int64($0.timeIntervalSince1970 * 1000)) }
+        let times = retention.kept(past.map(\.name.time) + (plannedTime.map { [$0] } ?? []))
         for backup in past {
             if times.contains(backup.name.time) {
                 result.kept.append(backup)
-            } else if let reason = try BackupProof(keys, cipher).objection(to: backup) {
-                result.reasons.append(.init(backup: backup, reason: reason))
+            } else if let objection = try proof.objection(to: backup) {
+                result.reasons.append(.init(backup: backup, reason: objection.words))
             } else {
                 result.outdated.append(backup)
             }
@@ -128,7 +139,8 @@ extension DatabaseFile {
     ///
     /// - Parameters:
     ///   - keys: as for the pruning.
-    /// - Throws: a ``DatabaseFileError``: `unsupported` when it is not proved any more.
+    /// - Throws: a ``DatabaseFileError``: `busy` while another process has it open, `unsupported` when it is not proved any more. One that is gone
+    ///   already is no error.
     public func removeBackup(_ backup: DatedBackup, keys: [DatabaseKey] = [], cipher: CipherSettings = CipherSettings()) throws {
         let objection = try BackupProof(keys, cipher).objection(to: backup) {
             try SystemFile.remove(backup.path)
@@ -136,7 +148,12 @@ extension DatabaseFile {
             let keyring = "\(backup.path).keys"
             if let status = try SystemFile.status(keyring), status.isRegular { try SystemFile.remove(keyring) }
         }
-        if let objection { throw DatabaseFileError(.unsupported("It is not removed: \(objection)."), path: backup.path) }
+        switch objection {
+        case nil: break
+        case .isGone: return
+        case .isOpen(let users): throw DatabaseFileError(.busy(users), path: backup.path)
+        case .isNone(let words): throw DatabaseFileError(.unsupported("It is not removed: \(words)."), path: backup.path)
+        }
         try SystemFile.synchronize(directoryOf: backup.path)
     }
 }
@@ -151,30 +168,49 @@ private struct BackupProof {
         self.cipher = cipher
     }
 
-    /// Why a file is not proved to be one, in words; nil for one that is.
+    /// Why a file is not proved to be one.
+    enum Objection {
+        case isGone
+        case isOpen([DatabaseFileError.FileUser])
+        case isNone(String)
+
+        var words: String {
+            switch self {
+            case .isGone: "it is gone"
+            case .isOpen(let users): "process \(users.map { String($0.processID) }.joined(separator: ", ")) has it open"
+            case .isNone(let words): words
+            }
+        }
+    }
+
+    /// Nil for a file that is proved to be one.
     ///
-    /// - Parameter body: called when it is, with the file still open.
-    func objection(to backup: DatabaseFile.DatedBackup, whenProved body: () throws -> Void = {}) throws -> String? {
-        guard let status = try SystemFile.status(backup.path) else { return "it is gone" }
-        guard status.isRegular else { return "it is no regular file" }
-        guard status.linkCount == 1 else { return "it has other names (hard links)" }
-        guard status.isOwn else { return "it belongs to another user" }
+    /// - Parameters:
+    ///   - toBeRemoved: whether no other process may have it open.
+    ///   - body: called when it is, with the file still open.
+    func objection(
+        to backup: DatabaseFile.DatedBackup, toBeRemoved: Bool = true, whenProved body: () throws -> Void = {}
+    ) throws -> Objection? {
+        guard let status = try SystemFile.status(backup.path) else { return .isGone }
+        guard status.isRegular else { return .isNone("it is no regular file") }
+        guard status.linkCount == 1 else { return .isNone("it has other names (hard links)") }
+        guard status.isOwn else { return .isNone("it belongs to another user") }
         for companion in ["-wal", "-journal"] where try SystemFile.status(backup.path + companion) != nil {
-            return "a program has written to it: '\(SystemFile.name(of: backup.path))\(companion)' is there"
+            return .isNone("a program has written to it: '\(SystemFile.name(of: backup.path))\(companion)' is there")
         }
         let file: ReadFile
         do {
             file = try ReadFile(backup.path)
         } catch {
-            return "it cannot be read"
+            return .isNone("it cannot be read")
         }
-        guard try file.status().isSameFile(as: status) else { return "it was replaced" }
-        let users = FileUsers.others(of: status)
-        guard users.isEmpty else { return "process \(users.map { String($0.processID) }.joined(separator: ", ")) has it open" }
+        guard try file.status().isSameFile(as: status) else { return .isNone("it was replaced") }
         guard try isMade(under: backup.name, file) else {
-            return "its salt is not the one of its name" + (keys.isEmpty ? "" : ", and the key does not open it")
+            return .isNone("its salt is not the one of its name" + (keys.isEmpty ? "" : ", and the key does not open it"))
         }
-        guard try SystemFile.status(backup.path)?.isSameFile(as: status) == true else { return "it was replaced" }
+        let users = toBeRemoved ? FileUsers.others(of: status) : []
+        guard users.isEmpty else { return .isOpen(users) }
+        guard try SystemFile.status(backup.path)?.isSameFile(as: status) == true else { return .isNone("it was replaced") }
         try body()
         return nil
     }

@@ -1,31 +1,33 @@
 internal import Foundation
+internal import SQLCipherBridge
 
-/// The name of a backup in a folder of backups: that of the database, when the backup was begun, and the first bytes of its file, such as
-/// `vault.db.20261122T214512.345Z-9f3c2a1b.backup`.
+/// The name of a backup in a folder of backups: that of the database, when the backup was begun, the first bytes of its file, and where the database is,
+/// such as `vault.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup`.
 ///
 /// The time is in UTC, and names sort by it. The first bytes of an encrypted file are its salt, which is fresh in each backup: who finds a file that
 /// begins with what its name says knows without a key that it was made under this name, and how long ago.
 struct BackupName: Hashable {
-    let database: String
+    let database: BackupOrigin
     let time: BackupTime
     /// Eight hexadecimal digits.
     let start: String
 
-    var text: String { "\(database).\(time.text)-\(start)\(BackupName.ending)" }
+    var text: String { "\(database.name).\(time.text)-\(start)-\(database.place)\(BackupName.ending)" }
 
     private static let ending = ".backup"
 
-    init(database: String, time: BackupTime, start: [UInt8]) {
+    init(database: BackupOrigin, time: BackupTime, start: [UInt8]) {
         self.database = database
         self.time = time
         self.start = Array(start.prefix(4)).hexadecimal
     }
 
-    /// Nil for every other name, such as one with a time that there is not.
-    init?(_ text: String, of database: String) {
-        let start = "\(database)."
-        guard text.hasPrefix(start), text.hasSuffix(BackupName.ending) else { return nil }
-        let rest = text.utf8.dropFirst(start.utf8.count).dropLast(BackupName.ending.utf8.count)
+    /// Nil for every other name, such as that of a backup of another database, or one with a time that there is not.
+    init?(_ text: String, of database: BackupOrigin) {
+        let start = "\(database.name)."
+        let end = "-\(database.place)\(BackupName.ending)"
+        guard text.hasPrefix(start), text.hasSuffix(end) else { return nil }
+        let rest = text.utf8.dropFirst(start.utf8.count).dropLast(end.utf8.count)
         guard rest.count == BackupTime.length + 9, let time = BackupTime(rest.prefix(BackupTime.length)) else { return nil }
         self.database = database
         self.time = time
@@ -39,13 +41,13 @@ struct BackupName: Hashable {
     /// Where the next backup of a database goes.
     ///
     /// - Throws: `missing` where there is no such folder, `pathTooLong`.
-    static func place(of database: String, in folder: String, at time: BackupTime) throws(DatabaseFileError) -> NewFilePlace {
-        let name = SystemFile.name(of: database)
-        let base = "\(folder == "/" ? "" : folder)/"
-        func path(_ start: [UInt8]) -> String { base + BackupName(database: name, time: time, start: start).text }
+    static func place(of database: String, in folder: String, at time: BackupTime) throws -> NewFilePlace {
         try checkIsFolder(folder)
+        let origin = try BackupOrigin(database)
+        let base = "\(folder == "/" ? "" : folder)/"
+        func path(_ start: [UInt8]) -> String { base + BackupName(database: origin, time: time, start: start).text }
         guard SystemFile.name(of: path([0, 0, 0, 0])).utf8.count <= 255 else { throw DatabaseFileError(.pathTooLong, path: database) }
-        return NewFilePlace(path: "\(base)\(name)\(ending)", name: { path($0) })
+        return NewFilePlace(path: "\(base)\(origin.name)\(ending)", name: { path($0) })
     }
 
     static func checkIsFolder(_ folder: String) throws(DatabaseFileError) {
@@ -53,6 +55,19 @@ struct BackupName: Hashable {
             throw DatabaseFileError(.missing, path: folder)
         }
         guard status.isDirectory else { throw DatabaseFileError(.unsupported("'\(folder)' is no folder."), path: folder) }
+    }
+}
+
+/// Which database a backup is of: one folder may have backups of several that have the same name.
+struct BackupOrigin: Hashable {
+    let name: String
+    /// Eight hexadecimal digits that stand for the path of the database.
+    let place: String
+
+    /// - Parameter path: of a database in a directory that is there.
+    init(_ path: String) throws {
+        name = SystemFile.name(of: path)
+        place = Array(try Digest.sha256(Array(SystemFile.absolute(path).utf8)).prefix(4)).hexadecimal
     }
 }
 

@@ -217,6 +217,8 @@ extension NoteFile {
     /// Removes the other names that a file in its place, and what is beside it, got from a run that did not come to replace it.
     private func removeKeptNames(of path: String) throws(DatabaseFileError) {
         guard let kept = previous?.keepOldPath else { return }
+        // Where the kept name has another file, the run had replaced the old one: its log or journal is that of the kept file, and stays there.
+        if let file = try SystemFile.status(kept), try SystemFile.status(path)?.isSameFile(as: file) != true { return }
         for ending in ["-wal", "-journal", ""] {
             guard let status = try SystemFile.status(path + ending), status.isRegular else { continue }
             try KeptName.remove(kept + ending, of: status, at: path + ending)

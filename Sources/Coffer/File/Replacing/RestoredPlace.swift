@@ -49,10 +49,20 @@ struct RestoredPlace {
 
     var isOccupied: Bool { old != nil }
 
+    /// Where what was there is, once it is set aside: the file, or the log or journal of one that was gone.
+    var keptFile: String? {
+        let names = isOccupied ? [keptPath] : RestoredPlace.companions.map { keptPath + $0 }
+        return names.first { (try? SystemFile.status($0)) != nil }
+    }
+
     /// Fails where somebody has the file open, or its new name is taken.
     func checkIsFree() throws(DatabaseFileError) {
         for name in [keptPath] + RestoredPlace.companions.map({ keptPath + $0 }) where try SystemFile.status(name) != nil {
             throw DatabaseFileError(.exists, path: name)
+        }
+        // What is beside the file goes, and a directory would not.
+        for name in ReplacementNames.companions(of: path) {
+            guard try SystemFile.status(name)?.isRegular ?? true else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: name) }
         }
         if let old { try FileUsers.waitForNone(of: old, path, timeout: timeout) }
     }
