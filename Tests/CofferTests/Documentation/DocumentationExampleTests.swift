@@ -1,4 +1,5 @@
 import Coffer
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -248,6 +249,28 @@ struct DocumentationExampleTests {
             #expect(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM t WHERE t MATCH 'seal'") == 1)
             #expect(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM t WHERE t MATCH '\"seal\" AND \"sealing\"'") == 1)
         }
+    }
+
+    @Test("backups with dates")
+    func datedBackups() throws {
+        let directory = try TestDirectory()
+        let key = DatabaseKey.rawKey([UInt8](repeating: 7, count: 32))
+        var configuration = Configuration()
+        configuration.key = key
+        try DatabaseQueue(path: directory.path("vault.db"), configuration: configuration).write { db in
+            try db.execute(sql: "CREATE TABLE item (id INTEGER PRIMARY KEY)")
+        }
+        let folder = try directory.makeFolder("backups")
+        let vault = DatabaseFile(path: directory.path("vault.db"))
+        func print(_ path: String) { #expect(path.hasPrefix(folder)) }
+        for _ in 1...2 {
+            let made = try vault.backup(into: folder, key: key)
+            for old in try vault.backupPruning(in: folder, keeping: .init(days: 7, weeks: 4)).outdated {
+                try vault.removeBackup(old)
+            }
+            print(made.path)
+        }
+        #expect(try vault.backups(in: folder).count == 1)
     }
 }
 

@@ -41,9 +41,8 @@ extension DatabaseFile {
     /// `vault.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup`. They sort by time, and one backup never has that of another one. What a crash leaves goes with the next backup of a file of this name into the folder.
     ///
     /// ```swift
-    /// let vault = DatabaseFile(path: "/srv/vault/vault.db")
-    /// let made = try vault.backup(into: "/backup", key: .passphrase("secret"))
-    /// for old in try vault.backupPruning(in: "/backup", keeping: .init(days: 7, weeks: 4)).outdated {
+    /// let made = try vault.backup(into: folder, key: key)
+    /// for old in try vault.backupPruning(in: folder, keeping: .init(days: 7, weeks: 4)).outdated {
     ///     try vault.removeBackup(old)
     /// }
     /// print(made.path)
