@@ -82,7 +82,7 @@ struct QueryEndTests {
         ("DETACH temp", ""),
         ("DETACH nobody", ""), ("", "no statement"), (";", "no statement"),
         ("-- a", "no statement"),
-        ("SELECT \u{0}1", "byte of zero"), ("SELECT 1\u{0}; BEGIN", "byte of zero"), ("SELECT 'a\u{0}b', 1, ?", ""), (".schema", "syntax"),
+        ("SELECT \u{0}1", "byte of zero"), ("SELECT 1\u{0}; BEGIN", "byte of zero"), ("SELECT 'a\u{0}b', 1, ?", ""), (".schema", "shell"),
         ("SELECT load_extension('x')", ""), ("SELECT sqlcipher_export('nowhere')", ""), ("SELECT json('{')", ""),
         ("SELECT 1 UNION SELECT 1, 2", ""), ("EXPLAIN", ""), ("VALUES", ""), ("SELECT * FROM pragma_key", ""),
     ]
