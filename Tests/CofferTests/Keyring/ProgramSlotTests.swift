@@ -98,9 +98,10 @@ struct ProgramSlotTests {
         #expect(problem(DatabaseKeyring.Command(fixture.directory.path("none"))) == .notStarted(errno: ENOENT))
         #expect(problem(DatabaseKeyring.Command("")) == .notStarted(errno: ENOENT))
         for (index, answer) in [
-            ":", "echo \(digits)", "echo secret", "echo secret \(digits)5", "echo secret \(digits.dropLast(2))", "echo secret  \(digits)",
-            "echo secret \(digits); echo token", "echo secret \(digits); echo token 5", "echo secret \(digits); echo token 5x",
-            "echo secret \(digits); echo token 55; echo token 55", "printf 'secret \(digits)\\n\\ntoken 55'",
+            ":", "echo \(digits)", "echo secret", "echo secret \(digits)5", "echo secret \(digits.dropLast(2))",
+            "printf 'secret  \(digits)'", "echo secret \(digits); echo token", "echo secret \(digits); echo token 5",
+            "echo secret \(digits); echo token 5x", "echo secret \(digits); echo token 55; echo token 55",
+            "printf 'secret \(digits)\\n\\ntoken 55'",
             "echo secret \(String(repeating: "0", count: 64))", "echo secret \(digits); printf 'token %02050d' 0",
             "head -c 70000 /dev/zero",
         ].enumerated() {
