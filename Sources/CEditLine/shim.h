@@ -1,4 +1,5 @@
-// The line editor of the tool's shell, and wrappers for its variadic functions, which Swift cannot call. The library does not use it.
+// The line editor of the tool's shell, and wrappers for its variadic functions, which Swift cannot call. The
+// library does not use it.
 #ifndef COFFER_CEDITLINE_H
 #define COFFER_CEDITLINE_H
 

@@ -187,7 +187,8 @@ static size_t decrypt_512(
         }
 #pragma clang loop unroll(full)
         for (int j = 0; j < 8; j++) {
-            // Each block is combined with the stored one before it: the last block of the register before, and three of this one.
+            // Each block is combined with the stored one before it: the last block of the register before,
+            // and three of this one.
             __m512i shifted = _mm512_alignr_epi64(stored[j], j ? stored[j - 1] : before, 6);
             _mm512_storeu_si512(output + offset + 64 * j, _mm512_xor_si512(_mm512_aesdeclast_epi128(state[j], keys[14]), shifted));
         }
@@ -222,7 +223,8 @@ void page_lanes_codes(page_lanes_kind kind, const page_lanes_code_key *key, size
 
 #else
 
-// Only processors whose instructions are known here have lanes; elsewhere the other functions are never called.
+// Only processors whose instructions are known here have lanes; elsewhere the other functions are never
+// called.
 page_lanes_kind page_lanes_best(void) { return page_lanes_none; }
 
 void page_lanes_codes(page_lanes_kind kind, const page_lanes_code_key *key, size_t count, const uint8_t *messages, size_t stride,

@@ -1,5 +1,6 @@
-// SHA-512 of LANES messages at once: lane i of each vector belongs to message i. Included once for each number of lanes, with NAME
-// giving each function a name. FIPS 180-4, 6.4.2; the names of variables and functions are those of the standard.
+// SHA-512 of LANES messages at once: lane i of each vector belongs to message i. Included once for each
+// number of lanes, with NAME giving each function a name. FIPS 180-4, 6.4.2; the names of variables and
+// functions are those of the standard.
 
 #if LANES == 1
 typedef uint64_t NAME(words);

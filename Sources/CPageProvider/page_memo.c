@@ -25,7 +25,8 @@ struct page_memo {
     size_t mapped, bucket_count;
     bucket *buckets;
     stripe stripes[stripe_count];
-    // As many words of the key as the longest message has, and two more: the second sum has the key that begins there.
+    // As many words of the key as the longest message has, and two more: the second sum has the key that
+    // begins there.
     size_t header, longest;
     uint64_t key[];
 };
@@ -72,8 +73,8 @@ typedef unsigned __int128 sum;
 // Two words of the message and two of the key.
 static inline sum product(uint64_t a, uint64_t b, const uint64_t *key) { return (sum)(a + key[0]) * (b + key[1]); }
 
-// NH, of UMAC (RFC 4418, 5.2), with words of 64 bits: twice, with keys that overlap as Toeplitz matrices do. Products and sums take the same time
-// whatever the data are. `size`: a multiple of 16.
+// NH, of UMAC (RFC 4418, 5.2), with words of 64 bits: twice, with keys that overlap as Toeplitz matrices do.
+// Products and sums take the same time whatever the data are. `size`: a multiple of 16.
 static void add(sum sums[2], const uint8_t *bytes, size_t size, const uint64_t *key) {
     sum first = sums[0], second = sums[1];
     for (size_t offset = 0; offset < size; offset += 16, key += 2) {
@@ -103,7 +104,8 @@ int page_memo_tag(const page_memo *memo, const uint8_t *page, size_t size, const
 
 // MARK: - Pages
 
-// Pages in a row have places in a row, so that the memo of a small file is small, in whichever order the bytes of their numbers are.
+// Pages in a row have places in a row, so that the memo of a small file is small, in whichever order the
+// bytes of their numbers are.
 static size_t place(const page_memo *memo, uint32_t number) { return (number ^ __builtin_bswap32(number)) & (memo->bucket_count - 1); }
 
 static int is_zero(const uint8_t *tag) {
@@ -150,7 +152,8 @@ static void unlock_all(page_memo *memo) {
 void page_memo_forget_all(page_memo *memo) {
     size_t size = memo->bucket_count * sizeof(bucket);
     lock_all(memo);
-    // Memory of a process that is given back reads as zeros. It cannot be where the program locks all of its memory.
+    // Memory of a process that is given back reads as zeros. It cannot be where the program locks all of its
+    // memory.
     if (madvise(memo->buckets, size, MADV_DONTNEED) != 0) OPENSSL_cleanse(memo->buckets, size);
     unlock_all(memo);
 }

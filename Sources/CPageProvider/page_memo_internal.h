@@ -3,5 +3,6 @@
 // What a tag covers beyond the page: its number and its size, and the algorithm and the key of its code.
 enum { page_memo_identity_size = 48 };
 
-// The tag of a page with its initialization vector and its code. 0 for pages that are larger than those of the memo.
+// The tag of a page with its initialization vector and its code. 0 for pages that are larger than those of
+// the memo.
 int page_memo_tag(const page_memo *memo, const uint8_t *page, size_t size, const uint8_t identity[page_memo_identity_size], uint8_t *tag);

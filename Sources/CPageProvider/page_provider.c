@@ -145,7 +145,8 @@ static kept *make_kept(page_memo *memo) {
     return made;
 }
 
-// A context of the engine is one of ours, or NULL where the connection uses the engine's own provider, which has none.
+// A context of the engine is one of ours, or NULL where the connection uses the engine's own provider, which
+// has none.
 static int context_init(void **context) {
     *context = NULL;
     int code = stock.context_init(context);
@@ -220,12 +221,14 @@ static int make_tag(kept *kept, code_slot *slot, const uint8_t *in, size_t size,
     _Static_assert(sizeof slot->identity == page_memo_identity_size, "there are no bytes between its members");
     memcpy(slot->identity.number, number, 4);
     slot->identity.size = size;
-    // What the engine reserves of a page is a multiple of sixteen bytes, so that those behind a shorter code are the page's as well.
+    // What the engine reserves of a page is a multiple of sixteen bytes, so that those behind a shorter code
+    // are the page's as well.
     return page_memo_tag(kept->memo, in, (size + 15) / 16 * 16, (const uint8_t *)&slot->identity, tag);
 }
 
-// The engine asks for a code in three places, and in each the stored code of the page follows the bytes that it covers: where it opens or checks
-// a page, `out` is elsewhere, to be compared; where it seals one, `out` is the place of the stored code.
+// The engine asks for a code in three places, and in each the stored code of the page follows the bytes that
+// it covers: where it opens or checks a page, `out` is elsewhere, to be compared; where it seals one, `out`
+// is the place of the stored code.
 static int hmac(void *context, int algorithm, unsigned char *key, int size_of_key, unsigned char *in, int in_size, unsigned char *in2,
     int in2_size, unsigned char *out) {
     kept *kept = context;
@@ -298,7 +301,8 @@ int page_provider_knows(const char *cipher_version, const char *sqlite_version) 
 
 enum { test_page = 1024 };
 
-// Whether one code is right, for a page as it is and with one bit changed, in the place where it is compared and in that where it is sealed.
+// Whether one code is right, for a page as it is and with one bit changed, in the place where it is compared
+// and in that where it is sealed.
 static int has_right_code(kept *kept, int algorithm, uint8_t *key, uint8_t page[test_page], uint8_t number[4]) {
     int size = code_sizes[algorithm], covered = test_page - most_code;
     uint8_t expected[most_code], found[most_code];
@@ -306,7 +310,8 @@ static int has_right_code(kept *kept, int algorithm, uint8_t *key, uint8_t page[
     if (hmac(kept, algorithm, key, key_size, page, covered, number, 4, page + covered) != engine_ok) return 0;
     if (memcmp(page + covered, expected, (size_t)size) != 0) return 0;
     for (int look = 0; look < 6; look++) {
-        // As it was sealed, with a bit of its content, and with a bit of its code as well, each twice: none of these must be taken for another.
+        // As it was sealed, with a bit of its content, and with a bit of its code as well, each twice: none
+        // of these must be taken for another.
         if (look == 2) page[7] ^= 0x10;
         if (look == 4) page[covered + size - 1] ^= 0x01;
         if (stock.hmac(NULL, algorithm, key, key_size, page, covered, number, 4, expected) != engine_ok) return 0;

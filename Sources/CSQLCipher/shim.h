@@ -1,4 +1,5 @@
-// The engine, its cryptographic library, and wrappers for what Swift cannot call: variadic functions and macros.
+// The engine, its cryptographic library, and wrappers for what Swift cannot call: variadic functions and
+// macros.
 #ifndef COFFER_CSQLCIPHER_H
 #define COFFER_CSQLCIPHER_H
 
@@ -15,7 +16,8 @@
 
 #include <sqlcipher/sqlite3.h>
 
-// The header carries SQLite's version only: SQLCipher 4.5.3 is the first release on SQLite 3.39, 4.5.4 on 3.41.
+// The header carries SQLite's version only: SQLCipher 4.5.3 is the first release on SQLite 3.39, 4.5.4 on
+// 3.41.
 #if SQLITE_VERSION_NUMBER < 3040000
 #error "This SQLCipher is older than 4.5 / SQLite 3.40. Run Scripts/bootstrap (it installs libsqlcipher-dev 4.5 or later)."
 #endif
@@ -125,6 +127,18 @@ static inline int coffer_wait_for_no_pipe(sqlite3_vfs *system) {
     return system->xSetSystemCall(system, "open", (sqlite3_syscall_ptr)coffer_open_file);
 }
 
+/// `pipe2` with `O_CLOEXEC`: no program that another thread starts has the ends of the pipe. Swift does not see `pipe2`, nor does C without GNU's extensions.
+static inline int coffer_private_pipe(int ends[2]) {
+#if defined(SYS_pipe2)
+    return (int)syscall(SYS_pipe2, ends, O_CLOEXEC);
+#else
+    if (pipe(ends) != 0) return -1;
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    return 0;
+#endif
+}
+
 /// `renameat2(RENAME_NOREPLACE)`: fails with EEXIST where there is something of the new name.
 static inline int coffer_rename_exclusively(const char *path, const char *new_path) {
 #if defined(SYS_renameat2)
@@ -143,9 +157,10 @@ static inline int coffer_deny_core_dumps(void) { return prctl(PR_SET_DUMPABLE, 0
 static inline int coffer_deny_core_dumps(void) { return 0; }
 #endif
 
-// What only some engines have. These have names of their own, so that a program that calls the engine's functions itself still needs an engine that has
-// them. An engine without them leaves NULL here; a shared library with functions of these names may fill the places, which is why the compile options of
-// the engine are asked as well.
+// What only some engines have. These have names of their own, so that a program that calls the engine's
+// functions itself still needs an engine that has them. An engine without them leaves NULL here; a shared
+// library with functions of these names may fill the places, which is why the compile options of the engine
+// are asked as well.
 
 /// How `Scripts/build-engine` has built the engine. NULL for the engine of a distribution.
 extern const char *coffer_engine_description_if_own(void) __asm__("coffer_engine_description") __attribute__((weak));

@@ -8,8 +8,9 @@ struct CofferCommand: Operation {
         abstract: "Make, verify and re-key encrypted SQLite databases.",
         usage: "coffer <command> [options]",
         discussion: """
-            Works on SQLCipher files while nobody else writes to them. Every change is made to a copy, proved, and put in place in one \
-            step: whatever happens, the file is whole and one of the two keys opens it. Run an interrupted command again to complete it.
+            Works on SQLCipher files while nobody else writes to them. Every change is made to a copy, \
+            proved, and put in place in one step: whatever happens, the file is whole and one of the two \
+            keys opens it. Run an interrupted command again to complete it.
 
             Keys are never arguments. Without a key option coffer asks at the terminal.
 
@@ -28,9 +29,11 @@ struct CofferCommand: Operation {
         subcommands: [
             CreateCommand.self, InfoCommand.self, VerifyCommand.self, RotateCommand.self, KeyCommands.self,
             KeygenCommand.self, QueryCommand.self,
-            SchemaCommand.self, DumpCommand.self, LoadCommand.self, ImportCommand.self, ShellOperation.self, EncryptCommand.self,
+            SchemaCommand.self, DumpCommand.self, LoadCommand.self, ImportCommand.self, ShellOperation.self,
+            EncryptCommand.self,
             DecryptCommand.self, UpgradeCommand.self,
-            BackupCommand.self, RestoreCommand.self, DiffCommand.self, RecoverCommand.self, VacuumCommand.self, EraseCommand.self,
+            BackupCommand.self, RestoreCommand.self, DiffCommand.self, RecoverCommand.self,
+            VacuumCommand.self, EraseCommand.self,
             BatchCommand.self, AuditCommand.self, DoctorCommand.self, HealthCommand.self,
             ManualCommand.self,
         ])
@@ -50,7 +53,8 @@ struct CofferCommand: Operation {
 }
 
 extension CofferCommand {
-    /// What to say of a command whose help is asked for, if there is none of that name: ArgumentParser would print the help of another one.
+    /// What to say of a command whose help is asked for, if there is none of that name: ArgumentParser would
+    /// print the help of another one.
     static func unknownHelp(in arguments: [String]) -> String? {
         guard arguments.first == "help" else { return nil }
         let words = arguments.dropFirst().filter { !$0.hasPrefix("-") }

@@ -12,12 +12,16 @@ package enum CommandLineTool {
         guard CommandLine.argc > 0 else {
             // The runtime reads them from there.
             OutputFile.errors.writeLine(
-                "coffer: error: The arguments cannot be read, as there is no /proc. Mount it: mount -t proc proc /proc")
+                "coffer: error: The arguments cannot be read, as there is no /proc. Mount it: mount -t proc "
+                    + "proc /proc"
+            )
             exit(ExitStatus.unavailable.rawValue)
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
         guard ArgumentText.isValid else {
-            let words = "An argument is not UTF-8, and would name another file. Give the file a name that is, or a link of such a name."
+            let words =
+                "An argument is not UTF-8, and would name another file. Give the file a name that is, or a "
+                + "link of such a name."
             exit(refuse(words, arguments).rawValue)
         }
         exit(run(arguments).rawValue)

@@ -2,12 +2,14 @@ internal import Foundation
 internal import OpenCombine
 
 /// What starts an access of a database that gives one result.
-typealias AccessStart<Output> = @Sendable (_ completion: @escaping @Sendable (Result<Output, any Error>) -> Void) -> Void
+typealias AccessStart<Output> =
+    @Sendable (_ completion: @escaping @Sendable (Result<Output, any Error>) -> Void) -> Void
 
 /// A publisher of the result of one access, which begins with the demand of each subscriber.
 ///
-/// The value and the completion are one action of the scheduler. The operator `receive(on:)` would make two of them, and where a scheduler runs
-/// its actions at the same time, as a concurrent queue does, the completion could come first: the value would be lost.
+/// The value and the completion are one action of the scheduler. The operator `receive(on:)` would make two
+/// of them, and where a scheduler runs its actions at the same time, as a concurrent queue does, the
+/// completion could come first: the value would be lost.
 struct AccessPublisher<Output>: Publisher {
     typealias Failure = any Error
 
@@ -16,13 +18,15 @@ struct AccessPublisher<Output>: Publisher {
     let start: AccessStart<Output>
 
     func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == any Error {
-        subscriber.receive(subscription: AccessSubscription(start: start, schedule: schedule, downstream: AnySubscriber(subscriber)))
+        subscriber.receive(
+            subscription: AccessSubscription(
+                start: start, schedule: schedule, downstream: AnySubscriber(subscriber)))
     }
 }
 
 /// One subscriber who waits for the result of one access.
-// @unchecked: `phase` is touched inside of the lock only, `schedule` is called by the end of the access, and the subscriber hears from one
-// action of the scheduler.
+// @unchecked: `phase` is touched inside of the lock only, `schedule` is called by the end of the access, and
+// the subscriber is called by one action of the scheduler.
 private final class AccessSubscription<Output>: Subscription, @unchecked Sendable {
     typealias Downstream = AnySubscriber<Output, any Error>
 
@@ -36,7 +40,10 @@ private final class AccessSubscription<Output>: Subscription, @unchecked Sendabl
     private var phase: Phase
     private let schedule: (@escaping () -> Void) -> Void
 
-    init(start: @escaping AccessStart<Output>, schedule: @escaping (@escaping () -> Void) -> Void, downstream: Downstream) {
+    init(
+        start: @escaping AccessStart<Output>, schedule: @escaping (@escaping () -> Void) -> Void,
+        downstream: Downstream
+    ) {
         phase = .waitingForDemand(start, downstream)
         self.schedule = schedule
     }

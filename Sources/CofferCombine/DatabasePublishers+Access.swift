@@ -41,7 +41,8 @@ extension DatabasePublishers {
 }
 
 extension DatabaseMigrator {
-    /// A publisher that migrates a database, once for each subscriber, and completes when all migrations are applied.
+    /// A publisher that migrates a database, once for each subscriber, and completes when all migrations are
+    /// applied.
     ///
     /// - Parameters:
     ///   - writer: a queue or a pool.
@@ -74,7 +75,8 @@ extension DatabaseReader {
 }
 
 extension DatabaseWriter {
-    /// A publisher that runs a transaction, once for each subscriber, and publishes its value after the commit.
+    /// A publisher that runs a transaction, once for each subscriber, and publishes its value after the
+    /// commit.
     ///
     /// - Parameters:
     ///   - scheduler: where the value and the completion are published.
@@ -95,7 +97,8 @@ extension DatabaseWriter {
     /// - Parameters:
     ///   - scheduler: where the value and the completion are published.
     ///   - updates: writes, in a transaction. An error rolls it back, and is published.
-    ///   - value: reads the state of the database that the transaction has left; its second argument is what `updates` has returned.
+    ///   - value: reads the state of the database that the transaction has left; its second argument is what
+    ///     `updates` has returned.
     public func writePublisher<T: Sendable, Output>(
         receiveOn scheduler: some Scheduler = DispatchQueue.main,
         updates: @escaping @Sendable (Database) throws -> T,
@@ -104,7 +107,8 @@ extension DatabaseWriter {
         let access = AccessPublisher<Output>(schedule: { scheduler.schedule($0) }) { [self] completion in
             asyncWrite(updates) { [self] _, result in
                 switch result {
-                case .success(let written): spawnConcurrentRead { db in completion(Result { try value(db.get(), written) }) }
+                case .success(let written):
+                    spawnConcurrentRead { db in completion(Result { try value(db.get(), written) }) }
                 case .failure(let error): completion(.failure(error))
                 }
             }

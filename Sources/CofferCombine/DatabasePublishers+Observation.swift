@@ -12,11 +12,13 @@ extension DatabasePublishers {
 
         public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
             subscriber.receive(
-                subscription: ObservationSubscription(start: start, schedule: schedule, downstream: AnySubscriber(subscriber)))
+                subscription: ObservationSubscription(
+                    start: start, schedule: schedule, downstream: AnySubscriber(subscriber)))
         }
     }
 
-    /// Publishes the connection after each transaction that has changed a region: see `DatabaseRegionObservation.publisher(in:)`.
+    /// Publishes the connection after each transaction that has changed a region: see
+    /// `DatabaseRegionObservation.publisher(in:)`.
     public struct DatabaseRegion: Publisher {
         public typealias Output = Database
         public typealias Failure = any Error
@@ -24,7 +26,9 @@ extension DatabasePublishers {
         let start: ObservationStart<Database>
 
         public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-            subscriber.receive(subscription: ObservationSubscription(start: start, schedule: nil, downstream: AnySubscriber(subscriber)))
+            subscriber.receive(
+                subscription: ObservationSubscription(
+                    start: start, schedule: nil, downstream: AnySubscriber(subscriber)))
         }
     }
 }
@@ -32,17 +36,20 @@ extension DatabasePublishers {
 extension ValueObservation {
     /// A publisher of the values. Each subscription starts the observation, and ends it when it is cancelled.
     ///
-    /// The publisher never completes by itself. Values that a subscriber does not ask for are left out, except the last one.
+    /// The publisher never completes by itself. Values that a subscriber does not ask for are left out,
+    /// except the last one.
     /// - Parameters:
     ///   - reader: a queue, a pool or a snapshot.
-    ///   - scheduler: where values and the error are published. With `.immediate`, the first value is published before the subscription
-    ///     returns, which must be made on the main actor.
+    ///   - scheduler: where values and the error are published. With `.immediate`, the first value is
+    ///     published before the subscription returns, which must be made on the main actor.
     public func publisher(
         in reader: any DatabaseReader,
         scheduling scheduler: some ValueObservationScheduler = .async(onQueue: .main)
     ) -> DatabasePublishers.Value<Reducer.Value> {
         DatabasePublishers.Value(
-            start: { onError, onChange in start(in: reader, scheduling: scheduler, onError: onError, onChange: onChange) },
+            start: { onError, onChange in
+                start(in: reader, scheduling: scheduler, onError: onError, onChange: onChange)
+            },
             schedule: { scheduler.schedule($0) })
     }
 }
@@ -57,11 +64,14 @@ extension SharedValueObservation {
 }
 
 extension DatabaseRegionObservation {
-    /// A publisher of the connection after each transaction that has changed the regions, before anybody else can write.
+    /// A publisher of the connection after each transaction that has changed the regions, before anybody else
+    /// can write.
     ///
-    /// It publishes where the database is written: the connection must not be used elsewhere, or later. Transactions that a subscriber
-    /// does not ask for are left out.
+    /// It publishes where the database is written: the connection must not be used elsewhere, or later.
+    /// Transactions that a subscriber does not ask for are left out.
     public func publisher(in writer: any DatabaseWriter) -> DatabasePublishers.DatabaseRegion {
-        DatabasePublishers.DatabaseRegion { onError, onChange in start(in: writer, onError: onError, onChange: onChange) }
+        DatabasePublishers.DatabaseRegion { onError, onChange in
+            start(in: writer, onError: onError, onChange: onChange)
+        }
     }
 }

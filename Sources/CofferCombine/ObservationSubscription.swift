@@ -9,7 +9,8 @@ typealias ObservationStart<Output> =
     ) -> AnyDatabaseCancellable
 
 /// One subscriber of an observation, which begins with its first demand.
-// @unchecked: `phase` is touched inside of the lock only, and the subscriber hears from the observation's scheduler, which is serial.
+// @unchecked: `phase` is touched inside of the lock only, and the subscriber is called by the observation's
+// scheduler, which is serial.
 final class ObservationSubscription<Output>: Subscription, @unchecked Sendable {
     typealias Downstream = AnySubscriber<Output, any Error>
 
@@ -31,11 +32,13 @@ final class ObservationSubscription<Output>: Subscription, @unchecked Sendable {
     private let lock = NSLock()
     private var phase: Phase
 
-    /// Runs an action where values are published; nil if a value is out of date as soon as it was not asked for.
+    /// Runs an action where values are published; nil if a value is out of date as soon as it was not asked
+    /// for.
     private let schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
 
     init(
-        start: @escaping ObservationStart<Output>, schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)?,
+        start: @escaping ObservationStart<Output>,
+        schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)?,
         downstream: Downstream
     ) {
         phase = .waitingForDemand(start, downstream)

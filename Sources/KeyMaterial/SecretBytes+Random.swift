@@ -34,7 +34,9 @@ package enum SystemRandomness {
 extension SecretBytes {
     package static func random(count: Int) throws(RandomnessFailure) -> SecretBytes {
         var result = SecretBytes(count: count)
-        try result.withUnsafeMutableBytes { bytes throws(RandomnessFailure) in try unsafe SystemRandomness.fill(bytes) }
+        try result.withUnsafeMutableBytes { bytes throws(RandomnessFailure) in
+            try unsafe SystemRandomness.fill(bytes)
+        }
         return result
     }
 }

@@ -1,9 +1,11 @@
 internal import Glibc
 
-/// Bytes that have one owner, cannot be printed, encoded or copied by accident, and are wiped at the end of their life (I5).
+/// Bytes that have one owner, cannot be printed, encoded or copied by accident, and are wiped at the end of
+/// their life (I5).
 ///
 /// The count is fixed, because growing would leave a copy behind.
-// @unchecked: the pointer never leaves the type except during a closure, and writing needs exclusive access to the only owner.
+// @unchecked: the pointer never leaves the type except during a closure, and writing needs exclusive access
+// to the only owner.
 @safe
 package struct SecretBytes: ~Copyable, @unchecked Sendable {
     package let count: Int
@@ -56,7 +58,9 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
 extension SecretBytes {
     /// Copies a sequence of bytes, leaving no other copy than the caller's.
     package init(_ bytes: some Sequence<UInt8>) {
-        let copy = bytes.withContiguousStorageIfAvailable { unsafe SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer($0))) }
+        let copy = bytes.withContiguousStorageIfAvailable {
+            unsafe SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer($0)))
+        }
         if let copy {
             self = copy.bytes.copy()
             return
@@ -83,7 +87,9 @@ extension SecretBytes {
         var result = SecretBytes(count: newCount)
         let common = min(count, newCount)
         withUnsafeBytes { source in
-            result.withUnsafeMutableBytes { unsafe $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<common])) }
+            result.withUnsafeMutableBytes {
+                unsafe $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<common]))
+            }
         }
         return result
     }
@@ -121,7 +127,8 @@ extension SharedSecret: CustomStringConvertible, CustomReflectable {
 
 /// Where the memory of secrets comes from and goes to.
 ///
-/// Tests put their own allocator in ``current`` for the duration of a task, to look at the memory after the end of a secret's life.
+/// Tests put their own allocator in ``current`` for the duration of a task, to look at the memory after the
+/// end of a secret's life.
 @safe
 package struct SecretAllocator: Sendable {
     /// Returns writable memory of at least one byte.
@@ -140,7 +147,8 @@ package struct SecretAllocator: Sendable {
 
     @TaskLocal package static var current = SecretAllocator.pages
 
-    /// Own pages for each secret: locked into memory as far as `RLIMIT_MEMLOCK` allows, and left out of core dumps.
+    /// Own pages for each secret: locked into memory as far as `RLIMIT_MEMLOCK` allows, and left out of core
+    /// dumps.
     ///
     /// Nothing else ever lives on these pages, so that unlocking one secret never unlocks another.
     package static let pages = unsafe SecretAllocator(
@@ -160,9 +168,10 @@ package struct SecretAllocator: Sendable {
         })
 }
 
-/// Hexadecimal digits of secret bytes, from memory to memory: a `String` would leave copies that nobody wipes.
+/// Hexadecimal digits of secret bytes, from memory to memory: a `String` would leave copies that nobody
+/// wipes.
 ///
-/// Digits are computed, not looked up in a table, so that no cache line tells which table entry was read.
+/// Digits are computed, not looked up in a table, so that no cache line reveals which table entry was read.
 package enum SecretHex {
     /// Writes two lower-case digits for each byte of `bytes` to the start of `target`.
     ///
@@ -176,7 +185,8 @@ package enum SecretHex {
     }
 
     private static func digit(_ value: UInt8) -> UInt8 {
-        // 0 ... 9 give "0" ... "9"; from 10 on the difference is negative and its sign bits add the distance to "a".
+        // 0 ... 9 give "0" ... "9"; from 10 on the difference is negative and its sign bits add the distance
+        // to "a".
         let isLetter = (Int16(9) - Int16(value)) >> 8
         return UInt8(truncatingIfNeeded: Int16(value) + 48 + (isLetter & 39))
     }
@@ -192,13 +202,17 @@ package enum SecretHex {
 
     package static func isDigit(_ byte: UInt8) -> Bool { value(ofDigit: byte) != nil }
 
-    /// Reads pairs of digits into `target`; answers false, with `target` in an unknown state, when the text is not hexadecimal.
+    /// Reads pairs of digits into `target`; answers false, with `target` in an unknown state, when the text
+    /// is not hexadecimal.
     ///
     /// - Precondition: `target` holds at least `digits.count / 2` bytes.
-    package static func read(_ digits: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer) -> Bool {
+    package static func read(_ digits: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer)
+        -> Bool
+    {
         guard digits.count.isMultiple(of: 2) else { return false }
         for index in 0..<digits.count / 2 {
-            guard let high = unsafe value(ofDigit: digits[2 * index]), let low = unsafe value(ofDigit: digits[2 * index + 1])
+            guard let high = unsafe value(ofDigit: digits[2 * index]),
+                let low = unsafe value(ofDigit: digits[2 * index + 1])
             else { return false }
             unsafe target[index] = high << 4 | low
         }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Files that hold a secret, and that nobody else may read.
+/// Files that hold a secret, and that no other user may read.
 package enum SecretFile {
     /// No key is longer; a file that is longer is another file.
     package static let limit = 65_536
@@ -21,16 +21,19 @@ package enum SecretFile {
     package enum Access: Sendable {
         /// Nobody but root.
         case ownerOnly
-        /// Whoever the system lets: the mode is not looked at. Of credentials of systemd, which gives access by an access control list, which shows as a mode for
-        /// the group.
+        /// Whoever the system lets: the mode is not looked at. Of credentials of systemd, which gives access
+        /// by an access control list, which shows as a mode for the group.
         case unchecked
     }
 
-    /// Reads a file to its end, through the descriptor that was judged: the path may lead elsewhere the next time.
+    /// Reads a file to its end, through the descriptor that was judged: the path may lead elsewhere the next
+    /// time.
     ///
     /// A pipe, as in `<(command)`, is its creator's, and is read without a look at its mode.
     /// - Parameter followsLinks: whether the last part of the path may be a symbolic link.
-    package static func read(_ path: String, access: Access, followsLinks: Bool = true) throws(Problem) -> SecretBytes {
+    package static func read(_ path: String, access: Access, followsLinks: Bool = true) throws(Problem)
+        -> SecretBytes
+    {
         let file = try File(path, flags: O_RDONLY | O_CLOEXEC | O_NOCTTY | (followsLinks ? 0 : O_NOFOLLOW))
         var status = stat()
         guard unsafe fstat(file.descriptor, &status) == 0 else { throw .notOpened(errno) }
@@ -94,14 +97,16 @@ extension SecretBytes {
     package consuming func withoutNewline() -> SecretBytes {
         let end = withUnsafeBytes { bytes in
             guard let last = unsafe bytes.last, last == UInt8(ascii: "\n") else { return bytes.count }
-            guard bytes.count > 1, unsafe bytes[bytes.count - 2] == UInt8(ascii: "\r") else { return bytes.count - 1 }
+            guard bytes.count > 1, unsafe bytes[bytes.count - 2] == UInt8(ascii: "\r") else {
+                return bytes.count - 1
+            }
             return bytes.count - 2
         }
         return end == count ? self : prefix(end)
     }
 
-    /// The bytes as they are where there are `size` of them, or those that twice as many hexadecimal digits, and perhaps a newline, stand for; nil for
-    /// everything else.
+    /// The bytes as they are where there are `size` of them, or those that twice as many hexadecimal digits,
+    /// and perhaps a newline, stand for; nil for everything else.
     package consuming func decoded(size: Int) -> SharedSecret? {
         if count == size { return SharedSecret(self) }
         let digits = withoutNewline()

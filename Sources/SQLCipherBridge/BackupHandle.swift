@@ -2,8 +2,8 @@ internal import CSQLCipher
 
 /// An online backup between two connections: <https://www.sqlite.org/c3ref/backup_finish.html>.
 ///
-/// The engine copies pages between databases of one page size and one reserve only. Where they differ, it reports success for a copy that
-/// cannot be opened: compare them before you start a backup.
+/// The engine copies pages between databases of one page size and one reserve only. Where they differ, it
+/// reports success for a copy that cannot be opened: compare them before you start a backup.
 @safe
 package struct BackupHandle: ~Copyable {
     private let pointer: OpaquePointer
@@ -11,7 +11,8 @@ package struct BackupHandle: ~Copyable {
 
     /// Starts a backup of the main database of `source` into that of `destination`.
     package init(from source: ConnectionHandle, to destination: ConnectionHandle) throws(EngineError) {
-        guard let pointer = unsafe sqlite3_backup_init(destination.pointer, "main", source.pointer, "main") else {
+        guard let pointer = unsafe sqlite3_backup_init(destination.pointer, "main", source.pointer, "main")
+        else {
             throw EngineError(code: destination.lastExtendedErrorCode, message: destination.lastErrorMessage)
         }
         unsafe self.pointer = pointer

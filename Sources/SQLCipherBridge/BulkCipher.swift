@@ -2,8 +2,9 @@ package import KeyMaterial
 
 /// What opens pages that follow each other: by lanes where there are some, and else as ``PageCipher`` does.
 ///
-/// No answer of lanes is final. Libcrypto looks at one page of each sixteen, chosen by chance, and at each that is not authentic; where it has another answer,
-/// an error is thrown, and the process goes on without lanes. One instance serves one thread at a time.
+/// No answer of lanes is final. Libcrypto looks at one page of each sixteen, chosen by chance, and at each
+/// that is not authentic; where it has another answer, an error is thrown, and the process goes on without
+/// lanes. One instance serves one thread at a time.
 package final class BulkCipher {
     /// Opens single pages.
     package let single: PageCipher
@@ -28,9 +29,11 @@ package final class BulkCipher {
         guard single.layout.hmac != nil else { return [] }
         var wrong: [UInt32] = []
         for group in LaneGroup.all(pages.count, single.layout, first: first, hasLanes: lanes != nil) {
-            let verdicts = group.usesLanes ? lanes?.verdicts(pages.extracting(group.bytes), first: group.first) : nil
+            let verdicts =
+                group.usesLanes ? lanes?.verdicts(pages.extracting(group.bytes), first: group.first) : nil
             for index in 0..<group.count where verdicts?[index] != true || index == group.sample {
-                let isRight = try single.authenticates(pages.extracting(group.page(index)), number: group.number(index))
+                let isRight = try single.authenticates(
+                    pages.extracting(group.page(index)), number: group.number(index))
                 guard verdicts == nil || verdicts?[index] == isRight else { throw PageLanes.failure() }
                 if !isRight { wrong.append(group.number(index)) }
             }
@@ -39,15 +42,21 @@ package final class BulkCipher {
     }
 
     /// Decrypts pages in a row, as ``PageCipher`` does with each.
-    package func decrypt(_ pages: Span<UInt8>, first: UInt32, into contents: inout MutableSpan<UInt8>) throws(CryptographyFailure) {
+    package func decrypt(_ pages: Span<UInt8>, first: UInt32, into contents: inout MutableSpan<UInt8>)
+        throws(CryptographyFailure)
+    {
         precondition(contents.count == pages.count)
         for group in LaneGroup.all(pages.count, single.layout, first: first, hasLanes: lanes != nil) {
             for index in 0..<group.count {
                 let page = pages.extracting(group.page(index))
-                if let lanes, group.usesLanes { contents.withPart(group.page(index)) { lanes.open(page, into: &$0) } }
+                if let lanes, group.usesLanes {
+                    contents.withPart(group.page(index)) { lanes.open(page, into: &$0) }
+                }
                 guard !group.usesLanes || index == group.sample else { continue }
                 let content = try opened(page, number: group.number(index))
-                guard !group.usesLanes || content.span.isEqual(to: contents.span.extracting(group.page(index))) else {
+                guard
+                    !group.usesLanes || content.span.isEqual(to: contents.span.extracting(group.page(index)))
+                else {
                     throw PageLanes.failure()
                 }
                 contents.copy(content.span, at: group.page(index).lowerBound)
@@ -65,7 +74,8 @@ package final class BulkCipher {
 
 /// What seals pages that follow each other: the counterpart of ``BulkCipher``, under the same rule.
 ///
-/// Pages of lanes go nowhere unless each was looked at by other means: one of sixteen here, all by who publishes them.
+/// Pages of lanes go nowhere unless each was looked at by other means: one of sixteen here, all by who
+/// publishes them.
 package final class BulkSealer {
     package let single: PageSealer
     private let lanes: LaneKeys?
@@ -92,7 +102,8 @@ package final class BulkSealer {
             let fresh = reserves.extracting(place)
             if let lanes, group.usesLanes {
                 pages.withPart(group.bytes) {
-                    lanes.seal(contents.extracting(group.bytes), first: group.first, reserves: fresh, into: &$0)
+                    lanes.seal(
+                        contents.extracting(group.bytes), first: group.first, reserves: fresh, into: &$0)
                 }
             }
             for index in 0..<group.count where !group.usesLanes || index == group.sample {
@@ -101,7 +112,8 @@ package final class BulkSealer {
                 try single.seal(
                     contents.extracting(group.page(index)), number: group.number(index),
                     reserve: fresh.extracting(index * reserve..<(index + 1) * reserve), into: &target)
-                guard !group.usesLanes || page.span.isEqual(to: pages.span.extracting(group.page(index))) else { throw PageLanes.failure() }
+                guard !group.usesLanes || page.span.isEqual(to: pages.span.extracting(group.page(index)))
+                else { throw PageLanes.failure() }
                 pages.copy(page.span, at: group.page(index).lowerBound)
             }
         }
@@ -124,7 +136,9 @@ private struct LaneGroup {
 
     func number(_ position: Int) -> UInt32 { first &+ UInt32(position) }
 
-    func page(_ position: Int) -> Range<Int> { (index + position) * pageSize..<(index + position + 1) * pageSize }
+    func page(_ position: Int) -> Range<Int> {
+        (index + position) * pageSize..<(index + position + 1) * pageSize
+    }
 
     /// Of each sixteen pages, in two groups, one is a sample.
     static func all(_ size: Int, _ layout: PageCipher.Layout, first: UInt32, hasLanes: Bool) -> [LaneGroup] {
@@ -134,7 +148,8 @@ private struct LaneGroup {
         let hasLanes = hasLanes && first > 0 && UInt32(exactly: Int(first) + count) != nil
         func group(_ index: Int, _ count: Int, sample: Int?, usesLanes: Bool) -> LaneGroup {
             LaneGroup(
-                index: index, count: count, first: first &+ UInt32(truncatingIfNeeded: index), usesLanes: usesLanes, sample: sample,
+                index: index, count: count, first: first &+ UInt32(truncatingIfNeeded: index),
+                usesLanes: usesLanes, sample: sample,
                 pageSize: layout.pageSize)
         }
         guard hasLanes else { return (0..<count).map { group($0, 1, sample: nil, usesLanes: false) } }
@@ -150,7 +165,8 @@ private struct LaneGroup {
             for start in stride(from: 0, to: sixteen, by: LaneKeys.most) {
                 let some = min(LaneKeys.most, sixteen - start)
                 let isSampled = (start..<start + some).contains(sample)
-                result.append(group(index + start, some, sample: isSampled ? sample - start : nil, usesLanes: true))
+                result.append(
+                    group(index + start, some, sample: isSampled ? sample - start : nil, usesLanes: true))
             }
             index += sixteen
         }

@@ -5,7 +5,9 @@ extension Span<UInt8> {
     package var isZero: Bool {
         // Compares each byte with its neighbour: true for zeros when the first one is.
         guard count > 1, self[0] == 0 else { return false }
-        return unsafe withUnsafeBytes { unsafe memcmp($0.baseAddress!, $0.baseAddress! + 1, $0.count - 1) == 0 }
+        return unsafe withUnsafeBytes {
+            unsafe memcmp($0.baseAddress!, $0.baseAddress! + 1, $0.count - 1) == 0
+        }
     }
 
     /// Whether both have the same bytes.
@@ -13,7 +15,9 @@ extension Span<UInt8> {
         guard count == other.count else { return false }
         guard count > 0 else { return true }
         return unsafe withUnsafeBytes { mine in
-            unsafe other.withUnsafeBytes { unsafe memcmp(mine.baseAddress!, $0.baseAddress!, mine.count) == 0 }
+            unsafe other.withUnsafeBytes {
+                unsafe memcmp(mine.baseAddress!, $0.baseAddress!, mine.count) == 0
+            }
         }
     }
 }
@@ -41,7 +45,8 @@ extension MutableSpan<UInt8> {
     package mutating func clear(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)
         unsafe withUnsafeMutableBytes { target in
-            _ = unsafe UnsafeMutableRawBufferPointer(rebasing: target[range]).initializeMemory(as: UInt8.self, repeating: 0)
+            _ = unsafe UnsafeMutableRawBufferPointer(rebasing: target[range]).initializeMemory(
+                as: UInt8.self, repeating: 0)
         }
     }
 }

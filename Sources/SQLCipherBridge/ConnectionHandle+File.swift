@@ -2,33 +2,43 @@ internal import CSQLCipher
 
 /// Reading the main database file through SQLite's own descriptor.
 ///
-/// Opening and closing the file beside SQLite is not an option: POSIX drops all locks that the process holds on a file as soon as it closes
-/// any descriptor of it (see "How To Corrupt An SQLite Database File", 2.2).
+/// Opening and closing the file beside SQLite is not an option: POSIX drops all locks that the process holds
+/// on a file as soon as it closes any descriptor of it (see "How To Corrupt An SQLite Database File", 2.2).
 extension ConnectionHandle {
     /// The size of the main database file in bytes, or nil when there is no file: in memory, or temporary.
     package func fileSize() throws(EngineError) -> Int64? {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return nil }
         var size: Int64 = 0
         let code = unsafe methods.pointee.xFileSize(file, &size)
-        guard code == SQLITE_OK else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }
+        guard code == SQLITE_OK else {
+            throw EngineError(code: code, message: ConnectionHandle.describe(code))
+        }
         return size
     }
 
-    /// Up to `count` bytes of the main database file as they are stored, without a lock; fewer at its end, none without a file.
+    /// Up to `count` bytes of the main database file as they are stored, without a lock; fewer at its end,
+    /// none without a file.
     package func readFile(at offset: Int64, count: Int) throws(EngineError) -> [UInt8] {
-        guard let size = try fileSize(), offset < size, let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods
+        guard let size = try fileSize(), offset < size, let file = unsafe mainFile,
+            let methods = unsafe file.pointee.pMethods
         else { return [] }
         let available = Int(min(Int64(count), size - offset))
         var bytes = [UInt8](repeating: 0, count: available)
         let code = unsafe methods.pointee.xRead(file, &bytes, CInt(available), offset)
-        guard code == SQLITE_OK else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }
+        guard code == SQLITE_OK else {
+            throw EngineError(code: code, message: ConnectionHandle.describe(code))
+        }
         return bytes
     }
 
-    /// Fills the target with bytes of the main database file as they are stored, without a lock, and returns how many there were.
-    package func readFile(at offset: Int64, into target: inout MutableSpan<UInt8>) throws(EngineError) -> Int {
+    /// Fills the target with bytes of the main database file as they are stored, without a lock, and returns
+    /// how many there were.
+    package func readFile(at offset: Int64, into target: inout MutableSpan<UInt8>) throws(EngineError) -> Int
+    {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return 0 }
-        let code = unsafe target.withUnsafeMutableBytes { unsafe methods.pointee.xRead(file, $0.baseAddress, CInt($0.count), offset) }
+        let code = unsafe target.withUnsafeMutableBytes {
+            unsafe methods.pointee.xRead(file, $0.baseAddress, CInt($0.count), offset)
+        }
         if code == SQLITE_OK { return target.count }
         // The file may end before; what is not there was filled with zeros.
         guard let size = try fileSize(), size < offset + Int64(target.count) else {
@@ -37,44 +47,55 @@ extension ConnectionHandle {
         return Int(max(0, size - offset))
     }
 
-    /// Writes over the main database file as it is stored, without a look at what is there: only to make a file unusable that has lost its
-    /// name. The connection is of no use afterwards.
+    /// Writes over the main database file as it is stored, without a look at what is there: only to make a
+    /// file unusable that has lost its name. The connection is of no use afterwards.
     package func overwriteFile(at offset: Int64, with bytes: [UInt8]) throws(EngineError) {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
         let code = unsafe methods.pointee.xWrite(file, bytes, CInt(bytes.count), offset)
-        guard code == SQLITE_OK else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }
+        guard code == SQLITE_OK else {
+            throw EngineError(code: code, message: ConnectionHandle.describe(code))
+        }
     }
 
-    /// Takes SQLite's shared lock on the main database file, without a look into it: nobody writes to a file in rollback mode as long as the
-    /// connection lives. The connection is of no use for anything else afterwards.
+    /// Takes SQLite's shared lock on the main database file, without a look into it: nobody writes to a file
+    /// in rollback mode as long as the connection lives. The connection is of no use for anything else
+    /// afterwards.
     package func lockFileForReading() throws(EngineError) {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
         let code = unsafe methods.pointee.xLock(file, SQLITE_LOCK_SHARED)
-        guard code == SQLITE_OK else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }
+        guard code == SQLITE_OK else {
+            throw EngineError(code: code, message: ConnectionHandle.describe(code))
+        }
     }
 
-    /// Whether somebody is about to write to the main database file.
+    /// Whether a connection is about to write to the main database file.
     package func isFileReserved() throws(EngineError) -> Bool {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return false }
         var answer: CInt = 0
         let code = unsafe methods.pointee.xCheckReservedLock(file, &answer)
-        guard code == SQLITE_OK else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }
+        guard code == SQLITE_OK else {
+            throw EngineError(code: code, message: ConnectionHandle.describe(code))
+        }
         return answer != 0
     }
 
-    /// Whether the name of the main database file leads to another file by now, or to none: what is written would be in a file that nobody finds.
+    /// Whether the name of the main database file leads to another file by now, or to none: what is written
+    /// would be in a file that nobody finds.
     package func isFileMoved() -> Bool {
         var answer: CInt = 0
         let code = unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
         return code == SQLITE_OK && answer != 0
     }
 
-    /// Has what lies beside the main database file judged before the engine uses it, until the connection is closed.
+    /// Has what lies beside the main database file judged before the engine uses it, until the connection is
+    /// closed.
     ///
     /// - Parameters:
     ///   - owner: connections with one owner trust each other with a log that they have open.
     ///   - report: learns what is refused because of the user that it belongs to.
-    package func watchSideFiles(owner: AnyObject, report: @escaping ForeignOwnerReport, _ judge: @escaping SideFileJudge) {
+    package func watchSideFiles(
+        owner: AnyObject, report: @escaping ForeignOwnerReport, _ judge: @escaping SideFileJudge
+    ) {
         guard let file = unsafe mainFile else { return }
         unsafe SideFiles.watch(file, self, owner: owner, judge, report)
     }
@@ -84,7 +105,7 @@ extension ConnectionHandle {
         return unsafe SideFiles.unwatch(file)
     }
 
-    private var mainFile: UnsafeMutablePointer<sqlite3_file>? {
+    var mainFile: UnsafeMutablePointer<sqlite3_file>? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let code = unsafe withUnsafeMutablePointer(to: &file) { file in
             unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_FILE_POINTER, file)

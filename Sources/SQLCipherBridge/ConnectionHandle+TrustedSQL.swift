@@ -2,9 +2,10 @@ internal import CSQLCipher
 
 /// SQL that this package writes itself, from checked parts, and never from a user's text.
 ///
-/// An answer is read to its end, or there is none: the engine may give a row first and fail afterwards. `PRAGMA journal_mode = WAL` is such
-/// a statement, it answers before it commits. So each function here steps to `SQLITE_DONE` or throws, and nothing else in the package may
-/// leave a statement of its own in the middle.
+/// An answer is read to its end, or there is none: the engine may give a row first and fail afterwards.
+/// `PRAGMA journal_mode = WAL` is such a statement, it answers before it commits. So each function here steps
+/// to `SQLITE_DONE` or throws, and nothing else in the package may leave a statement of its own in the
+/// middle.
 extension ConnectionHandle {
     /// Runs statements without arguments, and drops what they answer.
     package func execute(_ sql: StaticString) throws(EngineError) {
@@ -17,7 +18,8 @@ extension ConnectionHandle {
         try check(unsafe sqlite3_exec(pointer, sql, nil, nil, nil))
     }
 
-    /// Runs one query to its end, and returns the first column of its first row as text; nil for NULL, and when there is no row.
+    /// Runs one query to its end, and returns the first column of its first row as text; nil for NULL, and
+    /// when there is no row.
     package func firstText(trusted sql: String) throws(EngineError) -> String? {
         var answer: String?
         var isFirst = true
@@ -35,9 +37,11 @@ extension ConnectionHandle {
         return result
     }
 
-    /// Runs the first statement of a text to its end, and calls `body` with each row. What follows the first statement is not run.
+    /// Runs the first statement of a text to its end, and calls `body` with each row. What follows the first
+    /// statement is not run.
     ///
-    /// - Throws: the error of the engine, also one that comes after the last row; that of `body`, which ends the statement.
+    /// - Throws: the error of the engine, also one that comes after the last row; that of `body`, which ends
+    ///   the statement.
     package func forEachRow(trusted sql: String, _ body: (StatementHandle) throws -> Void) throws {
         guard let statement = try prepare(trusted: sql) else { return }
         while true {

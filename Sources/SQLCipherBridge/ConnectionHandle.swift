@@ -1,6 +1,7 @@
 internal import CSQLCipher
 
-/// A borrowed `sqlite3 *`: it cannot be closed, and is of use as long as the ``EngineConnection`` that owns it.
+/// A borrowed `sqlite3 *`: it cannot be closed, and is of use as long as the ``EngineConnection`` that owns
+/// it.
 @safe
 @usableFromInline
 package struct ConnectionHandle: Equatable {
@@ -31,7 +32,8 @@ extension ConnectionHandle {
 }
 
 extension ConnectionHandle {
-    /// Has SQLite forget the schema, and with it the virtual tables that are in no use, whose modules keep statements of their own.
+    /// Has SQLite forget the schema, and with it the virtual tables that are in no use, whose modules keep
+    /// statements of their own.
     package func forgetSchema() throws(EngineError) {
         let isWritable = try firstText(trusted: "PRAGMA writable_schema") == "1"
         try execute("PRAGMA writable_schema = RESET")
@@ -102,7 +104,8 @@ extension ConnectionHandle {
         unsafe sqlite3_db_filename(pointer, schema).map { unsafe String(cString: $0) }
     }
 
-    /// Which file it is that has the name of a database: a name that is no text leads to another file once it is a `String`.
+    /// Which file it is that has the name of a database: a name that is no text leads to another file once it
+    /// is a `String`.
     package func fileIdentity(schema: String) -> FileIdentity? {
         unsafe sqlite3_db_filename(pointer, schema).flatMap { unsafe FileIdentity(named: $0) }
     }
@@ -148,7 +151,8 @@ extension ConnectionHandle {
         }
     }
 
-    /// Has the connection leave a write-ahead log as it is when it is closed, although it may be the last one.
+    /// Has the connection leave a write-ahead log as it is when it is closed, although it may be the last
+    /// one.
     func leaveLogAtEnd() {
         _ = unsafe coffer_db_config_flag(pointer, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil)
     }

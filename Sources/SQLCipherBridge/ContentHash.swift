@@ -1,4 +1,5 @@
-/// SHA-256 over values of a database, with their types: two sequences of values have one hash only if they are the same, byte for byte.
+/// SHA-256 over values of a database, with their types: two sequences of values have one hash only if they
+/// are the same, byte for byte.
 package struct ContentHash {
     private let digest: ContentDigest
 
@@ -14,7 +15,8 @@ package struct ContentHash {
         case EngineType.float: try add(type, statement.double(at: column).bitPattern)
         case EngineType.null: try add(type, 0)
         default:
-            let bytes = unsafe Span<UInt8>(_unsafeBytes: statement.storedBytes(at: column, encoding: encoding))
+            let bytes = unsafe Span<UInt8>(
+                _unsafeBytes: statement.storedBytes(at: column, encoding: encoding))
             try add(type, UInt64(bytes.count))
             try digest.update(bytes)
         }

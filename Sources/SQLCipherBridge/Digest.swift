@@ -5,7 +5,8 @@ package enum Digest {
     package static func sha256(_ message: [UInt8]) throws(CryptographyFailure) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: 32)
         var count: CUnsignedInt = 0
-        guard unsafe EVP_Digest(message, message.count, &result, &count, EVP_sha256(), nil) == 1, count == 32 else {
+        guard unsafe EVP_Digest(message, message.count, &result, &count, EVP_sha256(), nil) == 1, count == 32
+        else {
             throw CryptographyFailure(function: "EVP_Digest")
         }
         return result
@@ -27,14 +28,25 @@ package final class ContentDigest {
     deinit { unsafe EVP_MD_CTX_free(context) }
 
     package func update(_ bytes: Span<UInt8>) throws(CryptographyFailure) {
-        let isAdded = unsafe bytes.withUnsafeBytes { unsafe EVP_DigestUpdate(context, $0.baseAddress, $0.count) == 1 }
+        let isAdded = unsafe bytes.withUnsafeBytes {
+            unsafe EVP_DigestUpdate(context, $0.baseAddress, $0.count) == 1
+        }
         guard isAdded else { throw CryptographyFailure(function: "EVP_DigestUpdate") }
     }
 
-    /// The digest of all bytes; nothing can be added afterwards.
+    /// Begins anew, with no bytes.
+    package func restart() throws(CryptographyFailure) {
+        guard unsafe EVP_DigestInit_ex(context, nil, nil) == 1 else {
+            throw CryptographyFailure(function: "EVP_DigestInit_ex")
+        }
+    }
+
+    /// The digest of all bytes; nothing can be added before ``restart()``.
     package func finish() throws(CryptographyFailure) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: 32)
-        guard unsafe EVP_DigestFinal_ex(context, &result, nil) == 1 else { throw CryptographyFailure(function: "EVP_DigestFinal_ex") }
+        guard unsafe EVP_DigestFinal_ex(context, &result, nil) == 1 else {
+            throw CryptographyFailure(function: "EVP_DigestFinal_ex")
+        }
         return result
     }
 }

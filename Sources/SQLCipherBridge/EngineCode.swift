@@ -17,7 +17,8 @@ package enum EngineCode {
     package static let mismatch: CInt = 20
     /// `SQLITE_CANTOPEN` with an extension of our own: what lies beside the database file was refused.
     package static let refusedSideFile: CInt = 14 | 0x7f << 8
-    /// `SQLITE_BUSY` with an extension of our own: other connections of this process lock the file for each transaction.
+    /// `SQLITE_BUSY` with an extension of our own: other connections of this process lock the file for each
+    /// transaction.
     static let lockedOtherwise: CInt = 5 | 0x7f << 8
     /// `SQLITE_READONLY_DBMOVED`.
     package static let databaseMoved: CInt = 8 | 4 << 8

@@ -8,7 +8,8 @@ internal import Glibc
 package struct EngineConnection: ~Copyable {
     package let handle: ConnectionHandle
 
-    /// Whether the connection, if it is the last one to its file, brings the write-ahead log into the file when it is closed.
+    /// Whether the connection, if it is the last one to its file, brings the write-ahead log into the file
+    /// when it is closed.
     ///
     /// A connection that was opened to find out something does not: it may not understand the log.
     package var checkpointsAtEnd = false
@@ -23,7 +24,8 @@ package struct EngineConnection: ~Copyable {
         unsafe sqlite3_close_v2(handle.pointer)
     }
 
-    /// Closes the connection, or leaves it as it is and answers `SQLITE_BUSY` while statements or backups live.
+    /// Closes the connection, or leaves it as it is and answers `SQLITE_BUSY` while statements or backups
+    /// live.
     package mutating func close() -> CInt {
         guard isOpen else { return SQLITE_OK }
         let watchAgain = handle.unwatchSideFiles()
@@ -42,7 +44,8 @@ package struct EngineConnection: ~Copyable {
 // MARK: - Opening
 
 extension EngineConnection {
-    /// How a connection is opened. Connections are always opened with extended result codes and without SQLite's own mutex (I3).
+    /// How a connection is opened. Connections are always opened with extended result codes and without
+    /// SQLite's own mutex (I3).
     package struct OpenFlags: OptionSet, Sendable {
         package let rawValue: CInt
         package init(rawValue: CInt) { self.rawValue = rawValue }
@@ -55,16 +58,19 @@ extension EngineConnection {
         package static let uri = OpenFlags(rawValue: SQLITE_OPEN_URI)
     }
 
-    /// Opens a connection. URI handling is never enabled for the path of a user: `key=` in a file name must not become a key.
+    /// Opens a connection. URI handling is never enabled for the path of a user: `key=` in a file name must
+    /// not become a key.
     ///
     /// - Parameter locking: who else may have the files open. It holds for attached files as well.
     /// - Throws: the error of `sqlite3_open_v2`, after the half-open connection is closed.
     package init(path: String, flags: OpenFlags, locking: FileLocking = .shared) throws(EngineError) {
         try Engine.prove()
         guard let system = SideFiles.systems[locking] else {
-            throw EngineError(code: SQLITE_ERROR, message: "The file system of connections could not be registered")
+            throw EngineError(
+                code: SQLITE_ERROR, message: "The file system of connections could not be registered")
         }
-        // Builds of the engine with SQLITE_USE_URI take such a path for a URI without the flag, and open another file, or memory.
+        // Builds of the engine with SQLITE_USE_URI take such a path for a URI without the flag, and open
+        // another file, or memory.
         let name = path.hasPrefix("file:") && !flags.contains(.uri) ? "./\(path)" : path
         handle = try EngineConnection.open(name, flags.rawValue, system)
     }
@@ -74,13 +80,18 @@ extension EngineConnection {
         handle = try EngineConnection.open(name, flags, fileSystem)
     }
 
-    private static func open(_ name: String, _ flags: CInt, _ fileSystem: String?) throws(EngineError) -> ConnectionHandle {
+    private static func open(_ name: String, _ flags: CInt, _ fileSystem: String?) throws(EngineError)
+        -> ConnectionHandle
+    {
         var pointer: OpaquePointer?
-        let code = unsafe sqlite3_open_v2(name, &pointer, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, fileSystem)
+        let code = unsafe sqlite3_open_v2(
+            name, &pointer, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, fileSystem)
         if code == SQLITE_OK, let pointer = unsafe pointer { return unsafe ConnectionHandle(pointer) }
         if code == EngineCode.lockedOtherwise {
             unsafe sqlite3_close_v2(pointer)
-            throw EngineError(code: code, message: "database is locked: connections of this process share it with other processes")
+            throw EngineError(
+                code: code,
+                message: "database is locked: connections of this process share it with other processes")
         }
         // The C library hands out a connection even when it fails, to carry the message.
         let message = unsafe pointer.flatMap { unsafe sqlite3_errmsg($0) }.map { unsafe String(cString: $0) }
@@ -94,14 +105,17 @@ extension EngineConnection {
 extension EngineError {
     /// The code that answers to `sqlite3_*` is not the SQLCipher that this package was compiled for.
     package static let withoutCipher = EngineError(
-        code: SQLITE_ERROR, message: "The SQLite library that answers in this process is not SQLCipher, or not the linked one")
+        code: SQLITE_ERROR,
+        message: "The SQLite library that answers in this process is not SQLCipher, or not the linked one")
 }
 
 extension Engine {
-    /// Fails unless the linked engine is the SQLCipher of the headers. Checked once in a process, at the first connection (I2).
+    /// Fails unless the linked engine is the SQLCipher of the headers. Checked once in a process, at the
+    /// first connection (I2).
     ///
-    /// A memory database lends itself, so that no file is touched before the proof. Two libraries can mix in one process: a foreign
-    /// `sqlite3_open` with SQLCipher's `sqlite3_key` would corrupt memory, hence the order.
+    /// A memory database lends itself, so that no file is touched before the proof. Two libraries can mix in
+    /// one process: a foreign `sqlite3_open` with SQLCipher's `sqlite3_key` would corrupt memory, hence the
+    /// order.
     package static func prove() throws(EngineError) {
         _ = try proof.get()
     }
@@ -118,15 +132,14 @@ extension Engine {
     }()
 
     private static func proveOnce() throws(EngineError) -> PageProvider {
-        // libcrypto would free its state when the process exits, while other threads may still write: they would crash.
-        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
-        // SQLite would count its memory under one lock for all connections of the process, in each allocation, for nobody. Where somebody has
-        // initialized it before, it goes on counting.
+        // SQLite would count its memory under one lock for all connections of the process, in each
+        // allocation, for nobody. Where the program has initialized it before, it goes on counting.
         _ = coffer_config_memory_statistics(0)
         guard sqliteVersionNumber == compiledSQLiteVersionNumber else { throw EngineError.withoutCipher }
         let connection: EngineConnection
         do throws(EngineError) {
-            connection = try EngineConnection(name: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, fileSystem: nil)
+            connection = try EngineConnection(
+                name: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, fileSystem: nil)
         } catch {
             throw EngineError(code: error.code, message: "SQLCipher could not be initialized")
         }
@@ -138,7 +151,8 @@ extension Engine {
         guard unsafe sqlite3_key(handle.pointer, text, CInt(text.utf8.count)) == SQLITE_OK,
             let provider = try handle.firstText(trusted: "PRAGMA cipher_provider"), !provider.isEmpty
         else { throw EngineError.withoutCipher }
-        // The level is global, and the first key resets it, so that it is set after one: a wrong key would print to the standard error.
+        // The level is global, and the first key resets it, so that it is set after one: a wrong key would
+        // print to the standard error.
         try handle.execute("PRAGMA cipher_log_level = NONE")
         let allowed = unsafe getenv("COFFER_PAGE_PROVIDER").map { unsafe String(cString: $0) }
         let pageProvider = PageProvider.install(cipherVersion: version, allowed: allowed)

@@ -25,7 +25,9 @@ extension ConnectionHandle {
     ///   - offset: where to start, in bytes; on return, where the next statement starts.
     ///   - persistent: whether the statement is kept for long.
     /// - Returns: nil where there is no statement: white space, comments, or the end.
-    package func prepare(_ sql: [CChar], offset: inout Int, persistent: Bool) throws(EngineError) -> EngineStatement? {
+    package func prepare(_ sql: [CChar], offset: inout Int, persistent: Bool) throws(EngineError)
+        -> EngineStatement?
+    {
         var statement: OpaquePointer?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
         let code = unsafe sql.withUnsafeBufferPointer { sql in
@@ -41,7 +43,8 @@ extension ConnectionHandle {
         return unsafe EngineStatement(owning: statement)
     }
 
-    /// Prepares the first statement of a text of this package, for one that is executed many times; nil where there is no statement.
+    /// Prepares the first statement of a text of this package, for one that is executed many times; nil where
+    /// there is no statement.
     ///
     /// The caller steps it to its end each time.
     package func prepare(trusted sql: String) throws(EngineError) -> EngineStatement? {

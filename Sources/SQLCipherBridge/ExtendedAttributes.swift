@@ -20,10 +20,12 @@ package enum ExtendedAttributes {
             guard size > 0 else { return [] }
             var bytes = [CChar](repeating: 0, count: size)
             let count = unsafe coffer_list_attributes(path, &bytes, size)
-            // Somebody may have added one between the two calls.
+            // Another process may have added one between the two calls.
             if count < 0 && errno == ERANGE { continue }
             guard count >= 0 else { throw Failure(call: "llistxattr", errno: errno, name: nil) }
-            return bytes.prefix(count).split(separator: 0).map { String(decoding: $0.map { UInt8(bitPattern: $0) }, as: UTF8.self) }
+            return bytes.prefix(count).split(separator: 0).map {
+                String(decoding: $0.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            }
         }
     }
 
@@ -53,7 +55,8 @@ package enum ExtendedAttributes {
 
     /// Takes an attribute from the file of an open descriptor, if it has it.
     package static func remove(_ name: String, descriptor: CInt) throws(Failure) {
-        guard unsafe coffer_remove_attribute(descriptor, name) == 0 || [ENODATA, ENOTSUP].contains(errno) else {
+        guard unsafe coffer_remove_attribute(descriptor, name) == 0 || [ENODATA, ENOTSUP].contains(errno)
+        else {
             throw Failure(call: "fremovexattr", errno: errno, name: name)
         }
     }

@@ -7,8 +7,8 @@ package enum FileLocking: Sendable {
     /// Every process. The engine locks and unlocks the file for each transaction.
     case shared
 
-    /// This process alone: the file is locked from its first use to the end of the last connection to it, and what the connections of this process do
-    /// to each other is settled in its memory.
+    /// This process alone: the file is locked from its first use to the end of the last connection to it, and
+    /// what the connections of this process do to each other is settled in its memory.
     case thisProcessOnly
 
     /// The engine's own file system that locks in this way. They differ in nothing else.
@@ -24,8 +24,9 @@ package enum FileLocking: Sendable {
 
 /// How the database files are locked that this process has open.
 ///
-/// Locks belong to the process: a connection that locks and unlocks a file for each transaction would take away the lock of those that keep it, which
-/// would not notice. Therefore all connections of a file lock it in the way of the first one.
+/// Locks belong to the process: a connection that locks and unlocks a file for each transaction would take
+/// away the lock of those that keep it, which would not notice. Therefore all connections of a file lock it
+/// in the way of the first one.
 enum OpenFiles {
     private struct Use {
         let locking: FileLocking
@@ -43,7 +44,8 @@ enum OpenFiles {
     /// Opens a database file as the other connections of this process lock it.
     ///
     /// - Parameter wanted: how it is locked if there is no other connection.
-    /// - Returns: `EngineCode.lockedOtherwise` where the connection must have the file for this process, and others of the process share it.
+    /// - Returns: `EngineCode.lockedOtherwise` where the connection must have the file for this process, and
+    ///   others of the process share it.
     static func open(
         _ file: UnsafeMutablePointer<sqlite3_file>, _ name: UnsafePointer<CChar>, _ flags: CInt,
         _ resultFlags: UnsafeMutablePointer<CInt>?, locking wanted: FileLocking
@@ -52,15 +54,19 @@ enum OpenFiles {
             let known = unsafe FileIdentity(named: name).flatMap { state.uses[$0] }
             if wanted == .thisProcessOnly, known?.locking == .shared { return EngineCode.lockedOtherwise }
             var locking = known?.locking ?? wanted
-            guard let system = unsafe locking.system, let open = unsafe system.pointee.xOpen else { return SQLITE_CANTOPEN }
-            // The engine locks no file for the process that it cannot write to. Who asked for reading only is told that this is all there is.
+            guard let system = unsafe locking.system, let open = unsafe system.pointee.xOpen else {
+                return SQLITE_CANTOPEN
+            }
+            // The engine locks no file for the process that it cannot write to. A caller that asked for
+            // reading only is given flags that say so.
             let isForReading = flags & SQLITE_OPEN_READONLY != 0 && locking == .thisProcessOnly
             let asked = isForReading ? flags & ~SQLITE_OPEN_READONLY | SQLITE_OPEN_READWRITE : flags
             var given: CInt = 0
             let code = unsafe open(system, name, file, asked, &given)
             guard code == SQLITE_OK else { return code }
             if given & SQLITE_OPEN_READONLY != 0 { locking = .shared }
-            // The file may have been made, or exchanged, or it may be one that this process must not write to.
+            // The file may have been made, or exchanged, or it may be one that this process must not write
+            // to.
             let identity = unsafe FileIdentity(named: name)
             if let identity, let other = state.uses[identity], other.locking != locking {
                 if let close = unsafe file.pointee.pMethods?.pointee.xClose { _ = unsafe close(file) }
@@ -71,7 +77,8 @@ enum OpenFiles {
                 state.uses[identity, default: Use(locking: locking)].count += 1
                 state.files[UInt(bitPattern: file)] = identity
             }
-            unsafe resultFlags?.pointee = isForReading ? given & ~SQLITE_OPEN_READWRITE | SQLITE_OPEN_READONLY : given
+            unsafe resultFlags?.pointee =
+                isForReading ? given & ~SQLITE_OPEN_READWRITE | SQLITE_OPEN_READONLY : given
             return SQLITE_OK
         }
     }

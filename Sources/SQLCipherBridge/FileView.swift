@@ -22,8 +22,9 @@ package protocol WritableBytes: StoredBytes {
 
 /// A file system of the engine that has nothing but such bytes: no locks, no journals, no names.
 ///
-/// The engine treats what it reads there as a file that never changes, so that looking into a database leaves no trace. What it writes goes to
-/// the bytes that it was given and nowhere else: there is no name that could lead to another file by now.
+/// The engine treats what it reads there as a file that never changes, so that looking into a database leaves
+/// no trace. What it writes goes to the bytes that it was given and nowhere else: there is no name that could
+/// lead to another file by now.
 package enum FileView {
     /// Opens a connection that can only read, to bytes that are kept until it is closed.
     package static func open(_ bytes: any StoredBytes) throws(EngineError) -> EngineConnection {
@@ -32,7 +33,8 @@ package enum FileView {
 
     /// Opens a connection that can write, to bytes that are kept until it is closed.
     ///
-    /// It has no journal: set `journal_mode = OFF` before anything is written. A failed transaction leaves bytes of no use.
+    /// It has no journal: set `journal_mode = OFF` before anything is written. A failed transaction leaves
+    /// bytes of no use.
     package static func open(writing bytes: any WritableBytes) throws(EngineError) -> EngineConnection {
         try open(bytes, flags: SQLITE_OPEN_READWRITE)
     }
@@ -40,7 +42,9 @@ package enum FileView {
     private static func open(_ bytes: any StoredBytes, flags: CInt) throws(EngineError) -> EngineConnection {
         try Engine.prove()
         let code = registration
-        guard code == SQLITE_OK else { throw EngineError(code: code, message: "The view of files could not be registered") }
+        guard code == SQLITE_OK else {
+            throw EngineError(code: code, message: "The view of files could not be registered")
+        }
         let waiting = WaitingBytes(bytes: bytes)
         let name = state.withLock { state in
             state.count += 1
@@ -68,7 +72,9 @@ package enum FileView {
 
     private static let state = Mutex(State())
 
-    fileprivate static func bytes(named name: String) -> (any StoredBytes)? { state.withLock { $0.views[name] }?.bytes }
+    fileprivate static func bytes(named name: String) -> (any StoredBytes)? {
+        state.withLock { $0.views[name] }?.bytes
+    }
 
     /// Registers the file system, once; it stays for the life of the process.
     private static let registration: CInt = {
@@ -127,14 +133,17 @@ private final class ViewedBytes {
 }
 
 private func openTrampoline(
-    _ system: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?,
+    _ system: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?,
+    _ file: UnsafeMutablePointer<sqlite3_file>?,
     _ flags: CInt, _ resultFlags: UnsafeMutablePointer<CInt>?
 ) -> CInt {
     guard let file = unsafe file else { return SQLITE_CANTOPEN }
     unsafe file.pointee.pMethods = nil
     guard let name = unsafe name else {
         // A sort or an index that does not fit into memory, of a connection whose content is not secret.
-        guard let standard = unsafe sqlite3_vfs_find(nil), let open = unsafe standard.pointee.xOpen else { return SQLITE_CANTOPEN }
+        guard let standard = unsafe sqlite3_vfs_find(nil), let open = unsafe standard.pointee.xOpen else {
+            return SQLITE_CANTOPEN
+        }
         return unsafe open(standard, nil, file, flags, resultFlags)
     }
     guard flags & SQLITE_OPEN_MAIN_DB != 0, let bytes = FileView.bytes(named: unsafe String(cString: name))
@@ -163,8 +172,11 @@ private nonisolated(unsafe) let methods: UnsafeMutablePointer<sqlite3_io_methods
         return SQLITE_OK
     }
     unsafe methods.pointee.xRead = { file, target, count, offset in
-        guard let target = unsafe target, let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes else { return IOError.read }
-        var span = unsafe MutableSpan<UInt8>(_unsafeBytes: UnsafeMutableRawBufferPointer(start: target, count: Int(count)))
+        guard let target = unsafe target, let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes else {
+            return IOError.read
+        }
+        var span = unsafe MutableSpan<UInt8>(
+            _unsafeBytes: UnsafeMutableRawBufferPointer(start: target, count: Int(count)))
         guard let done = try? bytes.read(at: offset, into: &span) else { return IOError.read }
         guard done < span.count else { return SQLITE_OK }
         span.clear(done..<span.count)
@@ -195,14 +207,18 @@ private nonisolated(unsafe) let writableMethods: UnsafeMutablePointer<sqlite3_io
     let writable = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
     unsafe writable.initialize(to: methods.pointee)
     unsafe writable.pointee.xWrite = { file, source, count, offset in
-        guard let source = unsafe source, let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes as? any WritableBytes else {
+        guard let source = unsafe source,
+            let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes as? any WritableBytes
+        else {
             return IOError.write
         }
         let span = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(start: source, count: Int(count)))
         return IOError.code(bytes.write(span, at: offset), IOError.write)
     }
     unsafe writable.pointee.xTruncate = { file, size in
-        guard let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes as? any WritableBytes else { return IOError.truncate }
+        guard let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes as? any WritableBytes else {
+            return IOError.truncate
+        }
         return IOError.code(bytes.truncate(to: size), IOError.truncate)
     }
     // Not `SQLITE_IOCAP_IMMUTABLE`, with which the engine would only read.

@@ -33,22 +33,28 @@ extension ConnectionHandle {
 extension FullTextModule {
     /// Creates a tokenizer of the engine, or one that was added.
     ///
-    /// - Throws: `SQLITE_ERROR` if there is none of that name, or the code of a tokenizer that refuses its arguments.
+    /// - Throws: `SQLITE_ERROR` if there is none of that name, or the code of a tokenizer that refuses its
+    ///   arguments.
     package func makeTokenizer(_ name: String, arguments: [String]) throws(EngineError) -> EngineTokenizer {
         // The engine ends its texts at a NUL character.
         guard ([name] + arguments).allSatisfy({ !$0.utf8.contains(0) }) else {
-            throw EngineError(code: SQLITE_ERROR, message: "The name and the arguments of a tokenizer cannot have NUL characters.")
+            throw EngineError(
+                code: SQLITE_ERROR,
+                message: "The name and the arguments of a tokenizer cannot have NUL characters.")
         }
         var context: UnsafeMutableRawPointer?
         var methods = fts5_tokenizer()
         let found = unsafe api.pointee.xFindTokenizer(api, name, &context, &methods)
-        guard found == SQLITE_OK else { throw EngineError(code: found, message: "no such tokenizer: \(name)") }
+        guard found == SQLITE_OK else {
+            throw EngineError(code: found, message: "no such tokenizer: \(name)")
+        }
         var instance: OpaquePointer?
         let code = unsafe withCStrings(arguments[...], after: []) { pointers in
             unsafe methods.xCreate(context, pointers.baseAddress, CInt(pointers.count), &instance)
         }
         guard code == SQLITE_OK, let instance = unsafe instance else {
-            throw EngineError(code: code == SQLITE_OK ? SQLITE_ERROR : code, message: "error in tokenizer constructor")
+            throw EngineError(
+                code: code == SQLITE_OK ? SQLITE_ERROR : code, message: "error in tokenizer constructor")
         }
         return unsafe EngineTokenizer(methods: methods, instance: instance)
     }
@@ -63,10 +69,13 @@ private func withCStrings<Result>(
         var pointers = unsafe pointers
         return unsafe pointers.withUnsafeMutableBufferPointer { unsafe body($0) }
     }
-    return unsafe string.withCString { pointer in unsafe withCStrings(strings.dropFirst(), after: unsafe pointers + [pointer], body) }
+    return unsafe string.withCString { pointer in
+        unsafe withCStrings(strings.dropFirst(), after: unsafe pointers + [pointer], body)
+    }
 }
 
-/// A tokenizer that C functions implement. It needs its connection no more, and is used on one thread at a time.
+/// A tokenizer that C functions implement. It needs its connection no more, and is used on one thread at a
+/// time.
 @safe
 package final class EngineTokenizer {
     private let methods: fts5_tokenizer
@@ -83,7 +92,8 @@ package final class EngineTokenizer {
 
     /// Calls `callback` with `context` for each token of the text.
     package func tokenize(
-        _ context: UnsafeMutableRawPointer?, purpose: CInt, _ text: UnsafePointer<CChar>?, count: CInt, _ callback: @escaping TokenCallback
+        _ context: UnsafeMutableRawPointer?, purpose: CInt, _ text: UnsafePointer<CChar>?, count: CInt,
+        _ callback: @escaping TokenCallback
     ) -> CInt {
         unsafe methods.xTokenize(instance, context, purpose, text, count, callback)
     }

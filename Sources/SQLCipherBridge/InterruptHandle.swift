@@ -2,7 +2,8 @@ internal import CSQLCipher
 
 /// The one thing that another thread may do with a connection.
 ///
-/// `sqlite3_interrupt` can be called from any thread, as long as the connection is not closed during the call: the owner sees to that.
+/// `sqlite3_interrupt` can be called from any thread, as long as the connection is not closed during the
+/// call: the owner sees to that.
 // @unchecked: the pointer is used for nothing but `sqlite3_interrupt`.
 @safe
 package struct InterruptHandle: @unchecked Sendable {

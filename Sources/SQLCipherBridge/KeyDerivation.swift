@@ -8,7 +8,8 @@ package struct CryptographyFailure: Error, Hashable {
 
     package var message: String {
         self == .lanes
-            ? "the processor computed other pages than libcrypto by its vector instructions, which are no longer used; try again"
+            ? "the processor computed other pages than libcrypto by its vector instructions, which are no "
+                + "longer used; try again"
             : "\(function) failed"
     }
 
@@ -41,7 +42,8 @@ package enum KeyDerivation {
 
     private static let derivations = Atomic<Int>(0)
 
-    /// How many keys this process has derived from passphrases. One costs about a tenth of a second; tests count them.
+    /// How many keys this process has derived from passphrases. One costs about a tenth of a second; tests
+    /// count them.
     package static var derivationCount: Int { derivations.load(ordering: .relaxed) }
 
     /// Derives a key of 32 bytes from a passphrase, as SQLCipher does at its first use of a connection.
@@ -56,14 +58,17 @@ package enum KeyDerivation {
     static func pbkdf2(
         _ secret: borrowing SecretBytes, salt: [UInt8], iterations: Int, hash: Hash
     ) throws(CryptographyFailure) -> SecretBytes {
-        guard let secretCount = CInt(exactly: secret.count), let iterations = CInt(exactly: iterations), iterations > 0 else {
+        guard let secretCount = CInt(exactly: secret.count), let iterations = CInt(exactly: iterations),
+            iterations > 0
+        else {
             throw CryptographyFailure(function: "PKCS5_PBKDF2_HMAC")
         }
         var result = SecretBytes(count: 32)
         let isDerived = secret.withUnsafeBytes { secret in
             result.withUnsafeMutableBytes { result in
                 unsafe PKCS5_PBKDF2_HMAC(
-                    secret.assumingMemoryBound(to: CChar.self).baseAddress, secretCount, salt, CInt(salt.count),
+                    secret.assumingMemoryBound(to: CChar.self).baseAddress, secretCount, salt,
+                    CInt(salt.count),
                     iterations, hash.digest, CInt(result.count),
                     result.assumingMemoryBound(to: UInt8.self).baseAddress) == 1
             }
@@ -73,13 +78,18 @@ package enum KeyDerivation {
     }
 
     /// The authentication code of a message.
-    package static func hmac(key: borrowing SecretBytes, message: [UInt8], hash: Hash) throws(CryptographyFailure) -> [UInt8] {
+    package static func hmac(key: borrowing SecretBytes, message: [UInt8], hash: Hash)
+        throws(CryptographyFailure) -> [UInt8]
+    {
         var result = [UInt8](repeating: 0, count: hash.digestSize)
         var count: CUnsignedInt = 0
         let answer = key.withUnsafeBytes { key in
-            unsafe HMAC(hash.digest, key.baseAddress, CInt(key.count), message, message.count, &result, &count)
+            unsafe HMAC(
+                hash.digest, key.baseAddress, CInt(key.count), message, message.count, &result, &count)
         }
-        guard unsafe answer != nil, Int(count) == result.count else { throw CryptographyFailure(function: "HMAC") }
+        guard unsafe answer != nil, Int(count) == result.count else {
+            throw CryptographyFailure(function: "HMAC")
+        }
         return result
     }
 }

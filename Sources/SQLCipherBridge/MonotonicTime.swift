@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// A moment on the clock of the system that only goes forward. Cheaper to ask than the clocks of the standard library.
+/// A moment on the clock of the system that only goes forward. Cheaper to ask than the clocks of the standard
+/// library.
 package struct MonotonicTime: Sendable {
     private let nanoseconds: Int64
 

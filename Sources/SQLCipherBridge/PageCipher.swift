@@ -3,9 +3,10 @@ package import KeyMaterial
 
 /// Reads the stored bytes of pages without SQLCipher: whether they are authentic, and what they contain.
 ///
-/// Source of the layout: SQLCipher's design notes. A page ends with its reserve: IV (16 bytes), HMAC, padding to whole blocks. The HMAC covers
-/// ciphertext, IV and the page number (little endian by default), and its key is PBKDF2(key, salt xor mask), where each byte of the mask
-/// is ``Layout/engineSaltMask`` unless the settings say otherwise. Page 1 begins with the salt, or with a part of the database header in the clear.
+/// Source of the layout: SQLCipher's design notes. A page ends with its reserve: IV (16 bytes), HMAC, padding
+/// to whole blocks. The HMAC covers ciphertext, IV and the page number (little endian by default), and its
+/// key is PBKDF2(key, salt xor mask), where each byte of the mask is ``Layout/engineSaltMask`` unless the
+/// settings say otherwise. Page 1 begins with the salt, or with a part of the database header in the clear.
 ///
 /// One instance serves one thread at a time.
 @safe
@@ -26,7 +27,8 @@ package final class PageCipher {
         package static let engineSaltMask: UInt8 = 0x3a
 
         package init(
-            pageSize: Int, hmac: KeyDerivation.Hash?, kdf: KeyDerivation.Hash, hmacKeyIterations: Int, plaintextHeaderSize: Int,
+            pageSize: Int, hmac: KeyDerivation.Hash?, kdf: KeyDerivation.Hash, hmacKeyIterations: Int,
+            plaintextHeaderSize: Int,
             hasBigEndianNumbers: Bool = false, hmacSaltMask: UInt8 = Layout.engineSaltMask
         ) {
             self.pageSize = pageSize
@@ -46,7 +48,8 @@ package final class PageCipher {
 
         /// The key of the codes of pages.
         func codeKey(_ key: borrowing SecretBytes, salt: [UInt8]) throws(CryptographyFailure) -> SecretBytes {
-            try KeyDerivation.pbkdf2(key, salt: salt.map { $0 ^ hmacSaltMask }, iterations: hmacKeyIterations, hash: kdf)
+            try KeyDerivation.pbkdf2(
+                key, salt: salt.map { $0 ^ hmacSaltMask }, iterations: hmacKeyIterations, hash: kdf)
         }
     }
 
@@ -70,14 +73,16 @@ package final class PageCipher {
 
     deinit { unsafe EVP_CIPHER_CTX_free(cipher) }
 
-    /// Whether the stored bytes of the page with this number (from 1) carry the right code; true for pages that carry none.
+    /// Whether the stored bytes of the page with this number (from 1) carry the right code; true for pages
+    /// that carry none.
     package func authenticates(_ page: Span<UInt8>, number: UInt32) throws(CryptographyFailure) -> Bool {
         guard let code else { return true }
         precondition(page.count == layout.pageSize)
         return try code.isRight(page, number: number)
     }
 
-    /// Decrypts a page. Its reserve becomes zeros, and so does the salt at the start of page 1, where the database header has its magic.
+    /// Decrypts a page. Its reserve becomes zeros, and so does the salt at the start of page 1, where the
+    /// database header has its magic.
     package func decrypt(
         _ page: Span<UInt8>, number: UInt32, into target: inout MutableSpan<UInt8>
     ) throws(CryptographyFailure) {
@@ -101,10 +106,13 @@ package final class PageCipher {
                     && EVP_DecryptUpdate(cipher, output, &count, input, CInt(end - start)) == 1
             }
         }
-        guard isDecrypted, Int(count) == end - start else { throw CryptographyFailure(function: "EVP_DecryptUpdate") }
+        guard isDecrypted, Int(count) == end - start else {
+            throw CryptographyFailure(function: "EVP_DecryptUpdate")
+        }
     }
 
-    /// Whether the stored bytes of a page carry the right code: those of an incomplete page, or of one that the engine cannot count, do not.
+    /// Whether the stored bytes of a page carry the right code: those of an incomplete page, or of one that
+    /// the engine cannot count, do not.
     package func authenticates(_ page: [UInt8], number: Int) throws(CryptographyFailure) -> Bool {
         guard page.count == layout.pageSize, let number = UInt32(exactly: number) else { return false }
         return try authenticates(page.span, number: number)
@@ -130,10 +138,14 @@ package final class PageSealer {
     private let code: PageCode?
 
     /// - Parameter salt: the one of the file, 16 bytes.
-    package init(key: borrowing SecretBytes, salt: [UInt8], layout: PageCipher.Layout) throws(CryptographyFailure) {
+    package init(key: borrowing SecretBytes, salt: [UInt8], layout: PageCipher.Layout)
+        throws(CryptographyFailure)
+    {
         self.layout = layout
         self.salt = salt
-        guard key.count == 32, salt.count == 16 else { throw CryptographyFailure(function: "EVP_EncryptInit_ex") }
+        guard key.count == 32, salt.count == 16 else {
+            throw CryptographyFailure(function: "EVP_EncryptInit_ex")
+        }
         code = try PageCode(key: key, salt: salt, layout: layout)
         unsafe cipher = EVP_CIPHER_CTX_new()
         // From here on, the end of life frees it.
@@ -155,13 +167,19 @@ package final class PageSealer {
     package func seal(
         _ content: Span<UInt8>, number: UInt32, reserve: Span<UInt8>, into target: inout MutableSpan<UInt8>
     ) throws(CryptographyFailure) {
-        precondition(content.count == layout.pageSize && target.count == layout.pageSize && reserve.count == layout.reserve)
+        precondition(
+            content.count == layout.pageSize && target.count == layout.pageSize
+                && reserve.count == layout.reserve)
         let start = number == 1 ? layout.clearSize : 0
         let end = layout.pageSize - layout.reserve
         target.copy(reserve, at: end)
         if number == 1 {
             let salt = salt
-            if layout.plaintextHeaderSize == 0 { target.copy(salt.span) } else { target.copy(content.extracting(0..<start)) }
+            if layout.plaintextHeaderSize == 0 {
+                target.copy(salt.span)
+            } else {
+                target.copy(content.extracting(0..<start))
+            }
         }
         var count: CInt = 0
         let isEncrypted = unsafe content.withUnsafeBytes { content in
@@ -174,7 +192,9 @@ package final class PageSealer {
                     && EVP_EncryptUpdate(cipher, output, &count, input, CInt(end - start)) == 1
             }
         }
-        guard isEncrypted, Int(count) == end - start else { throw CryptographyFailure(function: "EVP_EncryptUpdate") }
+        guard isEncrypted, Int(count) == end - start else {
+            throw CryptographyFailure(function: "EVP_EncryptUpdate")
+        }
         try code?.write(to: &target, number: number)
     }
 }
@@ -193,7 +213,8 @@ private final class PageCode {
     /// - Returns: nil for pages that carry no codes.
     init?(key: borrowing SecretBytes, salt: [UInt8], layout: PageCipher.Layout) throws(CryptographyFailure) {
         guard let hash = layout.hmac else { return nil }
-        guard let context = unsafe PageCode.makeContext(key: try layout.codeKey(key, salt: salt), hash: hash) else {
+        guard let context = unsafe PageCode.makeContext(key: try layout.codeKey(key, salt: salt), hash: hash)
+        else {
             throw CryptographyFailure(function: "EVP_MAC_init")
         }
         unsafe self.context = context
@@ -214,17 +235,20 @@ private final class PageCode {
         guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { return nil }
         defer { unsafe EVP_MAC_free(algorithm) }
         guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { return nil }
-        // The parameters keep a pointer to their name, and a string of Swift gives one only for the call that makes them.
+        // The parameters keep a pointer to their name, and a string of Swift gives one only for the call that
+        // makes them.
         let parameter: StaticString = "digest"
         var digest = Array(name.utf8CString)
         let isKeyed = unsafe digest.withUnsafeMutableBufferPointer { digest in
             let parameters = unsafe [
                 OSSL_PARAM_construct_utf8_string(
-                    UnsafeRawPointer(parameter.utf8Start).assumingMemoryBound(to: CChar.self), digest.baseAddress, 0),
+                    UnsafeRawPointer(parameter.utf8Start).assumingMemoryBound(to: CChar.self),
+                    digest.baseAddress, 0),
                 OSSL_PARAM_construct_end(),
             ]
             return key.withUnsafeBytes { key in
-                unsafe EVP_MAC_init(context, key.assumingMemoryBound(to: UInt8.self).baseAddress, key.count, parameters) == 1
+                unsafe EVP_MAC_init(
+                    context, key.assumingMemoryBound(to: UInt8.self).baseAddress, key.count, parameters) == 1
             }
         }
         guard isKeyed else {
@@ -234,7 +258,8 @@ private final class PageCode {
         return unsafe context
     }
 
-    /// Whether a stored page of the right size carries the code of its bytes and its number, which is from 1 on.
+    /// Whether a stored page of the right size carries the code of its bytes and its number, which is from 1
+    /// on.
     func isRight(_ page: Span<UInt8>, number: UInt32) throws(CryptographyFailure) -> Bool {
         try compute(page, number: number)
         let end = layout.pageSize - layout.reserve + 16

@@ -3,7 +3,8 @@ internal import Glibc
 internal import KeyMaterial
 internal import Synchronization
 
-/// How this process works on many pages: several at once, in the lanes of vector registers, or one after the other by libcrypto.
+/// How this process works on many pages: several at once, in the lanes of vector registers, or one after the
+/// other by libcrypto.
 package enum PageLanes: Int, Sendable, Hashable, CaseIterable, Comparable {
     /// No lanes. All that there is on processors whose instructions `CPageLanes` does not know.
     case libcrypto = 0
@@ -14,12 +15,13 @@ package enum PageLanes: Int, Sendable, Hashable, CaseIterable, Comparable {
 
     /// What new work uses: the best lanes of the processor that are allowed and give the right answers.
     ///
-    /// The environment variable `COFFER_PAGE_LANES` names the best that are allowed: `avx512`, `avx2` or `libcrypto`. It can only lower what is used;
-    /// a name that is none of these allows no lanes.
+    /// The environment variable `COFFER_PAGE_LANES` names the best that are allowed: `avx512`, `avx2` or
+    /// `libcrypto`. It can only lower what is used; a name that is none of these allows no lanes.
     package static var current: PageLanes { wereWrong.load(ordering: .relaxed) ? .libcrypto : atFirst }
 
     private static let atFirst = choice(
-        of: available, allowed: unsafe getenv("COFFER_PAGE_LANES").map { unsafe String(cString: $0) }, isRight: \.areRight)
+        of: available, allowed: unsafe getenv("COFFER_PAGE_LANES").map { unsafe String(cString: $0) },
+        isRight: \.areRight)
 
     /// Whether lanes once had another answer than libcrypto.
     private static let wereWrong = Atomic<Bool>(false)
@@ -31,16 +33,20 @@ package enum PageLanes: Int, Sendable, Hashable, CaseIterable, Comparable {
     }()
 
     /// The best of some kinds that a name allows, and that give the right answers; libcrypto needs no proof.
-    package static func choice(of kinds: [PageLanes], allowed name: String?, isRight: (PageLanes) -> Bool) -> PageLanes {
+    package static func choice(of kinds: [PageLanes], allowed name: String?, isRight: (PageLanes) -> Bool)
+        -> PageLanes
+    {
         let most = name.map { name in allCases.first { "\($0)" == name } ?? .libcrypto } ?? .avx512
-        return kinds.filter { $0 != .libcrypto && $0 <= most }.sorted(by: >).first(where: isRight) ?? .libcrypto
+        return kinds.filter { $0 != .libcrypto && $0 <= most }.sorted(by: >).first(where: isRight)
+            ?? .libcrypto
     }
 
     package static func < (lhs: PageLanes, rhs: PageLanes) -> Bool { lhs.rawValue < rhs.rawValue }
 
     /// Whether these lanes seal, authenticate and open eight pages as libcrypto does.
     package var areRight: Bool {
-        let layout = PageCipher.Layout(pageSize: 4096, hmac: .sha512, kdf: .sha512, hmacKeyIterations: 1, plaintextHeaderSize: 0)
+        let layout = PageCipher.Layout(
+            pageSize: 4096, hmac: .sha512, kdf: .sha512, hmacKeyIterations: 1, plaintextHeaderSize: 0)
         let (first, size, count): (UInt32, Int, Int) = (0xfedc_ba98, layout.pageSize, LaneKeys.most)
         do {
             let key = try SecretBytes.random(count: 32)
@@ -62,7 +68,10 @@ package enum PageLanes: Int, Sendable, Hashable, CaseIterable, Comparable {
                 var opened = [UInt8](repeating: 0, count: size)
                 target = opened.mutableSpan
                 lanes.open(expected.span, into: &target)
-                guard opened.span.extracting(0..<size - layout.reserve).isEqual(to: content.extracting(0..<size - layout.reserve)) else {
+                guard
+                    opened.span.extracting(0..<size - layout.reserve).isEqual(
+                        to: content.extracting(0..<size - layout.reserve))
+                else {
                     return false
                 }
             }
@@ -94,23 +103,29 @@ final class LaneKeys: Sendable {
     /// A `page_lanes_code_key`, and a `page_lanes_cipher_key` behind it.
     private let keys: SecretBytes
 
-    /// - Returns: nil where there are no lanes: for pages without HMAC-SHA512, and where libcrypto is to do all.
-    init?(key: borrowing SecretBytes, salt: [UInt8], layout: PageCipher.Layout, _ lanes: PageLanes) throws(CryptographyFailure) {
+    /// - Returns: nil where there are no lanes: for pages without HMAC-SHA512, and where libcrypto is to do
+    ///   all.
+    init?(key: borrowing SecretBytes, salt: [UInt8], layout: PageCipher.Layout, _ lanes: PageLanes)
+        throws(CryptographyFailure)
+    {
         guard lanes != .libcrypto, layout.hmac == .sha512, key.count == 32 else { return nil }
         precondition(PageLanes.available.contains(lanes), "The processor lacks these instructions")
         precondition(layout.pageSize.isMultiple(of: 16) && layout.pageSize > layout.reserve)
         kind = page_lanes_kind(UInt32(lanes.rawValue))
         self.layout = layout
         let codeKey = try layout.codeKey(key, salt: salt)
-        var keys = SecretBytes(count: MemoryLayout<page_lanes_code_key>.stride + MemoryLayout<page_lanes_cipher_key>.size)
+        var keys = SecretBytes(
+            count: MemoryLayout<page_lanes_code_key>.stride + MemoryLayout<page_lanes_cipher_key>.size)
         key.withUnsafeBytes { key in
             codeKey.withUnsafeBytes { codeKey in
                 keys.withUnsafeMutableBytes { keys in
                     let (code, cipher) = unsafe LaneKeys.parts(UnsafeRawBufferPointer(keys))
                     unsafe page_lanes_code_key_init(
-                        UnsafeMutablePointer(mutating: code), codeKey.assumingMemoryBound(to: UInt8.self).baseAddress, codeKey.count)
+                        UnsafeMutablePointer(mutating: code),
+                        codeKey.assumingMemoryBound(to: UInt8.self).baseAddress, codeKey.count)
                     unsafe page_lanes_cipher_key_init(
-                        UnsafeMutablePointer(mutating: cipher), key.assumingMemoryBound(to: UInt8.self).baseAddress)
+                        UnsafeMutablePointer(mutating: cipher),
+                        key.assumingMemoryBound(to: UInt8.self).baseAddress)
                 }
             }
         }
@@ -124,7 +139,8 @@ final class LaneKeys: Sendable {
         // Secrets are never empty.
         unsafe (
             keys.baseAddress!.assumingMemoryBound(to: page_lanes_code_key.self),
-            (keys.baseAddress! + MemoryLayout<page_lanes_code_key>.stride).assumingMemoryBound(to: page_lanes_cipher_key.self)
+            (keys.baseAddress! + MemoryLayout<page_lanes_code_key>.stride).assumingMemoryBound(
+                to: page_lanes_cipher_key.self)
         )
     }
 
@@ -141,7 +157,9 @@ final class LaneKeys: Sendable {
         let start = layout.pageSize - layout.reserve + 16
         return (0..<pages.count / layout.pageSize).map { index in
             var difference: UInt8 = 0
-            for byte in 0..<64 { difference |= codes[index * 64 + byte] ^ pages[index * layout.pageSize + start + byte] }
+            for byte in 0..<64 {
+                difference |= codes[index * 64 + byte] ^ pages[index * layout.pageSize + start + byte]
+            }
             return difference == 0
         }
     }
@@ -154,13 +172,16 @@ final class LaneKeys: Sendable {
         for index in 0..<count {
             let number = first &+ UInt32(index)
             let stored = layout.hasBigEndianNumbers ? number.byteSwapped : number
-            for shift in stride(from: UInt32(0), to: 32, by: 8) { numbers.append(UInt8(truncatingIfNeeded: stored >> shift)) }
+            for shift in stride(from: UInt32(0), to: 32, by: 8) {
+                numbers.append(UInt8(truncatingIfNeeded: stored >> shift))
+            }
         }
         var codes = [UInt8](repeating: 0, count: 64 * count)
         unsafe pages.withUnsafeBytes { pages in
             keys.withUnsafeBytes { keys in
                 unsafe page_lanes_codes(
-                    kind, LaneKeys.parts(keys).code, count, pages.assumingMemoryBound(to: UInt8.self).baseAddress, layout.pageSize,
+                    kind, LaneKeys.parts(keys).code, count,
+                    pages.assumingMemoryBound(to: UInt8.self).baseAddress, layout.pageSize,
                     layout.pageSize - layout.reserve + 16, numbers, &codes)
             }
         }
@@ -176,7 +197,8 @@ final class LaneKeys: Sendable {
                 keys.withUnsafeBytes { keys in
                     let input = unsafe page.assumingMemoryBound(to: UInt8.self).baseAddress!
                     let output = unsafe content.assumingMemoryBound(to: UInt8.self).baseAddress
-                    unsafe page_lanes_decrypt(kind, LaneKeys.parts(keys).cipher, input + end, input, output, end)
+                    unsafe page_lanes_decrypt(
+                        kind, LaneKeys.parts(keys).cipher, input + end, input, output, end)
                 }
             }
         }
@@ -184,24 +206,31 @@ final class LaneKeys: Sendable {
     }
 
     /// As ``PageSealer`` does it, for pages in a row and as many reserves.
-    func seal(_ contents: Span<UInt8>, first: UInt32, reserves: Span<UInt8>, into pages: inout MutableSpan<UInt8>) {
+    func seal(
+        _ contents: Span<UInt8>, first: UInt32, reserves: Span<UInt8>, into pages: inout MutableSpan<UInt8>
+    ) {
         let count = count(contents.count, first: first)
         precondition(pages.count == contents.count && reserves.count == count * layout.reserve)
         let (size, end) = (layout.pageSize, layout.pageSize - layout.reserve)
         for index in 0..<count {
-            pages.copy(reserves.extracting(index * layout.reserve..<(index + 1) * layout.reserve), at: index * size + end)
+            pages.copy(
+                reserves.extracting(index * layout.reserve..<(index + 1) * layout.reserve),
+                at: index * size + end)
         }
         unsafe contents.withUnsafeBytes { contents in
             unsafe pages.withUnsafeMutableBytes { pages in
                 keys.withUnsafeBytes { keys in
                     let output = unsafe pages.assumingMemoryBound(to: UInt8.self).baseAddress!
                     unsafe page_lanes_encrypt(
-                        kind, LaneKeys.parts(keys).cipher, count, output + end, contents.assumingMemoryBound(to: UInt8.self).baseAddress,
+                        kind, LaneKeys.parts(keys).cipher, count, output + end,
+                        contents.assumingMemoryBound(to: UInt8.self).baseAddress,
                         output, size, end)
                 }
             }
         }
         let codes = codes(pages.span, first: first)
-        for index in 0..<count { pages.copy(codes.span.extracting(index * 64..<(index + 1) * 64), at: index * size + end + 16) }
+        for index in 0..<count {
+            pages.copy(codes.span.extracting(index * 64..<(index + 1) * 64), at: index * size + end + 16)
+        }
     }
 }

@@ -2,7 +2,8 @@ internal import CPageProvider
 internal import CSQLCipher
 internal import Glibc
 
-/// What does the cryptographic work of the engine's connections: the engine itself, or a provider of ours that keeps what it makes for each page.
+/// What does the cryptographic work of the engine's connections: the engine itself, or a provider of ours
+/// that keeps what it makes for each page.
 package enum PageProvider: Sendable {
     /// Why connections are left to the engine's own provider.
     package enum Reason: Sendable, Hashable {
@@ -25,14 +26,17 @@ package enum PageProvider: Sendable {
     /// All connections use the engine's own provider.
     case engine(Reason)
 
-    /// Whether the layout of the engine's provider is known, for versions as `PRAGMA cipher_version` and `sqlite3_libversion` give them.
+    /// Whether the layout of the engine's provider is known, for versions as `PRAGMA cipher_version` and
+    /// `sqlite3_libversion` give them.
     package static func knowsLayout(ofCipher cipher: String, sqlite: String) -> Bool {
         unsafe page_provider_knows(cipher, sqlite) != 0
     }
 
-    /// Registers the provider. Call it once, when a connection of this process has a key, which must stay open from then on if it returns `kept`.
+    /// Registers the provider. Call it once, when a connection of this process has a key, which must stay
+    /// open from then on if it returns `kept`.
     ///
-    /// - Parameter name: what the environment variable says. It can only lower what is used: any name keeps the engine's own provider.
+    /// - Parameter name: what the environment variable says. It can only lower what is used: any name keeps
+    ///   the engine's own provider.
     static func install(cipherVersion: String, allowed name: String?) -> PageProvider {
         guard name == nil else { return .engine(.notWanted) }
         let version = unsafe sqlite3_libversion().map { unsafe String(cString: $0) } ?? ""
@@ -66,9 +70,11 @@ package enum PageWork: Sendable {
     }
 }
 
-/// The pages that the connections of one queue or pool have authenticated or sealed: their bytes are recognised without hashing them again.
+/// The pages that the connections of one queue or pool have authenticated or sealed: their bytes are
+/// recognised without hashing them again.
 ///
-/// What it keeps of a state of a page are 32 bytes that nobody can predict who does not know random keys, which are never shown; see the Security article.
+/// What it keeps of a state of a page are 32 bytes that nobody can predict who does not know random keys,
+/// which are never shown; see the Security article.
 package final class PageMemo: Sendable {
     /// The address of a `page_memo`, which any thread may use. Connections have references of their own.
     private let address: UInt
@@ -76,11 +82,13 @@ package final class PageMemo: Sendable {
     fileprivate var pointer: OpaquePointer? { unsafe OpaquePointer(bitPattern: address) }
 
     /// - Parameters:
-    ///   - size: how many bytes its table takes at most, rounded down to a power of two; 32 for each state of a page.
+    ///   - size: how many bytes its table takes at most, rounded down to a power of two; 32 for each state of
+    ///     a page.
     ///   - pageSize: how large pages are.
     /// - Returns: nil without memory or randomness, and for 0 bytes: pages are hashed each time then.
     package init?(size: Int, pageSize: Int) {
-        guard size > 0, (512...65536).contains(pageSize), let memo = unsafe page_memo_make(size, pageSize) else { return nil }
+        guard size > 0, (512...65536).contains(pageSize), let memo = unsafe page_memo_make(size, pageSize)
+        else { return nil }
         address = UInt(bitPattern: memo)
     }
 

@@ -4,16 +4,20 @@ internal import Synchronization
 
 /// Whose files may lie beside a database, where others than its owner can make files.
 ///
-/// Who owns a journal, a log or the index of a log can change it after it was looked at: between two calls of the engine, or while it is written. The
-/// index (`-shm`) has no codes at all, and by it the engine finds in a log what it brings into the file. So those of another user are refused before the engine
-/// opens them, and what is missing is made first, by a call that replaces nothing: in a sticky directory nobody else can take it away again.
+/// Who owns a journal, a log or the index of a log can change it after it was looked at: between two calls of
+/// the engine, or while it is written. The index (`-shm`) has no codes at all, and by it the engine finds in
+/// a log what it brings into the file. So those of another user are refused before the engine opens them, and
+/// what is missing is made first, by a call that replaces nothing: in a sticky directory no other user can
+/// take it away again.
 struct SideFileOwners: Sendable {
     private let trusted: Set<uid_t>
     /// Who else may write to the database, and so to what is beside it.
     private let writers: FileWriters
 
-    /// - Parameter path: as a string of C: of a name that is no text, a `String` would be that of another file.
-    /// - Returns: nil where nobody else can make files, or everybody may write to the database itself: then there is nothing to ask for.
+    /// - Parameter path: as a string of C: of a name that is no text, a `String` would be that of another
+    ///   file.
+    /// - Returns: nil where no other user can make files, or everybody may write to the database itself: then
+    ///   there is nothing to ask for.
     init?(ofDatabase path: UnsafePointer<CChar>) {
         var (file, folder) = (stat(), stat())
         let name = unsafe Array(UnsafeBufferPointer(start: path, count: strlen(path)))
@@ -28,11 +32,13 @@ struct SideFileOwners: Sendable {
         writers = unsafe FileWriters(of: path, file)
     }
 
-    /// Makes an empty file where there is none, and answers whether what is there now is a file of a trusted user.
+    /// Makes an empty file where there is none, and answers whether what is there now is a file of a trusted
+    /// user.
     func reserve(_ path: UnsafePointer<CChar>) -> Bool {
         // Another connection may be removing its own at this moment.
         for _ in 0..<100 {
-            // Without opening it: to close it again would drop the locks that this process may have on it by then.
+            // Without opening it: to close it again would drop the locks that this process may have on it by
+            // then.
             if unsafe mknod(path, S_IFREG | 0o600, 0) == 0 { return true }
             guard errno == EEXIST else { return unsafe mayUse(path) }
             var status = stat()
@@ -69,7 +75,8 @@ private struct FileWriters: Sendable {
     init(of path: UnsafePointer<CChar>, _ status: stat) {
         // With a list, these are the bits of its mask.
         guard status.st_mode & 0o020 != 0 else { return }
-        guard let list = unsafe try? ExtendedAttributes.value(of: "system.posix_acl_access", named: path) else {
+        guard let list = unsafe try? ExtendedAttributes.value(of: "system.posix_acl_access", named: path)
+        else {
             groups = [status.st_gid]
             return
         }
@@ -88,21 +95,25 @@ private struct FileWriters: Sendable {
 
     func contains(_ user: uid_t) -> Bool {
         if refusedUsers.contains(user) { return false }
-        return users.contains(user) || !groups.isEmpty && !groups.isDisjoint(with: FileWriters.groups(of: user))
+        return users.contains(user)
+            || !groups.isEmpty && !groups.isDisjoint(with: FileWriters.groups(of: user))
     }
 
     private static func groups(of user: uid_t) -> Set<gid_t> {
         var entry = unsafe passwd()
         var result: UnsafeMutablePointer<passwd>?
         var buffer = [CChar](repeating: 0, count: 1 << 16)
-        guard unsafe getpwuid_r(user, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil, let name = unsafe entry.pw_name
+        guard unsafe getpwuid_r(user, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil,
+            let name = unsafe entry.pw_name
         else { return [] }
         let ownGroup = unsafe entry.pw_gid
         var count: CInt = 64
         while true {
             var groups = [gid_t](repeating: 0, count: Int(count))
             let room = count
-            if unsafe getgrouplist(name, ownGroup, &groups, &count) >= 0 { return Set(groups.prefix(Int(count))) }
+            if unsafe getgrouplist(name, ownGroup, &groups, &count) >= 0 {
+                return Set(groups.prefix(Int(count)))
+            }
             guard count > room else { return [ownGroup] }
         }
     }
@@ -110,11 +121,11 @@ private struct FileWriters: Sendable {
 
 // MARK: - The index of a log
 
-/// The calls on open database files: those of the system, but for the one that closes them, and the one that opens the index of a log (`-shm`), which
-/// passes through no other call of the engine.
+/// The calls on open database files: those of the system, but for the one that closes them, and the one that
+/// opens the index of a log (`-shm`), which passes through no other call of the engine.
 enum GuardedCalls {
-    /// The address of the system's own calls, by that of the copy that was made of them. Copies stay for the life of the process; there is one, as
-    /// the system has one kind of locks.
+    /// The address of the system's own calls, by that of the copy that was made of them. Copies stay for the
+    /// life of the process; there is one, as the system has one kind of locks.
     private static let copies = Mutex<[UInt: UInt]>([:])
 
     static func guarding(_ standard: UnsafePointer<sqlite3_io_methods>) -> UnsafePointer<sqlite3_io_methods> {
@@ -131,7 +142,9 @@ enum GuardedCalls {
         return unsafe UnsafePointer(bitPattern: guarded) ?? standard
     }
 
-    fileprivate static func standard(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafePointer<sqlite3_io_methods>? {
+    fileprivate static func standard(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafePointer<
+        sqlite3_io_methods
+    >? {
         let address = unsafe UInt(bitPattern: file.pointee.pMethods)
         let standard = copies.withLock { $0[address] } ?? 0
         return unsafe UnsafePointer(bitPattern: standard)
@@ -139,7 +152,9 @@ enum GuardedCalls {
 }
 
 private func closeTrampoline(_ file: UnsafeMutablePointer<sqlite3_file>?) -> CInt {
-    guard let file = unsafe file, let standard = unsafe GuardedCalls.standard(of: file), let close = unsafe standard.pointee.xClose else {
+    guard let file = unsafe file, let standard = unsafe GuardedCalls.standard(of: file),
+        let close = unsafe standard.pointee.xClose
+    else {
         return SQLITE_IOERR
     }
     unsafe SideFiles.willClose(file)
@@ -151,7 +166,9 @@ private func mapIndexTrampoline(
     _ file: UnsafeMutablePointer<sqlite3_file>?, _ region: CInt, _ size: CInt, _ isExtended: CInt,
     _ target: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> CInt {
-    guard let file = unsafe file, let standard = unsafe GuardedCalls.standard(of: file), let map = unsafe standard.pointee.xShmMap else {
+    guard let file = unsafe file, let standard = unsafe GuardedCalls.standard(of: file),
+        let map = unsafe standard.pointee.xShmMap
+    else {
         return SQLITE_IOERR
     }
     // The first region comes first, and opens the file.

@@ -10,23 +10,27 @@ package enum SideFile: Sendable {
     case log
 }
 
-/// Says whether the engine may use a side file, from the bytes that the engine itself has open: those are what it plays, whatever becomes of the
-/// name. Returns false to refuse it. It is called in the middle of a call of the engine, on the thread that uses the connection, and must not use
-/// the connection.
-package typealias SideFileJudge = @Sendable (_ kind: SideFile, _ side: any StoredBytes, _ database: any StoredBytes) -> Bool
+/// Says whether the engine may use a side file, from the bytes that the engine itself has open: those are
+/// what it plays, whatever becomes of the name. Returns false to refuse it. It is called in the middle of a
+/// call of the engine, on the thread that uses the connection, and must not use the connection.
+package typealias SideFileJudge =
+    @Sendable (_ kind: SideFile, _ side: any StoredBytes, _ database: any StoredBytes) -> Bool
 
-/// Learns the path of a side file that was refused because it belongs to another user, who can change it at any time.
+/// Learns the path of a side file that was refused because it belongs to another user, who can change it at
+/// any time.
 package typealias ForeignOwnerReport = @Sendable (_ path: String) -> Void
 
-/// The file systems of all connections: the standard ones, but for the moment in which the engine opens what lies beside a database file.
+/// The file systems of all connections: the standard ones, but for the moment in which the engine opens what
+/// lies beside a database file.
 ///
-/// The engine opens a rollback journal without the permission to create it only where it takes it for hot: there is one, nobody has reserved
-/// the file, and the file is not empty. A write-ahead log it opens wherever there is one. Nothing else passes through code of ours.
+/// The engine opens a rollback journal without the permission to create it only where it takes it for hot:
+/// there is one, nobody has reserved the file, and the file is not empty. A write-ahead log it opens wherever
+/// there is one. Nothing else passes through code of ours.
 package enum SideFiles {
     /// What SQLite has no words for.
     static let refusal =
-        "A rollback journal or write-ahead log beside the database file does not belong to it, or to its owner, and was not used. Open the "
-        + "file again to learn which"
+        "A rollback journal or write-ahead log beside the database file does not belong to it, or to its "
+        + "owner, and was not used. Open the file again to learn which"
 
     private struct Watch {
         let judge: SideFileJudge
@@ -43,7 +47,8 @@ package enum SideFiles {
     private static let watches = Mutex<[UInt: Watch]>([:])
 
     static func watch(
-        _ file: UnsafeMutablePointer<sqlite3_file>, _ connection: ConnectionHandle, owner: AnyObject, _ judge: @escaping SideFileJudge,
+        _ file: UnsafeMutablePointer<sqlite3_file>, _ connection: ConnectionHandle, owner: AnyObject,
+        _ judge: @escaping SideFileJudge,
         _ report: @escaping ForeignOwnerReport
     ) {
         let watch = Watch(
@@ -63,17 +68,21 @@ package enum SideFiles {
 
     /// What is asked of the files beside a database.
     private struct Place {
-        /// Nil where nobody else can make files.
+        /// Nil where no other user can make files.
         let owners: SideFileOwners?
-        /// Where the engine has the index of the log, as a string of C: names of files are bytes, and need not be text.
+        /// Where the engine has the index of the log, as a string of C: names of files are bytes, and need
+        /// not be text.
         let indexPath: [CChar]
     }
 
     /// Like ``watches``, but for every open database file: attached ones too, and those without a key.
     private static let places = Mutex<[UInt: Place]>([:])
 
-    fileprivate static func didOpen(_ database: UnsafeMutablePointer<sqlite3_file>, _ path: UnsafePointer<CChar>) {
-        let indexPath = unsafe Array(UnsafeBufferPointer(start: path, count: strlen(path))) + "-shm".utf8CString
+    fileprivate static func didOpen(
+        _ database: UnsafeMutablePointer<sqlite3_file>, _ path: UnsafePointer<CChar>
+    ) {
+        let indexPath =
+            unsafe Array(UnsafeBufferPointer(start: path, count: strlen(path))) + "-shm".utf8CString
         let place = unsafe Place(owners: SideFileOwners(ofDatabase: path), indexPath: indexPath)
         places.withLock { $0[UInt(bitPattern: database)] = place }
     }
@@ -82,24 +91,28 @@ package enum SideFiles {
         _ = places.withLock { $0.removeValue(forKey: UInt(bitPattern: database)) }
     }
 
-    /// Whether the engine may open a side file, as far as its kind and its owner tell.
+    /// Whether the engine may open a side file, as far as its kind and its owner show.
     fileprivate static func mayOpen(_ name: UnsafePointer<CChar>, creates: Bool) -> Bool {
         let key = unsafe UInt(bitPattern: sqlite3_database_file_object(name))
         let isAllowed =
             if let owners = places.withLock({ $0[key]?.owners }) {
                 unsafe creates ? owners.reserve(name) : owners.mayUse(name)
             } else {
-                // To open a pipe for reading is to wait for its other end, and who may not write to it opens it for reading.
+                // To open a pipe for reading is to wait for its other end, and who may not write to it opens
+                // it for reading.
                 unsafe SideFileOwners.isFileOrNothing(name)
             }
         if !isAllowed { unsafe watches.withLock { $0[key]?.report }?(String(cString: name)) }
         return isAllowed
     }
 
-    /// Whether what was opened is still what its owner makes it: the name may have been given to another file in between.
+    /// Whether what was opened is still what its owner makes it: the name may have been given to another file
+    /// in between.
     fileprivate static func mayKeepOpen(_ name: UnsafePointer<CChar>) -> Bool {
         let key = unsafe UInt(bitPattern: sqlite3_database_file_object(name))
-        guard let owners = places.withLock({ $0[key]?.owners }), unsafe !owners.mayUse(name) else { return true }
+        guard let owners = places.withLock({ $0[key]?.owners }), unsafe !owners.mayUse(name) else {
+            return true
+        }
         unsafe watches.withLock { $0[key]?.report }?(String(cString: name))
         return false
     }
@@ -108,18 +121,23 @@ package enum SideFiles {
         let key = UInt(bitPattern: database)
         guard let place = places.withLock({ $0[key] }) else { return true }
         // To open a pipe for reading is to wait for its other end here as well.
-        if unsafe place.owners?.reserve(place.indexPath) ?? SideFileOwners.isFileOrNothing(place.indexPath) { return true }
-        watches.withLock { $0[key]?.report }?(String(decoding: place.indexPath.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        if unsafe place.owners?.reserve(place.indexPath) ?? SideFileOwners.isFileOrNothing(place.indexPath) {
+            return true
+        }
+        watches.withLock { $0[key]?.report }?(
+            String(decoding: place.indexPath.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
         return false
     }
 
-    /// Whether a journal or a log with some content lies where the engine looks for it: beside the file itself, wherever links lead.
+    /// Whether a journal or a log with some content lies where the engine looks for it: beside the file
+    /// itself, wherever links lead.
     package static func lie(beside path: String) -> Bool {
         let resolved = unsafe realpath(path, nil)
         defer { unsafe free(resolved) }
         // As bytes: where links lead need not be text.
         let file =
-            unsafe resolved.map { unsafe Array(UnsafeBufferPointer(start: $0, count: strlen($0))) } ?? Array(path.utf8CString.dropLast())
+            unsafe resolved.map { unsafe Array(UnsafeBufferPointer(start: $0, count: strlen($0))) }
+            ?? Array(path.utf8CString.dropLast())
         return ["-journal", "-wal"].contains { suffix in
             var status = stat()
             return unsafe stat(file + suffix.utf8CString, &status) == 0 && status.st_size > 0
@@ -137,7 +155,8 @@ package enum SideFiles {
     }
 
     fileprivate static func mayUse(
-        _ kind: SideFile, named name: UnsafePointer<CChar>, _ file: UnsafeMutablePointer<sqlite3_file>, isOpenForWriting: Bool
+        _ kind: SideFile, named name: UnsafePointer<CChar>, _ file: UnsafeMutablePointer<sqlite3_file>,
+        isOpenForWriting: Bool
     ) -> Bool {
         guard let database = unsafe sqlite3_database_file_object(name) else { return true }
         let key = UInt(bitPattern: database)
@@ -154,21 +173,26 @@ package enum SideFiles {
                 let ofThisFile = others.filter { $0.database == watch.database }
                 return (ofThisFile.contains { $0.owner == watch.owner }, ofThisFile.count < others.count)
             }
-            // A connection of this process goes on with the file that had the name before: its log is not of this one.
+            // A connection of this process goes on with the file that had the name before: its log is not of
+            // this one.
             if isOfFormerFile { return false }
-            guard unsafe isKnown || watch.judge(.log, EngineFile(file), EngineFile(database)) else { return false }
+            guard unsafe isKnown || watch.judge(.log, EngineFile(file), EngineFile(database)) else {
+                return false
+            }
             watches.withLock { $0[key]?.log = log }
             return true
         }
     }
 
-    /// The names of the file systems, one for each way to lock files. They are registered once, and stay for the life of the process; one that
-    /// could not be registered is missing.
+    /// The names of the file systems, one for each way to lock files. They are registered once, and stay for
+    /// the life of the process; one that could not be registered is missing.
     static let systems: [FileLocking: String] = {
         var systems: [FileLocking: String] = [:]
-        for (locking, name) in [(FileLocking.shared, "coffer-files"), (.thisProcessOnly, "coffer-own-files")] {
+        for (locking, name) in [(FileLocking.shared, "coffer-files"), (.thisProcessOnly, "coffer-own-files")]
+        {
             // What a name leads to can change between a look at it and the opening.
-            guard let standard = unsafe locking.system, unsafe coffer_wait_for_no_pipe(standard) == SQLITE_OK else { continue }
+            guard let standard = unsafe locking.system, unsafe coffer_wait_for_no_pipe(standard) == SQLITE_OK
+            else { continue }
             let system = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
             unsafe system.initialize(to: standard.pointee)
             unsafe system.pointee.pNext = nil
@@ -183,7 +207,8 @@ package enum SideFiles {
     }()
 }
 
-/// Which file it is, whatever its names are. Valid as long as the file is open or has a name: then the system uses the number again.
+/// Which file it is, whatever its names are. Valid as long as the file is open or has a name: then the system
+/// uses the number again.
 package struct FileIdentity: Codable, Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
@@ -208,17 +233,20 @@ package struct FileIdentity: Codable, Hashable, Sendable {
 }
 
 private func openShared(
-    _ system: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?,
+    _ system: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?,
+    _ file: UnsafeMutablePointer<sqlite3_file>?,
     _ flags: CInt, _ resultFlags: UnsafeMutablePointer<CInt>?
 ) -> CInt { unsafe open(name, file, flags, resultFlags, locking: .shared) }
 
 private func openForThisProcess(
-    _ system: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?,
+    _ system: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?,
+    _ file: UnsafeMutablePointer<sqlite3_file>?,
     _ flags: CInt, _ resultFlags: UnsafeMutablePointer<CInt>?
 ) -> CInt { unsafe open(name, file, flags, resultFlags, locking: .thisProcessOnly) }
 
 private func open(
-    _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: CInt, _ resultFlags: UnsafeMutablePointer<CInt>?,
+    _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: CInt,
+    _ resultFlags: UnsafeMutablePointer<CInt>?,
     locking: FileLocking
 ) -> CInt {
     if flags & SQLITE_OPEN_MAIN_DB != 0, let name = unsafe name, let file = unsafe file {
@@ -228,7 +256,9 @@ private func open(
         unsafe SideFiles.didOpen(file, name)
         return SQLITE_OK
     }
-    guard let standard = unsafe locking.system, let open = unsafe standard.pointee.xOpen else { return SQLITE_CANTOPEN }
+    guard let standard = unsafe locking.system, let open = unsafe standard.pointee.xOpen else {
+        return SQLITE_CANTOPEN
+    }
     let isSideFile = flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL) != 0
     let creates = flags & SQLITE_OPEN_CREATE != 0
     if isSideFile, let name = unsafe name, unsafe !SideFiles.mayOpen(name, creates: creates) {
@@ -236,13 +266,21 @@ private func open(
         return EngineCode.refusedSideFile
     }
     let code = unsafe open(standard, name, file, flags, resultFlags)
-    if code == SQLITE_OK, isSideFile, let name = unsafe name, unsafe !SideFiles.mayKeepOpen(name) { return unsafe refuse(file) }
+    if code == SQLITE_OK, isSideFile, let name = unsafe name, unsafe !SideFiles.mayKeepOpen(name) {
+        return unsafe refuse(file)
+    }
     let isHotJournal = flags & SQLITE_OPEN_MAIN_JOURNAL != 0 && !creates
-    guard code == SQLITE_OK, isHotJournal || flags & SQLITE_OPEN_WAL != 0, let name = unsafe name, let file = unsafe file else {
+    guard code == SQLITE_OK, isHotJournal || flags & SQLITE_OPEN_WAL != 0, let name = unsafe name,
+        let file = unsafe file
+    else {
         return code
     }
     let isOpenForWriting = flags & SQLITE_OPEN_READWRITE != 0
-    if unsafe SideFiles.mayUse(isHotJournal ? .journal : .log, named: name, file, isOpenForWriting: isOpenForWriting) { return SQLITE_OK }
+    if unsafe SideFiles.mayUse(
+        isHotJournal ? .journal : .log, named: name, file, isOpenForWriting: isOpenForWriting)
+    {
+        return SQLITE_OK
+    }
     return unsafe refuse(file)
 }
 
@@ -264,16 +302,22 @@ private final class EngineFile: StoredBytes {
 
     var size: Int64 {
         var size: Int64 = 0
-        guard let methods = unsafe file.pointee.pMethods, unsafe methods.pointee.xFileSize(file, &size) == SQLITE_OK else { return 0 }
+        guard let methods = unsafe file.pointee.pMethods,
+            unsafe methods.pointee.xFileSize(file, &size) == SQLITE_OK
+        else { return 0 }
         return size
     }
 
     func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
         guard let methods = unsafe file.pointee.pMethods, target.count > 0 else { return 0 }
-        let code = unsafe target.withUnsafeMutableBytes { unsafe methods.pointee.xRead(file, $0.baseAddress, CInt($0.count), offset) }
+        let code = unsafe target.withUnsafeMutableBytes {
+            unsafe methods.pointee.xRead(file, $0.baseAddress, CInt($0.count), offset)
+        }
         if code == SQLITE_OK { return target.count }
         // The file may end before; what is not there was filled with zeros.
-        guard code == SQLITE_IOERR | 2 << 8 else { throw EngineError(code: code, message: ConnectionHandle.describe(code)) }
+        guard code == SQLITE_IOERR | 2 << 8 else {
+            throw EngineError(code: code, message: ConnectionHandle.describe(code))
+        }
         return Int(max(0, min(Int64(target.count), size - offset)))
     }
 }

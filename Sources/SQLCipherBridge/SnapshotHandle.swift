@@ -1,6 +1,7 @@
 internal import CSQLCipher
 
-/// One state of a database in WAL mode, which several connections can enter as long as one of them reads it. Only where ``Engine/hasSnapshots``.
+/// One state of a database in WAL mode, which several connections can enter as long as one of them reads it.
+/// Only where ``Engine/hasSnapshots``.
 ///
 /// <https://www.sqlite.org/c3ref/snapshot.html>
 @safe

@@ -1,12 +1,14 @@
 internal import CSQLCipher
 
-// The conversions that Swift types ask for: SQLite's own, except where SQLite would answer with something that is not the stored value.
+// The conversions that Swift types ask for: SQLite's own, except where SQLite would answer with something
+// that is not the stored value.
 //
-// None of them converts a number in place: SQLite leaves the type of the column undefined after that, and a row may be asked twice.
-// See <https://www.sqlite.org/c3ref/column_blob.html>.
+// None of them converts a number in place: SQLite leaves the type of the column undefined after that, and a
+// row may be asked twice. See <https://www.sqlite.org/c3ref/column_blob.html>.
 //
-// They ask the statement once for the value, and then the value for its type and content: each question to the statement costs as much as
-// the rest together. The connection has one user at a time, so that the value needs no protection.
+// They ask the statement once for the value, and then the value for its type and content: each question to
+// the statement costs as much as the rest together. The connection has one user at a time, so that the value
+// needs no protection.
 
 extension StatementHandle {
     /// The column as an integer, or nil for NULL, and where ``integer(at:)`` is nil.
@@ -33,8 +35,8 @@ extension StatementHandle {
         isNull(at: index) ? nil : bool(at: index)
     }
 
-    /// The column as an integer, or nil for a number outside of the range of `Int64`. Fractions are cut off; text is read as far as it is
-    /// a number; NULL is 0.
+    /// The column as an integer, or nil for a number outside of the range of `Int64`. Fractions are cut off;
+    /// text is read as far as it is a number; NULL is 0.
     @usableFromInline
     package func integer(at index: CInt) -> Int64? {
         let value = unsafe sqlite3_column_int64(pointer, index)
@@ -53,7 +55,8 @@ extension StatementHandle {
         }
     }
 
-    /// The truth of the column: zero is false, also for text that does not begin with a number, and all else is true.
+    /// The truth of the column: zero is false, also for text that does not begin with a number, and all else
+    /// is true.
     @usableFromInline
     package func bool(at index: CInt) -> Bool {
         if unsafe sqlite3_column_int64(pointer, index) != 0 { return true }
@@ -61,8 +64,8 @@ extension StatementHandle {
         return columnType(at: index) == SQLITE_FLOAT && double(at: index) != 0
     }
 
-    /// The column as text: text itself or the bytes of a blob, repaired where they are not valid UTF-8, or a number as SQLite writes it.
-    /// Nil for NULL, and when memory runs out.
+    /// The column as text: text itself or the bytes of a blob, repaired where they are not valid UTF-8, or a
+    /// number as SQLite writes it. Nil for NULL, and when memory runs out.
     @usableFromInline
     package func text(at index: CInt) -> String? {
         let value = unsafe sqlite3_column_value(pointer, index)
@@ -82,8 +85,8 @@ extension StatementHandle {
         }
     }
 
-    /// The UTF-8 bytes of a column that holds text, valid until the statement steps, resets, or the column is asked again; nil when memory
-    /// runs out. Text of a UTF-16 database is converted.
+    /// The UTF-8 bytes of a column that holds text, valid until the statement steps, resets, or the column is
+    /// asked again; nil when memory runs out. Text of a UTF-16 database is converted.
     package func textNoCopy(at index: CInt) -> UnsafeRawBufferPointer? {
         guard let text = unsafe sqlite3_column_text(pointer, index) else { return nil }
         return unsafe UnsafeRawBufferPointer(start: text, count: Int(sqlite3_column_bytes(pointer, index)))
@@ -98,7 +101,9 @@ extension StatementHandle {
 
     /// Binds a copy of the UTF-8 bytes as text.
     package func bind(text bytes: UnsafeRawBufferPointer, at index: CInt) -> CInt {
-        guard let base = bytes.baseAddress else { return unsafe coffer_bind_text_transient(pointer, index, "", 0) }
+        guard let base = bytes.baseAddress else {
+            return unsafe coffer_bind_text_transient(pointer, index, "", 0)
+        }
         return unsafe coffer_bind_text_transient(
             pointer, index, base.assumingMemoryBound(to: CChar.self), UInt64(bytes.count))
     }

@@ -16,23 +16,30 @@ package enum TextEncoding: String, Sendable {
     }
 }
 
-// Values that go from one database to another one of the same encoding, as they are stored: no conversion, no repair of invalid text.
+// Values that go from one database to another one of the same encoding, as they are stored: no conversion, no
+// repair of invalid text.
 extension StatementHandle {
-    /// The bytes of a text or blob as the database stores them, valid until the statement steps or resets; empty for other types.
+    /// The bytes of a text or blob as the database stores them, valid until the statement steps or resets;
+    /// empty for other types.
     package func storedBytes(at column: CInt, encoding: TextEncoding) -> UnsafeRawBufferPointer {
         let type = columnType(at: column)
-        guard type == SQLITE_TEXT || type == SQLITE_BLOB, let bytes = unsafe sqlite3_column_blob(pointer, column) else {
+        guard type == SQLITE_TEXT || type == SQLITE_BLOB,
+            let bytes = unsafe sqlite3_column_blob(pointer, column)
+        else {
             return unsafe UnsafeRawBufferPointer(start: nil, count: 0)
         }
         // The count in UTF-8 of a text in UTF-16 would be that of a conversion.
         let isWide = type == SQLITE_TEXT && encoding != .utf8
-        let count = unsafe isWide ? sqlite3_column_bytes16(pointer, column) : sqlite3_column_bytes(pointer, column)
+        let count =
+            unsafe isWide ? sqlite3_column_bytes16(pointer, column) : sqlite3_column_bytes(pointer, column)
         return unsafe UnsafeRawBufferPointer(start: bytes, count: Int(count))
     }
 
-    /// Binds the value in a column of the current row of another statement, without a copy: that row must stay until this statement was
-    /// executed and bound again.
-    package func bind(column: CInt, of source: StatementHandle, encoding: TextEncoding, at index: CInt) -> CInt {
+    /// Binds the value in a column of the current row of another statement, without a copy: that row must
+    /// stay until this statement was executed and bound again.
+    package func bind(column: CInt, of source: StatementHandle, encoding: TextEncoding, at index: CInt)
+        -> CInt
+    {
         let type = source.columnType(at: column)
         switch type {
         case SQLITE_INTEGER: return bind(source.int64(at: column), at: index)
@@ -46,7 +53,8 @@ extension StatementHandle {
             if unsafe encoding.startsWithByteOrderMark(bytes) {
                 return unsafe bind(textWithByteOrderMark: bytes, encoding: encoding, at: index)
             }
-            return unsafe coffer_bind_encoded_text_static(pointer, index, bytes.baseAddress, UInt64(bytes.count), encoding.code)
+            return unsafe coffer_bind_encoded_text_static(
+                pointer, index, bytes.baseAddress, UInt64(bytes.count), encoding.code)
         }
     }
 
@@ -56,16 +64,23 @@ extension StatementHandle {
             return unsafe bind(textWithByteOrderMark: bytes, encoding: encoding, at: index)
         }
         // Without an address it would be NULL.
-        guard let base = bytes.baseAddress else { return unsafe coffer_bind_text_transient(pointer, index, "", 0) }
-        return unsafe coffer_bind_encoded_text_transient(pointer, index, base, UInt64(bytes.count), encoding.code)
+        guard let base = bytes.baseAddress else {
+            return unsafe coffer_bind_text_transient(pointer, index, "", 0)
+        }
+        return unsafe coffer_bind_encoded_text_transient(
+            pointer, index, base, UInt64(bytes.count), encoding.code)
     }
 
-    /// SQLite takes the first character of such a text for a byte order mark, and drops it: it gets a real one in front of it.
-    private func bind(textWithByteOrderMark bytes: UnsafeRawBufferPointer, encoding: TextEncoding, at index: CInt) -> CInt {
+    /// SQLite takes the first character of such a text for a byte order mark, and drops it: it gets a real
+    /// one in front of it.
+    private func bind(
+        textWithByteOrderMark bytes: UnsafeRawBufferPointer, encoding: TextEncoding, at index: CInt
+    ) -> CInt {
         var marked = encoding.byteOrderMark
         unsafe marked.append(contentsOf: bytes)
         return unsafe marked.withUnsafeBytes { marked in
-            unsafe coffer_bind_encoded_text_transient(pointer, index, marked.baseAddress, UInt64(marked.count), encoding.code)
+            unsafe coffer_bind_encoded_text_transient(
+                pointer, index, marked.baseAddress, UInt64(marked.count), encoding.code)
         }
     }
 }

@@ -1,8 +1,10 @@
 internal import CSQLCipher
 
-/// A borrowed `sqlite3_stmt *`: thin calls, no error handling, and no way to finalize it, which is for the ``EngineStatement`` that owns it.
+/// A borrowed `sqlite3_stmt *`: thin calls, no error handling, and no way to finalize it, which is for the
+/// ``EngineStatement`` that owns it.
 ///
-/// The functions are not inlinable on purpose: they keep every C symbol inside this module, and a call costs about half a nanosecond.
+/// The functions are not inlinable on purpose: they keep every C symbol inside this module, and a call costs
+/// about half a nanosecond.
 @safe
 @usableFromInline
 package struct StatementHandle: Equatable {
@@ -42,7 +44,8 @@ extension StatementHandle {
     package var isBusy: Bool { unsafe sqlite3_stmt_busy(pointer) != 0 }
     package var parameterCount: Int { unsafe Int(sqlite3_bind_parameter_count(pointer)) }
 
-    /// The name of the parameter at `index` (1-based) with its prefix, as in `":name"`, or nil for an anonymous one.
+    /// The name of the parameter at `index` (1-based) with its prefix, as in `":name"`, or nil for an
+    /// anonymous one.
     package func parameterName(at index: CInt) -> String? {
         unsafe sqlite3_bind_parameter_name(pointer, index).map { unsafe String(cString: $0) }
     }
@@ -51,7 +54,9 @@ extension StatementHandle {
     package var columnCount: CInt { unsafe sqlite3_column_count(pointer) }
 
     /// How often SQLite has prepared the statement again by itself, because the schema has changed.
-    package var repreparationCount: Int { unsafe Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, 0)) }
+    package var repreparationCount: Int {
+        unsafe Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, 0))
+    }
 
     /// About how many bytes the engine holds for the statement.
     package var memoryUsed: Int { unsafe Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_MEMUSED, 0)) }
@@ -71,10 +76,14 @@ extension StatementHandle {
     package func bindNull(at index: CInt) -> CInt { unsafe sqlite3_bind_null(pointer, index) }
 
     @usableFromInline
-    package func bind(_ value: Int64, at index: CInt) -> CInt { unsafe sqlite3_bind_int64(pointer, index, value) }
+    package func bind(_ value: Int64, at index: CInt) -> CInt {
+        unsafe sqlite3_bind_int64(pointer, index, value)
+    }
 
     @usableFromInline
-    package func bind(_ value: Double, at index: CInt) -> CInt { unsafe sqlite3_bind_double(pointer, index, value) }
+    package func bind(_ value: Double, at index: CInt) -> CInt {
+        unsafe sqlite3_bind_double(pointer, index, value)
+    }
 
     /// Binds a copy of the text, which may hold NUL characters.
     @usableFromInline
@@ -124,9 +133,11 @@ extension StatementHandle {
         return unsafe String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
-    /// The bytes of a column as blob or text, valid until the statement steps, resets, or the column is asked again; nil for NULL.
+    /// The bytes of a column as blob or text, valid until the statement steps, resets, or the column is asked
+    /// again; nil for NULL.
     ///
-    /// An empty blob has a base address of nil in C; here it is an empty buffer. Text is UTF-8 in a UTF-16 database, too.
+    /// An empty blob has a base address of nil in C; here it is an empty buffer. Text is UTF-8 in a UTF-16
+    /// database, too.
     @usableFromInline
     package func blobNoCopy(at index: CInt) -> UnsafeRawBufferPointer? {
         if columnType(at: index) == SQLITE_TEXT { return unsafe textNoCopy(at: index) }

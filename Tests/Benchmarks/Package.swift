@@ -4,10 +4,12 @@ import PackageDescription
 
 /// The benchmark: the same work on the same encrypted files by a C loop, by Coffer and by GRDB.
 ///
-/// A package of its own, so that nobody who uses Coffer resolves GRDB. Each runner is a process of its own, because one process has room
-/// for one SQLite: the runner of GRDB links SQLCipher before the plain library, and says which of them answers.
+/// A package of its own, so that nobody who uses Coffer resolves GRDB. Each runner is a process of its own,
+/// because one process has room for one SQLite: the runner of GRDB links SQLCipher before the plain library,
+/// and says which of them answers.
 ///
-/// With `COFFER_BENCH_WITHOUT_PEER` in the environment the package does without GRDB, and so without a network.
+/// With `COFFER_BENCH_WITHOUT_PEER` in the environment the package does without GRDB, and so without a
+/// network.
 let package = Package(
     name: "Benchmarks",
     dependencies: [.package(name: "Coffer", path: "../..")],
@@ -15,11 +17,13 @@ let package = Package(
         .target(name: "BenchKit"),
         .target(name: "Loops"),
         .executableTarget(
-            name: "bench-c", dependencies: ["BenchKit", "Loops", .product(name: "CSQLCipher", package: "Coffer")],
+            name: "bench-c",
+            dependencies: ["BenchKit", "Loops", .product(name: "CSQLCipher", package: "Coffer")],
             path: "Sources/BenchC"),
         // This runner and that of GRDB compile the sources in Workloads, through a link in their folder.
         .executableTarget(
-            name: "bench-coffer", dependencies: ["BenchKit", .product(name: "Coffer", package: "Coffer")], path: "Sources/BenchCoffer"),
+            name: "bench-coffer", dependencies: ["BenchKit", .product(name: "Coffer", package: "Coffer")],
+            path: "Sources/BenchCoffer"),
         .executableTarget(name: "bench", dependencies: ["BenchKit"], path: "Sources/Bench"),
     ],
     swiftLanguageModes: [.v6]
@@ -31,7 +35,8 @@ if ProcessInfo.processInfo.environment["COFFER_BENCH_WITHOUT_PEER"] == nil {
         .executableTarget(
             name: "bench-grdb",
             dependencies: [
-                "BenchKit", .product(name: "CSQLCipher", package: "Coffer"), .product(name: "GRDB", package: "GRDB.swift"),
+                "BenchKit", .product(name: "CSQLCipher", package: "Coffer"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/BenchGRDB", swiftSettings: [.define("GRDB")]))
 }
@@ -40,15 +45,18 @@ if ProcessInfo.processInfo.environment["COFFER_BENCH_WITHOUT_PEER"] == nil {
 if ProcessInfo.processInfo.environment["COFFER_COMPARE"] != nil {
     package.targets += [
         .executableTarget(
-            name: "compare-coffer", dependencies: [.product(name: "Coffer", package: "Coffer")], path: "Sources/CompareCoffer"),
+            name: "compare-coffer", dependencies: [.product(name: "Coffer", package: "Coffer")],
+            path: "Sources/CompareCoffer"),
         .executableTarget(
-            name: "compare-grdb", dependencies: ["SQLCipherKey", .product(name: "GRDB", package: "GRDB.swift")],
+            name: "compare-grdb",
+            dependencies: ["SQLCipherKey", .product(name: "GRDB", package: "GRDB.swift")],
             path: "Sources/CompareGRDB", swiftSettings: [.define("GRDB")]),
         .target(
             name: "SQLCipherKey",
             // Before the plain library that GRDB links: see the Architecture article of Coffer.
             linkerSettings: [
-                .linkedLibrary(":libsqlcipher.a"), .linkedLibrary(":libcrypto.a"), .linkedLibrary("m"), .linkedLibrary("z"),
+                .linkedLibrary(":libsqlcipher.a"), .linkedLibrary(":libcrypto.a"), .linkedLibrary("m"),
+                .linkedLibrary("z"),
             ]),
     ]
 }

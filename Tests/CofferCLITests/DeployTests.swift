@@ -13,8 +13,11 @@ struct DeployTests {
     private func text(_ name: String) throws -> String {
         var folder = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { folder.deleteLastPathComponent() }
-        return try String(contentsOf: folder.appendingPathComponent("Scripts/deploy/\(name)"), encoding: .utf8)
-            .replacing("/vault/", with: tool.directory.path + "/").replacing("/keys/", with: tool.directory.path + "/")
+        return try String(
+            contentsOf: folder.appendingPathComponent("Scripts/deploy/\(name)"), encoding: .utf8
+        )
+        .replacing("/vault/", with: tool.directory.path + "/").replacing(
+            "/keys/", with: tool.directory.path + "/")
     }
 
     @Test("the commands of the pods do their work")
@@ -28,13 +31,19 @@ struct DeployTests {
         // The script is a folded text: its lines are one.
         let job = try text("kubernetes/rotate-job.yaml").split(separator: "\n")
         let start = try #require(job.firstIndex { $0.hasSuffix("- >-") })
-        let script = job[(start + 1)...].prefix { $0.hasPrefix("              ") }.map { $0.trimmingCharacters(in: .whitespaces) }
-        let rotated = try tool.run(["-c", script.joined(separator: " ")], program: "/bin/sh", environment: environment)
+        let script = job[(start + 1)...].prefix { $0.hasPrefix("              ") }.map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+        let rotated = try tool.run(
+            ["-c", script.joined(separator: " ")], program: "/bin/sh", environment: environment)
         #expect(rotated.status == 0 && rotated.output.contains("\"changed\":true"), "\(rotated)")
 
         // The command is a list in the form of JSON.
         try tool.writeKey("current.key", 0x43)
-        let line = try #require(try text("kubernetes/verify-cronjob.yaml").split(separator: "\n").first { $0.contains("command: [") })
+        let line = try #require(
+            try text("kubernetes/verify-cronjob.yaml").split(separator: "\n").first {
+                $0.contains("command: [")
+            })
         let list = try JSONSerialization.jsonObject(with: Data(line.drop { $0 != "[" }.utf8)) as? [String]
         let command = try #require(list)
         let verified = try tool.run(command, program: "/usr/bin/env", environment: environment)

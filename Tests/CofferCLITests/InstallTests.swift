@@ -26,11 +26,15 @@ struct InstallTests {
     private static let commands =
         [""]
         + [
-            "audit", "audit-find-key", "audit-verify", "backup", "batch", "batch-backup", "batch-decrypt", "batch-encrypt", "batch-info",
-            "batch-query", "batch-rotate", "batch-status", "batch-upgrade", "batch-vacuum", "batch-verify", "create", "decrypt", "diff",
-            "doctor", "dump", "encrypt", "erase", "health", "import", "info", "key", "key-add", "key-change", "key-destroy",
+            "audit", "audit-find-key", "audit-verify", "backup", "batch", "batch-backup", "batch-decrypt",
+            "batch-encrypt", "batch-info",
+            "batch-query", "batch-rotate", "batch-status", "batch-upgrade", "batch-vacuum", "batch-verify",
+            "create", "decrypt", "diff",
+            "doctor", "dump", "encrypt", "erase", "health", "import", "info", "key", "key-add", "key-change",
+            "key-destroy",
             "key-export-header",
-            "key-init", "key-list", "key-recover", "key-remove", "key-restore-header", "key-rotate", "keygen", "load", "query", "recover",
+            "key-init", "key-list", "key-recover", "key-remove", "key-restore-header", "key-rotate", "keygen",
+            "load", "query", "recover",
             "restore",
             "rotate", "schema", "shell", "upgrade", "vacuum",
             "verify",
@@ -40,19 +44,29 @@ struct InstallTests {
     private func expectInstalled(below prefix: String, _ result: Tool.Result) throws {
         #expect(result.status == 0, "\(result)")
         let expected =
-            ["bin/coffer", "share/bash-completion/completions/coffer", "share/fish/vendor_completions.d/coffer.fish"]
+            [
+                "bin/coffer", "share/bash-completion/completions/coffer",
+                "share/fish/vendor_completions.d/coffer.fish",
+            ]
             + Self.commands.map { "share/man/man1/coffer\($0).1" } + ["share/zsh/site-functions/_coffer"]
-        let names = tool.directory.fileNames().filter { $0.hasPrefix(prefix + "/") }.map { String($0.dropFirst(prefix.count + 1)) }
+        let names = tool.directory.fileNames().filter { $0.hasPrefix(prefix + "/") }.map {
+            String($0.dropFirst(prefix.count + 1))
+        }
         #expect(Set(names) == Set(expected))
         for name in names {
-            let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("\(prefix)/\(name)"))[.posixPermissions] as? Int
+            let mode =
+                try FileManager.default.attributesOfItem(atPath: tool.directory.path("\(prefix)/\(name)"))[
+                    .posixPermissions] as? Int
             #expect(mode == (name == "bin/coffer" ? 0o755 : 0o644), "\(name)")
         }
         let program = tool.directory.path("\(prefix)/bin/coffer")
         #expect(try tool.run(["--version"], program: program).output.contains("SQLCipher "))
         if let man = ChildProcess.find("man") {
             // By its name, as a reader of the README does.
-            let path = ["MANPATH": tool.directory.path("\(prefix)/share/man"), "MANWIDTH": "80", "LC_ALL": "C.UTF-8", "MANROFFSEQ": ""]
+            let path = [
+                "MANPATH": tool.directory.path("\(prefix)/share/man"), "MANWIDTH": "80", "LC_ALL": "C.UTF-8",
+                "MANROFFSEQ": "",
+            ]
             for page in ["coffer", "coffer-batch-rotate"] {
                 let result = try tool.run(["--warnings", "-P", "cat", page], program: man, environment: path)
                 #expect(result.status == 0 && result.errors.isEmpty, "\(result)")
@@ -73,14 +87,22 @@ struct InstallTests {
     func placing() throws {
         let result = try install("--binary", Tool.program, "--prefix", "usr")
         try expectInstalled(below: "usr", result)
-        #expect(try tool.directory.bytes(of: "usr/bin/coffer").count < Data(contentsOf: URL(fileURLWithPath: Tool.program)).count)
+        #expect(
+            try tool.directory.bytes(of: "usr/bin/coffer").count
+                < Data(contentsOf: URL(fileURLWithPath: Tool.program)).count)
         #expect(tool.directory.fileNames().allSatisfy { $0.hasPrefix("usr/") })
         // For those who make packages.
-        #expect(try install("--binary", Tool.program, "--prefix=/opt", environment: ["DESTDIR": tool.directory.path("stage")]).status == 0)
+        #expect(
+            try install(
+                "--binary", Tool.program, "--prefix=/opt",
+                environment: ["DESTDIR": tool.directory.path("stage")]
+            ).status == 0)
         #expect(tool.exists("stage/opt/bin/coffer"))
     }
 
-    @Test("bash completes commands, options and values", .enabled(if: ChildProcess.find("bash") != nil, "there is no bash here"))
+    @Test(
+        "bash completes commands, options and values",
+        .enabled(if: ChildProcess.find("bash") != nil, "there is no bash here"))
     func completing() throws {
         try tool.write(try tool.run("--generate-completion-script", "bash").output, to: "completions")
         try tool.write(
@@ -93,7 +115,10 @@ struct InstallTests {
             """, to: "try")
         func completions(_ words: String...) throws -> Set<String> {
             let bash = try #require(ChildProcess.find("bash"))
-            return Set(try tool.run(["try"] + words, program: bash).output.split(separator: "\n").map { $0.filter { $0 != " " } })
+            return Set(
+                try tool.run(["try"] + words, program: bash).output.split(separator: "\n").map {
+                    $0.filter { $0 != " " }
+                })
         }
         #expect(try completions("coffer", "ba") == ["backup", "batch"])
         #expect(try completions("coffer", "rotate", "--new-key-f") == ["--new-key-file", "--new-key-fd"])
@@ -112,29 +137,44 @@ struct InstallTests {
 
     @Test("the README's lines about the installation work")
     func readme() throws {
-        let text = try String(contentsOf: Self.repository.appendingPathComponent("README.md"), encoding: .utf8)
-        let chapter = try #require(text.components(separatedBy: "\n## ").first { $0.hasPrefix("For operators") })
-        let block = try #require(chapter.components(separatedBy: "```sh\n").dropFirst().first?.components(separatedBy: "```").first)
+        let text = try String(
+            contentsOf: Self.repository.appendingPathComponent("README.md"), encoding: .utf8)
+        let chapter = try #require(
+            text.components(separatedBy: "\n## ").first { $0.hasPrefix("For operators") })
+        let block = try #require(
+            chapter.components(separatedBy: "```sh\n").dropFirst().first?.components(separatedBy: "```").first
+        )
         let commands = block.split(separator: "\n").flatMap { $0.components(separatedBy: "#") }
             .map { $0.trimmingCharacters(in: .whitespaces).replacing(#/^(or|and): /#, with: "") }
         // The first three are tried above; a build takes minutes.
-        #expect(commands == ["Scripts/install", "Scripts/install --prefix ~/.local", "man coffer", "coffer rotate --help"])
+        #expect(
+            commands == [
+                "Scripts/install", "Scripts/install --prefix ~/.local", "man coffer", "coffer rotate --help",
+            ])
         #expect(try tool.run("rotate", "--help").status == 0)
     }
 
-    @Test("a release build needs no library of Swift", .enabled(if: Nightly.isOn, "takes minutes: COFFER_NIGHTLY=1"))
+    @Test(
+        "a release build needs no library of Swift",
+        .enabled(if: Nightly.isOn, "takes minutes: COFFER_NIGHTLY=1"))
     func releaseBuild() throws {
         let script = Self.repository.appendingPathComponent("Scripts/install").path
         let result = try ChildProcess.run(script, ["--prefix", tool.directory.path("usr")])
         #expect(result.status == 0, "\(result.errorText)")
-        try expectInstalled(below: "usr", Tool.Result(status: result.status, output: result.outputText, errors: result.errorText))
+        try expectInstalled(
+            below: "usr",
+            Tool.Result(status: result.status, output: result.outputText, errors: result.errorText))
         let libraries = try ChildProcess.run("ldd", [tool.directory.path("usr/bin/coffer")]).outputText
         #expect(libraries.contains("libc.so"))
-        for name in ["libswift", "libFoundation", "libsqlcipher", "libcrypto", "lib_", "libdispatch", "not found"] {
+        for name in [
+            "libswift", "libFoundation", "libsqlcipher", "libcrypto", "lib_", "libdispatch", "not found",
+        ] {
             #expect(!libraries.contains(name), "\(libraries)")
         }
         // Points that fail are for debug builds.
-        let point = try tool.run(["--version"], program: tool.directory.path("usr/bin/coffer"), environment: ["COFFER_FAIL_POINT": "tool"])
+        let point = try tool.run(
+            ["--version"], program: tool.directory.path("usr/bin/coffer"),
+            environment: ["COFFER_FAIL_POINT": "tool"])
         #expect(point.status == 0)
     }
 }

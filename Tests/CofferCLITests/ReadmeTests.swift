@@ -14,15 +14,41 @@ struct ReadmeTests {
 
     /// The texts with examples, which are run in order, each in a folder of its own.
     enum Text: CaseIterable, Sendable {
-        case readme, article
+        case readme, article, keys, moving
 
         var content: String {
             var folder = URL(fileURLWithPath: #filePath)
             for _ in 0..<3 { folder.deleteLastPathComponent() }
-            func read(_ path: String) -> String { (try? String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)) ?? "" }
+            func read(_ path: String) -> String {
+                (try? String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)) ?? ""
+            }
             return switch self {
-            case .readme: read("README.md").components(separatedBy: "\n## ").first { $0.hasPrefix("For operators") } ?? ""
+            case .readme:
+                read("README.md").components(separatedBy: "\n## ").first { $0.hasPrefix("For operators") }
+                    ?? ""
             case .article: read("Sources/Coffer/Coffer.docc/Production.md")
+            case .keys: read("Sources/Coffer/Coffer.docc/KeysInPractice.md")
+            case .moving: read("Sources/Coffer/Coffer.docc/MovingFromGRDB.md")
+            }
+        }
+
+        /// How many commands there are at least.
+        var commandCount: Int {
+            switch self {
+            case .readme: 5
+            case .article: 18
+            case .keys: 6
+            case .moving: 4
+            }
+        }
+
+        /// The languages of its blocks. Those of Swift are compared with tests by Scripts/check-docs.
+        var languages: Set<String> {
+            switch self {
+            case .readme: ["sh", "console"]
+            case .article: ["console", "ini"]
+            case .keys: ["swift", "console"]
+            case .moving: ["swift", "sh", "console"]
             }
         }
     }
@@ -52,7 +78,9 @@ struct ReadmeTests {
     private func matches(_ lines: ArraySlice<String>, _ expected: ArraySlice<String>) -> Bool {
         guard let first = expected.first else { return lines.isEmpty }
         if first == "…" {
-            return (lines.startIndex...lines.endIndex).contains { matches(lines[$0...], expected.dropFirst()) }
+            return (lines.startIndex...lines.endIndex).contains {
+                matches(lines[$0...], expected.dropFirst())
+            }
         }
         guard let line = lines.first, matches(line, first.components(separatedBy: "…")) else { return false }
         return matches(lines.dropFirst(), expected.dropFirst())
@@ -73,16 +101,18 @@ struct ReadmeTests {
     func examples(_ text: Text) throws {
         let tool = try Tool()
         let examples = Self.examples(text)
-        #expect(examples.count >= (text == .readme ? 5 : 18))
+        #expect(examples.count >= text.commandCount)
         for example in examples {
             if example.command.hasPrefix("cat ") {
                 // The text of a file is the reader's to write.
-                try tool.write(example.output.joined(separator: "\n") + "\n", to: String(example.command.dropFirst(4)))
+                try tool.write(
+                    example.output.joined(separator: "\n") + "\n", to: String(example.command.dropFirst(4)))
                 continue
             }
             let folder = URL(fileURLWithPath: Tool.program).deletingLastPathComponent().path
             let path = folder + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "")
-            let result = try tool.run(["-c", "exec 2>&1; \(example.command)"], program: "/bin/sh", environment: ["PATH": path])
+            let result = try tool.run(
+                ["-c", "exec 2>&1; \(example.command)"], program: "/bin/sh", environment: ["PATH": path])
             #expect(result.status == 0, "\(example.command)\n\(result)")
             let lines = result.output.split(separator: "\n").map(String.init)
             #expect(matches(lines[...], example.output[...]), "\(example.command)\n\(result.output)")
@@ -97,8 +127,8 @@ struct ReadmeTests {
         // Blocks: consoles are run above, units below, and the installation by its own tests.
         let kinds = text.content.split(separator: "\n").filter { $0.contains("```") && !$0.hasSuffix("```") }
             .map { $0.replacing(" ", with: "").dropFirst(3) }
-        #expect(Set(kinds) == (text == .readme ? ["sh", "console"] : ["console", "ini"]))
-        #expect(kinds.filter { $0 == "sh" || $0 == "ini" }.count == 1)
+        #expect(Set(kinds.map(String.init)) == text.languages)
+        #expect(kinds.filter { $0 == "sh" || $0 == "ini" }.count == (text == .keys ? 0 : 1))
         // In the text there are only names of commands and options, and the line for cron.
         let tool = try Tool()
         for span in text.content.matches(of: /`(coffer [^`]*)`/).map({ String($0.output.1) }) {
@@ -106,6 +136,25 @@ struct ReadmeTests {
             let help = try tool.run(words.filter { $0 != "--help" } + ["--help"])
             #expect(words.allSatisfy { !$0.hasPrefix("-") || $0 == "--help" } && help.status == 0, "\(span)")
         }
+    }
+
+    @Test("the line that renames the module in all files of a package does so, and leaves other names alone")
+    func renaming() throws {
+        let tool = try Tool()
+        _ = try tool.directory.makeFolder("Sources/App")
+        _ = try tool.directory.makeFolder("Tests")
+        try tool.write("import GRDB\nlet db: GRDB.Database\nlet a = MyGRDB.b\n", to: "Sources/App/App.swift")
+        try tool.write("@testable import App\nimport GRDB\nimport GRDBSQLite\n", to: "Tests/AppTests.swift")
+        let blocks = Text.moving.content.components(separatedBy: "```sh\n").dropFirst()
+        let block = try #require(blocks.first?.components(separatedBy: "```").first)
+        let result = try tool.run(["-c", block], program: "/bin/sh")
+        #expect(result.status == 0, "\(result)")
+        #expect(
+            try tool.text(of: "Sources/App/App.swift")
+                == "import Coffer\nlet db: Coffer.Database\nlet a = MyGRDB.b\n")
+        #expect(
+            try tool.text(of: "Tests/AppTests.swift")
+                == "@testable import App\nimport Coffer\nimport GRDBSQLite\n")
     }
 
     // MARK: Every night
@@ -132,7 +181,9 @@ struct ReadmeTests {
     }
 
     private func units() throws -> [String: String] {
-        let block = try #require(Self.article.components(separatedBy: "```ini\n").dropFirst().first?.components(separatedBy: "```").first)
+        let block = try #require(
+            Self.article.components(separatedBy: "```ini\n").dropFirst().first?.components(separatedBy: "```")
+                .first)
         var units: [String: String] = [:]
         for part in block.components(separatedBy: "# /etc/systemd/system/").dropFirst() {
             let lines = part.split(separator: "\n", maxSplits: 1)
@@ -141,14 +192,17 @@ struct ReadmeTests {
         return units
     }
 
-    @Test("the units are good units", .enabled(if: ChildProcess.find("systemd-analyze") != nil, "there is no systemd-analyze here"))
+    @Test(
+        "the units are good units",
+        .enabled(if: ChildProcess.find("systemd-analyze") != nil, "there is no systemd-analyze here"))
     func unitsAreGood() throws {
         let tool = try Tool()
         let units = try units()
         #expect(Set(units.keys) == ["coffer-verify.service", "coffer-verify.timer"])
         for (name, text) in units { try tool.write(text, to: name, mode: 0o644) }
         let result = try tool.run(
-            ["verify", "--man=no"] + units.keys.sorted().map { "./\($0)" }, program: try #require(ChildProcess.find("systemd-analyze")))
+            ["verify", "--man=no"] + units.keys.sorted().map { "./\($0)" },
+            program: try #require(ChildProcess.find("systemd-analyze")))
         #expect(result.status == 0 && result.errors.isEmpty, "\(result)")
     }
 
@@ -157,13 +211,15 @@ struct ReadmeTests {
         let tool = try makeService()
         let service = try #require(try units()["coffer-verify.service"])
         #expect(service.contains("LoadCredential=app.key:/etc/coffer/app.key\n"))
-        let line = try #require(service.split(separator: "\n").first { $0.hasPrefix("ExecStart=") }).dropFirst("ExecStart=".count)
+        let line = try #require(service.split(separator: "\n").first { $0.hasPrefix("ExecStart=") })
+            .dropFirst("ExecStart=".count)
         let command = String(line).replacing("/srv", with: tool.directory.path("srv"))
         let folder = URL(fileURLWithPath: Tool.program).deletingLastPathComponent().path
         try expectVerifies(tool) {
             try tool.run(
                 [
-                    "-i", "PATH=\(folder):/usr/bin:/bin", "CREDENTIALS_DIRECTORY=\(tool.directory.path("etc/coffer"))", "/bin/sh", "-c",
+                    "-i", "PATH=\(folder):/usr/bin:/bin",
+                    "CREDENTIALS_DIRECTORY=\(tool.directory.path("etc/coffer"))", "/bin/sh", "-c",
                     command,
                 ],
                 program: "/usr/bin/env")
@@ -173,19 +229,27 @@ struct ReadmeTests {
     @Test("the line for cron verifies what it finds, in the poor environment that cron gives")
     func cron() throws {
         let tool = try makeService()
-        let line = try #require(Self.article.firstMatch(of: /With cron: `([^`]*)`/)?.output.1)
+        // The end of a line is a space in Markdown, inside of code too.
+        let span = try #require(Self.article.firstMatch(of: /With cron: `([^`]*)`/)?.output.1)
+        let line = span.replacing("\n", with: " ")
         // Cron takes a percent sign for the end of the command.
         #expect(line.hasPrefix("0 3 * * * ") && !line.contains("%"))
-        let command = String(line.dropFirst("0 3 * * * ".count)).replacing("/srv", with: tool.directory.path("srv"))
-            .replacing("/etc/coffer", with: tool.directory.path("etc/coffer")).replacing("/usr/local/bin/coffer", with: Tool.program)
+        let command = String(line.dropFirst("0 3 * * * ".count)).replacing(
+            "/srv", with: tool.directory.path("srv")
+        )
+        .replacing("/etc/coffer", with: tool.directory.path("etc/coffer")).replacing(
+            "/usr/local/bin/coffer", with: Tool.program)
         try expectVerifies(tool) {
-            try tool.run(["-i", "PATH=/usr/bin:/bin", "HOME=/", "/bin/sh", "-c", command], program: "/usr/bin/env")
+            try tool.run(
+                ["-i", "PATH=/usr/bin:/bin", "HOME=/", "/bin/sh", "-c", command], program: "/usr/bin/env")
         }
     }
 
     @Test("the table of exit codes is the tool's own")
     func exitCodes() {
-        for status in ToolStatus.allCases { #expect(Self.article.contains("| \(status.rawValue) | \(status.meaning) |\n"), "\(status)") }
+        for status in ToolStatus.allCases {
+            #expect(Self.article.contains("| \(status.rawValue) | \(status.meaning) |\n"), "\(status)")
+        }
     }
 }
 
@@ -193,7 +257,9 @@ extension Tool {
     /// The stock shell, with a raw key that the tool has made.
     fileprivate func shellWithKeyFile(_ key: String, _ name: String) throws -> SQLCipherShell {
         let digits = Array(try text(of: key).utf8.prefix(64))
-        let bytes = stride(from: 0, to: 64, by: 2).compactMap { UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) }
+        let bytes = stride(from: 0, to: 64, by: 2).compactMap {
+            UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
+        }
         return SQLCipherShell(path: directory.path(name), rawKey: bytes)
     }
 }

@@ -19,10 +19,13 @@ struct AccessPublisherTests {
         return writer
     }
 
-    @Test("a read publishes what was read, on the main queue, and completes; each subscription reads anew", arguments: Access.allCases)
+    @Test(
+        "a read publishes what was read, on the main queue, and completes; each subscription reads anew",
+        arguments: Access.allCases)
     func read(access: Access) async throws {
         let writer = try makePlayers(access)
-        let publisher = writer.readPublisher { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") }
+        let publisher = writer.readPublisher { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player")
+        }
         #expect(type(of: publisher) == DatabasePublishers.Read<Int?>.self)
         #expect(await results(of: publisher) == [.value(0), .mainQueue, .finished])
         try await writer.write { try $0.execute(sql: "INSERT INTO player VALUES ('Arthur')") }
@@ -70,7 +73,9 @@ struct AccessPublisherTests {
                 try db.execute(sql: "INSERT INTO player VALUES ('Barbara')")
                 return 10
             },
-            thenRead: { db, number in number + (try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0) as Int? })
+            thenRead: { db, number in
+                number + (try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0) as Int?
+            })
         #expect(await results(of: other) == [.value(12), .finished])
         let writing = writer.writePublisher(
             updates: { _ in },
@@ -84,23 +89,33 @@ struct AccessPublisherTests {
     @Test("nothing happens before the first demand, nor after a cancellation", arguments: Access.allCases)
     func demand(access: Access) async throws {
         let writer = try makePlayers(access)
-        let publisher = writer.writePublisher { db in try db.execute(sql: "INSERT INTO player VALUES ('Arthur')") }
+        let publisher = writer.writePublisher { db in
+            try db.execute(sql: "INSERT INTO player VALUES ('Arthur')")
+        }
         publisher.subscribe(AnySubscriber<Void, any Error>(receiveSubscription: { $0.cancel() }))
         publisher.subscribe(AnySubscriber<Void, any Error>(receiveSubscription: { _ in }))
         #expect(try await writer.write { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") } == 0)
     }
 
-    @Test("the value comes before the completion also on a scheduler that keeps no order", arguments: Access.allCases)
+    @Test(
+        "the value comes before the completion also on a scheduler that keeps no order",
+        arguments: Access.allCases)
     func order(access: Access) async throws {
         let writer = try makePlayers(access)
         let backwards = BackwardScheduler()
         let log = ValueLog<Event>()
-        let read = writer.readPublisher(receiveOn: backwards) { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") }
+        let read = writer.readPublisher(receiveOn: backwards) {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player")
+        }
         let write = writer.writePublisher(receiveOn: backwards, updates: { _ in 1 as Int? })
-        let writeThenRead = writer.writePublisher(receiveOn: backwards, updates: { _ in 2 }, thenRead: { _, number in number as Int? })
-        let publishers = [read.eraseToAnyPublisher(), write.eraseToAnyPublisher(), writeThenRead.eraseToAnyPublisher()]
+        let writeThenRead = writer.writePublisher(
+            receiveOn: backwards, updates: { _ in 2 }, thenRead: { _, number in number as Int? })
+        let publishers = [
+            read.eraseToAnyPublisher(), write.eraseToAnyPublisher(), writeThenRead.eraseToAnyPublisher(),
+        ]
         for publisher in publishers {
-            let cancellable = publisher.sink(receiveCompletion: { _ in log.append(.finished) }, receiveValue: { log.append(.value($0)) })
+            let cancellable = publisher.sink(
+                receiveCompletion: { _ in log.append(.finished) }, receiveValue: { log.append(.value($0)) })
             await backwards.scheduled.values(count: 1)
             // Whatever the access still has to schedule is scheduled now.
             try await writer.barrierWriteWithoutTransaction { _ in }
@@ -145,10 +160,15 @@ struct AccessPublisherTests {
         let writer = try directory.make(access)
         var migrator = DatabaseMigrator()
         migrator.registerMigration("player") { try $0.execute(sql: "CREATE TABLE player (name TEXT)") }
-        #expect(await results(of: migrator.migratePublisher(writer).map { 1 as Int? }) == [.value(1), .mainQueue, .finished])
+        #expect(
+            await results(of: migrator.migratePublisher(writer).map { 1 as Int? }) == [
+                .value(1), .mainQueue, .finished,
+            ])
         #expect(try await writer.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") } == 0)
         migrator.registerMigration("broken") { try $0.execute(sql: "CREATE TABLE player (name TEXT)") }
-        #expect(await results(of: migrator.migratePublisher(writer).map { 1 as Int? }) == [.failed(.SQLITE_ERROR)])
+        #expect(
+            await results(of: migrator.migratePublisher(writer).map { 1 as Int? }) == [.failed(.SQLITE_ERROR)]
+        )
     }
 
     // MARK: -
@@ -217,13 +237,15 @@ private final class BackwardScheduler: Scheduler, Sendable {
     }
 
     func schedule(
-        after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: SchedulerOptions?, _ action: @escaping () -> Void
+        after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: SchedulerOptions?,
+        _ action: @escaping () -> Void
     ) {
         schedule(options: options, action)
     }
 
     func schedule(
-        after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
+        after date: SchedulerTimeType, interval: SchedulerTimeType.Stride,
+        tolerance: SchedulerTimeType.Stride,
         options: SchedulerOptions?, _ action: @escaping () -> Void
     ) -> any Cancellable {
         schedule(options: options, action)

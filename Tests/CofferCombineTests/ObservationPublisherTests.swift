@@ -18,7 +18,9 @@ struct ObservationPublisherTests {
         return writer
     }
 
-    private let count = ValueObservation.tracking { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0 }
+    private let count = ValueObservation.tracking { db in
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0
+    }
 
     private func insert(_ writer: any DatabaseWriter) throws {
         try writer.write { try $0.execute(sql: "INSERT INTO player VALUES ('Arthur')") }
@@ -32,11 +34,14 @@ struct ObservationPublisherTests {
         }
     }
 
-    @Test("the values of an observation are published until the subscription is cancelled", arguments: Access.allCases)
+    @Test(
+        "the values of an observation are published until the subscription is cancelled",
+        arguments: Access.allCases)
     func values(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
-        let publisher = count.publisher(in: writer, scheduling: .async(onQueue: DispatchQueue(label: "values")))
+        let publisher = count.publisher(
+            in: writer, scheduling: .async(onQueue: DispatchQueue(label: "values")))
         let cancellable = sink(publisher, into: log)
         await log.values(upTo: 0)
         try insert(writer)
@@ -50,7 +55,9 @@ struct ObservationPublisherTests {
         second.cancel()
     }
 
-    @Test("with the immediate scheduler the first value is published before the subscription returns", arguments: Access.allCases)
+    @Test(
+        "with the immediate scheduler the first value is published before the subscription returns",
+        arguments: Access.allCases)
     @MainActor func immediate(access: Access) throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -69,7 +76,9 @@ struct ObservationPublisherTests {
         cancellable.cancel()
     }
 
-    @Test("a subscriber gets as many values as it asks for, and the last one when it asks later", arguments: Access.allCases)
+    @Test(
+        "a subscriber gets as many values as it asks for, and the last one when it asks later",
+        arguments: Access.allCases)
     func demand(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -122,7 +131,9 @@ struct ObservationPublisherTests {
         cancellables[0].cancel()
     }
 
-    @Test("a region publishes the connection after each transaction that has changed it", arguments: Access.allCases)
+    @Test(
+        "a region publishes the connection after each transaction that has changed it",
+        arguments: Access.allCases)
     func region(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -137,7 +148,9 @@ struct ObservationPublisherTests {
         }
         try insert(writer)
         #expect(log.values == [1])
-        try await writer.write { try $0.execute(sql: "INSERT INTO player VALUES ('a'), ('b'); DELETE FROM player WHERE name = 'a'") }
+        try await writer.write {
+            try $0.execute(sql: "INSERT INTO player VALUES ('a'), ('b'); DELETE FROM player WHERE name = 'a'")
+        }
         try await writer.write { try $0.execute(sql: "CREATE TABLE other (a)") }
         #expect(log.values == [1, 2])
         cancellable.cancel()

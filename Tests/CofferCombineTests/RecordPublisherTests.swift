@@ -32,7 +32,9 @@ struct RecordPublisherTests {
     }
 
     /// What a publisher of one value publishes.
-    private func result<Output: Sendable>(of publisher: some Publisher<Output, any Error>) async throws -> Output {
+    private func result<Output: Sendable>(of publisher: some Publisher<Output, any Error>) async throws
+        -> Output
+    {
         let log = ValueLog<Output>()
         let ends = ValueLog<Int>()
         let cancellable = publisher.sink { completion in
@@ -78,7 +80,9 @@ struct RecordPublisherTests {
         #expect(try await writer.read(Player.fetchCount) == 2)
     }
 
-    @Test("writePublisher(updates:thenRead:) and writePublisher(receiveOn:updates:thenRead:)", arguments: Access.allCases)
+    @Test(
+        "writePublisher(updates:thenRead:) and writePublisher(receiveOn:updates:thenRead:)",
+        arguments: Access.allCases)
     func writeThenRead(access: Access) async throws {
         let writer = try makePlayers(access)
         let newPlayerCount: DatabasePublishers.Write<Int> = writer.writePublisher(

@@ -10,7 +10,10 @@ struct CopyCrashTests {
 
     init() throws { directory = try TestDirectory() }
 
-    private static let steps = ["copy-created", "copying", "copied", "verified", "copy-synchronized", "renamed", "directory-synchronized"]
+    private static let steps = [
+        "copy-created", "copying", "copied", "verified", "copy-synchronized", "renamed",
+        "directory-synchronized",
+    ]
 
     private func makeSource() throws -> String {
         let path = directory.path("bank.db")
@@ -23,7 +26,9 @@ struct CopyCrashTests {
         let copy = directory.path("copy.db")
         let second = try KillableWorker.run("copy", path, "66", kind, copy)
         if isThere {
-            #expect(second.outputText.contains("copy.db") && second.status == 1, "\(second.outputText) \(second.errorText)")
+            #expect(
+                second.outputText.contains("copy.db") && second.status == 1,
+                "\(second.outputText) \(second.errorText)")
         } else {
             #expect(second.outputText == "done\n", "\(second.errorText)")
         }
@@ -40,32 +45,40 @@ struct CopyCrashTests {
 
     @Test(
         "leaves nothing under its name, or the whole; the next copy to the same place removes what was left",
-        arguments: ["backup", "vacuum"])
+        arguments: ["backup", "vacuum", "salvage"])
     func namedSteps(kind: String) throws {
         let path = try makeSource()
         for step in CopyCrashTests.steps {
             let copy = directory.path("copy.db")
-            let killed = try KillableWorker.run("copy", path, "66", kind, copy, environment: ["COFFER_FAIL_POINT": step])
+            let killed = try KillableWorker.run(
+                "copy", path, "66", kind, copy, environment: ["COFFER_FAIL_POINT": step])
             try #require(killed.status == -SIGKILL, "\(step): \(killed.outputText) \(killed.errorText)")
             let isThere = FileManager.default.fileExists(atPath: copy)
             #expect(isThere == ["renamed", "directory-synchronized"].contains(step), "\(step)")
             let left = directory.fileNames().filter { $0.hasPrefix(".coffer-") }
-            #expect(left.count { $0.hasSuffix(".tmp") } == (isThere ? 0 : 1) && left.contains { $0.hasSuffix(".lock") }, "\(step): \(left)")
+            #expect(
+                left.count { $0.hasSuffix(".tmp") } == (isThere ? 0 : 1)
+                    && left.contains { $0.hasSuffix(".lock") }, "\(step): \(left)")
             if isThere { #expect(try DatabaseFile(path: copy).inspect().leftovers.count == 1) }
             // Another file beside it is another matter.
-            #expect(try KillableWorker.run("copy", path, "66", kind, directory.path("other.db")).outputText == "done\n")
+            #expect(
+                try KillableWorker.run("copy", path, "66", kind, directory.path("other.db")).outputText
+                    == "done\n")
             #expect(directory.fileNames().filter { $0.hasPrefix(".coffer-") } == left)
             try FileManager.default.removeItem(atPath: directory.path("other.db"))
             try complete(path, kind, isThere: isThere)
         }
     }
 
-    @Test("at any moment leaves nothing under its name, or the whole", arguments: ["backup", "vacuum"])
+    @Test(
+        "at any moment leaves nothing under its name, or the whole",
+        arguments: ["backup", "vacuum", "salvage"])
     func anyMoment(kind: String) throws {
         let path = try makeSource()
         var random = SeededRandom("copies \(kind)")
         let start = Date()
-        try #require(KillableWorker.run("copy", path, "66", kind, directory.path("copy.db")).outputText == "done\n")
+        try #require(
+            KillableWorker.run("copy", path, "66", kind, directory.path("copy.db")).outputText == "done\n")
         let duration = UInt32(Date().timeIntervalSince(start) * 1_000_000)
         try FileManager.default.removeItem(atPath: directory.path("copy.db"))
         let kills = Nightly.pick(45, byDay: 4)
@@ -76,8 +89,11 @@ struct CopyCrashTests {
             worker.kill()
             _ = worker.output()
             if directory.fileNames().contains(where: { $0.hasPrefix(".coffer-") }) { left += 1 }
-            try complete(path, kind, isThere: FileManager.default.fileExists(atPath: directory.path("copy.db")))
+            try complete(
+                path, kind, isThere: FileManager.default.fileExists(atPath: directory.path("copy.db")))
         }
-        print("kill -9 of copies by \(kind): \(kills) kills within \(duration / 1000) ms, \(left) left something")
+        print(
+            "kill -9 of copies by \(kind): \(kills) kills within \(duration / 1000) ms, \(left) left something"
+        )
     }
 }

@@ -18,7 +18,8 @@ struct FileWorkBench {
         self.directory = directory
         _ = try directory.makeFolder("template")
         template = directory.path("template/\(work)-\(mode).db")
-        let made = try KillableWorker.run("make", template, work.before.text, "\(FileWorkBench.transferCount)", mode)
+        let made = try KillableWorker.run(
+            "make", template, work.before.text, "\(FileWorkBench.transferCount)", mode)
         try #require(made.status == 0, "\(made.errorText)")
     }
 
@@ -29,7 +30,9 @@ struct FileWorkBench {
         return path
     }
 
-    func remove(_ path: String) throws { try FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent) }
+    func remove(_ path: String) throws {
+        try FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
+    }
 
     /// How many microseconds a process takes that does the work and is not disturbed.
     func duration() throws -> UInt32 {
@@ -40,14 +43,16 @@ struct FileWorkBench {
         return UInt32(Date().timeIntervalSince(start) * 1_000_000)
     }
 
-    /// The one form that the file has, in which each page is authentic, and the structure is whole. Nothing is changed.
+    /// The one form that the file has, in which each page is authentic, and the structure is whole. Nothing
+    /// is changed.
     func form(of path: String) throws -> FileForm {
         let forms = [work.before, work.after].filter { $0.isIntact(path) }
         try #require(forms.count == 1, "the file is intact as \(forms.map(\.text))")
         return forms[0]
     }
 
-    /// The number of the last transfer, in a file that only a part of the transactions cannot be missing from.
+    /// The number of the last transfer, in a file that only a part of the transactions cannot be missing
+    /// from.
     func lastTransfer(_ path: String, _ form: FileForm) throws -> Int {
         let queue = try DatabaseQueue(path: path, configuration: form.configuration)
         defer { try? queue.close() }
@@ -62,9 +67,11 @@ struct FileWorkBench {
     /// - Parameters:
     ///   - changed: whether there is something to be done, if that is known.
     ///   - transfers: how many transfers there are.
-    ///   - journalMayStay: whether a writer was killed too, whose journal has nothing to say yet, and goes with the next write.
+    ///   - journalMayStay: whether a writer was killed too, whose journal has nothing to say yet, and goes
+    ///     with the next write.
     func complete(
-        _ path: String, changed: Bool? = nil, transfers: Int = FileWorkBench.transferCount, journalMayStay: Bool = false
+        _ path: String, changed: Bool? = nil, transfers: Int = FileWorkBench.transferCount,
+        journalMayStay: Bool = false
     ) throws {
         let second = try KillableWorker.run("work", path, work.rawValue)
         try #require(second.status == 0, "\(second.outputText) \(second.errorText)")

@@ -3,23 +3,30 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Rotations by copy and in place, upgrades, encryptions and decryptions of closed files. `COFFER_NIGHTLY=1` kills more than 900 times, else about 120
-/// times.
+/// Rotations by copy and in place, upgrades, encryptions and decryptions of closed files. `COFFER_NIGHTLY=1`
+/// kills more than 900 times, else about 120 times.
 @Suite("A work on a file that is killed", .serialized)
 struct FileWorkCrashTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("at a named step leaves a file in exactly one of its forms, and the next run completes it", arguments: FileWork.allCases)
+    @Test(
+        "at a named step leaves a file in exactly one of its forms, and the next run completes it",
+        arguments: FileWork.allCases)
     func namedSteps(work: FileWork) throws {
         let benches = try ["delete", "wal"].map { try FileWorkBench(work, mode: $0, in: directory) }
         for (index, step) in work.steps.enumerated() {
             // By day one of the two for each step: another one for each work.
-            for bench in Nightly.isOn ? benches : [benches[(index + (FileWork.allCases.firstIndex(of: work) ?? 0)) % 2]] {
+            for bench in Nightly.isOn
+                ? benches : [benches[(index + (FileWork.allCases.firstIndex(of: work) ?? 0)) % 2]]
+            {
                 let path = try bench.makeFile()
-                let killed = try KillableWorker.run("work", path, work.rawValue, environment: ["COFFER_FAIL_POINT": step])
-                try #require(killed.status == -SIGKILL, "\(step), \(bench.mode): \(killed.outputText) \(killed.errorText)")
+                let killed = try KillableWorker.run(
+                    "work", path, work.rawValue, environment: ["COFFER_FAIL_POINT": step])
+                try #require(
+                    killed.status == -SIGKILL,
+                    "\(step), \(bench.mode): \(killed.outputText) \(killed.errorText)")
                 let form = try bench.form(of: path)
                 #expect(form == (work.isDone(at: step) ? work.after : work.before), "\(step), \(bench.mode)")
                 try bench.complete(path, changed: !work.isDone(at: step))
@@ -28,7 +35,9 @@ struct FileWorkCrashTests {
         }
     }
 
-    @Test("at any moment leaves a file in exactly one of its forms", arguments: FileWork.allCases, ["delete", "wal"])
+    @Test(
+        "at any moment leaves a file in exactly one of its forms", arguments: FileWork.allCases,
+        ["delete", "wal"])
     func anyMoment(work: FileWork, mode: String) throws {
         var random = SeededRandom("\(work) \(mode)")
         let bench = try FileWorkBench(work, mode: mode, in: directory)
@@ -47,10 +56,14 @@ struct FileWorkCrashTests {
             try bench.complete(path)
             try bench.remove(path)
         }
-        print("kill -9 of \(work), \(mode): \(kills) kills within \(duration / 1000) ms, \(done) with the work done")
+        print(
+            "kill -9 of \(work), \(mode): \(kills) kills within \(duration / 1000) ms, \(done) with the work done"
+        )
     }
 
-    @Test("beside a process that writes in turn loses nothing that was acknowledged", arguments: FileWork.allCases, ["delete", "wal"])
+    @Test(
+        "beside a process that writes in turn loses nothing that was acknowledged",
+        arguments: FileWork.allCases, ["delete", "wal"])
     func besideWriter(work: FileWork, mode: String) throws {
         var random = SeededRandom("\(work) in turns \(mode)")
         let bench = try FileWorkBench(work, mode: mode, in: directory)
@@ -79,6 +92,8 @@ struct FileWorkCrashTests {
             try bench.complete(path, transfers: committed, journalMayStay: true)
             try bench.remove(path)
         }
-        print("kill -9 of \(work) beside a writer, \(mode): \(kills) kills, \(done) with the work done, \(total) transactions")
+        print(
+            "kill -9 of \(work) beside a writer, \(mode): \(kills) kills, \(done) with the work done, \(total) transactions"
+        )
     }
 }

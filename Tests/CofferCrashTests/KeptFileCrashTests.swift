@@ -10,7 +10,8 @@ struct KeptFileCrashTests {
     init() throws { directory = try TestDirectory() }
 
     static let before = [
-        "note-made", "journal-left", "locked", "copy-created", "copying", "copied", "verified", "copy-synchronized", "old-kept",
+        "note-made", "journal-left", "locked", "copy-created", "copying", "copied", "verified",
+        "copy-synchronized", "old-kept",
     ]
     static let after = ["renamed", "directory-synchronized", "reopened", "audited", "note-removed"]
 
@@ -20,13 +21,16 @@ struct KeptFileCrashTests {
             let path = try directory.makeFolder("app") + "/data.db"
             let kept = directory.path("old.db")
             try #require(KillableWorker.run("make", path, "66", "30", mode).status == 0)
-            let killed = try KillableWorker.run("rotate", path, "66", "23", "copy", kept, environment: ["COFFER_FAIL_POINT": step])
+            let killed = try KillableWorker.run(
+                "rotate", path, "66", "23", "copy", kept, environment: ["COFFER_FAIL_POINT": step])
             try #require(killed.status == -SIGKILL, "\(step): \(killed.outputText)")
             let second = try KillableWorker.run("rotate", path, "66", "23", "copy", kept)
             let isDone = KeptFileCrashTests.after.contains(step)
-            #expect(second.outputText == (isDone ? "unchanged\n" : "changed\n"), "\(step): \(second.errorText)")
+            #expect(
+                second.outputText == (isDone ? "unchanged\n" : "changed\n"), "\(step): \(second.errorText)")
             #expect(directory.fileNames() == ["app/data.db", "old.db"], "\(step)")
-            #expect(FileForm.encrypted(0x17).isIntact(path) && FileForm.encrypted(0x42).isIntact(kept), "\(step)")
+            #expect(
+                FileForm.encrypted(0x17).isIntact(path) && FileForm.encrypted(0x42).isIntact(kept), "\(step)")
             #expect(try KillableWorker.run("mode", path, "23").outputText == "\(mode)\n", "\(step)")
             try FileManager.default.removeItem(atPath: kept)
             try FileManager.default.removeItem(atPath: directory.path("app"))
@@ -43,7 +47,11 @@ struct KeptFileCrashTests {
         // `data.db` is the kept file here, and the database there.
         func run(_ folder: String, _ arguments: String, failing: String = "") throws -> ChildProcess {
             try ChildProcess.run(
-                "sh", ["-c", "cd \"$1\" && exec \"$2\" rotate \(arguments)", "sh", folder, ChildProcess.built("CrashWorker")],
+                "sh",
+                [
+                    "-c", "cd \"$1\" && exec \"$2\" rotate \(arguments)", "sh", folder,
+                    ChildProcess.built("CrashWorker"),
+                ],
                 environment: ["COFFER_FAIL_POINT": failing])
         }
         let killed = try run(directory.path, "app/data.db 66 23 copy data.db", failing: step)

@@ -10,7 +10,9 @@ struct KillTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("leaves a file that opens, with every acknowledged transaction, and no part of another one", arguments: Access.allCases)
+    @Test(
+        "leaves a file that opens, with every acknowledged transaction, and no part of another one",
+        arguments: Access.allCases)
     func kill(access: Access) throws {
         let path = directory.path("bank.db")
         do {
@@ -30,7 +32,8 @@ struct KillTests {
             teller.kill()
             let tail = teller.acknowledged()
             let first = head.split(separator: "\n").compactMap { Int($0) }
-            // The head may end in the middle of a number that the tail goes on with: only the greatest matters, and it comes last.
+            // The head may end in the middle of a number that the tail goes on with: only the greatest
+            // matters, and it comes last.
             let acknowledged = max(last, tail.last ?? first.last ?? 0)
             #expect(teller.errorText == "", "round \(round)")
             let files = directory.fileNames()
@@ -42,7 +45,9 @@ struct KillTests {
                 return try Bank.lastNumber(db, teller: 1)
             }
             try #require(committed >= acknowledged, "round \(round): an acknowledged transaction is lost")
-            try #require(committed <= acknowledged + 1, "round \(round): more was committed than one that could not be acknowledged")
+            try #require(
+                committed <= acknowledged + 1,
+                "round \(round): more was committed than one that could not be acknowledged")
             if committed > acknowledged { unacknowledged += 1 }
             last = committed
             if round % 10 == 0 || round == kills { try Bank.inspect(writer) }
@@ -50,8 +55,8 @@ struct KillTests {
         }
         print(
             """
-            kill -9, \(access): \(kills) kills, \(last) transactions, \(unacknowledged) committed without acknowledgement, \
-            \(hadHotFiles) left a journal or WAL
+            kill -9, \(access): \(kills) kills, \(last) transactions, \(unacknowledged) committed without \
+            acknowledgement, \(hadHotFiles) left a journal or WAL
             """)
         #expect(hadHotFiles > 0)
     }

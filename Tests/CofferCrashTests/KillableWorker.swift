@@ -31,7 +31,9 @@ final class KillableWorker {
         return String(decoding: data, as: UTF8.self)
     }
 
-    var errorText: String { String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
+    var errorText: String {
+        String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
 
     /// Runs one to its end.
     static func run(_ arguments: String..., environment: [String: String] = [:]) throws -> ChildProcess {

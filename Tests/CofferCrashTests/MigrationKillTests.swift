@@ -10,7 +10,9 @@ struct MigrationKillTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("leaves the database at the end of a migration, and a second run completes", arguments: Access.allCases)
+    @Test(
+        "leaves the database at the end of a migration, and a second run completes",
+        arguments: Access.allCases)
     func kill(access: Access) throws {
         var random = SeededRandom("migration kill \(access)")
         let kills = Nightly.pick(100, byDay: 8)
@@ -32,13 +34,16 @@ struct MigrationKillTests {
             worker.kill()
             let writer = try directory.make(access, "\(file).db")
             let reached = try writer.read { try MigrationHistory.check($0) }
-            try #require(reached >= target - 1, "round \(round): a migration is lost that was complete when the next one began")
+            try #require(
+                reached >= target - 1,
+                "round \(round): a migration is lost that was complete when the next one began")
             if reached < MigrationHistory.count { interrupted += 1 }
             done = reached
             try writer.close()
         }
         for number in 1...file {
-            let worker = try WorkerProcess("CofferTestWorker", ["migrate", directory.path("\(number).db"), access.rawValue])
+            let worker = try WorkerProcess(
+                "CofferTestWorker", ["migrate", directory.path("\(number).db"), access.rawValue])
             #expect(worker.wait())
             #expect(worker.lines.last == "end")
             let writer = try directory.make(access, "\(number).db")
@@ -46,14 +51,20 @@ struct MigrationKillTests {
             #expect(try writer.read { try MigrationHistory.migrator().hasCompletedMigrations($0) })
             try writer.close()
         }
-        print("migrations, kill -9, \(access): \(kills) kills, \(interrupted) between the first and the last, \(file) files")
+        print(
+            "migrations, kill -9, \(access): \(kills) kills, \(interrupted) between the first and the last, \(file) files"
+        )
         #expect(interrupted > 0)
     }
 
-    @Test("two processes that migrate the same file at the same time apply each migration once", arguments: Access.allCases)
+    @Test(
+        "two processes that migrate the same file at the same time apply each migration once",
+        arguments: Access.allCases)
     func race(access: Access) throws {
         let path = directory.path("race.db")
-        let workers = try (1...3).map { _ in try WorkerProcess("CofferTestWorker", ["migrate", path, access.rawValue]) }
+        let workers = try (1...3).map { _ in
+            try WorkerProcess("CofferTestWorker", ["migrate", path, access.rawValue])
+        }
         for worker in workers { #expect(worker.wait()) }
         let begun = workers.flatMap { $0.lines.filter { $0 != "end" } }
         #expect(begun.sorted() == (1...MigrationHistory.count).map { "m\($0)" })

@@ -26,7 +26,9 @@ struct RotationCrashTests {
             #expect(worker.errorText == "", "round \(round)")
             let form = try self.form(of: path)
             forms[form.text, default: 0] += 1
-            let queue = try DatabaseQueue(path: path, configuration: form.configuration.with { $0.busyMode = .timeout(Patience.seconds) })
+            let queue = try DatabaseQueue(
+                path: path,
+                configuration: form.configuration.with { $0.busyMode = .timeout(Patience.seconds) })
             let committed = try queue.read { db in
                 try Bank.audit(db)
                 return try Bank.lastNumber(db, teller: 1)
@@ -35,7 +37,9 @@ struct RotationCrashTests {
             try #require(committed >= acknowledged && committed <= acknowledged + 1, "round \(round)")
             last = committed
         }
-        print("kill -9 of rotations beside a writer, \(access): \(kills) kills, \(last) transactions, keys \(forms)")
+        print(
+            "kill -9 of rotations beside a writer, \(access): \(kills) kills, \(last) transactions, keys \(forms)"
+        )
         // What was left goes with the next rotation, whichever key the file has.
         #expect(try KillableWorker.run("rotate", path, form(of: path).text, "99").status == 0)
         #expect(try DatabaseFile(path: path).inspect().leftovers.isEmpty)

@@ -8,14 +8,18 @@ struct AttachTests {
     enum Source: String, CaseIterable, Sendable {
         case encryptedQueue, encryptedPool, plaintextQueue, memory, pathOfMemory, namedMemory, keyedMemory
 
-        func open(_ directory: TestDirectory, _ configuration: Configuration = .rawKeyed, allowsPlaintext: Bool = true) throws
+        func open(
+            _ directory: TestDirectory, _ configuration: Configuration = .rawKeyed,
+            allowsPlaintext: Bool = true
+        ) throws
             -> any DatabaseWriter
         {
             let plain = Configuration().with { $0.allowsPlaintext = allowsPlaintext }
             return switch self {
             case .encryptedQueue: try directory.makeQueue("main.db", configuration)
             case .encryptedPool: try directory.makePool("main.db", configuration)
-            case .plaintextQueue: try directory.makeQueue("readable.db", plain.with { $0.allowsPlaintext = true })
+            case .plaintextQueue:
+                try directory.makeQueue("readable.db", plain.with { $0.allowsPlaintext = true })
             case .memory: try DatabaseQueue(configuration: plain)
             case .pathOfMemory: try DatabaseQueue(path: ":memory:", configuration: plain)
             case .namedMemory: try DatabaseQueue(named: directory.path, configuration: plain)
@@ -33,19 +37,25 @@ struct AttachTests {
 
     // MARK: - With a key
 
-    @Test("a file that is not there yet is made with the key that it is attached with, for its owner only", arguments: Source.allCases)
+    @Test(
+        "a file that is not there yet is made with the key that it is attached with, for its owner only",
+        arguments: Source.allCases)
     func newFileWithKey(source: Source) throws {
         try withTestDirectory { directory in
             let writer = try source.open(directory, allowsPlaintext: false)
             let path = directory.path("new.db")
             try writer.writeWithoutTransaction { db in
                 try db.execute(sql: "ATTACH DATABASE ? AS new KEY ?", arguments: [path, "secret"])
-                try db.execute(sql: "PRAGMA new.journal_mode = WAL; CREATE TABLE new.t (a); INSERT INTO new.t VALUES (1), (2)")
+                try db.execute(
+                    sql:
+                        "PRAGMA new.journal_mode = WAL; CREATE TABLE new.t (a); INSERT INTO new.t VALUES (1), (2)"
+                )
                 #expect(try self.mode(path) == 0o600)
                 #expect(try self.mode(path + "-wal") == 0o600)
                 try db.execute(sql: "DETACH DATABASE new")
             }
-            #expect(try SQLCipherShell(path: path, passphrase: "secret").run("SELECT count(*) FROM t;") == ["2"])
+            #expect(
+                try SQLCipherShell(path: path, passphrase: "secret").run("SELECT count(*) FROM t;") == ["2"])
         }
     }
 
@@ -55,27 +65,37 @@ struct AttachTests {
             let writer = try source.open(directory, allowsPlaintext: false)
             let path = directory.path("new.db")
             try writer.writeWithoutTransaction { db in
-                try db.execute(sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, title TEXT); INSERT INTO item VALUES (7, 'seven')")
+                try db.execute(
+                    sql:
+                        "CREATE TABLE item (id INTEGER PRIMARY KEY, title TEXT); INSERT INTO item VALUES (7, 'seven')"
+                )
                 try db.execute(sql: "ATTACH DATABASE ? AS encrypted KEY ?", arguments: [path, "secret"])
                 try db.execute(sql: "SELECT sqlcipher_export('encrypted')")
                 try db.execute(sql: "DETACH DATABASE encrypted")
                 try db.execute(
                     sql: """
-                        ATTACH DATABASE '\(path).2' AS encrypted KEY 'secret'; SELECT sqlcipher_export('encrypted'); DETACH encrypted
+                        ATTACH DATABASE '\(path).2' AS encrypted KEY 'secret'; SELECT \
+                        sqlcipher_export('encrypted'); DETACH encrypted
                         """)
             }
             for file in [path, path + ".2"] {
-                #expect(try SQLCipherShell(path: file, passphrase: "secret").run("SELECT * FROM item;") == ["7|seven"])
+                #expect(
+                    try SQLCipherShell(path: file, passphrase: "secret").run("SELECT * FROM item;") == [
+                        "7|seven"
+                    ])
                 #expect(try self.mode(file) == 0o600)
                 let reopened = try DatabaseQueue(path: file, configuration: .passphrase("secret"))
-                #expect(try reopened.read { try String.fetchOne($0, sql: "SELECT title FROM item") } == "seven")
+                #expect(
+                    try reopened.read { try String.fetchOne($0, sql: "SELECT title FROM item") } == "seven")
             }
         }
     }
 
     // MARK: - Without a key
 
-    @Test("an encrypted database gives its key to a file that is attached without one, but not its salt", arguments: [false, true])
+    @Test(
+        "an encrypted database gives its key to a file that is attached without one, but not its salt",
+        arguments: [false, true])
     func inheritedKey(isPassphrase: Bool) throws {
         try withTestDirectory { directory in
             let configuration = isPassphrase ? Configuration.passphrase("secret") : .rawKeyed
@@ -86,7 +106,8 @@ struct AttachTests {
                     let writer = try source.open(directory, configuration)
                     try writer.writeWithoutTransaction { db in
                         try db.execute(sql: "/* cache */ ATTACH '\(path)' AS \"cache\"")
-                        try db.execute(sql: "CREATE TABLE IF NOT EXISTS cache.t (a); INSERT INTO cache.t VALUES (1)")
+                        try db.execute(
+                            sql: "CREATE TABLE IF NOT EXISTS cache.t (a); INSERT INTO cache.t VALUES (1)")
                         #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM cache.t") == turn)
                         try db.execute(sql: "DETACH cache")
                     }
@@ -98,7 +119,9 @@ struct AttachTests {
                 #expect(!salt.starts(with: Array("SQLite".utf8)))
                 let reopened = try DatabaseQueue(path: path, configuration: configuration)
                 #expect(try reopened.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 3)
-                let shell = isPassphrase ? SQLCipherShell(path: path, passphrase: "secret") : SQLCipherShell(path: path)
+                let shell =
+                    isPassphrase
+                    ? SQLCipherShell(path: path, passphrase: "secret") : SQLCipherShell(path: path)
                 #expect(try shell.run("SELECT count(*) FROM t;") == ["3"])
             }
         }
@@ -107,14 +130,19 @@ struct AttachTests {
     @Test("a file of the same key is attached without naming the key, one of another key is not")
     func existingFiles() throws {
         try withTestDirectory { directory in
-            for (name, configuration) in [("same.db", Configuration.rawKeyed), ("other.db", .rawKeyed(7)), ("old.db", .rawKeyed(9))] {
-                try directory.makeQueue(name, configuration).write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+            for (name, configuration) in [
+                ("same.db", Configuration.rawKeyed), ("other.db", .rawKeyed(7)), ("old.db", .rawKeyed(9)),
+            ] {
+                try directory.makeQueue(name, configuration).write {
+                    try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+                }
             }
             try directory.makeQueue("plain.db", Configuration().with { $0.allowsPlaintext = true }).write {
                 try $0.execute(sql: "CREATE TABLE t (a)")
             }
             let old = DatabaseKey.rawKey([UInt8](repeating: 9, count: 32))
-            let queue = try directory.makeQueue("main.db", Configuration.rawKeyed.with { $0.previousKeys = [old] })
+            let queue = try directory.makeQueue(
+                "main.db", Configuration.rawKeyed.with { $0.previousKeys = [old] })
             try queue.inDatabase { db in
                 for name in ["same.db", "old.db"] {
                     try db.execute(sql: "ATTACH ? AS x", arguments: [directory.path(name)])
@@ -133,7 +161,9 @@ struct AttachTests {
         }
     }
 
-    @Test("no file without encryption is made that the configuration does not allow", arguments: Source.allCases)
+    @Test(
+        "no file without encryption is made that the configuration does not allow", arguments: Source.allCases
+    )
     func plaintext(source: Source) throws {
         try withTestDirectory { directory in
             for allowsPlaintext in [false, true] where allowsPlaintext || source != .plaintextQueue {
@@ -150,7 +180,9 @@ struct AttachTests {
                     } else {
                         let error = #expect(throws: DatabaseError.self) { try db.execute(sql: sql) }
                         #expect(error?.resultCode == .SQLITE_AUTH)
-                        #expect(error?.message?.contains("vacuum(into:key:)") == true, "\(String(describing: error))")
+                        #expect(
+                            error?.message?.contains("vacuum(into:key:)") == true,
+                            "\(String(describing: error))")
                         #expect(!FileManager.default.fileExists(atPath: path))
                     }
                 }
@@ -179,9 +211,13 @@ struct AttachTests {
                             #expect(try self.mode(path) == 0o600)
                             try FileManager.default.removeItem(atPath: path)
                         } else {
-                            let error = #expect(throws: DatabaseError.self) { try db.execute(sql: sql, arguments: [path]) }
+                            let error = #expect(throws: DatabaseError.self) {
+                                try db.execute(sql: sql, arguments: [path])
+                            }
                             #expect(error?.resultCode == .SQLITE_AUTH)
-                            #expect(error?.message?.contains("vacuum(into:") == true, "\(String(describing: error))")
+                            #expect(
+                                error?.message?.contains("vacuum(into:") == true,
+                                "\(String(describing: error))")
                             #expect(!FileManager.default.fileExists(atPath: path))
                         }
                     }
@@ -216,22 +252,28 @@ struct AttachTests {
         arguments: [
             "ATTACH 'PATH' AS x", "attach database \"PATH\" as [x]", "ATTACH ('PA' || 'TH') AS `x`",
             "ATTACH CAST('PATH' AS TEXT) AS 'x'",
-            "/* ' */ -- \"\n ;; ATTACH/**/'PATH'/**/AS/**/x/**/;", "ATTACH DATABASE [PATH] AS \"x\" -- KEY 'no'",
+            "/* ' */ -- \"\n ;; ATTACH/**/'PATH'/**/AS/**/x/**/;",
+            "ATTACH DATABASE [PATH] AS \"x\" -- KEY 'no'",
             "\u{FEFF}ATTACH 'PATH' AS x",
-            "ATTACH (SELECT 'PATH') AS x;;", "ATTACH `PATH` AS x KEY NULL", "ATTACH CASE 1 WHEN 1 THEN 'PATH' END AS x",
+            "ATTACH (SELECT 'PATH') AS x;;", "ATTACH `PATH` AS x KEY NULL",
+            "ATTACH CASE 1 WHEN 1 THEN 'PATH' END AS x",
         ])
     func spellings(sql: String) throws {
         try withTestDirectory { directory in
             for source in [Source.encryptedQueue, .plaintextQueue, .namedMemory] {
                 let path = directory.path("it's \(source).db")
-                try FileManager.default.createDirectory(atPath: directory.path("PA"), withIntermediateDirectories: true)
+                try FileManager.default.createDirectory(
+                    atPath: directory.path("PA"), withIntermediateDirectories: true)
                 let writer = try source.open(directory)
                 try writer.writeWithoutTransaction { db in
                     let quoted = path.replacing("'", with: sql.contains("'PA") ? "''" : "'")
-                    let attachment = sql.replacing("'PA' || 'TH'", with: "'PATH'").replacing("PATH", with: quoted)
+                    let attachment = sql.replacing("'PA' || 'TH'", with: "'PATH'").replacing(
+                        "PATH", with: quoted)
                     try db.execute(sql: attachment + "\n; CREATE TABLE x.t (a)")
                     #expect(FileManager.default.fileExists(atPath: path))
-                    #expect(try Row.fetchAll(db, sql: "PRAGMA database_list").map { $0[1] as String }.contains("x"))
+                    #expect(
+                        try Row.fetchAll(db, sql: "PRAGMA database_list").map { $0[1] as String }.contains(
+                            "x"))
                     try db.execute(sql: "DETACH x")
                 }
                 try writer.close()
@@ -253,8 +295,11 @@ struct AttachTests {
                 #expect(error?.sql == sql)
                 #expect(error?.message?.contains("already in use") == true)
                 // The quote that is missing does not show what is added behind it.
-                let unclosed = #expect(throws: DatabaseError.self) { try db.execute(sql: "ATTACH 'x.db' AS 'y") }
-                #expect(unclosed.map { "\($0)".contains("coffer_") } == false, "\(String(describing: unclosed))")
+                let unclosed = #expect(throws: DatabaseError.self) {
+                    try db.execute(sql: "ATTACH 'x.db' AS 'y")
+                }
+                #expect(
+                    unclosed.map { "\($0)".contains("coffer_") } == false, "\(String(describing: unclosed))")
                 try db.execute(sql: "DETACH x")
                 try db.execute(sql: sql + " KEY 'other'")
                 #expect(recorder.statements.last == sql + " KEY '<redacted>'")
@@ -265,7 +310,8 @@ struct AttachTests {
     @Test(
         "the functions behind ATTACH cannot be called, also not by a schema",
         arguments: [
-            "SELECT coffer_key()", "SELECT hex(coffer_key(NULL))", "SELECT coffer_path('a'), coffer_key()", "VALUES (COFFER_KEY())",
+            "SELECT coffer_key()", "SELECT hex(coffer_key(NULL))", "SELECT coffer_path('a'), coffer_key()",
+            "VALUES (COFFER_KEY())",
         ])
     func functions(sql: String) throws {
         try withTestDirectory { directory in
@@ -276,8 +322,12 @@ struct AttachTests {
                     try db.execute(sql: "CREATE VIEW v AS \(sql)")
                     _ = try Row.fetchAll(db, sql: "SELECT * FROM v")
                 }
-                #expect(throws: DatabaseError.self) { _ = try Row.fetchAll(db, sql: "ATTACH ':memory:' AS (\(sql))") }
-                #expect(throws: DatabaseError.self) { try db.execute(sql: "ATTACH ':memory:' AS (SELECT 'x') KEY 'y'") }
+                #expect(throws: DatabaseError.self) {
+                    _ = try Row.fetchAll(db, sql: "ATTACH ':memory:' AS (\(sql))")
+                }
+                #expect(throws: DatabaseError.self) {
+                    try db.execute(sql: "ATTACH ':memory:' AS (SELECT 'x') KEY 'y'")
+                }
             }
         }
     }
@@ -291,10 +341,12 @@ struct AttachTests {
                 for source in Source.allCases {
                     let name = "file:\(source)?mode=memory&key=x"
                     try source.open(directory).writeWithoutTransaction { db in
-                        try db.execute(sql: "ATTACH '\(name)' AS x KEY 'secret'; CREATE TABLE x.t (a); DETACH x")
+                        try db.execute(
+                            sql: "ATTACH '\(name)' AS x KEY 'secret'; CREATE TABLE x.t (a); DETACH x")
                     }
                     // Made for it, and written to.
-                    let size = try FileManager.default.attributesOfItem(atPath: directory.path(name))[.size] as? Int
+                    let size =
+                        try FileManager.default.attributesOfItem(atPath: directory.path(name))[.size] as? Int
                     if size != 8192 {
                         print("\(name) has \(String(describing: size)) bytes")
                         isRight = false
@@ -321,7 +373,9 @@ struct AttachTests {
         #expect(try DatabaseQueue(named: unique).read { try !$0.tableExists("t") })
     }
 
-    @Test("ATTACH makes nothing that cannot be read again with the cipher settings and the salt of the connection")
+    @Test(
+        "ATTACH makes nothing that cannot be read again with the cipher settings and the salt of the connection"
+    )
     func unreadable() throws {
         try withTestDirectory { directory in
             let other = Configuration.rawKeyed.with { $0.cipher.pageSize = 8192 }
@@ -330,10 +384,13 @@ struct AttachTests {
             }
             for (name, configuration) in [("other.db", other), ("salted.db", salted)] {
                 try directory.makeQueue(name, configuration).inDatabase { db in
-                    let error = #expect(throws: DatabaseError.self) { try db.execute(sql: "ATTACH '\(directory.path("x.db"))' AS x") }
+                    let error = #expect(throws: DatabaseError.self) {
+                        try db.execute(sql: "ATTACH '\(directory.path("x.db"))' AS x")
+                    }
                     #expect(error?.resultCode == .SQLITE_AUTH)
                     #expect(error?.message?.contains("KEY") == true)
-                    try db.execute(sql: "ATTACH '\(directory.path(name)).new' AS x KEY 'secret'; CREATE TABLE x.t (a)")
+                    try db.execute(
+                        sql: "ATTACH '\(directory.path(name)).new' AS x KEY 'secret'; CREATE TABLE x.t (a)")
                 }
             }
         }
@@ -349,7 +406,9 @@ struct AttachTests {
                 try db.execute(sql: "ATTACH '\(directory.path("other.db"))' AS x")
                 #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM x.t") == 0)
                 for key in ["", " KEY 'a'"] {
-                    #expect(throws: DatabaseError.self) { try db.execute(sql: "ATTACH '\(directory.path("new.db"))' AS y\(key)") }
+                    #expect(throws: DatabaseError.self) {
+                        try db.execute(sql: "ATTACH '\(directory.path("new.db"))' AS y\(key)")
+                    }
                 }
                 #expect(!FileManager.default.fileExists(atPath: directory.path("new.db")))
             }

@@ -25,11 +25,15 @@ struct BadKeyTests {
         (.provider { .passphrase("") }, .emptyPassphrase),
     ]
 
-    @Test("they are refused with their reason and a hint, and no file with content is created", arguments: Access.allCases)
+    @Test(
+        "they are refused with their reason and a hint, and no file with content is created",
+        arguments: Access.allCases)
     func refused(access: Access) throws {
         for (key, problem) in BadKeyTests.impossible {
             let configuration = Configuration().with { $0.key = key }
-            let error = #expect(throws: DatabaseError.self) { try directory.make(access, "a.db", configuration) }
+            let error = #expect(throws: DatabaseError.self) {
+                try directory.make(access, "a.db", configuration)
+            }
             #expect(error?.encryptionFailure == .invalidKey(problem))
             #expect(error?.resultCode == .SQLITE_MISUSE)
             #expect(error?.message?.hasSuffix(".") == true)
@@ -39,20 +43,29 @@ struct BadKeyTests {
 
     @Test("they do not harm an existing file", arguments: Access.allCases)
     func existingFile(access: Access) throws {
-        try directory.make(access).write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+        try directory.make(access).write {
+            try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        }
         let bytes = try directory.bytes(of: "a.db")
         for (key, _) in BadKeyTests.impossible {
-            #expect(throws: DatabaseError.self) { try directory.make(access, "a.db", Configuration().with { $0.key = key }) }
+            #expect(throws: DatabaseError.self) {
+                try directory.make(access, "a.db", Configuration().with { $0.key = key })
+            }
             #expect(throws: DatabaseError.self) {
                 try directory.make(
-                    access, "a.db", .rawKeyed(1).with { $0.previousKeys = [key, .rawKey([UInt8](repeating: 0x42, count: 32))] })
+                    access, "a.db",
+                    .rawKeyed(1).with {
+                        $0.previousKeys = [key, .rawKey([UInt8](repeating: 0x42, count: 32))]
+                    })
             }
         }
         #expect(try directory.bytes(of: "a.db") == bytes)
         #expect(try directory.make(access).int("SELECT a FROM t") == 1)
     }
 
-    @Test("the error of a provider comes out as it was thrown, and the next try asks again", arguments: Access.allCases)
+    @Test(
+        "the error of a provider comes out as it was thrown, and the next try asks again",
+        arguments: Access.allCases)
     func provider(access: Access) throws {
         struct Locked: Error {}
         let configuration = Configuration().with { $0.key = .provider { throw Locked() } }
@@ -61,25 +74,36 @@ struct BadKeyTests {
         #expect(throws: Locked.self) { try directory.make(access, "a.db", configuration) }
     }
 
-    @Test("a file that needs a key is not created without one, and is not touched without one", arguments: Access.allCases)
+    @Test(
+        "a file that needs a key is not created without one, and is not touched without one",
+        arguments: Access.allCases)
     func noKey(access: Access) throws {
-        let error = #expect(throws: DatabaseError.self) { try directory.make(access, "a.db", Configuration()) }
+        let error = #expect(throws: DatabaseError.self) {
+            try directory.make(access, "a.db", Configuration())
+        }
         #expect(error?.encryptionFailure == .noKey)
         #expect(directory.fileNames().isEmpty)
         let prepared = Configuration().with { $0.prepareDatabase { _ in } }
         #expect(throws: DatabaseError.self) { try directory.make(access, "a.db", prepared) }
-        let writing = Configuration().with { $0.prepareDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE t (a)") } }
+        let writing = Configuration().with {
+            $0.prepareDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE t (a)") }
+        }
         #expect(throws: DatabaseError.self) { try directory.make(access, "b.db", writing) }
         #expect(directory.fileNames().allSatisfy { (try? directory.bytes(of: $0).isEmpty) == true })
     }
 
-    @Test("keys of all lengths and characters work, and the shell agrees", .enabled(if: SQLCipherShell.isAvailable))
+    @Test(
+        "keys of all lengths and characters work, and the shell agrees",
+        .enabled(if: SQLCipherShell.isAvailable))
     func unusualPassphrases() throws {
         for passphrase in ["'", "\"", "x'zz'", "é中𝄞", " ", "a\\", String(repeating: "long", count: 2000)] {
             let name = UUID().uuidString
             let configuration = Configuration.passphrase(passphrase).with { $0.cipher.kdfIterations = 1000 }
-            try directory.makeQueue(name, configuration).write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
-            let shell = SQLCipherShell(path: directory.path(name), passphrase: passphrase, preparation: "PRAGMA kdf_iter = 1000;")
+            try directory.makeQueue(name, configuration).write {
+                try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+            }
+            let shell = SQLCipherShell(
+                path: directory.path(name), passphrase: passphrase, preparation: "PRAGMA kdf_iter = 1000;")
             #expect(try shell.run("SELECT a FROM t;") == ["1"])
         }
     }
@@ -87,7 +111,9 @@ struct BadKeyTests {
     @Test("a passphrase that goes on after a NUL character is another passphrase")
     func zero() throws {
         let configuration = { (bytes: [UInt8]) in Configuration().with { $0.key = .passphrase(bytes) } }
-        try directory.makeQueue("a.db", configuration([97, 0, 98])).write { try $0.execute(sql: "CREATE TABLE t (a)") }
+        try directory.makeQueue("a.db", configuration([97, 0, 98])).write {
+            try $0.execute(sql: "CREATE TABLE t (a)")
+        }
         for other in [[97], [97, 0]] as [[UInt8]] {
             #expect(throws: DatabaseError.self) { try directory.makeQueue("a.db", configuration(other)) }
         }

@@ -9,17 +9,23 @@ struct BadPathTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("what is no regular file is refused at once, and nothing is created beside it", arguments: Access.allCases)
+    @Test(
+        "what is no regular file is refused at once, and nothing is created beside it",
+        arguments: Access.allCases)
     func specialFiles(access: Access) throws {
         let isPipe = unsafe mkfifo(directory.path("fifo"), 0o600) == 0
         try #require(isPipe)
         _ = try directory.makeFolder("folder")
-        try FileManager.default.createSymbolicLink(atPath: directory.path("loop"), withDestinationPath: directory.path("loop"))
-        try FileManager.default.createSymbolicLink(atPath: directory.path("to folder"), withDestinationPath: directory.path("folder"))
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path("loop"), withDestinationPath: directory.path("loop"))
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path("to folder"), withDestinationPath: directory.path("folder"))
         let before = Set(directory.fileNames())
         let paths = [
-            directory.path, directory.path("folder"), directory.path("folder/"), directory.path("to folder"), directory.path("loop"),
-            directory.path("fifo"), directory.path("missing/a.db"), directory.path("missing/../a.db"), "/dev/null", "/dev/full",
+            directory.path, directory.path("folder"), directory.path("folder/"), directory.path("to folder"),
+            directory.path("loop"),
+            directory.path("fifo"), directory.path("missing/a.db"), directory.path("missing/../a.db"),
+            "/dev/null", "/dev/full",
             "/dev/zero",
             "/proc/self/mem/a.db", "/", ".", "..", directory.path(String(repeating: "x", count: 300)),
             directory.path(String(repeating: "x/", count: 3000)) + "a.db",
@@ -37,9 +43,14 @@ struct BadPathTests {
         #expect(!FileManager.default.fileExists(atPath: "/dev/null-journal"))
     }
 
-    @Test("a NUL character in a path is refused, and no other file is opened instead", arguments: Access.allCases)
+    @Test(
+        "a NUL character in a path is refused, and no other file is opened instead",
+        arguments: Access.allCases)
     func zero(access: Access) throws {
-        for path in [directory.path("a.db\0"), directory.path("a.db\0.other"), "\0", ":memory:\0", "\0\(directory.path)/a.db"] {
+        for path in [
+            directory.path("a.db\0"), directory.path("a.db\0.other"), "\0", ":memory:\0",
+            "\0\(directory.path)/a.db",
+        ] {
             let error = #expect(throws: DatabaseError.self) { try open(access, path, .rawKeyed) }
             #expect(error?.resultCode == .SQLITE_CANTOPEN)
         }
@@ -49,8 +60,10 @@ struct BadPathTests {
     @Test(
         "names are taken literally",
         arguments: [
-            "a b.db", "é中𝄞.db", "e\u{301}.db", "a.db?key=secret&hexkey=00", "a%00b.db", "a%20b.db", "file:a.db", "file:a.db?mode=memory",
-            "a.db?mode=ro&cache=shared", "'; DROP TABLE t; --", "\"q\".db", "a#b", "-x", "a\nb\tc", "\u{1}", "~", "$HOME", "*", "con:",
+            "a b.db", "é中𝄞.db", "e\u{301}.db", "a.db?key=secret&hexkey=00", "a%00b.db", "a%20b.db",
+            "file:a.db", "file:a.db?mode=memory",
+            "a.db?mode=ro&cache=shared", "'; DROP TABLE t; --", "\"q\".db", "a#b", "-x", "a\nb\tc", "\u{1}",
+            "~", "$HOME", "*", "con:",
             ".hidden",
             ":memory:", "a.db-journal", String(repeating: "n", count: 240),
         ], [Access.queue, .pool])
@@ -72,15 +85,22 @@ struct BadPathTests {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
                 try #require(FileManager.default.changeCurrentDirectoryPath(directory.path))
-                for name in ["file:a.db?mode=memory", "file:/tmp/x?key=y", "file:///b.db", "memory", ":Memory:"] {
+                for name in [
+                    "file:a.db?mode=memory", "file:/tmp/x?key=y", "file:///b.db", "memory", ":Memory:",
+                ] {
                     if name.contains("/") {
-                        #expect(throws: DatabaseError.self) { try DatabaseQueue(path: name, configuration: .rawKeyed) }
+                        #expect(throws: DatabaseError.self) {
+                            try DatabaseQueue(path: name, configuration: .rawKeyed)
+                        }
                     } else {
                         let queue = try DatabaseQueue(path: name, configuration: .rawKeyed)
                         try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
                         try queue.close()
                         #expect(try directory.bytes(of: name).count == 8192)
-                        #expect(try DatabaseQueue(path: name, configuration: .rawKeyed).read { try $0.tableExists("t") })
+                        #expect(
+                            try DatabaseQueue(path: name, configuration: .rawKeyed).read {
+                                try $0.tableExists("t")
+                            })
                     }
                 }
             }
@@ -91,7 +111,8 @@ struct BadPathTests {
     func symbolicLink() throws {
         _ = try directory.makeFolder("real")
         _ = try directory.makePool("real/a.db")
-        try FileManager.default.createSymbolicLink(atPath: directory.path("link"), withDestinationPath: directory.path("real/a.db"))
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path("link"), withDestinationPath: directory.path("real/a.db"))
         let pool = try directory.makePool("link")
         try pool.write { try $0.execute(sql: "CREATE TABLE t (a)") }
         #expect(directory.fileNames().contains("real/a.db-wal"))
@@ -104,11 +125,16 @@ struct BadPathTests {
         try queue.write { db in
             try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2)")
             for sql in [
-                "DELETE FROM t\0 WHERE id = 1", "\0", "SELECT 1;\0", "SELECT 1 -- a\0b", "SELECT 'a\0b'", "SELECT 1; \0 DELETE FROM t",
+                "DELETE FROM t\0 WHERE id = 1", "\0", "SELECT 1;\0", "SELECT 1 -- a\0b", "SELECT 'a\0b'",
+                "SELECT 1; \0 DELETE FROM t",
             ] {
                 #expect(throws: DatabaseError.self, "\(sql.debugDescription)") { try db.execute(sql: sql) }
-                #expect(throws: DatabaseError.self, "\(sql.debugDescription)") { try db.makeStatement(sql: sql) }
-                #expect(throws: DatabaseError.self, "\(sql.debugDescription)") { try Row.fetchAll(db, sql: sql) }
+                #expect(throws: DatabaseError.self, "\(sql.debugDescription)") {
+                    try db.makeStatement(sql: sql)
+                }
+                #expect(throws: DatabaseError.self, "\(sql.debugDescription)") {
+                    try Row.fetchAll(db, sql: sql)
+                }
             }
         }
     }

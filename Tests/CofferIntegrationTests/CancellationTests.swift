@@ -9,8 +9,9 @@ struct CancellationTests {
 
     init() throws { directory = try TestDirectory() }
 
-    /// A million numbers for each row, so that neither a cursor nor a table gets far. It ends by itself, after many minutes: a cancellation may be
-    /// late on a machine with much to do, and one that is lost fails the test and does not hang it.
+    /// A million numbers for each row, so that neither a cursor nor a table gets far. It ends by itself,
+    /// after many minutes: a cancellation may be late on a machine with much to do, and one that is lost
+    /// fails the test and does not hang it.
     private static let endless =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000000000) SELECT i FROM n WHERE i % 1000000 = 1"
 
@@ -78,7 +79,8 @@ struct CancellationTests {
     }
 
     @Test(
-        "a transaction that is cancelled between its statements is rolled back, also when it catches the error", arguments: Access.allCases)
+        "a transaction that is cancelled between its statements is rolled back, also when it catches the error",
+        arguments: Access.allCases)
     func betweenStatements(access: Access) async throws {
         let writer = try make(access)
         let task = Task {
@@ -102,7 +104,9 @@ struct CancellationTests {
         let block: @Sendable () -> Void = {
             signal.yield()
             // Two accesses of a pool wait, and each is let go once.
-            if mayEnd.wait(timeout: .now() + Patience.seconds) == .timedOut { Issue.record("The accesses were not let go.") }
+            if mayEnd.wait(timeout: .now() + Patience.seconds) == .timedOut {
+                Issue.record("The accesses were not let go.")
+            }
         }
         writer.asyncWriteWithoutTransaction { _ in block() }
         if access == .pool { writer.asyncRead { _ in block() } }
@@ -131,7 +135,9 @@ struct CancellationTests {
     func others(access: Access) async throws {
         let writer = try make(access)
         for _ in 0..<100 {
-            let cancelled = Task { try await writer.write { try $0.execute(sql: "INSERT INTO t VALUES (0); DELETE FROM t") } }
+            let cancelled = Task {
+                try await writer.write { try $0.execute(sql: "INSERT INTO t VALUES (0); DELETE FROM t") }
+            }
             async let other: Int? = writer.write { db in
                 try db.execute(sql: "INSERT INTO t VALUES (0); DELETE FROM t")
                 return try Int.fetchOne(db, sql: "SELECT 7")

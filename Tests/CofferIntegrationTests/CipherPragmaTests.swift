@@ -5,18 +5,25 @@ import Testing
 @Suite("Pragmas of SQLCipher on connections that have their key")
 struct CipherPragmaTests {
     static let holding = [
-        "cipher_page_size = 4096", "CIPHER_PAGE_SIZE(4096)", "main.cipher_page_size = '4096'", "page_size = 4096", "kdf_iter = 256000",
-        "kdf_iter = '256000'", "fast_kdf_iter = 2", "cipher_compatibility = 4", "cipher_use_hmac = ON", "cipher_use_hmac = 1",
+        "cipher_page_size = 4096", "CIPHER_PAGE_SIZE(4096)", "main.cipher_page_size = '4096'",
+        "page_size = 4096", "kdf_iter = 256000",
+        "kdf_iter = '256000'", "fast_kdf_iter = 2", "cipher_compatibility = 4", "cipher_use_hmac = ON",
+        "cipher_use_hmac = 1",
         "cipher_use_hmac = true", "cipher_plaintext_header_size = 0", "cipher_hmac_algorithm = HMAC_SHA512",
-        "cipher_hmac_algorithm = 'hmac_sha512'", "cipher_kdf_algorithm = PBKDF2_HMAC_SHA512", "cipher = 'aes-256-cbc'",
+        "cipher_hmac_algorithm = 'hmac_sha512'", "cipher_kdf_algorithm = PBKDF2_HMAC_SHA512",
+        "cipher = 'aes-256-cbc'",
         "cipher_store_pass = 0", "cipher_hmac_pgno = le",
     ]
 
     static let others = [
-        "cipher_page_size = 1024", "page_size = 8192", "kdf_iter = 64000", "kdf_iter = x", "fast_kdf_iter = 4", "cipher_compatibility = 3",
-        "cipher_compatibility = 5", "cipher_use_hmac = OFF", "cipher_use_hmac = 2", "cipher_plaintext_header_size = 32",
-        "cipher_hmac_algorithm = HMAC_SHA1", "cipher_kdf_algorithm = PBKDF2_HMAC_SHA256", "cipher = 'rc4'", "cipher_store_pass = 1",
-        "cipher_hmac_pgno = be", "cipher_salt = \"x'00000000000000000000000000000000'\"", "rekey_kdf_iter = 256000",
+        "cipher_page_size = 1024", "page_size = 8192", "kdf_iter = 64000", "kdf_iter = x",
+        "fast_kdf_iter = 4", "cipher_compatibility = 3",
+        "cipher_compatibility = 5", "cipher_use_hmac = OFF", "cipher_use_hmac = 2",
+        "cipher_plaintext_header_size = 32",
+        "cipher_hmac_algorithm = HMAC_SHA1", "cipher_kdf_algorithm = PBKDF2_HMAC_SHA256", "cipher = 'rc4'",
+        "cipher_store_pass = 1",
+        "cipher_hmac_pgno = be", "cipher_salt = \"x'00000000000000000000000000000000'\"",
+        "rekey_kdf_iter = 256000",
         "cipher_profile = '/nonexistent/profile'", "cipher_profile = off", "cipher_log = '/nonexistent/log'",
         "cipher_default_page_size = 4096",
     ]
@@ -37,11 +44,15 @@ struct CipherPragmaTests {
                     try db.execute(sql: "INSERT INTO t SELECT count(*) FROM t")
                 }
                 for pragma in CipherPragmaTests.others {
-                    let error = #expect(throws: DatabaseError.self, "\(pragma)") { try db.execute(sql: "PRAGMA \(pragma)") }
+                    let error = #expect(throws: DatabaseError.self, "\(pragma)") {
+                        try db.execute(sql: "PRAGMA \(pragma)")
+                    }
                     #expect(error?.resultCode == .SQLITE_AUTH, "\(pragma)")
                     try db.execute(sql: "INSERT INTO t SELECT count(*) FROM t")
                 }
-                let salt = try directory.bytes(of: "a.db").prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+                let salt = try directory.bytes(of: "a.db").prefix(16).map {
+                    ($0 < 16 ? "0" : "") + String($0, radix: 16)
+                }.joined()
                 try db.execute(sql: "PRAGMA cipher_salt = \"x'\(salt)'\"")
             }
             let count = 1 + CipherPragmaTests.holding.count + CipherPragmaTests.others.count
@@ -61,12 +72,18 @@ struct CipherPragmaTests {
                 $0.cipher.plaintextHeaderSize = 32
             }
             try directory.makeQueue("old.db", old).inDatabase { db in
-                try db.execute(sql: "PRAGMA cipher_compatibility = 3; PRAGMA kdf_iter = 64000; PRAGMA cipher_page_size = 1024")
+                try db.execute(
+                    sql:
+                        "PRAGMA cipher_compatibility = 3; PRAGMA kdf_iter = 64000; PRAGMA cipher_page_size = 1024"
+                )
                 try db.execute(sql: "CREATE TABLE t (a)")
                 #expect(throws: DatabaseError.self) { try db.execute(sql: "PRAGMA cipher_compatibility = 4") }
             }
             try directory.makeQueue("header.db", header).inDatabase { db in
-                try db.execute(sql: "PRAGMA cipher_plaintext_header_size = 32; PRAGMA cipher_compatibility = 4; CREATE TABLE t (a)")
+                try db.execute(
+                    sql:
+                        "PRAGMA cipher_plaintext_header_size = 32; PRAGMA cipher_compatibility = 4; CREATE TABLE t (a)"
+                )
             }
             #expect(try directory.makeQueue("old.db", old).read { try $0.tableExists("t") })
             #expect(try directory.makeQueue("header.db", header).read { try $0.tableExists("t") })
@@ -80,7 +97,9 @@ struct CipherPragmaTests {
             let queue = try directory.makeQueue("a.db", recorder.recording(.rawKeyed))
             queue.inDatabase { db in
                 for target in [directory.path("profile"), "off", "stdout"] {
-                    #expect(throws: DatabaseError.self) { try db.execute(sql: "PRAGMA cipher_profile = '\(target)'") }
+                    #expect(throws: DatabaseError.self) {
+                        try db.execute(sql: "PRAGMA cipher_profile = '\(target)'")
+                    }
                 }
                 try? db.execute(sql: "SELECT 1 AS traced")
             }

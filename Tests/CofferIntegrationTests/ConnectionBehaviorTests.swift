@@ -10,7 +10,9 @@ struct ConnectionBehaviorTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("a lock that is not free fails at once, after a time, or as a function decides", arguments: Access.allCases)
+    @Test(
+        "a lock that is not free fails at once, after a time, or as a function decides",
+        arguments: Access.allCases)
     func busyModes(access: Access) throws {
         let holder = try directory.make(access)
         try holder.write { try $0.execute(sql: "CREATE TABLE t (a)") }
@@ -25,7 +27,9 @@ struct ConnectionBehaviorTests {
         for mode in modes {
             let other = try directory.make(access, "a.db", .rawKeyed.with { $0.busyMode = mode })
             try holder.write { _ in
-                let error = #expect(throws: DatabaseError.self) { try other.write { try $0.execute(sql: "INSERT INTO t VALUES (1)") } }
+                let error = #expect(throws: DatabaseError.self) {
+                    try other.write { try $0.execute(sql: "INSERT INTO t VALUES (1)") }
+                }
                 #expect(error?.resultCode == .SQLITE_BUSY)
             }
             try other.write { try $0.execute(sql: "INSERT INTO t VALUES (1)") }
@@ -37,7 +41,8 @@ struct ConnectionBehaviorTests {
     @Test("a write that waits for a lock goes on when it is free", arguments: Access.allCases)
     func waiting(access: Access) throws {
         // In rollback mode the other one looks at the file for a moment before each try.
-        let holder = try directory.make(access, "a.db", .rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
+        let holder = try directory.make(
+            access, "a.db", .rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
         try holder.write { try $0.execute(sql: "CREATE TABLE t (a)") }
         let isWaiting = DispatchSemaphore(value: 0)
         let other = try directory.make(
@@ -93,7 +98,8 @@ struct ConnectionBehaviorTests {
                 _ = try cursor.next()
             }
             do {
-                let cursor = try Int.fetchCursor(db, sql: "SELECT CASE a WHEN 1 THEN 1 ELSE abs(-9223372036854775807 - 1) END FROM t")
+                let cursor = try Int.fetchCursor(
+                    db, sql: "SELECT CASE a WHEN 1 THEN 1 ELSE abs(-9223372036854775807 - 1) END FROM t")
                 _ = try cursor.next()
                 #expect(throws: DatabaseError.self) { try cursor.next() }
                 #expect(try cursor.next() == nil)
@@ -103,7 +109,9 @@ struct ConnectionBehaviorTests {
         }
     }
 
-    @Test("cached statements see changes of the schema, by their own connection and by others", arguments: Access.allCases)
+    @Test(
+        "cached statements see changes of the schema, by their own connection and by others",
+        arguments: Access.allCases)
     func schemaChanges(access: Access) throws {
         let writer = try directory.make(access)
         let other = try directory.make(access)
@@ -129,11 +137,15 @@ struct ConnectionBehaviorTests {
         #expect(try columns(writer) == ["z"] && columns(other) == ["z"])
     }
 
-    @Test("closing with live statements is refused with SQLITE_BUSY, and the connection stays usable", arguments: Access.allCases)
+    @Test(
+        "closing with live statements is refused with SQLITE_BUSY, and the connection stays usable",
+        arguments: Access.allCases)
     func closing(access: Access) throws {
         let writer = try directory.make(access)
         try writer.write { try $0.execute(sql: "CREATE TABLE t (a)") }
-        var statement: Statement? = try writer.writeWithoutTransaction { try $0.makeStatement(sql: "SELECT a FROM t") }
+        var statement: Statement? = try writer.writeWithoutTransaction {
+            try $0.makeStatement(sql: "SELECT a FROM t")
+        }
         let error = #expect(throws: DatabaseError.self) { try writer.close() }
         #expect(error?.resultCode == .SQLITE_BUSY)
         #expect(error?.message?.contains("SELECT a FROM t") == true)
@@ -169,12 +181,15 @@ struct ConnectionBehaviorTests {
         }
     }
 
-    @Test("asynchronous writes tell how they ended, on the connection, outside of the transaction", arguments: Access.allCases)
+    @Test(
+        "asynchronous writes tell how they ended, on the connection, outside of the transaction",
+        arguments: Access.allCases)
     func asyncWrite(access: Access) async throws {
         struct Failure: Error {}
         let writer = try directory.make(access)
         let created = await withCheckedContinuation { continuation in
-            writer.asyncWrite({ try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }) { db, result in
+            writer.asyncWrite({ try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }) {
+                db, result in
                 #expect(!db.isInsideTransaction)
                 #expect((try? Int.fetchOne(db, sql: "SELECT a FROM t")) == 1)
                 continuation.resume(returning: (try? result.get()) != nil)

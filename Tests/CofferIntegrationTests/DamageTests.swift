@@ -23,9 +23,12 @@ struct DamageTests {
     private func makeDatabase(_ name: String, _ configuration: Configuration = .rawKeyed) throws {
         let queue = try directory.makeQueue(name, configuration)
         try queue.write { db in
-            try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b BLOB); CREATE INDEX t_a ON t (a)")
+            try db.execute(
+                sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b BLOB); CREATE INDEX t_a ON t (a)")
             for id in 1...60 {
-                try db.execute(sql: "INSERT INTO t VALUES (?, ?, ?)", arguments: [id, "row \(id)", Data(repeating: UInt8(id), count: 50)])
+                try db.execute(
+                    sql: "INSERT INTO t VALUES (?, ?, ?)",
+                    arguments: [id, "row \(id)", Data(repeating: UInt8(id), count: 50)])
             }
             try db.execute(sql: "UPDATE t SET b = zeroblob(9000) WHERE id = 7")
             try db.execute(sql: "CREATE TABLE u (a); INSERT INTO u VALUES (zeroblob(9000)); DELETE FROM u")
@@ -37,12 +40,16 @@ struct DamageTests {
             Issue.record("\(context): \(error)")
             return
         }
-        let known: [ResultCode] = [.SQLITE_NOTADB, .SQLITE_CORRUPT, .SQLITE_IOERR, .SQLITE_NOMEM, .SQLITE_ERROR]
+        let known: [ResultCode] = [
+            .SQLITE_NOTADB, .SQLITE_CORRUPT, .SQLITE_IOERR, .SQLITE_NOMEM, .SQLITE_ERROR,
+        ]
         #expect(known.contains(error.resultCode), "\(context): \(error)")
         #expect(error.message?.isEmpty == false, "\(context)")
     }
 
-    @Test("one flipped bit in any region of any page gives a typed error, or is not read: never wrong data", arguments: [1024, 4096])
+    @Test(
+        "one flipped bit in any region of any page gives a typed error, or is not read: never wrong data",
+        arguments: [1024, 4096])
     func flippedBits(pageSize: Int) throws {
         var random = SeededRandom("flips \(pageSize)")
         let configuration = Configuration.rawKeyed.with { $0.cipher.pageSize = pageSize }
@@ -54,7 +61,9 @@ struct DamageTests {
         var unnoticed = 0
         for page in 0..<pageCount {
             // First bytes (the salt on page 1), content, IV, HMAC.
-            let regions = [0..<16, 16..<pageSize - 80, pageSize - 80..<pageSize - 64, pageSize - 64..<pageSize]
+            let regions = [
+                0..<16, 16..<pageSize - 80, pageSize - 80..<pageSize - 64, pageSize - 64..<pageSize,
+            ]
             for region in regions {
                 var bytes = intact
                 let offset = page * pageSize + Int.random(in: region, using: &random)
@@ -62,13 +71,17 @@ struct DamageTests {
                 try directory.write(bytes, to: "b.db")
                 do {
                     let read = try content("b.db", configuration)
-                    if read != expected { Issue.record("wrong data after a flip at \(offset) (seed \(random.seed))") }
+                    if read != expected {
+                        Issue.record("wrong data after a flip at \(offset) (seed \(random.seed))")
+                    }
                     unnoticed += 1
                 } catch {
                     expectTypedError(error, "a flip at \(offset) (seed \(random.seed))")
                     // A salt belongs to the key: another one makes another key for the whole file.
                     if page == 0 && region.lowerBound > 0 {
-                        #expect((error as? DatabaseError)?.encryptionFailure == .damaged(pages: [1]), "\(offset): \(error)")
+                        #expect(
+                            (error as? DatabaseError)?.encryptionFailure == .damaged(pages: [1]),
+                            "\(offset): \(error)")
                     }
                 }
                 #expect(try directory.bytes(of: "b.db") == bytes, "reading changed a damaged file")
@@ -94,7 +107,9 @@ struct DamageTests {
                 #expect(size > intact.count - 2 * 4096, "\(size) bytes")
             } catch {
                 expectTypedError(error, "\(size) bytes")
-                #expect((error as? DatabaseError)?.encryptionFailure != nil || size > 4096, "\(size) bytes: \(error)")
+                #expect(
+                    (error as? DatabaseError)?.encryptionFailure != nil || size > 4096,
+                    "\(size) bytes: \(error)")
             }
             #expect(try directory.bytes(of: "b.db").count == size, "\(size) bytes")
         }
@@ -118,11 +133,16 @@ struct DamageTests {
         }
     }
 
-    @Test("other files are told apart: text, zeros, random bytes, a plaintext database, a key in the wrong format")
+    @Test(
+        "other files are told apart: text, zeros, random bytes, a plaintext database, a key in the wrong format"
+    )
     func otherFiles() throws {
         var random = SeededRandom("other files")
         let cases: [(String, [UInt8], EncryptionFailure)] = [
-            ("text", Array(String(repeating: "This is a text, not a database.\n", count: 256).utf8), .notADatabase),
+            (
+                "text", Array(String(repeating: "This is a text, not a database.\n", count: 256).utf8),
+                .notADatabase
+            ),
             ("zeros", [UInt8](repeating: 0, count: 8192), .notADatabase),
             ("short", Array("abc".utf8), .notADatabase),
             ("random", random.bytes(8192), .wrongKey),
@@ -137,7 +157,8 @@ struct DamageTests {
             }
             #expect(try directory.bytes(of: name) == bytes)
         }
-        // One in some hundred random files looks like format 1 in WAL mode, whose empty log is left by the look at it.
+        // One in some hundred random files looks like format 1 in WAL mode, whose empty log is left by the
+        // look at it.
         #expect(Set(directory.fileNames().filter { !$0.hasPrefix("random-") }) == Set(cases.map(\.0)))
     }
 
@@ -148,8 +169,14 @@ struct DamageTests {
             let pool = try directory.makePool()
             try pool.write { try $0.execute(sql: "CREATE TABLE t (a)") }
             try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-            for value in 1...8 { try pool.write { try $0.execute(sql: "INSERT INTO t VALUES (?), (?)", arguments: [value, value]) } }
-            for name in ["a.db", "a.db-wal"] { try directory.write(directory.bytes(of: name), to: name.replacing("a.db", with: "copy")) }
+            for value in 1...8 {
+                try pool.write {
+                    try $0.execute(sql: "INSERT INTO t VALUES (?), (?)", arguments: [value, value])
+                }
+            }
+            for name in ["a.db", "a.db-wal"] {
+                try directory.write(directory.bytes(of: name), to: name.replacing("a.db", with: "copy"))
+            }
         }
         let database = try directory.bytes(of: "copy")
         let log = try directory.bytes(of: "copy-wal")
@@ -185,13 +212,16 @@ struct DamageTests {
             let writer = try directory.make(access, "a.db", configuration)
             try writer.write { db in
                 try db.execute(sql: "CREATE TABLE t (a, b)")
-                for value in 1...100 { try db.execute(sql: "INSERT INTO t VALUES (?, zeroblob(500))", arguments: [value]) }
+                for value in 1...100 {
+                    try db.execute(sql: "INSERT INTO t VALUES (?, zeroblob(500))", arguments: [value])
+                }
             }
             try writer.writeWithoutTransaction { db in
                 try db.inTransaction {
                     try db.execute(sql: "UPDATE t SET a = -a, b = zeroblob(600); DELETE FROM t WHERE a < -50")
                     for name in directory.fileNames() where !name.hasSuffix("-shm") {
-                        try directory.write(directory.bytes(of: name), to: name.replacing("a.db", with: "b.db"))
+                        try directory.write(
+                            directory.bytes(of: name), to: name.replacing("a.db", with: "b.db"))
                     }
                     return .rollback
                 }

@@ -6,21 +6,27 @@ import Testing
 // In processes of their own: the other tests open and close files, too.
 @Suite("Failed openings")
 struct DescriptorTests {
-    @Test("200 failed openings of each kind leave no descriptor open, and nothing on the standard error", arguments: Access.allCases)
+    @Test(
+        "200 failed openings of each kind leave no descriptor open, and nothing on the standard error",
+        arguments: Access.allCases)
     func failures(access: Access) async {
-        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [access] in
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            [access] in
             try withTestDirectory { directory in
                 struct Refusal: Error {}
                 do {
                     let pool = try directory.makePool()
-                    try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(9000))") }
+                    try pool.write {
+                        try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(9000))")
+                    }
                 }
                 let bytes = try directory.bytes(of: "a.db")
                 try directory.write(bytes.dropLast(4096 + 100), to: "cut.db")
                 try directory.write(bytes.prefix(100), to: "short.db")
                 try directory.write(bytes.map { $0 ^ ($0 == bytes[0] ? 1 : 0) }, to: "damaged.db")
                 try directory.write([UInt8](repeating: 0x20, count: 8192), to: "text.db")
-                try directory.write(Array("SQLite format 3\0".utf8) + [UInt8](repeating: 0, count: 4080), to: "plain.db")
+                try directory.write(
+                    Array("SQLite format 3\0".utf8) + [UInt8](repeating: 0, count: 4080), to: "plain.db")
                 _ = unsafe mkfifo(directory.path("fifo"), 0o600)
                 let kinds: [(String, String, Configuration)] = [
                     ("wrong key", "a.db", .rawKeyed(1)),
@@ -32,7 +38,11 @@ struct DescriptorTests {
                     ("preparation", "a.db", .rawKeyed.with { $0.prepareDatabase { _ in throw Refusal() } }),
                     (
                         "wrong key in preparation", "a.db",
-                        Configuration().with { $0.prepareDatabase { try $0.usePassphrase("x'\(String(repeating: "11", count: 32))'") } }
+                        Configuration().with {
+                            $0.prepareDatabase {
+                                try $0.usePassphrase("x'\(String(repeating: "11", count: 32))'")
+                            }
+                        }
                     ),
                     ("cut", "cut.db", .rawKeyed),
                     ("short", "short.db", .rawKeyed),
@@ -48,7 +58,9 @@ struct DescriptorTests {
                 // The first ones may open what stays open on purpose, such as a source of randomness.
                 for (_, name, configuration) in kinds { _ = try? directory.make(access, name, configuration) }
                 for (kind, name, configuration) in kinds {
-                    #expect(throws: (any Error).self, "\(kind)") { try directory.make(access, name, configuration) }
+                    #expect(throws: (any Error).self, "\(kind)") {
+                        try directory.make(access, name, configuration)
+                    }
                     let leaked = leakedDescriptors {
                         for _ in 0..<200 { _ = try? directory.make(access, name, configuration) }
                     }
@@ -68,13 +80,17 @@ struct DescriptorTests {
                 let leaked = try leakedDescriptors {
                     for _ in 0..<20 {
                         let pool = try directory.makePool()
-                        try pool.write { try $0.execute(sql: "CREATE TABLE IF NOT EXISTS t (a); INSERT INTO t VALUES (1)") }
+                        try pool.write {
+                            try $0.execute(sql: "CREATE TABLE IF NOT EXISTS t (a); INSERT INTO t VALUES (1)")
+                        }
                         _ = try pool.int("SELECT count(*) FROM t")
                         _ = try pool.makeSnapshot()
                         _ = try pool.makeSnapshotPool()
                         _ = try directory.makeQueue().int("SELECT count(*) FROM t")
-                        _ = try DatabaseQueue.inMemoryCopy(fromPath: directory.path("a.db"), configuration: .rawKeyed)
-                        _ = try DatabaseQueue.temporaryCopy(fromPath: directory.path("a.db"), configuration: .rawKeyed)
+                        _ = try DatabaseQueue.inMemoryCopy(
+                            fromPath: directory.path("a.db"), configuration: .rawKeyed)
+                        _ = try DatabaseQueue.temporaryCopy(
+                            fromPath: directory.path("a.db"), configuration: .rawKeyed)
                     }
                 }
                 #expect(leaked.isEmpty)
@@ -94,14 +110,19 @@ struct DescriptorTests {
         }
     }
 
-    // Closing any descriptor of a file gives up all locks that the process has on it (POSIX). SQLite therefore keeps the descriptors of
-    // closed connections as long as other connections of the process have locks on the file. In WAL mode each connection always has one.
-    @Test("the engine keeps the descriptor of a closed connection while another one has a lock on the file, and no longer")
+    // Closing any descriptor of a file gives up all locks that the process has on it (POSIX). SQLite
+    // therefore keeps the descriptors of closed connections as long as other connections of the process have
+    // locks on the file. In WAL mode each connection always has one.
+    @Test(
+        "the engine keeps the descriptor of a closed connection while another one has a lock on the file, and no longer"
+    )
     func keptDescriptors() throws {
         try withTestDirectory { directory in
             let queue = try directory.makeQueue()
             try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
-            let closeAnother = { try directory.makeQueue("a.db", .rawKeyed.with { $0.readonly = true }).close() }
+            let closeAnother = {
+                try directory.makeQueue("a.db", .rawKeyed.with { $0.readonly = true }).close()
+            }
             try closeAnother()
             #expect(openDescriptors(of: queue.path) == 1)
             try queue.write { _ in
@@ -112,7 +133,9 @@ struct DescriptorTests {
         }
     }
 
-    @Test("a pool has at most as many descriptors as it had connections at one time, however often its readers are replaced")
+    @Test(
+        "a pool has at most as many descriptors as it had connections at one time, however often its readers are replaced"
+    )
     func replacedReaders() throws {
         try withTestDirectory { directory in
             let pool = try directory.makePool()

@@ -17,12 +17,17 @@ struct DiskFullTests {
             try withTestDirectory { directory in
                 // The write fails instead of the process.
                 signal(SIGXFSZ, SIG_IGN)
-                let writer = try directory.make(access, "a.db", .rawKeyed.with { $0.pageCacheSize = 64 * 1024 })
-                try writer.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(50000)), (2)") }
+                let writer = try directory.make(
+                    access, "a.db", .rawKeyed.with { $0.pageCacheSize = 64 * 1024 })
+                try writer.write {
+                    try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(50000)), (2)")
+                }
                 try limitFileSize(400 * 1024)
                 for _ in 0..<5 {
                     let error = #expect(throws: DatabaseError.self) { try writer.write { try fill($0) } }
-                    #expect(error?.resultCode == .SQLITE_IOERR || error?.resultCode == .SQLITE_FULL, "\(error as Any)")
+                    #expect(
+                        error?.resultCode == .SQLITE_IOERR || error?.resultCode == .SQLITE_FULL,
+                        "\(error as Any)")
                     #expect(try writer.int("SELECT count(*) FROM t") == 2)
                 }
                 try limitFileSize(nil)
@@ -42,7 +47,8 @@ struct DiskFullTests {
         let process = try ChildProcess.run(
             "unshare",
             [
-                "-m", "sh", "-ec", "mount -t tmpfs -o size=1m none \"$0\"; exec \"$@\"", disk, ChildProcess.built("CofferTestWorker"),
+                "-m", "sh", "-ec", "mount -t tmpfs -o size=1m none \"$0\"; exec \"$@\"", disk,
+                ChildProcess.built("CofferTestWorker"),
                 "fill",
                 "\(disk)/a.db", access.rawValue,
             ])
@@ -58,19 +64,28 @@ struct DiskFullTests {
                 try limitFileSize(0)
                 for access in Access.allCases {
                     let error = #expect(throws: DatabaseError.self) { try directory.make(access) }
-                    #expect(error?.resultCode == .SQLITE_IOERR || error?.resultCode == .SQLITE_FULL, "\(error as Any)")
-                    #expect(directory.fileNames().allSatisfy { (try? directory.bytes(of: $0).isEmpty) == true })
+                    #expect(
+                        error?.resultCode == .SQLITE_IOERR || error?.resultCode == .SQLITE_FULL,
+                        "\(error as Any)")
+                    #expect(
+                        directory.fileNames().allSatisfy { (try? directory.bytes(of: $0).isEmpty) == true })
                 }
                 try limitFileSize(nil)
-                for access in Access.allCases { try directory.make(access).write { try $0.execute(sql: "CREATE TABLE \(access) (a)") } }
+                for access in Access.allCases {
+                    try directory.make(access).write { try $0.execute(sql: "CREATE TABLE \(access) (a)") }
+                }
             }
         }
     }
 
     private static let canMount: Bool = {
         let isPossible =
-            (try? ChildProcess.run("unshare", ["-m", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"]).status) == 0
-        if !isPossible { print("no file system can be mounted here: a full disk is tried with a limit on the file size only") }
+            (try? ChildProcess.run("unshare", ["-m", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"])
+                .status) == 0
+        if !isPossible {
+            print(
+                "no file system can be mounted here: a full disk is tried with a limit on the file size only")
+        }
         return isPossible
     }()
 }

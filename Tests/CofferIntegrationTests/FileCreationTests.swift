@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Creation of files")
 struct FileCreationTests {
-    @Test("new files are for their owner only, whatever the umask", arguments: [0, 0o022, 0o077, 0o277, 0o777] as [UInt32])
+    @Test(
+        "new files are for their owner only, whatever the umask",
+        arguments: [0, 0o022, 0o077, 0o277, 0o777] as [UInt32])
     func modes(mask: UInt32) async {
         await #expect(processExitsWith: .success) { [mask] in
             try withTestDirectory { directory in
@@ -42,7 +44,8 @@ struct FileCreationTests {
 
     @Test(
         "files that nobody may read or write are refused, and read-only ones are read",
-        .enabled(if: othersReachTemporaryDirectory, "the superuser needs a TMPDIR that other users can reach"),
+        .enabled(
+            if: othersReachTemporaryDirectory, "the superuser needs a TMPDIR that other users can reach"),
         arguments: Access.allCases)
     func permissions(access: Access) async {
         await #expect(processExitsWith: .success) { [access] in
@@ -58,18 +61,25 @@ struct FileCreationTests {
                 setMode(directory.path, 0o777)
                 // The superuser may do everything.
                 try asOrdinaryUser {
-                    var error = #expect(throws: DatabaseError.self) { try directory.make(access, "unreadable.db") }
+                    var error = #expect(throws: DatabaseError.self) {
+                        try directory.make(access, "unreadable.db")
+                    }
                     #expect(error?.resultCode == .SQLITE_CANTOPEN)
                     #expect(error?.encryptionFailure == nil)
-                    error = #expect(throws: DatabaseError.self) { try directory.make(access, "readonly/a.db") }
+                    error = #expect(throws: DatabaseError.self) {
+                        try directory.make(access, "readonly/a.db")
+                    }
                     #expect(error?.resultCode == .SQLITE_CANTOPEN)
                     #expect(error?.message?.contains("Permission denied") == true)
 
-                    let reading = try directory.makeQueue("readonly.db", .rawKeyed.with { $0.readonly = true })
+                    let reading = try directory.makeQueue(
+                        "readonly.db", .rawKeyed.with { $0.readonly = true })
                     #expect(try reading.int("SELECT a FROM t") == 1)
                     let queue = try directory.makeQueue("readonly.db")
                     #expect(try queue.int("SELECT a FROM t") == 1)
-                    error = #expect(throws: DatabaseError.self) { try queue.write { try $0.execute(sql: "DELETE FROM t") } }
+                    error = #expect(throws: DatabaseError.self) {
+                        try queue.write { try $0.execute(sql: "DELETE FROM t") }
+                    }
                     #expect(error?.resultCode == .SQLITE_READONLY)
                     error = #expect(throws: DatabaseError.self) { try directory.makePool("readonly.db") }
                     #expect(error?.resultCode == .SQLITE_READONLY || error?.resultCode == .SQLITE_CANTOPEN)
@@ -89,12 +99,16 @@ struct FileCreationTests {
                 let results = concurrently(6) { index in
                     let writer = try directory.make(access, "a.db", configuration)
                     try writer.write {
-                        try $0.execute(sql: "CREATE TABLE IF NOT EXISTS t (a); INSERT INTO t VALUES (?)", arguments: [index])
+                        try $0.execute(
+                            sql: "CREATE TABLE IF NOT EXISTS t (a); INSERT INTO t VALUES (?)",
+                            arguments: [index])
                     }
                 }
                 for case .failure(let error) in results { Issue.record(error) }
                 let writer = try directory.make(access, "a.db", configuration)
-                #expect(try writer.read { try Int.fetchAll($0, sql: "SELECT a FROM t ORDER BY a") } == Array(0..<6))
+                #expect(
+                    try writer.read { try Int.fetchAll($0, sql: "SELECT a FROM t ORDER BY a") }
+                        == Array(0..<6))
             }
         }
     }
@@ -104,28 +118,40 @@ struct FileCreationTests {
         for _ in 0..<2 {
             try withTestDirectory { directory in
                 let processes = try race(4, access, directory) { _ in "one key" }
-                #expect(processes.map(\.outputText) == [String](repeating: "created\n", count: 4), "\(processes.map(\.errorText))")
-                let configuration = Configuration.passphrase("one key").with { $0.cipher.kdfIterations = 1000 }
+                #expect(
+                    processes.map(\.outputText) == [String](repeating: "created\n", count: 4),
+                    "\(processes.map(\.errorText))")
+                let configuration = Configuration.passphrase("one key").with {
+                    $0.cipher.kdfIterations = 1000
+                }
                 #expect(try directory.make(access, "a.db", configuration).int("SELECT count(*) FROM t") == 4)
             }
         }
     }
 
-    @Test("of processes that create one file with different keys one succeeds, and the others get wrongKey", arguments: Access.allCases)
+    @Test(
+        "of processes that create one file with different keys one succeeds, and the others get wrongKey",
+        arguments: Access.allCases)
     func processesWithManyKeys(access: Access) throws {
         for _ in 0..<2 {
             try withTestDirectory { directory in
                 let processes = try race(4, access, directory) { "key \($0)" }
                 let answers = processes.map(\.outputText)
-                #expect(answers.sorted() == ["created\n"] + [String](repeating: "wrong key\n", count: 3), "\(processes.map(\.errorText))")
+                #expect(
+                    answers.sorted() == ["created\n"] + [String](repeating: "wrong key\n", count: 3),
+                    "\(processes.map(\.errorText))")
                 let winner = try #require(answers.firstIndex(of: "created\n"))
-                let configuration = Configuration.passphrase("key \(winner)").with { $0.cipher.kdfIterations = 1000 }
+                let configuration = Configuration.passphrase("key \(winner)").with {
+                    $0.cipher.kdfIterations = 1000
+                }
                 #expect(try directory.make(access, "a.db", configuration).int("SELECT count(*) FROM t") == 1)
             }
         }
     }
 
-    @Test("of threads that create one file with different keys one succeeds, and the others get wrongKey", arguments: Access.allCases)
+    @Test(
+        "of threads that create one file with different keys one succeeds, and the others get wrongKey",
+        arguments: Access.allCases)
     func threadsWithManyKeys(access: Access) throws {
         for _ in 0..<10 {
             try withTestDirectory { directory in
@@ -134,11 +160,16 @@ struct FileCreationTests {
                 }
                 let results = concurrently(6) { index in
                     try directory.make(access, "a.db", configuration(index))
-                        .write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (?)", arguments: [index]) }
+                        .write {
+                            try $0.execute(
+                                sql: "CREATE TABLE t (a); INSERT INTO t VALUES (?)", arguments: [index])
+                        }
                 }
                 let winners = results.indices.filter { (try? results[$0].get()) != nil }
                 #expect(winners.count == 1)
-                for case .failure(let error) in results { #expect((error as? DatabaseError)?.encryptionFailure == .wrongKey, "\(error)") }
+                for case .failure(let error) in results {
+                    #expect((error as? DatabaseError)?.encryptionFailure == .wrongKey, "\(error)")
+                }
                 let winner = try #require(winners.first)
                 #expect(
                     try directory.make(access, "a.db", configuration(winner)).int("SELECT a FROM t")
@@ -148,17 +179,22 @@ struct FileCreationTests {
     }
 
     /// Starts workers at the same time that all create the same file.
-    private func race(_ count: Int, _ access: Access, _ directory: TestDirectory, key: (Int) -> String) throws -> [ChildProcess] {
+    private func race(_ count: Int, _ access: Access, _ directory: TestDirectory, key: (Int) -> String) throws
+        -> [ChildProcess]
+    {
         let keys = (0..<count).map(key)
         return try concurrently(count) { index in
             try ChildProcess.run(
-                ChildProcess.built("CofferTestWorker"), ["create", directory.path("a.db"), access.rawValue], input: Data(keys[index].utf8))
+                ChildProcess.built("CofferTestWorker"), ["create", directory.path("a.db"), access.rawValue],
+                input: Data(keys[index].utf8))
         }.map { try $0.get() }
     }
 }
 
 /// Runs `body` on so many threads at the same time.
-private func concurrently<T: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) throws -> T) -> [Result<T, any Error>] {
+private func concurrently<T: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) throws -> T)
+    -> [Result<T, any Error>]
+{
     let results = Mutex<[Int: Result<T, any Error>]>([:])
     let group = DispatchGroup()
     for index in 0..<count {

@@ -23,7 +23,9 @@ struct FileLockingTests {
         try queue.close()
     }
 
-    @Test("is read and written by all connections of the process, and by no other process", arguments: Access.allCases, ["wal", "delete"])
+    @Test(
+        "is read and written by all connections of the process, and by no other process",
+        arguments: Access.allCases, ["wal", "delete"])
     func otherProcesses(access: Access, journalMode: String) throws {
         try makeFile(journalMode: journalMode)
         let shell = SQLCipherShell(path: directory.path("vault.db"))
@@ -34,13 +36,17 @@ struct FileLockingTests {
         for writer in all { try writer.write { try $0.execute(sql: "INSERT INTO t VALUES (2)") } }
         for reader in all { #expect(try count(reader) == 4) }
 
-        let refusal = #expect(throws: SQLCipherShell.Failure.self) { try shell.run("SELECT count(*) FROM t;") }
+        let refusal = #expect(throws: SQLCipherShell.Failure.self) {
+            try shell.run("SELECT count(*) FROM t;")
+        }
         #expect(refusal?.description.contains("database is locked") == true)
         try first.close()
         try third.close()
         #expect(throws: SQLCipherShell.Failure.self) { try shell.run("SELECT count(*) FROM t;") }
         try second.close()
-        #expect(try shell.run("SELECT count(*) FROM t; PRAGMA cipher_integrity_check; PRAGMA integrity_check;") == ["4", "ok"])
+        #expect(
+            try shell.run("SELECT count(*) FROM t; PRAGMA cipher_integrity_check; PRAGMA integrity_check;")
+                == ["4", "ok"])
     }
 
     @Test("reads see a state while a write goes on beside them, without a file of the index")
@@ -64,9 +70,13 @@ struct FileLockingTests {
         let worker = try WorkerProcess("CofferTestWorker", ["hold", path, "alone"])
         try #require(worker.waitForLine("ready"))
         for configuration in [alone, .rawKeyed] {
-            let error = #expect(throws: DatabaseError.self) { try DatabaseQueue(path: path, configuration: configuration) }
+            let error = #expect(throws: DatabaseError.self) {
+                try DatabaseQueue(path: path, configuration: configuration)
+            }
             #expect(error?.resultCode == .SQLITE_BUSY)
-            #expect(error?.message?.contains("locked by CofferTestWorke (process ") == true, "\(error?.message ?? "")")
+            #expect(
+                error?.message?.contains("locked by CofferTestWorke (process ") == true,
+                "\(error?.message ?? "")")
         }
         worker.kill()
         #expect(try count(directory.makeQueue("vault.db", alone)) == 2)
@@ -78,30 +88,42 @@ struct FileLockingTests {
         let path = directory.path("vault.db")
         let worker = try WorkerProcess("CofferTestWorker", ["hold", path, "reading"])
         try #require(worker.waitForLine("ready"))
-        let error = #expect(throws: DatabaseError.self) { try DatabaseQueue(path: path, configuration: alone) }
+        let error = #expect(throws: DatabaseError.self) {
+            try DatabaseQueue(path: path, configuration: alone)
+        }
         #expect(error?.resultCode == .SQLITE_BUSY)
-        #expect(error?.message?.contains("locked by CofferTestWorke (process ") == true, "\(error?.message ?? "")")
+        #expect(
+            error?.message?.contains("locked by CofferTestWorke (process ") == true, "\(error?.message ?? "")"
+        )
         #expect(try count(directory.makeQueue("vault.db", .rawKeyed)) == 1)
         worker.kill()
         #expect(try count(directory.makeQueue("vault.db", alone)) == 1)
     }
 
-    @Test("connections of the process that were opened to share, or only to read, do not give it back", arguments: ["wal", "delete"])
+    @Test(
+        "connections of the process that were opened to share, or only to read, do not give it back",
+        arguments: ["wal", "delete"])
     func joined(journalMode: String) throws {
         try makeFile(journalMode: journalMode)
         let shell = SQLCipherShell(path: directory.path("vault.db"))
         let first = try directory.makeQueue("vault.db", alone)
-        for configuration in [Configuration.rawKeyed, alone, .rawKeyed].map({ $0.with { $0.readonly = true } }) + [.rawKeyed] {
+        for configuration in [Configuration.rawKeyed, alone, .rawKeyed].map({ $0.with { $0.readonly = true } }
+        ) + [.rawKeyed] {
             let other = try directory.makeQueue("vault.db", configuration)
             #expect(try count(other) == 1)
             if configuration.readonly {
-                #expect(throws: DatabaseError.self) { try other.write { try $0.execute(sql: "DELETE FROM t") } }
+                #expect(throws: DatabaseError.self) {
+                    try other.write { try $0.execute(sql: "DELETE FROM t") }
+                }
             }
             #expect(throws: SQLCipherShell.Failure.self) { try shell.run("DELETE FROM t;") }
             try other.close()
             #expect(throws: SQLCipherShell.Failure.self) { try shell.run("DELETE FROM t;") }
         }
-        #expect(try DatabaseFile(path: directory.path("vault.db")).verify(key: .rawKey([UInt8](repeating: 0x42, count: 32))).isIntact)
+        #expect(
+            try DatabaseFile(path: directory.path("vault.db")).verify(
+                key: .rawKey([UInt8](repeating: 0x42, count: 32))
+            ).isIntact)
         #expect(throws: SQLCipherShell.Failure.self) { try shell.run("DELETE FROM t;") }
         try first.write { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
         try first.close()

@@ -8,7 +8,9 @@ import Testing
 // Each test runs in a process of its own, because the counter is one for the process.
 @Suite("The cost of keys")
 struct KeyDerivationCostTests {
-    @Test("opening a queue with a passphrase costs exactly one derivation, for a new file and for an existing one")
+    @Test(
+        "opening a queue with a passphrase costs exactly one derivation, for a new file and for an existing one"
+    )
     func queue() async {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
@@ -102,7 +104,9 @@ struct KeyDerivationCostTests {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
                 let key = [UInt8](repeating: 7, count: 32)
-                for key in [DatabaseKey.rawKey(key), .rawKey(key, salt: [UInt8](repeating: 9, count: 16)), .random()] {
+                for key in [
+                    DatabaseKey.rawKey(key), .rawKey(key, salt: [UInt8](repeating: 9, count: 16)), .random(),
+                ] {
                     var configuration = Configuration()
                     configuration.key = key
                     let name = UUID().uuidString
@@ -122,7 +126,9 @@ struct KeyDerivationCostTests {
             try withTestDirectory { directory in
                 _ = try directory.makeQueue("a.db", .passphrase("old"))
                 let before = KeyDerivation.derivationCount
-                let configuration = Configuration.passphrase("new").with { $0.previousKeys = [.passphrase("old")] }
+                let configuration = Configuration.passphrase("new").with {
+                    $0.previousKeys = [.passphrase("old")]
+                }
                 try useFiveReaders(of: try directory.makePool("a.db", configuration))
                 #expect(KeyDerivation.derivationCount == before + 2)
             }
@@ -137,7 +143,10 @@ struct KeyDerivationCostTests {
                 let derivation = try processorTime { _ = try directory.makeQueue("a.db", slow) }
                 let pool = try processorTime { try useFiveReaders(of: try directory.makePool("a.db", slow)) }
                 let raw = try processorTime {
-                    for _ in 0..<5 { _ = try directory.makeQueue("b.db", .rawKeyed.with { $0.cipher.kdfIterations = 400_000 }) }
+                    for _ in 0..<5 {
+                        _ = try directory.makeQueue(
+                            "b.db", .rawKeyed.with { $0.cipher.kdfIterations = 400_000 })
+                    }
                 }
                 #expect(pool < 1.5 * derivation)
                 #expect(raw < 0.5 * derivation)

@@ -9,12 +9,15 @@ struct KeySecrecyTests {
     static let secret = KeySpellings.secret
     static let hex = KeySpellings.digits
 
-    @Test("no error tells the key of the statement that failed, in any of its properties", arguments: KeySpellings.failing)
+    @Test(
+        "no error tells the key of the statement that failed, in any of its properties",
+        arguments: KeySpellings.failing)
     func errors(sql: String) throws {
         let memory = try DatabaseQueue()
         let shown = try withTestDirectory { directory in
             let keyed = try directory.makeQueue()
-            let plain = try directory.makeQueue("plain.db", Configuration().with { $0.allowsPlaintext = true })
+            let plain = try directory.makeQueue(
+                "plain.db", Configuration().with { $0.allowsPlaintext = true })
             return [keyed, plain, memory].flatMap { queue in
                 queue.inDatabase { db -> [String] in
                     var texts: [String] = []
@@ -44,12 +47,16 @@ struct KeySecrecyTests {
             let configuration = Configuration.rawKeyed.with { $0.publicStatementArguments = true }
             let queue = try directory.makeQueue("a.db", configuration)
             queue.inDatabase { db in
-                for sql in ["ATTACH ? AS x KEY ?", "ATTACH :path AS x KEY :key", "ATTACH ? || '/' AS x KEY ?1 || ?"] {
+                for sql in [
+                    "ATTACH ? AS x KEY ?", "ATTACH :path AS x KEY :key", "ATTACH ? || '/' AS x KEY ?1 || ?",
+                ] {
                     do {
                         try db.execute(sql: sql, arguments: ["/nonexistent/x.db", KeySecrecyTests.secret])
                         Issue.record("no error for \(sql)")
                     } catch {
-                        for text in KeySecrecyTests.everything(about: error) { #expect(!text.contains(KeySecrecyTests.secret), "\(sql)") }
+                        for text in KeySecrecyTests.everything(about: error) {
+                            #expect(!text.contains(KeySecrecyTests.secret), "\(sql)")
+                        }
                     }
                 }
             }
@@ -61,7 +68,8 @@ struct KeySecrecyTests {
         try withTestDirectory { directory in
             let bytes = Array(KeySecrecyTests.secret.utf8)
             let keys: [DatabaseKey] = [
-                .passphrase(KeySecrecyTests.secret), .passphrase(bytes), .rawKey(Array(KeySecrecyTests.hex.utf8.prefix(32))),
+                .passphrase(KeySecrecyTests.secret), .passphrase(bytes),
+                .rawKey(Array(KeySecrecyTests.hex.utf8.prefix(32))),
                 .provider { .passphrase(KeySecrecyTests.secret) },
             ]
             for (index, key) in keys.enumerated() {
@@ -70,16 +78,22 @@ struct KeySecrecyTests {
                     $0.previousKeys = [keys[2]]
                     $0.cipher.kdfIterations = 1000
                 }
-                var texts = KeySecrecyTests.everything(about: key) + KeySecrecyTests.everything(about: configuration)
+                var texts =
+                    KeySecrecyTests.everything(about: key) + KeySecrecyTests.everything(about: configuration)
                 _ = try? directory.makeQueue("\(index).db", configuration)
                 try directory.write([UInt8](repeating: 7, count: 100), to: "short.db")
                 _ = try? directory.makeQueue("other.db", .rawKeyed)
                 for name in ["short.db", "other.db", "missing/x.db", ""] {
-                    do { _ = try directory.makeQueue(name, configuration) } catch { texts += KeySecrecyTests.everything(about: error) }
+                    do { _ = try directory.makeQueue(name, configuration) } catch {
+                        texts += KeySecrecyTests.everything(about: error)
+                    }
                 }
                 let queue = try directory.makeQueue("\(index).db", configuration)
                 texts += KeySecrecyTests.everything(about: queue)
-                try queue.read { db in texts += [db.description, db.debugDescription] + KeySecrecyTests.everything(about: db.configuration)
+                try queue.read { db in
+                    texts +=
+                        [db.description, db.debugDescription]
+                        + KeySecrecyTests.everything(about: db.configuration)
                 }
                 for text in texts {
                     #expect(!text.contains(KeySecrecyTests.secret) && !text.contains("5ec2e7"))
@@ -94,7 +108,9 @@ struct KeySecrecyTests {
     func traces(access: Access) throws {
         try withTestDirectory { directory in
             let recorder = SQLRecorder()
-            let configuration = recorder.recording(.passphrase(KeySecrecyTests.secret)).with { $0.publicStatementArguments = true }
+            let configuration = recorder.recording(.passphrase(KeySecrecyTests.secret)).with {
+                $0.publicStatementArguments = true
+            }
             let writer = try directory.make(access, "a.db", configuration)
             try writer.write { try $0.execute(sql: "CREATE TABLE t (a)") }
             _ = try writer.int("SELECT count(*) FROM t")
@@ -103,7 +119,8 @@ struct KeySecrecyTests {
                     try? db.execute(sql: sql)
                     try? db.execute(sql: "DETACH x")
                 }
-                try? db.execute(sql: "ATTACH ? AS x KEY ?", arguments: [directory.path("x.db"), KeySecrecyTests.secret])
+                try? db.execute(
+                    sql: "ATTACH ? AS x KEY ?", arguments: [directory.path("x.db"), KeySecrecyTests.secret])
             }
             #expect(recorder.statements.contains { $0.contains("ATTACH") })
             for text in recorder.statements { #expect(!KeySpellings.isShown(in: text), "\(text)") }
@@ -122,7 +139,9 @@ struct KeySecrecyTests {
             let queue = try directory.makeQueue()
             queue.inDatabase { db in
                 db.trace(options: [.statement, .profile]) { event in
-                    texts.withLock { $0 += KeySecrecyTests.everything(about: event) + [event.expandedDescription] }
+                    texts.withLock {
+                        $0 += KeySecrecyTests.everything(about: event) + [event.expandedDescription]
+                    }
                     switch event {
                     case .statement(let statement), .profile(let statement, _):
                         texts.withLock { $0 += [statement.sql, statement.expandedSQL, "\(statement)"] }
@@ -133,7 +152,10 @@ struct KeySecrecyTests {
                     try? db.execute(sql: sql, arguments: [KeySecrecyTests.secret])
                     try? db.execute(sql: "DETACH y")
                 }
-                for sql in ["ATTACH ? AS y KEY ?", "ATTACH :a AS y KEY :b", "ATTACH ?1 AS y KEY lower(?2)", "PRAGMA main.key(?2)"] {
+                for sql in [
+                    "ATTACH ? AS y KEY ?", "ATTACH :a AS y KEY :b", "ATTACH ?1 AS y KEY lower(?2)",
+                    "PRAGMA main.key(?2)",
+                ] {
                     try? db.execute(sql: sql, arguments: [":memory:", KeySecrecyTests.secret])
                     try? db.execute(sql: sql, arguments: ["a": ":memory:", "b": KeySecrecyTests.secret])
                     try? db.execute(sql: "DETACH y")
@@ -149,15 +171,19 @@ struct KeySecrecyTests {
     func log() async {
         await #expect(processExitsWith: .exitCode(7)) {
             let lines = Mutex<[String]>([])
-            Database.logError = { code, message in lines.withLock { $0.append("\(code.rawValue) \(message)") } }
+            Database.logError = { code, message in lines.withLock { $0.append("\(code.rawValue) \(message)") }
+            }
             try withTestDirectory { directory in
-                let plain = try directory.makeQueue("plain.db", Configuration().with { $0.allowsPlaintext = true })
+                let plain = try directory.makeQueue(
+                    "plain.db", Configuration().with { $0.allowsPlaintext = true })
                 for queue in [try directory.makeQueue(), plain, try DatabaseQueue()] {
                     queue.inDatabase { db in
                         for sql in KeySpellings.failing {
                             try? db.execute(sql: sql)
                             _ = try? db.makeStatement(sql: sql)
-                            try? db.execute(sql: "ATTACH '/nonexistent/x' AS y KEY ?", arguments: [KeySecrecyTests.secret])
+                            try? db.execute(
+                                sql: "ATTACH '/nonexistent/x' AS y KEY ?", arguments: [KeySecrecyTests.secret]
+                            )
                             try? db.execute(sql: "DETACH y")
                         }
                     }

@@ -33,7 +33,8 @@ struct NoPlaintextTests {
     }
 
     @Test(
-        "the same look finds the plaintext of a database without a key, and its temporary files", .enabled(if: NoPlaintextTests.canTrace),
+        "the same look finds the plaintext of a database without a key, and its temporary files",
+        .enabled(if: NoPlaintextTests.canTrace),
         arguments: ["spill", "index"])
     func control(name: String) throws {
         let log = try #require(try run(name, temporary: try directory.makeFolder("tmp"), "plaintext"))
@@ -42,12 +43,16 @@ struct NoPlaintextTests {
         #expect(contains(try directory.bytes(of: "plaintext-queue"), marker))
     }
 
-    @Test("write-ahead log, rollback journal and shared memory of an open transaction are not readable", arguments: Access.allCases)
+    @Test(
+        "write-ahead log, rollback journal and shared memory of an open transaction are not readable",
+        arguments: Access.allCases)
     func openTransaction(access: Access) throws {
         let writer = try directory.make(access, "a.db", .rawKeyed.with { $0.pageCacheSize = 16 * 1024 })
         try writer.write { db in
             try db.execute(sql: "CREATE TABLE t (a TEXT)")
-            for _ in 0..<500 { try db.execute(sql: "INSERT INTO t VALUES (? || hex(randomblob(50)))", arguments: [marker]) }
+            for _ in 0..<500 {
+                try db.execute(sql: "INSERT INTO t VALUES (? || hex(randomblob(50)))", arguments: [marker])
+            }
         }
         try writer.write { db in
             try db.execute(sql: "UPDATE t SET a = a || 'x'")
@@ -69,14 +74,22 @@ struct NoPlaintextTests {
     }
 
     private static let canTrace: Bool = {
-        let isTraceable = (try? ChildProcess.run("strace", ["-f", "--seccomp-bpf", "-o", "/dev/null", "/bin/true"]).status) == 0
-        if !isTraceable { print("strace cannot run here: only the files that are left are searched for plaintext, not each write") }
+        let isTraceable =
+            (try? ChildProcess.run("strace", ["-f", "--seccomp-bpf", "-o", "/dev/null", "/bin/true"]).status)
+            == 0
+        if !isTraceable {
+            print(
+                "strace cannot run here: only the files that are left are searched for plaintext, not each write"
+            )
+        }
         return isTraceable
     }()
 
     /// Runs the worker, under `strace` where it can run, and returns what it wrote.
     private func run(_ work: String, temporary: String, _ protection: String) throws -> Trace? {
-        let worker = [ChildProcess.built("CofferTestWorker"), work, directory.path(protection), marker, protection]
+        let worker = [
+            ChildProcess.built("CofferTestWorker"), work, directory.path(protection), marker, protection,
+        ]
         let environment = ["TMPDIR": temporary, "SQLITE_TMPDIR": temporary]
         guard NoPlaintextTests.canTrace else {
             let process = try ChildProcess.run(worker[0], Array(worker.dropFirst()), environment: environment)
@@ -85,7 +98,8 @@ struct NoPlaintextTests {
         }
         // The log of all writes would be many times larger than the database: only what matters is kept.
         let log = directory.path("strace.log")
-        let filter = "/\(marker)|openat/ { print substr($0, 1, 400) } /pwrite64|write\\(/ { n++ } END { print \"writes:\", n }"
+        let filter =
+            "/\(marker)|openat/ { print substr($0, 1, 400) } /pwrite64|write\\(/ { n++ } END { print \"writes:\", n }"
         let process = try ChildProcess.run(
             "strace",
             [
@@ -99,7 +113,9 @@ struct NoPlaintextTests {
         return Trace(
             writeCount: count ?? 0,
             readableWrites: lines.filter { !$0.contains("openat") && $0.contains(marker) },
-            temporaryFiles: lines.filter { $0.contains("openat") && ($0.contains("etilqs") || $0.contains("\"\(temporary)/")) })
+            temporaryFiles: lines.filter {
+                $0.contains("openat") && ($0.contains("etilqs") || $0.contains("\"\(temporary)/"))
+            })
     }
 
     private func contains(_ bytes: [UInt8], _ text: String) -> Bool {

@@ -11,8 +11,8 @@ func openDescriptors() -> [String] {
 
 /// The descriptors that are left open by each run of `body`, and by each again.
 ///
-/// The system's libraries open, or close, something of their own now and then, when they need it first: that is not what a second run does, too.
-/// What leaks does so each time.
+/// The system's libraries open, or close, something of their own now and then, when they need it first: that
+/// is not what a second run does, too. What leaks does so each time.
 func leakedDescriptors(_ body: () throws -> Void) rethrows -> [String] {
     var leaked: [String] = []
     for _ in 0..<5 {
@@ -31,4 +31,6 @@ func leakedDescriptors(_ body: () throws -> Void) rethrows -> [String] {
 func openDescriptors(of path: String) -> Int { openDescriptors().count { $0 == path } }
 
 /// How many descriptors are open on files of a directory, also on such that were removed.
-func openFiles(in directory: TestDirectory) -> Int { openDescriptors().count { $0.hasPrefix(directory.path) } }
+func openFiles(in directory: TestDirectory) -> Int {
+    openDescriptors().count { $0.hasPrefix(directory.path) }
+}

@@ -2,9 +2,11 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-// Tests of permissions: the superuser, who runs them in a container, may do everything, and goes on as somebody else.
+// Tests of permissions: the superuser, who runs them in a container, may do everything, and goes on as
+// somebody else.
 
-/// Whether a test of the superuser can go on as another user in its temporary directory: each folder above lets others pass.
+/// Whether a test of the superuser can go on as another user in its temporary directory: each folder above
+/// lets others pass.
 var othersReachTemporaryDirectory: Bool {
     var folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
     while getuid() == 0, folder.path != "/" {
@@ -14,7 +16,8 @@ var othersReachTemporaryDirectory: Bool {
     return true
 }
 
-/// Runs `body` without the rights of the superuser. To be called in an exit test: it concerns the whole process.
+/// Runs `body` without the rights of the superuser. To be called in an exit test: it concerns the whole
+/// process.
 func asOrdinaryUser(_ body: () throws -> Void) throws {
     let isRoot = getuid() == 0
     if isRoot { try #require(setegid(65534) == 0 && seteuid(65534) == 0) }

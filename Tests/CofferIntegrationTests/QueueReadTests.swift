@@ -2,7 +2,8 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// A queue goes on refusing to write between reads, because the change makes SQLite compile all statements again.
+/// A queue goes on refusing to write between reads, because the change makes SQLite compile all statements
+/// again.
 @Suite("Reads of a queue that follow each other", .timeLimit(.minutes(Patience.minutes)))
 struct QueueReadTests {
     private let directory: TestDirectory
@@ -29,7 +30,9 @@ struct QueueReadTests {
             { try $0.write { try $0.execute(sql: "INSERT INTO item VALUES ('a')") } },
             { try $0.inDatabase { try $0.execute(sql: "INSERT INTO item VALUES ('a')") } },
             { try $0.writeWithoutTransaction { try $0.execute(sql: "INSERT INTO item VALUES ('a')") } },
-            { try $0.barrierWriteWithoutTransaction { try $0.execute(sql: "INSERT INTO item VALUES ('a')") } },
+            {
+                try $0.barrierWriteWithoutTransaction { try $0.execute(sql: "INSERT INTO item VALUES ('a')") }
+            },
             { try $0.unsafeRead { try $0.execute(sql: "INSERT INTO item VALUES ('a')") } },
             { try $0.unsafeReentrantWrite { try $0.execute(sql: "INSERT INTO item VALUES ('a')") } },
             { try $0.unsafeReentrantRead { try $0.execute(sql: "INSERT INTO item VALUES ('a')") } },

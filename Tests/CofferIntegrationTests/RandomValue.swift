@@ -28,17 +28,20 @@ enum RandomValue: CustomStringConvertible {
     }
 
     private static let extremeIntegers: [Int64] = [
-        .min, .min + 1, .max, .max - 1, 0, 1, -1, 127, 128, -128, -129, 0x8000_0000, -0x8000_0000, 0x1_0000_0000, 0x8000_0000_0000,
+        .min, .min + 1, .max, .max - 1, 0, 1, -1, 127, 128, -128, -129, 0x8000_0000, -0x8000_0000,
+        0x1_0000_0000, 0x8000_0000_0000,
         -0x8000_0000_0000, 0x20_0000_0000_0000,
     ]
 
     private static let extremeReals: [Double] = [
-        .nan, .infinity, -.infinity, -0.0, 0.0, .greatestFiniteMagnitude, -.greatestFiniteMagnitude, .leastNonzeroMagnitude,
+        .nan, .infinity, -.infinity, -0.0, 0.0, .greatestFiniteMagnitude, -.greatestFiniteMagnitude,
+        .leastNonzeroMagnitude,
         .leastNormalMagnitude, .ulpOfOne, 0.1, 1.0, -1.0, 0x1p53, 0x1p63, -0x1p63, 1e15, 1e16, 123456789.0,
     ]
 
     private static func text(_ random: inout SeededRandom) -> String {
-        let alphabet = Array("aZ09 '\"`;%_\\\0\n\r\t\u{1}\u{7f}é€𝄞e\u{301}\u{200d}\u{feff}\u{fffd}\u{10ffff}ß中")
+        let alphabet = Array(
+            "aZ09 '\"`;%_\\\0\n\r\t\u{1}\u{7f}é€𝄞e\u{301}\u{200d}\u{feff}\u{fffd}\u{10ffff}ß中")
         return String((0..<length(&random)).map { _ in alphabet.randomElement(using: &random) ?? "a" })
     }
 
@@ -102,7 +105,8 @@ enum RandomValue: CustomStringConvertible {
         case (.text(let mine), .string(let theirs)): mine.utf8.elementsEqual(theirs.utf8)
         case (.blob(let mine), .blob(let theirs)): theirs.elementsEqual(mine)
         // Text that is no UTF-8 is repaired when it is read.
-        case (.brokenText(let mine), .string(let theirs)): String(decoding: mine, as: UTF8.self).utf8.elementsEqual(theirs.utf8)
+        case (.brokenText(let mine), .string(let theirs)):
+            String(decoding: mine, as: UTF8.self).utf8.elementsEqual(theirs.utf8)
         default: false
         }
     }
@@ -144,7 +148,8 @@ enum RandomValue: CustomStringConvertible {
 
     static func hex(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        return String(
+            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
     var description: String {

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Does something again and again on another thread: for events that must hit a moment that nobody can see from outside.
+/// Does something again and again on another thread: for events that must hit a moment that nobody can see
+/// from outside.
 final class Repeater: Sendable {
     private let isStopped = Atomic<Bool>(false)
     private let hasEnded = DispatchSemaphore(value: 0)

@@ -3,14 +3,17 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// 10,000 random statements against a model in memory, with the `sqlcipher` shell as the judge of what is in the file.
+/// 10,000 random statements against a model in memory, with the `sqlcipher` shell as the judge of what is in
+/// the file.
 @Suite("Round trips of values", .enabled(if: SQLCipherShell.isAvailable))
 struct RoundTripTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("5,000 random statements leave what a dictionary holds after the same changes", arguments: Access.allCases)
+    @Test(
+        "5,000 random statements leave what a dictionary holds after the same changes",
+        arguments: Access.allCases)
     func randomStatements(access: Access) throws {
         var random = SeededRandom("statements \(access)")
         var model: [Int64: RandomValue] = [:]
@@ -44,7 +47,9 @@ struct RoundTripTests {
         _ = try directory.makeQueue()
         let inserts = values.enumerated().map { "INSERT INTO t VALUES (\($0 + 1), \($1.literal));" }
         _ = try SQLCipherShell(path: directory.path("a.db"))
-            .run("BEGIN; CREATE TABLE t (id INTEGER PRIMARY KEY, v);\n\(inserts.joined(separator: "\n"))\nCOMMIT;")
+            .run(
+                "BEGIN; CREATE TABLE t (id INTEGER PRIMARY KEY, v);\n\(inserts.joined(separator: "\n"))\nCOMMIT;"
+            )
         let model = Dictionary(uniqueKeysWithValues: values.enumerated().map { (Int64($0 + 1), $1) })
         try directory.makeQueue().read { try check(model, in: $0, seed: random.seed) }
     }
@@ -68,7 +73,8 @@ struct RoundTripTests {
         }
         // The shell would stop at an error: those have no answer to compare with.
         let answers = try SQLCipherShell(path: directory.path("a.db")).run(
-            zip(expressions, mine).filter { !$1.hasPrefix("error") }.map { "\(sql($0.0));" }.joined(separator: "\n"))
+            zip(expressions, mine).filter { !$1.hasPrefix("error") }.map { "\(sql($0.0));" }.joined(
+                separator: "\n"))
         let expected = zip(expressions, mine).filter { !$1.hasPrefix("error") }
         #expect(expected.count > 900)
         #expect(answers.count == expected.count)
@@ -94,7 +100,8 @@ struct RoundTripTests {
         let answer = try SQLCipherShell(path: directory.path("a.db")).run(
             """
             SELECT typeof(v), length(CAST(v AS BLOB)) FROM t ORDER BY id;
-            SELECT writefile('\(directory.path("1"))', v) + writefile('\(directory.path("2"))', CAST((SELECT v FROM t WHERE id = 2) AS BLOB))
+            SELECT writefile('\(directory.path("1"))', v) + writefile('\(directory.path("2"))', CAST((SELECT \
+            v FROM t WHERE id = 2) AS BLOB))
             FROM t WHERE id = 1;
             """)
         #expect(answer == ["blob|10000000", "text|\(text.utf8.count)", "\(10_000_000 + text.utf8.count)"])
@@ -118,9 +125,13 @@ struct RoundTripTests {
         #expect((0..<2000).allSatisfy { row[$0] as Int64 == values[$0] })
         #expect((0..<2000).reversed().allSatisfy { row[names[$0].uppercased()] as Int64 == values[$0] })
         #expect(
-            try SQLCipherShell(path: directory.path("a.db")).run("SELECT * FROM t;") == [values.map(String.init).joined(separator: "|")])
+            try SQLCipherShell(path: directory.path("a.db")).run("SELECT * FROM t;") == [
+                values.map(String.init).joined(separator: "|")
+            ])
         try queue.inDatabase { db throws in
-            let error = #expect(throws: DatabaseError.self) { try db.execute(sql: "ALTER TABLE t ADD COLUMN one_more") }
+            let error = #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "ALTER TABLE t ADD COLUMN one_more")
+            }
             #expect(error?.resultCode == .SQLITE_ERROR)
         }
     }
@@ -133,7 +144,9 @@ struct RoundTripTests {
             #expect(most == 32766)
             let sum = { (count: Int) in
                 try Int.fetchOne(
-                    db, sql: "SELECT sum(column1) FROM (VALUES \([String](repeating: "(?)", count: count).joined(separator: ",")))",
+                    db,
+                    sql:
+                        "SELECT sum(column1) FROM (VALUES \([String](repeating: "(?)", count: count).joined(separator: ",")))",
                     arguments: StatementArguments(Array(1...count)))
             }
             #expect(try sum(most) == most * (most + 1) / 2)
@@ -145,7 +158,9 @@ struct RoundTripTests {
     func tooBig() throws {
         let queue = try directory.makeQueue()
         try queue.inDatabase { db throws in
-            let error = #expect(throws: DatabaseError.self) { try db.execute(sql: "SELECT zeroblob(1000000001)") }
+            let error = #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "SELECT zeroblob(1000000001)")
+            }
             #expect(error?.resultCode == .SQLITE_TOOBIG)
             #expect(try Int.fetchOne(db, sql: "SELECT length(zeroblob(1000))") == 1000)
         }
@@ -166,7 +181,9 @@ struct RoundTripTests {
             if !expected.matches(value) || row["type"] != expected.type {
                 Issue.record("row \(id): \(value) instead of \(expected) (seed \(seed))")
             }
-            if let hex = expected.hex, hex != row["hex"] { Issue.record("row \(id): other bytes than \(expected) (seed \(seed))") }
+            if let hex = expected.hex, hex != row["hex"] {
+                Issue.record("row \(id): other bytes than \(expected) (seed \(seed))")
+            }
         }
         #expect(left.isEmpty, "rows are missing (seed \(seed))")
     }
@@ -175,14 +192,16 @@ struct RoundTripTests {
     private func checkShell(_ model: [Int64: RandomValue], seed: UInt64) throws {
         let lines = try SQLCipherShell(path: directory.path("a.db")).run(
             """
-            SELECT id, typeof(v), CASE typeof(v) WHEN 'real' THEN hex(ieee754_to_blob(v)) WHEN 'integer' THEN quote(v) ELSE hex(v) END
+            SELECT id, typeof(v), CASE typeof(v) WHEN 'real' THEN hex(ieee754_to_blob(v)) WHEN 'integer' \
+            THEN quote(v) ELSE hex(v) END
             FROM t ORDER BY id;
             PRAGMA integrity_check;
             """)
         let expected = model.sorted { $0.key < $1.key }.map { "\($0)|\($1.type)|\($1.shellText)" } + ["ok"]
         #expect(lines.count == expected.count)
         for (line, expected) in zip(lines, expected) where line != expected {
-            Issue.record("the shell reads \(line.prefix(200)) instead of \(expected.prefix(200)) (seed \(seed))")
+            Issue.record(
+                "the shell reads \(line.prefix(200)) instead of \(expected.prefix(200)) (seed \(seed))")
         }
     }
 }

@@ -51,7 +51,9 @@ struct TransactionTests {
         #expect(try values(writer) == [1, 2, 5])
     }
 
-    @Test("a transaction that SQLite rolls back by itself aborts every later statement", arguments: Access.allCases)
+    @Test(
+        "a transaction that SQLite rolls back by itself aborts every later statement",
+        arguments: Access.allCases)
     func rollbackBySQLite(access: Access) throws {
         let writer = try makeTable(access)
         let error = databaseError {
@@ -69,7 +71,9 @@ struct TransactionTests {
         #expect(try values(writer) == [9])
     }
 
-    @Test("an interrupted write rolls its transaction back, also when the error is caught", arguments: Access.allCases)
+    @Test(
+        "an interrupted write rolls its transaction back, also when the error is caught",
+        arguments: Access.allCases)
     func interruptedWrite(access: Access) throws {
         let writer = try makeTable(access)
         let error = databaseError {
@@ -77,7 +81,9 @@ struct TransactionTests {
                 try db.execute(sql: "INSERT INTO t VALUES (1)")
                 // An interrupted compilation has done nothing, and rolls nothing back.
                 let insertion = try db.makeStatement(
-                    sql: "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n")
+                    sql:
+                        "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+                )
                 let interrupter = Repeater { writer.interrupt() }
                 let error = databaseError { try insertion.execute() }
                 interrupter.stop()
@@ -96,7 +102,10 @@ struct TransactionTests {
             try db.execute(sql: "INSERT INTO t VALUES (1)")
             let interrupter = Repeater { writer.interrupt() }
             #expect(throws: DatabaseError.self) {
-                try db.execute(sql: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
+                try db.execute(
+                    sql:
+                        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+                )
             }
             interrupter.stop()
             try db.execute(sql: "INSERT INTO t VALUES (2)")
@@ -107,13 +116,20 @@ struct TransactionTests {
     @Test("reads refuse to write, also in pragmas, and writing works afterwards", arguments: Access.allCases)
     func readOnly(access: Access) throws {
         let writer = try makeTable(access)
-        for sql in ["INSERT INTO t VALUES (1)", "DROP TABLE t", "CREATE TABLE x (a)", "PRAGMA user_version = 3", "REINDEX"] {
-            let error = #expect(throws: DatabaseError.self, "\(sql)") { try writer.read { try $0.execute(sql: sql) } }
+        for sql in [
+            "INSERT INTO t VALUES (1)", "DROP TABLE t", "CREATE TABLE x (a)", "PRAGMA user_version = 3",
+            "REINDEX",
+        ] {
+            let error = #expect(throws: DatabaseError.self, "\(sql)") {
+                try writer.read { try $0.execute(sql: sql) }
+            }
             #expect(error?.resultCode == .SQLITE_READONLY, "\(sql)")
         }
         try writer.write { db in
             try db.execute(sql: "INSERT INTO t VALUES (1)")
-            #expect(throws: DatabaseError.self) { try db.readOnly { try db.readOnly { try db.execute(sql: "DELETE FROM t") } } }
+            #expect(throws: DatabaseError.self) {
+                try db.readOnly { try db.readOnly { try db.execute(sql: "DELETE FROM t") } }
+            }
             #expect(throws: Failure.self) { try db.readOnly { throw Failure() } }
             try db.execute(sql: "INSERT INTO t VALUES (2)")
         }
@@ -126,9 +142,14 @@ struct TransactionTests {
     func failedCommit(access: Access) throws {
         let writer = try directory.make(access)
         try writer.write { db in
-            try db.execute(sql: "CREATE TABLE t (a PRIMARY KEY); CREATE TABLE c (a REFERENCES t DEFERRABLE INITIALLY DEFERRED)")
+            try db.execute(
+                sql:
+                    "CREATE TABLE t (a PRIMARY KEY); CREATE TABLE c (a REFERENCES t DEFERRABLE INITIALLY DEFERRED)"
+            )
         }
-        let error = #expect(throws: DatabaseError.self) { try writer.write { try $0.execute(sql: "INSERT INTO c VALUES (1)") } }
+        let error = #expect(throws: DatabaseError.self) {
+            try writer.write { try $0.execute(sql: "INSERT INTO c VALUES (1)") }
+        }
         #expect(error?.extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY)
         try writer.write { db in
             #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM c") == 0)
@@ -142,10 +163,13 @@ struct TransactionTests {
             try DatabaseQueue().inDatabase { try $0.beginTransaction() }
         }
         await #expect(processExitsWith: .failure) {
-            try withTestDirectory { try $0.makePool().writeWithoutTransaction { try $0.execute(sql: "BEGIN") } }
+            try withTestDirectory {
+                try $0.makePool().writeWithoutTransaction { try $0.execute(sql: "BEGIN") }
+            }
         }
         await #expect(processExitsWith: .success) {
-            let queue = try DatabaseQueue(configuration: Configuration().with { $0.allowsUnsafeTransactions = true })
+            let queue = try DatabaseQueue(
+                configuration: Configuration().with { $0.allowsUnsafeTransactions = true })
             try queue.inDatabase { try $0.beginTransaction() }
             try queue.inDatabase { try $0.execute(sql: "CREATE TABLE t (a)") }
             try queue.inDatabase { try $0.commit() }
@@ -207,7 +231,9 @@ struct TransactionTests {
                     try db.execute(sql: "INSERT INTO t VALUES (1)")
                     // A reader sees the state before the transaction.
                     #expect(try pool.int("SELECT count(*) FROM t") == 0)
-                    #expect(try pool.unsafeReentrantRead { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 1)
+                    #expect(
+                        try pool.unsafeReentrantRead { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
+                            == 1)
                     try pool.unsafeReentrantWrite { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
                 }
                 #expect(try pool.int("SELECT count(*) FROM t") == 2)

@@ -24,12 +24,15 @@ public final class BankTeller: Sendable {
     }
 
     /// Waits for the first acknowledgements, and returns them.
-    public func firstAcknowledgements() -> String { String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) }
+    public func firstAcknowledgements() -> String {
+        String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    }
 
     /// Kills the process without a warning.
     public func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
 
-    /// Waits for the end of the process, and returns what it acknowledged, the numbers that were read before not counted.
+    /// Waits for the end of the process, and returns what it acknowledged, the numbers that were read before
+    /// not counted.
     public func acknowledged() -> [Int] {
         let data = output.fileHandleForReading.readDataToEndOfFile()
         hasEnded.wait()

@@ -11,32 +11,40 @@ public struct ChildProcess: Sendable {
     public var outputText: String { String(decoding: output, as: UTF8.self) }
     public var errorText: String { String(decoding: errors, as: UTF8.self) }
 
-    /// Runs a program and waits for it. What it reads and writes goes through files, so that neither side can block.
+    /// Runs a program and waits for it. What it reads and writes goes through files, so that neither side can
+    /// block.
     ///
     /// - Parameters:
     ///   - program: a path, or a name that is looked up in `PATH`.
     ///   - environment: added to that of this process.
     public static func run(
-        _ program: String, _ arguments: [String] = [], input: Data = Data(), environment: [String: String] = [:]
+        _ program: String, _ arguments: [String] = [], input: Data = Data(),
+        environment: [String: String] = [:]
     ) throws -> ChildProcess {
         try withTestDirectory { directory in
             try input.write(to: URL(fileURLWithPath: directory.path("input")))
-            for name in ["output", "errors"] { try Data().write(to: URL(fileURLWithPath: directory.path(name))) }
+            for name in ["output", "errors"] {
+                try Data().write(to: URL(fileURLWithPath: directory.path(name)))
+            }
             let process = Process()
             guard let path = find(program) else { throw CocoaError(.fileNoSuchFile) }
             process.executableURL = URL(fileURLWithPath: path)
             process.arguments = arguments
             process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
-            process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: directory.path("input")))
-            process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.path("output")))
-            process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.path("errors")))
+            process.standardInput = try FileHandle(
+                forReadingFrom: URL(fileURLWithPath: directory.path("input")))
+            process.standardOutput = try FileHandle(
+                forWritingTo: URL(fileURLWithPath: directory.path("output")))
+            process.standardError = try FileHandle(
+                forWritingTo: URL(fileURLWithPath: directory.path("errors")))
             let hasEnded = DispatchSemaphore(value: 0)
             process.terminationHandler = { _ in hasEnded.signal() }
             try process.run()
             try process.closeFiles()
             hasEnded.wait()
             return ChildProcess(
-                status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
+                status: process.terminationReason == .exit
+                    ? process.terminationStatus : -process.terminationStatus,
                 output: try Data(contentsOf: URL(fileURLWithPath: directory.path("output"))),
                 errors: try Data(contentsOf: URL(fileURLWithPath: directory.path("errors"))))
         }
@@ -44,7 +52,9 @@ public struct ChildProcess: Sendable {
 
     /// The path of a program, or nil if there is none of that name.
     public static func find(_ program: String) -> String? {
-        guard !program.contains("/") else { return FileManager.default.isExecutableFile(atPath: program) ? program : nil }
+        guard !program.contains("/") else {
+            return FileManager.default.isExecutableFile(atPath: program) ? program : nil
+        }
         let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
         return folders.map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
@@ -57,7 +67,8 @@ public struct ChildProcess: Sendable {
 }
 
 extension Process {
-    /// Closes the files of a process that runs, which has its own descriptors of them: Foundation would keep these open.
+    /// Closes the files of a process that runs, which has its own descriptors of them: Foundation would keep
+    /// these open.
     package func closeFiles() throws {
         for case let file as FileHandle in [standardInput, standardOutput, standardError] { try file.close() }
     }

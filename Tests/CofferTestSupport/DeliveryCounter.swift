@@ -3,8 +3,8 @@ import Dispatch
 
 /// A scheduler of observations that tells how many deliveries are over.
 ///
-/// The event `didReceiveValue` comes when a value is fetched and mapped, which is before it is delivered: a test that relies on the delivery
-/// has to wait for it here.
+/// The event `didReceiveValue` comes when a value is fetched and mapped, which is before it is delivered: a
+/// test that relies on the delivery has to wait for it here.
 public final class DeliveryCounter: ValueObservationScheduler {
     private let queue = DispatchQueue(label: "DeliveryCounter")
     private let deliveries = ValueLog<Void>()

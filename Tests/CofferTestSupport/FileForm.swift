@@ -1,6 +1,7 @@
 public import Coffer
 
-/// How the content of a file is written: with a raw key of 32 equal bytes in one of the formats of SQLCipher, or in the clear.
+/// How the content of a file is written: with a raw key of 32 equal bytes in one of the formats of SQLCipher,
+/// or in the clear.
 public struct FileForm: Hashable, Sendable {
     /// Nil for a file without encryption.
     public let byte: UInt8?
@@ -14,7 +15,9 @@ public struct FileForm: Hashable, Sendable {
         self.format = format
     }
 
-    public static func encrypted(_ byte: UInt8, format: Int = 4) -> FileForm { FileForm(byte: byte, format: format) }
+    public static func encrypted(_ byte: UInt8, format: Int = 4) -> FileForm {
+        FileForm(byte: byte, format: format)
+    }
 
     /// - Parameter text: as ``text``.
     public init?(_ text: String) {

@@ -33,23 +33,31 @@ public enum FileWork: String, CaseIterable, Sendable {
         options.lockTimeout = patience
         guard let key = before.key ?? after.key else { return false }
         switch self {
-        case .rotate, .rotateInPlace: return try file.rotate(from: key, to: after.key ?? key, options: rotation).isChanged
+        case .rotate, .rotateInPlace:
+            return try file.rotate(from: key, to: after.key ?? key, options: rotation).isChanged
         case .upgrade: return try file.upgrade(key: key, options: options).isChanged
         case .encrypt: return try file.encrypt(key: key, options: options).isChanged
-        case .decrypt: return try file.decrypt(key: key, confirming: .contentBecomesReadableByAnyone, options: options).isChanged
+        case .decrypt:
+            return try file.decrypt(key: key, confirming: .contentBecomesReadableByAnyone, options: options)
+                .isChanged
         }
     }
 
     /// The named steps of the work, in their order: see `FailPoint`.
     public var steps: [String] {
-        guard self != .rotateInPlace else { return ["note-made", "journal-left", "rekeyed", "reopened", "note-removed"] }
+        guard self != .rotateInPlace else {
+            return ["note-made", "journal-left", "rekeyed", "reopened", "note-removed"]
+        }
         return stepsBefore + [
             "renamed", "directory-synchronized", "reopened", "audited", "note-removed",
         ]
     }
 
     private var stepsBefore: [String] {
-        ["note-made", "journal-left", "locked", "copy-created", "copying", "copied", "verified", "copy-synchronized"]
+        [
+            "note-made", "journal-left", "locked", "copy-created", "copying", "copied", "verified",
+            "copy-synchronized",
+        ]
     }
 
     /// Whether the file has its new form from this step on.

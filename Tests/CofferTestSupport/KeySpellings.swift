@@ -1,7 +1,8 @@
-/// Statements that carry a key and fail, in hundreds of spellings: for tests that no error, trace, log or output shows the key.
+/// Statements that carry a key and fail, in hundreds of spellings: for tests that no error, trace, log or
+/// output shows the key.
 ///
-/// Most fail because of the place where they stand: there is no such folder, the connection has its key, or the SQL is wrong. Each has the
-/// key as text, as the digits of a blob, or both.
+/// Most fail because of the place where they stand: there is no such folder, the connection has its key, or
+/// the SQL is wrong. Each has the key as text, as the digits of a blob, or both.
 public enum KeySpellings {
     /// The key as text. It has no other use in any test.
     public static let secret = "tr0ub4dor"
@@ -20,72 +21,94 @@ public enum KeySpellings {
 
     /// The forms in which a key is written, also those that are no SQL.
     private static let values = [
-        "'\(secret)'", "\"\(secret)\"", "`\(secret)`", "[\(secret)]", secret, "x'\(digits)'", "X'\(digits)'", "\"x'\(digits)'\"",
-        "'x''\(digits)'''", "'it''s \(secret)'", "'\(secret)' || '\(secret)'", "lower('\(secret)')", "('\(secret)')", "'\(secret)",
-        "\"\(secret)", "x'\(digits)", "/* \(secret) */ '\(secret)'", "-- \(secret)\n'\(secret)'", "N'\(secret)'",
+        "'\(secret)'", "\"\(secret)\"", "`\(secret)`", "[\(secret)]", secret, "x'\(digits)'", "X'\(digits)'",
+        "\"x'\(digits)'\"",
+        "'x''\(digits)'''", "'it''s \(secret)'", "'\(secret)' || '\(secret)'", "lower('\(secret)')",
+        "('\(secret)')", "'\(secret)",
+        "\"\(secret)", "x'\(digits)", "/* \(secret) */ '\(secret)'", "-- \(secret)\n'\(secret)'",
+        "N'\(secret)'",
         "'\(secret)' COLLATE nocase",
-        "CAST('\(secret)' AS TEXT)", "(SELECT '\(secret)')", "?1 || '\(secret)'", "'🔑\(secret)'", "‘\(secret)’",
+        "CAST('\(secret)' AS TEXT)", "(SELECT '\(secret)')", "?1 || '\(secret)'", "'🔑\(secret)'",
+        "‘\(secret)’",
     ]
 
     private static let attachments: [String] =
         values.flatMap { value in
             [
-                "ATTACH '/nonexistent/x.db' AS y KEY \(value)", "attach database \"/nonexistent/x.db\" as [y] key \(value)",
-                "ATTACH/**/'/nonexistent/x.db'/**/AS/**/y/**/KEY/**/\(value)", "ATTACH '/nonexistent/x.db' AS main KEY \(value) garbage",
+                "ATTACH '/nonexistent/x.db' AS y KEY \(value)",
+                "attach database \"/nonexistent/x.db\" as [y] key \(value)",
+                "ATTACH/**/'/nonexistent/x.db'/**/AS/**/y/**/KEY/**/\(value)",
+                "ATTACH '/nonexistent/x.db' AS main KEY \(value) garbage",
                 "/* one */ -- two\n;; ATTACH '/nonexistent/x.db' AS y\nKEY\n\(value);",
             ]
         } + [
             "ATTACH '/nonexistent/x.db' y KEY '\(secret)'", "ATTACH '/nonexistent/x.db' KEY '\(secret)' AS y",
             "EXPLAIN ATTACH '/nonexistent/x.db' AS y KEY '\(secret)' garbage",
             "EXPLAIN QUERY PLAN ATTACH '/nonexistent/x' AS y KEY '\(secret)",
-            "ATTACH 'file:/nonexistent/x?key=\(secret)' AS y", "ATTACH 'file:/nonexistent/x?hexkey=\(digits)' AS y",
-            "ATTACH 'file:/nonexistent/x?textkey=\(secret)' AS y", "ATTACH ('file:/nonexistent/' || 'x?key=\(secret)') AS y",
+            "ATTACH 'file:/nonexistent/x?key=\(secret)' AS y",
+            "ATTACH 'file:/nonexistent/x?hexkey=\(digits)' AS y",
+            "ATTACH 'file:/nonexistent/x?textkey=\(secret)' AS y",
+            "ATTACH ('file:/nonexistent/' || 'x?key=\(secret)') AS y",
             "ATTACH '/nonexistent/x.db' AS key KEY '\(secret)'", "ATTACH key AS key KEY key || '\(secret)",
-            "VACUUM INTO 'file:/nonexistent/x?key=\(secret)'", "VACUUM main INTO 'file:/nonexistent/x?hexkey=\(digits)'",
+            "VACUUM INTO 'file:/nonexistent/x?key=\(secret)'",
+            "VACUUM main INTO 'file:/nonexistent/x?hexkey=\(digits)'",
             "ATTACH 'it's' AS y KEY '\(secret)'", "ATTACH 'it's' AS y KEY '\(secret)' -- it's",
-            "ATTACH 'a'b' AS y KEY '\(secret)' -- it's", "ATTACH \"a' AS y KEY '\(secret)'", "ATTACH 'a\" AS y KEY \"\(secret)\"",
+            "ATTACH 'a'b' AS y KEY '\(secret)' -- it's", "ATTACH \"a' AS y KEY '\(secret)'",
+            "ATTACH 'a\" AS y KEY \"\(secret)\"",
             "ATTACH [a' AS y KEY '\(secret)'", "ATTACH '/nonexistent/x.db' AS y K\u{200B}EY '\(secret)'",
-            "ATTACH '/nonexistent/x.db' AS y \u{212A}EY '\(secret)'", "ATTACH '/nonexistent/x.db' AS y KEZ '\(secret)'",
-            "ATTACH '/nonexistent/x.db' AS y PASSWORD '\(secret)'", "ATTACH '/nonexistent/x.db' AS y '\(secret)'",
+            "ATTACH '/nonexistent/x.db' AS y \u{212A}EY '\(secret)'",
+            "ATTACH '/nonexistent/x.db' AS y KEZ '\(secret)'",
+            "ATTACH '/nonexistent/x.db' AS y PASSWORD '\(secret)'",
+            "ATTACH '/nonexistent/x.db' AS y '\(secret)'",
         ]
 
     private static let pragmas: [String] =
         values.flatMap { value in
             [
-                "PRAGMA key = \(value)", "pragma main.rekey(\(value))", "PRAGMA/**/\"key\"/**/=/**/\(value) garbage",
+                "PRAGMA key = \(value)", "pragma main.rekey(\(value))",
+                "PRAGMA/**/\"key\"/**/=/**/\(value) garbage",
                 "PRAGMA nowhere.key = \(value) + 1",
             ]
         }
         + ["hexkey", "textkey", "hexrekey", "textrekey", "rekey"].flatMap { name in
             [
-                "PRAGMA \(name) = '\(secret)'", "PRAGMA \(name)('\(digits)')", "PRAGMA main.\(name) = \"\(secret)\"",
-                "EXPLAIN PRAGMA \(name) = '\(secret)'", "PRAGMA \(name) '\(secret)'", "PRAGMA 'main' . [\(name)] == `\(secret)`",
+                "PRAGMA \(name) = '\(secret)'", "PRAGMA \(name)('\(digits)')",
+                "PRAGMA main.\(name) = \"\(secret)\"",
+                "EXPLAIN PRAGMA \(name) = '\(secret)'", "PRAGMA \(name) '\(secret)'",
+                "PRAGMA 'main' . [\(name)] == `\(secret)`",
             ]
         } + [
-            "PRAGMA\u{A0}key = '\(secret)'", "PRAGMA key\u{A0}= '\(secret)'", "\u{FEFF}PRAGMA key ' = '\(secret)'",
+            "PRAGMA\u{A0}key = '\(secret)'", "PRAGMA key\u{A0}= '\(secret)'",
+            "\u{FEFF}PRAGMA key ' = '\(secret)'",
             "PRAGMA key ''\(secret)''",
-            "PRAGMA cipher_migrate = 1, key = '\(secret)'", "PRAGMA cipher_page_size = 512; PRAGMA key = '\(secret)'",
-            "PRAGMA rekey_cipher = '\(secret)' '", "PRAGMA kdf_iter = 1 key '\(secret)'", "PRAGMA key = '\(secret)' '\(secret)'",
-            "SELECT * FROM pragma_key('\(secret)')", "SELECT sqlcipher_key('\(secret)')", "SELECT * FROM main.pragma_rekey(\"\(secret)\")",
+            "PRAGMA cipher_migrate = 1, key = '\(secret)'",
+            "PRAGMA cipher_page_size = 512; PRAGMA key = '\(secret)'",
+            "PRAGMA rekey_cipher = '\(secret)' '", "PRAGMA kdf_iter = 1 key '\(secret)'",
+            "PRAGMA key = '\(secret)' '\(secret)'",
+            "SELECT * FROM pragma_key('\(secret)')", "SELECT sqlcipher_key('\(secret)')",
+            "SELECT * FROM main.pragma_rekey(\"\(secret)\")",
         ]
 
     /// Keys that stand in a text of several statements, one of which fails.
     private static let batches: [String] = [
         "SELECT 1; PRAGMA key = '\(secret)'", "SELEC 1; PRAGMA key = '\(secret)'",
         "SELECT 1 FROM nowhere; ATTACH '/nonexistent/x.db' AS y KEY '\(secret)'",
-        "CREATE TABLE k (a); INSERT INTO k VALUES (1; PRAGMA rekey='\(secret)'", "/* PRAGMA */ PRAGMA key='\(secret)'; bad",
+        "CREATE TABLE k (a); INSERT INTO k VALUES (1; PRAGMA rekey='\(secret)'",
+        "/* PRAGMA */ PRAGMA key='\(secret)'; bad",
         "SELECT sqlcipher_export('y'); ATTACH '/nonexistent/x.db' AS y KEY '\(secret)' '",
         "SELECT '\(secret)' FROM nowhere; ATTACH '/nonexistent/x' AS y KEY '\(secret)'",
         "ATTACH '/nonexistent/x.db' AS y KEY '\(secret)'; SELECT sqlcipher_export('y'); DETACH y",
         "ATTACH ':memory:' AS y KEY '\(secret)'; SELECT '\(secret)' FROM nowhere",
         "SELECT x'\(digits)' FROM nowhere; PRAGMA hexkey = '\(digits)'",
-        "ATTACH ':memory:' AS y KEY '\(secret)'; SELECT \"\(secret)\"", "ATTACH ':memory:' AS y KEY '\(secret)'; SELECT \(secret)",
+        "ATTACH ':memory:' AS y KEY '\(secret)'; SELECT \"\(secret)\"",
+        "ATTACH ':memory:' AS y KEY '\(secret)'; SELECT \(secret)",
         "ATTACH ':memory:' AS y KEY '\(secret)'; INSERT INTO y.t VALUES ('\(secret)')",
         "ATTACH ':memory:' AS y KEY '\(secret)'; SELECT json_extract('{', '\(secret)')",
         "CREATE TRIGGER g AFTER INSERT ON k BEGIN ATTACH '/nonexistent/x' AS y KEY '\(secret)'; END",
         "CREATE TEMP TRIGGER g AFTER INSERT ON k BEGIN SELECT 1; PRAGMA key = '\(secret)'; END",
         "CREATE VIEW v AS ATTACH '/nonexistent/x' AS y KEY '\(secret)'",
-        "WITH k AS (ATTACH '/nonexistent/x' AS y KEY '\(secret)') SELECT 1", "BEGIN; ROLLBACK; PRAGMA rekey = '\(secret)'; COMMIT",
+        "WITH k AS (ATTACH '/nonexistent/x' AS y KEY '\(secret)') SELECT 1",
+        "BEGIN; ROLLBACK; PRAGMA rekey = '\(secret)'; COMMIT",
         "; ; PRAGMA key = '\(secret)",
         String(repeating: " ", count: 300) + "ATTACH '/nonexistent/x.db' AS y KEY \(secret) \(secret)",
         "/* \(String(repeating: "long ", count: 100)) */ PRAGMA key = \(secret) \(secret)",
@@ -94,12 +117,15 @@ public enum KeySpellings {
 
     /// What people type by mistake.
     private static let mistakes: [String] = [
-        "PRAGM key = '\(secret)'", "PRAGMAkey = '\(secret)'", "ATACH '/nonexistent/x.db' AS y KEY '\(secret)'",
+        "PRAGM key = '\(secret)'", "PRAGMAkey = '\(secret)'",
+        "ATACH '/nonexistent/x.db' AS y KEY '\(secret)'",
         "ATTACH DATABSE '/nonexistent/x' AS y KEY '\(secret)'",
-        "KEY '\(secret)'", "key = '\(secret)'", ".open x.db; PRAGMA key = '\(secret)'", "SET key = '\(secret)'",
+        "KEY '\(secret)'", "key = '\(secret)'", ".open x.db; PRAGMA key = '\(secret)'",
+        "SET key = '\(secret)'",
         "sqlite> PRAGMA key = '\(secret)'",
         "SELECT 'abc; PRAGMA key='\(secret)'", "SELECT 'it's'; PRAGMA key = '\(secret)'",
         "SELECT \"; ATTACH '/nonexistent/x' AS y KEY '\(secret)'",
-        "SELECT 1 /* PRAGMA key = '\(secret)' */ FROM", "REKEY '\(secret)'", "ALTER DATABASE KEY '\(secret)'", "$ PRAGMA key = '\(secret)'",
+        "SELECT 1 /* PRAGMA key = '\(secret)' */ FROM", "REKEY '\(secret)'", "ALTER DATABASE KEY '\(secret)'",
+        "$ PRAGMA key = '\(secret)'",
     ]
 }

@@ -1,6 +1,7 @@
 public import Coffer
 
-/// Migrations that leave traces of each of their steps, so that a database which is between two of them cannot go unnoticed.
+/// Migrations that leave traces of each of their steps, so that a database which is between two of them
+/// cannot go unnoticed.
 public enum MigrationHistory {
     public static let count = 6
     private static let rowsInStep = 120
@@ -13,7 +14,9 @@ public enum MigrationHistory {
     public static func migrator(willRun: @escaping @Sendable (Int) -> Void = { _ in }) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         for number in 1...count {
-            migrator.registerMigration("m\(number)", foreignKeyChecks: number % 3 == 0 ? .immediate : .deferred) { db in
+            migrator.registerMigration(
+                "m\(number)", foreignKeyChecks: number % 3 == 0 ? .immediate : .deferred
+            ) { db in
                 willRun(number)
                 try migrate(db, number)
             }
@@ -30,7 +33,8 @@ public enum MigrationHistory {
         }
         for _ in 1...rowsInStep {
             let columns = number > 1 ? "(note, previousId)" : "(note)"
-            let values = number > 1 ? "(randomblob(800), 1 + abs(random() % \(rowsInStep)))" : "(randomblob(800))"
+            let values =
+                number > 1 ? "(randomblob(800), 1 + abs(random() % \(rowsInStep)))" : "(randomblob(800))"
             try db.execute(sql: "INSERT INTO step\(number) \(columns) VALUES \(values)")
         }
         // A table that every migration alters.
@@ -65,9 +69,12 @@ public enum MigrationHistory {
         try require(version == number, "the version is \(version) after \(applied)")
         let steps = (1...count).prefix(number).map { "step\($0)" }
         var tables = Set(
-            try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"))
+            try String.fetchAll(
+                db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"))
         tables.remove("grdb_migrations")
-        try require(tables == Set(number > 0 ? steps + ["log", "ledger"] : []), "after \(applied) there are \(tables)")
+        try require(
+            tables == Set(number > 0 ? steps + ["log", "ledger"] : []), "after \(applied) there are \(tables)"
+        )
         guard number > 0 else { return 0 }
         for step in steps {
             let rows = try int(db, "SELECT count(*) FROM \(step)")
@@ -76,7 +83,9 @@ public enum MigrationHistory {
         let columns = try db.columns(in: "log").map(\.name)
         try require(columns == (1...number).map { "c\($0)" }, "the log has \(columns)")
         try require(try int(db, "SELECT count(*) FROM log") == number, "the log is incomplete")
-        try require(try int(db, "SELECT sum(amount) FROM ledger") == 100 * number * (number + 1) / 2, "the ledger is wrong")
+        try require(
+            try int(db, "SELECT sum(amount) FROM ledger") == 100 * number * (number + 1) / 2,
+            "the ledger is wrong")
         try db.checkForeignKeys()
         try require(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"], "the file is damaged")
         return number
@@ -86,5 +95,7 @@ public enum MigrationHistory {
         guard condition else { throw Failure(description: description()) }
     }
 
-    private static func int(_ db: Database, _ sql: String) throws -> Int { try Int.fetchOne(db, sql: sql) ?? 0 }
+    private static func int(_ db: Database, _ sql: String) throws -> Int {
+        try Int.fetchOne(db, sql: sql) ?? 0
+    }
 }

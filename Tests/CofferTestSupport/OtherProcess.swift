@@ -1,7 +1,8 @@
 import Dispatch
 import Foundation
 
-/// A process of its own that has the file `players.db` of a test open, and does with it what it is told, one thing at a time.
+/// A process of its own that has the file `players.db` of a test open, and does with it what it is told, one
+/// thing at a time.
 public final class OtherProcess: Sendable {
     private let process = Process()
     private let commands = Pipe()
@@ -20,7 +21,8 @@ public final class OtherProcess: Sendable {
     }
 
     deinit {
-        // The end of its input would not do: processes that were started meanwhile may have inherited the pipe.
+        // The end of its input would not do: processes that were started meanwhile may have inherited the
+        // pipe.
         guard (try? tell("quit")) == "done" else { return process.terminate() }
         hasEnded.wait()
     }

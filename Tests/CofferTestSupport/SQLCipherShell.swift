@@ -37,16 +37,19 @@ public struct SQLCipherShell: Sendable {
         self.init(path: path, rawKey: [UInt8](repeating: 0x42, count: 32), preparation: preparation)
     }
 
-    /// Runs SQL and commands of the shell, and returns the lines that it prints: columns are separated by `|`.
+    /// Runs SQL and commands of the shell, and returns the lines that it prints: columns are separated by
+    /// `|`.
     ///
     /// - Throws: ``Failure`` with what the shell says when anything goes wrong.
     public func run(_ script: String) throws -> [String] {
         // The key answers "ok", which does not concern the caller.
         let input = ".bail on\n.output /dev/null\n\(preparation)\n.output stdout\n\(script)\n"
-        let process = try ChildProcess.run("sqlcipher", ["-batch", "-init", "/dev/null", path], input: Data(input.utf8))
+        let process = try ChildProcess.run(
+            "sqlcipher", ["-batch", "-init", "/dev/null", path], input: Data(input.utf8))
         guard process.status == 0, process.errors.isEmpty else {
             throw Failure(description: "sqlcipher ended with \(process.status): \(process.errorText)")
         }
-        return process.outputText.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+        return process.outputText.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(
+            String.init)
     }
 }

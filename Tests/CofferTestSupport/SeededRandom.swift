@@ -9,7 +9,9 @@ public struct SeededRandom: RandomNumberGenerator {
 
     /// - Parameter purpose: what is printed beside the seed, and makes generators with one seed differ.
     public init(_ purpose: String) {
-        let seed = ProcessInfo.processInfo.environment["COFFER_TEST_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0...(.max))
+        let seed =
+            ProcessInfo.processInfo.environment["COFFER_TEST_SEED"].flatMap(UInt64.init)
+            ?? UInt64.random(in: 0...(.max))
         print("random \(purpose): COFFER_TEST_SEED=\(seed)")
         self.init(seed: seed, purpose)
     }
@@ -33,7 +35,9 @@ public struct SeededRandom: RandomNumberGenerator {
         result.reserveCapacity(count + 8)
         while result.count < count {
             let word = next()
-            for shift in stride(from: UInt64(0), to: 64, by: 8) { result.append(UInt8(truncatingIfNeeded: word >> shift)) }
+            for shift in stride(from: UInt64(0), to: 64, by: 8) {
+                result.append(UInt8(truncatingIfNeeded: word >> shift))
+            }
         }
         result.removeLast(result.count - count)
         return result

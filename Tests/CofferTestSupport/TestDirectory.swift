@@ -1,10 +1,11 @@
 public import Coffer
 import Foundation
 
-/// A temporary directory of one test, removed with all that is in it at the end of its life, also when the test fails.
+/// A temporary directory of one test, removed with all that is in it at the end of its life, also when the
+/// test fails.
 ///
-/// Swift may end a life after its last use, in the middle of a function. Make it a property of the suite, which lives as long as the test
-/// function runs, or use ``withTestDirectory(_:)``.
+/// Swift may end a life after its last use, in the middle of a function. Make it a property of the suite,
+/// which lives as long as the test function runs, or use ``withTestDirectory(_:)``.
 public final class TestDirectory: Sendable {
     public let path: String
 
@@ -23,10 +24,13 @@ public final class TestDirectory: Sendable {
     private static let prefix = "coffer-test-"
     private static let parent = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
 
-    /// Tests that expect the end of a process, such as that of a precondition, leave the directories that it has made.
+    /// Tests that expect the end of a process, such as that of a precondition, leave the directories that it
+    /// has made.
     private static let removeThoseOfDeadProcesses: Void = {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? [] where name.hasPrefix(prefix) {
-            guard let owner = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }), kill(owner, 0) == -1,
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
+        where name.hasPrefix(prefix) {
+            guard let owner = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),
+                kill(owner, 0) == -1,
                 errno == ESRCH
             else { continue }
             try? FileManager.default.removeItem(at: parent.appendingPathComponent(name))
@@ -78,12 +82,16 @@ public func withTestDirectory<Result>(
 
 extension TestDirectory {
     /// A queue on a file of the directory, by default with a raw key, which costs no derivation.
-    public func makeQueue(_ name: String = "a.db", _ configuration: Configuration = .rawKeyed) throws -> DatabaseQueue {
+    public func makeQueue(_ name: String = "a.db", _ configuration: Configuration = .rawKeyed) throws
+        -> DatabaseQueue
+    {
         try DatabaseQueue(path: path(name), configuration: configuration)
     }
 
     /// A pool on a file of the directory, by default with a raw key, which costs no derivation.
-    public func makePool(_ name: String = "a.db", _ configuration: Configuration = .rawKeyed) throws -> DatabasePool {
+    public func makePool(_ name: String = "a.db", _ configuration: Configuration = .rawKeyed) throws
+        -> DatabasePool
+    {
         try DatabasePool(path: path(name), configuration: configuration)
     }
 

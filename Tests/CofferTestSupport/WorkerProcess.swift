@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A program of this package that works in a process of its own, tells on its standard output how far it is, and may be killed.
+/// A program of this package that works in a process of its own, tells on its standard output how far it is,
+/// and may be killed.
 public final class WorkerProcess: Sendable {
     private let process: Process
     private let output: Pipe

@@ -16,11 +16,15 @@ enum Cost {
                 let queue = try clock.measure { _ = try directory.makeQueue("a.db", .passphrase()) }
                 let rawKeyed = try clock.measure { _ = try directory.makeQueue("b.db", .rawKeyed) }
                 derivations.append(queue - rawKeyed)
-                pools.append(try clock.measure { try readFiveTimesAtOnce(try directory.makePool("a.db", .passphrase())) })
+                pools.append(
+                    try clock.measure {
+                        try readFiveTimesAtOnce(try directory.makePool("a.db", .passphrase()))
+                    })
             }
             let derivation = derivations.sorted()[derivations.count / 2]
             let pool = pools.sorted()[pools.count / 2]
-            print("a derivation: \(derivation), a pool with five readers: \(pool), ratio \(pool / derivation)")
+            print(
+                "a derivation: \(derivation), a pool with five readers: \(pool), ratio \(pool / derivation)")
         }
     }
 

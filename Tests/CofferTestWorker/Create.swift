@@ -16,7 +16,9 @@ enum Create {
                 } else {
                     try DatabaseQueue(path: path, configuration: configuration)
                 }
-            try writer.write { try $0.execute(sql: "CREATE TABLE IF NOT EXISTS t (a); INSERT INTO t VALUES (1)") }
+            try writer.write {
+                try $0.execute(sql: "CREATE TABLE IF NOT EXISTS t (a); INSERT INTO t VALUES (1)")
+            }
             print("created")
         } catch let error as DatabaseError where error.encryptionFailure == .wrongKey {
             print("wrong key")

@@ -11,7 +11,9 @@ enum Fill {
             } else {
                 try DatabaseQueue(path: path, configuration: configuration)
             }
-        try writer.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(50000)), (2)") }
+        try writer.write {
+            try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(50000)), (2)")
+        }
         do {
             try writer.write { db in
                 try db.execute(sql: "DELETE FROM t")

@@ -2,7 +2,8 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Has a database open, in a write, a read, in nothing, or for itself alone after a write, until the standard input ends. Prints `ready` as soon as it has.
+/// Has a database open, in a write, a read, in nothing, or for itself alone after a write, until the standard
+/// input ends. Prints `ready` as soon as it has.
 enum Hold {
     static func run(path: String, state: String) throws {
         let configuration = Configuration.rawKeyed.with {

@@ -2,7 +2,8 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Applies the migrations of ``MigrationHistory`` and writes a line at the beginning of each, and one at the end.
+/// Applies the migrations of ``MigrationHistory`` and writes a line at the beginning of each, and one at the
+/// end.
 enum Migrate {
     static func run(path: String, access: String) throws {
         let configuration = Configuration.rawKeyed.with {

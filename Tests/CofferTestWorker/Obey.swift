@@ -3,7 +3,8 @@ import CofferTestSupport
 import Foundation
 import Synchronization
 
-/// Does what the lines of the standard input say, and answers each with a line: `done`, a number, `busy`, or the code of another error.
+/// Does what the lines of the standard input say, and answers each with a line: `done`, a number, `busy`, or
+/// the code of another error.
 ///
 /// It works on a table `player`, in transactions: see `OtherProcess`.
 enum Obey {
@@ -30,7 +31,8 @@ enum Obey {
         }
     }
 
-    private static func obey(_ command: String, _ writer: any DatabaseWriter, _ pairs: Pairs) throws -> String {
+    private static func obey(_ command: String, _ writer: any DatabaseWriter, _ pairs: Pairs) throws -> String
+    {
         switch command {
         case "hello", "quit": break
         // Transactions, whole and in parts.
@@ -41,7 +43,8 @@ enum Obey {
         case "part": try writer.writeWithoutTransaction(insert)
         case "commit": try writer.writeWithoutTransaction { try $0.commit() }
         case "rollback": try writer.writeWithoutTransaction { try $0.rollback() }
-        case "count": return "\(try writer.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") } ?? -1)"
+        case "count":
+            return "\(try writer.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") } ?? -1)"
         // Two rows in each transaction, as fast as it can, until it is told to end.
         case "pairs": pairs.begin()
         case "end pairs": return "\(try pairs.end())"

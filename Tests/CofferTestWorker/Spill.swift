@@ -1,15 +1,17 @@
 import Coffer
 import CofferTestSupport
 
-/// Everything that makes SQLite want files beside the database: sorts, temporary tables, VACUUM, indexes, full-text search, statement
-/// journals, and transactions that do not fit into the page cache.
+/// Everything that makes SQLite want files beside the database: sorts, temporary tables, VACUUM, indexes,
+/// full-text search, statement journals, and transactions that do not fit into the page cache.
 enum Spill {
     static func run(path: String, marker: String, isEncrypted: Bool) throws {
         for access in Access.allCases {
             let file = "\(path)-\(access)"
             var configuration = isEncrypted ? Configuration.rawKeyed : Configuration()
             configuration.allowsPlaintext = !isEncrypted
-            if !isEncrypted { configuration.prepareDatabase { try $0.execute(sql: "PRAGMA temp_store = FILE") } }
+            if !isEncrypted {
+                configuration.prepareDatabase { try $0.execute(sql: "PRAGMA temp_store = FILE") }
+            }
             configuration.pageCacheSize = 64 * 1024
             let writer: any DatabaseWriter =
                 switch access {
@@ -37,14 +39,20 @@ enum Spill {
         try writer.write { db in
             // A statement that may fail in the middle needs a statement journal.
             try db.execute(sql: "CREATE UNIQUE INDEX t_b ON t (b)")
-            try? db.execute(sql: "UPDATE t SET b = CASE WHEN id = 999 THEN (SELECT b FROM t WHERE id = 1) ELSE b || 'x' END")
+            try? db.execute(
+                sql:
+                    "UPDATE t SET b = CASE WHEN id = 999 THEN (SELECT b FROM t WHERE id = 1) ELSE b || 'x' END"
+            )
             try db.execute(sql: "SAVEPOINT s")
             try db.execute(sql: "UPDATE t SET a = a || 'y'")
             try db.execute(sql: "ROLLBACK TO s; RELEASE s")
         }
         try writer.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA temp.cache_size = -64")
-            try db.execute(sql: "CREATE TEMP TABLE m AS SELECT * FROM t; CREATE INDEX temp.m_a ON m (a); UPDATE m SET a = a || 'z'")
+            try db.execute(
+                sql:
+                    "CREATE TEMP TABLE m AS SELECT * FROM t; CREATE INDEX temp.m_a ON m (a); UPDATE m SET a = a || 'z'"
+            )
             try db.execute(sql: "VACUUM")
         }
         try writer.read { db in
@@ -53,9 +61,11 @@ enum Spill {
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 12000),
                 r(a) AS (SELECT ? || hex(randomblob(100)) FROM n)
                 """
-            let rows = try Row.fetchCursor(db, sql: "\(source) SELECT a FROM r ORDER BY a", arguments: [marker])
+            let rows = try Row.fetchCursor(
+                db, sql: "\(source) SELECT a FROM r ORDER BY a", arguments: [marker])
             while try rows.next() != nil {}
-            let groups = try Row.fetchCursor(db, sql: "\(source) SELECT DISTINCT a FROM r", arguments: [marker])
+            let groups = try Row.fetchCursor(
+                db, sql: "\(source) SELECT DISTINCT a FROM r", arguments: [marker])
             while try groups.next() != nil {}
         }
         try writer.writeWithoutTransaction { db in

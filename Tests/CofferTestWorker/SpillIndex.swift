@@ -1,21 +1,26 @@
 import Coffer
 import CofferTestSupport
 
-/// Everything that full-text indexes write: far more than the page cache holds, by triggers, with a tokenizer in Swift, merged, optimized,
-/// rebuilt and searched.
+/// Everything that full-text indexes write: far more than the page cache holds, by triggers, with a tokenizer
+/// in Swift, merged, optimized, rebuilt and searched.
 enum SpillIndex {
     /// Folds each word with Swift's strings, and adds a synonym.
     private final class Folding: FTS5WrapperTokenizer {
         static let name = "folding"
         let wrappedTokenizer: any FTS5Tokenizer
 
-        init(db: Database, arguments: [String]) throws { wrappedTokenizer = try db.makeTokenizer(.unicode61()) }
+        init(db: Database, arguments: [String]) throws {
+            wrappedTokenizer = try db.makeTokenizer(.unicode61())
+        }
 
         func accept(
-            token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
+            token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization,
+            tokenCallback: FTS5WrapperTokenCallback
         ) throws {
             try tokenCallback(token.lowercased(), flags)
-            if tokenization.contains(.document) { try tokenCallback(token + "synonym", flags.union(.colocated)) }
+            if tokenization.contains(.document) {
+                try tokenCallback(token + "synonym", flags.union(.colocated))
+            }
         }
     }
 
@@ -61,13 +66,21 @@ enum SpillIndex {
             try db.execute(
                 sql: """
                     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1500)
-                    INSERT INTO note SELECT i, ? || i || ' ' || hex(randomblob(20)) || ' ' || ? || ' ' || ? || (i % 97) FROM n
+                    INSERT INTO note SELECT i, ? || i || ' ' || hex(randomblob(20)) || ' ' || ? || ' ' || ? \
+                    || (i % 97) FROM n
                     """, arguments: [marker, marker, marker])
         }
         try writer.write { db in
-            try db.execute(sql: "UPDATE note SET body = body || ' changed' WHERE id % 4 = 0; DELETE FROM note WHERE id % 5 = 0")
-            try db.execute(sql: "INSERT INTO new(new, rank) VALUES ('merge', 50); INSERT INTO old(old) VALUES ('merge=50,2')")
-            try db.execute(sql: "SAVEPOINT s; UPDATE note SET body = body || ' again'; ROLLBACK TO s; RELEASE s")
+            try db.execute(
+                sql:
+                    "UPDATE note SET body = body || ' changed' WHERE id % 4 = 0; DELETE FROM note WHERE id % 5 = 0"
+            )
+            try db.execute(
+                sql:
+                    "INSERT INTO new(new, rank) VALUES ('merge', 50); INSERT INTO old(old) VALUES ('merge=50,2')"
+            )
+            try db.execute(
+                sql: "SAVEPOINT s; UPDATE note SET body = body || ' again'; ROLLBACK TO s; RELEASE s")
         }
         for table in tables {
             try writer.write { db in
@@ -81,14 +94,20 @@ enum SpillIndex {
         try writer.read { db in
             for table in tables {
                 let found = Table(table).matching(pattern).select(Column("body")).order(Column("body").desc)
-                guard try String.fetchAll(db, found).count == 1200 else { throw DatabaseError(message: "the index of \(table) is wrong") }
+                guard try String.fetchAll(db, found).count == 1200 else {
+                    throw DatabaseError(message: "the index of \(table) is wrong")
+                }
             }
             let ranked = Table("new").matching(pattern).order(FTS5.bm25(), Column("body"))
             _ = try String.fetchAll(db, ranked.select(FTS5.highlight(Column("body"), from: "[", to: "]")))
-            _ = try String.fetchAll(db, sql: "SELECT snippet(old) FROM old WHERE old MATCH ? ORDER BY 1", arguments: [pattern])
+            _ = try String.fetchAll(
+                db, sql: "SELECT snippet(old) FROM old WHERE old MATCH ? ORDER BY 1", arguments: [pattern])
         }
         try writer.writeWithoutTransaction { db in
-            try db.execute(sql: "CREATE VIRTUAL TABLE temp.words USING fts5(body); INSERT INTO temp.words SELECT body FROM note; VACUUM")
+            try db.execute(
+                sql:
+                    "CREATE VIRTUAL TABLE temp.words USING fts5(body); INSERT INTO temp.words SELECT body FROM note; VACUUM"
+            )
         }
     }
 }

@@ -2,16 +2,20 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Measures what a token costs in a tokenizer of the engine, and in those that are written in Swift: `CofferTestWorker tokens`.
+/// Measures what a token costs in a tokenizer of the engine, and in those that are written in Swift:
+/// `CofferTestWorker tokens`.
 enum TokenCost {
     private final class Wrapper: FTS5WrapperTokenizer {
         static let name = "wrapper"
         let wrappedTokenizer: any FTS5Tokenizer
 
-        init(db: Database, arguments: [String]) throws { wrappedTokenizer = try db.makeTokenizer(.unicode61()) }
+        init(db: Database, arguments: [String]) throws {
+            wrappedTokenizer = try db.makeTokenizer(.unicode61())
+        }
 
         func accept(
-            token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
+            token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization,
+            tokenCallback: FTS5WrapperTokenCallback
         ) throws {
             try tokenCallback(token, flags)
         }
@@ -24,7 +28,8 @@ enum TokenCost {
         init(db: Database, arguments: [String]) {}
 
         func tokenize(
-            context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?, nText: CInt,
+            context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?,
+            nText: CInt,
             tokenCallback: @escaping FTS5TokenCallback
         ) -> CInt {
             guard let text = unsafe pText else { return 0 }
@@ -49,7 +54,10 @@ enum TokenCost {
         try DatabaseQueue().inDatabase { db in
             db.add(tokenizer: Wrapper.self)
             db.add(tokenizer: Spaces.self)
-            for descriptor in [FTS5TokenizerDescriptor.unicode61(), Spaces.tokenizerDescriptor(), Wrapper.tokenizerDescriptor()] {
+            for descriptor in [
+                FTS5TokenizerDescriptor.unicode61(), Spaces.tokenizerDescriptor(),
+                Wrapper.tokenizerDescriptor(),
+            ] {
                 let name = descriptor.components[0]
                 try db.create(virtualTable: name, using: FTS5()) { t in
                     t.tokenizer = descriptor
@@ -68,11 +76,15 @@ enum TokenCost {
                 residentSizes.append(residentKibibytes())
                 let indexing = try clock.measure {
                     try db.inTransaction {
-                        for text in texts { try db.execute(sql: "INSERT INTO \(name)(body) VALUES (?)", arguments: [text]) }
+                        for text in texts {
+                            try db.execute(sql: "INSERT INTO \(name)(body) VALUES (?)", arguments: [text])
+                        }
                         return .commit
                     }
                 }
-                print(name, "a token alone:", alone / 1_000_000, "in an index:", indexing / 1_000_000, "resident KiB:", residentSizes)
+                print(
+                    name, "a token alone:", alone / 1_000_000, "in an index:", indexing / 1_000_000,
+                    "resident KiB:", residentSizes)
             }
         }
     }
@@ -83,7 +95,8 @@ enum TokenCost {
             unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
                 unsafe withUnsafeMutablePointer(to: &count) { count in
                     unsafe tokenizer.tokenize(
-                        context: count, tokenization: .document, pText: bytes.baseAddress, nText: CInt(bytes.count)
+                        context: count, tokenization: .document, pText: bytes.baseAddress,
+                        nText: CInt(bytes.count)
                     ) { context, _, _, _, _, _ in
                         unsafe context?.assumingMemoryBound(to: Int.self).pointee += 1
                         return 0
@@ -95,7 +108,8 @@ enum TokenCost {
     }
 
     private static func residentKibibytes() -> Int {
-        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+        let fields =
+            (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
         return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4 : 0
     }
 }

@@ -2,10 +2,11 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// What the integration tests do in another process: under `strace`, on a small disk, or twice at the same time.
+/// What the integration tests do in another process: under `strace`, on a small disk, or twice at the same
+/// time.
 ///
-/// The first argument is the name of the work, the others belong to it. The key is that of `Configuration.rawKeyed`, or a passphrase on the
-/// standard input.
+/// The first argument is the name of the work, the others belong to it. The key is that of
+/// `Configuration.rawKeyed`, or a passphrase on the standard input.
 @main
 enum Worker {
     static func main() throws {
@@ -14,7 +15,8 @@ enum Worker {
         case "spill" where arguments.count == 4:
             try Spill.run(path: arguments[1], marker: arguments[2], isEncrypted: arguments[3] == "encrypted")
         case "index" where arguments.count == 4:
-            try SpillIndex.run(path: arguments[1], marker: arguments[2], isEncrypted: arguments[3] == "encrypted")
+            try SpillIndex.run(
+                path: arguments[1], marker: arguments[2], isEncrypted: arguments[3] == "encrypted")
         case "tokens" where arguments.count == 1: try TokenCost.run()
         case "fill" where arguments.count == 3: try Fill.run(path: arguments[1], access: arguments[2])
         case "hold" where arguments.count == 3: try Hold.run(path: arguments[1], state: arguments[2])
@@ -23,6 +25,10 @@ enum Worker {
             try Obey.run(path: arguments[1], access: arguments[2], patience: Double(arguments[3]) ?? 0)
         case "cost" where arguments.count == 1: try Cost.run()
         case "migrate" where arguments.count == 3: try Migrate.run(path: arguments[1], access: arguments[2])
+        case "keyrings" where arguments.count == 2: try KeyringCost.run(megabytes: Int(arguments[1]) ?? 0)
+        case "copy" where arguments.count == 5:
+            try CopyForRecipient.run(
+                path: arguments[1], recipient: arguments[2], copyPath: arguments[3], folder: arguments[4])
         default: throw CocoaError(.featureUnsupported)
         }
     }

@@ -4,7 +4,8 @@ import Foundation
 
 /// What the tests of crashes do with closed files in a process that may be killed.
 enum ConversionWork {
-    /// `work PATH WORK [PATIENCE]`: prints `changed` or `unchanged`; see ``FileWork``. With a patience it tries again as long as the file is busy.
+    /// `work PATH WORK [PATIENCE]`: prints `changed` or `unchanged`; see ``FileWork``. With a patience it
+    /// tries again as long as the file is busy.
     static func work(_ arguments: [String]) throws {
         guard let work = FileWork(rawValue: arguments[1]) else { throw CocoaError(.featureUnsupported) }
         let patience = arguments.count > 2 ? Double(arguments[2]) ?? 0 : 0
@@ -20,7 +21,8 @@ enum ConversionWork {
         }
     }
 
-    /// `weigh PATH WORK`: does the work, and prints by how many KiB the greatest memory of the process has grown.
+    /// `weigh PATH WORK`: does the work, and prints by how many KiB the greatest memory of the process has
+    /// grown.
     static func weigh(_ arguments: [String]) throws {
         guard let work = FileWork(rawValue: arguments[1]) else { throw CocoaError(.featureUnsupported) }
         let before = try RotationWork.peakMemory()
@@ -28,13 +30,15 @@ enum ConversionWork {
         print(try RotationWork.peakMemory() - before)
     }
 
-    /// `turns PATH FORM FORM`: opens the file in whichever form it has, transfers money, acknowledges the number, closes the file, and so on.
+    /// `turns PATH FORM FORM`: opens the file in whichever form it has, transfers money, acknowledges the
+    /// number, closes the file, and so on.
     static func turns(_ arguments: [String]) throws {
         let forms = arguments[1...2].compactMap { FileForm($0) }
         var turn = 0
         while true {
             for form in forms {
-                // It may be locked, have the other form by now, or be another file than the one that was opened.
+                // It may be locked, have the other form by now, or be another file than the one that was
+                // opened.
                 guard let number = try? transfer(arguments[0], form) else { continue }
                 FileHandle.standardOutput.write(Data("\(number)\n".utf8))
                 turn += 1
@@ -54,15 +58,16 @@ enum ConversionWork {
         }
     }
 
-    /// `copy PATH KEY backup|vacuum DESTINATION`: copies into another file with the same key, and prints `done`.
+    /// `copy PATH KEY backup|vacuum|salvage DESTINATION`: copies into another file with the same key, and
+    /// prints `done`.
     static func copy(_ arguments: [String]) throws {
         let file = DatabaseFile(path: arguments[0])
         let key = RotationWork.key(arguments[1])
         do {
-            if arguments[2] == "backup" {
-                try file.backup(to: arguments[3], key: key)
-            } else {
-                try file.vacuum(into: arguments[3], key: key)
+            switch arguments[2] {
+            case "backup": try file.backup(to: arguments[3], key: key)
+            case "salvage": _ = try file.salvage(key: key, to: arguments[3])
+            default: try file.vacuum(into: arguments[3], key: key)
             }
             print("done")
         } catch let error as DatabaseFileError {
@@ -73,18 +78,22 @@ enum ConversionWork {
 
     /// `fill PATH FORM MEGABYTES`: a file of about this size, with rows of ten kilobytes.
     static func fill(_ arguments: [String]) throws {
-        guard var configuration = FileForm(arguments[1])?.configuration else { throw CocoaError(.featureUnsupported) }
+        guard var configuration = FileForm(arguments[1])?.configuration else {
+            throw CocoaError(.featureUnsupported)
+        }
         configuration.journalMode = .default
         let queue = try DatabaseQueue(path: arguments[0], configuration: configuration)
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = OFF; CREATE TABLE t (id INTEGER PRIMARY KEY, a BLOB)")
         }
-        // Incompressible, and with less work for random numbers: each row is the same block from another byte on.
+        // Incompressible, and with less work for random numbers: each row is the same block from another byte
+        // on.
         let block = Data((0..<10_100).map { _ in UInt8.random(in: 0...255) })
         for _ in 0..<(Int(arguments[2]) ?? 1) {
             try queue.write { db in
                 for row in 0..<100 {
-                    try db.execute(sql: "INSERT INTO t (a) VALUES (?)", arguments: [block.dropFirst(row).prefix(10_000)])
+                    try db.execute(
+                        sql: "INSERT INTO t (a) VALUES (?)", arguments: [block.dropFirst(row).prefix(10_000)])
                 }
             }
         }

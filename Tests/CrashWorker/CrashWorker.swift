@@ -2,10 +2,11 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// A process that transfers money as fast as it can, acknowledges each transfer on its standard output, and may be killed at any time.
+/// A process that transfers money as fast as it can, acknowledges each transfer on its standard output, and
+/// may be killed at any time.
 ///
-/// Arguments: the path, `queue` or `pool`, the number of the teller, and how many seconds to work, or 0 for ever. Other works begin with a
-/// name: see ``RotationWork``, ``ConversionWork`` and ``FaultWork``.
+/// Arguments: the path, `queue` or `pool`, the number of the teller, and how many seconds to work, or 0 for
+/// ever. Other works begin with a name: see ``RotationWork``, ``ConversionWork`` and ``FaultWork``.
 @main
 enum CrashWorker {
     static func main() throws {
@@ -17,7 +18,9 @@ enum CrashWorker {
         case "check" where rest.count == 3: return try RotationWork.check(rest)
         case "mode" where rest.count == 2: return try RotationWork.mode(rest)
         case "pool" where rest.count == 2: return try RotationWork.pool(rest)
-        case "live" where rest.count == 4: return try RotationWork.live(rest)
+        case "live" where (4...5).contains(rest.count): return try RotationWork.live(rest)
+        case "once" where rest.count == 3: return try RotationWork.once(rest)
+        case "stress" where rest.count == 5: return try StressWork.stress(rest)
         case "measure" where rest.count == 3: return try RotationWork.measure(rest)
         case "work" where rest.count >= 2: return try ConversionWork.work(rest)
         case "weigh" where rest.count == 2: return try ConversionWork.weigh(rest)
@@ -29,7 +32,8 @@ enum CrashWorker {
         case "outage" where rest.count >= 3: return try OutageWork.main(rest)
         default: break
         }
-        guard arguments.count == 5, let access = Access(rawValue: arguments[2]), let teller = Int(arguments[3]),
+        guard arguments.count == 5, let access = Access(rawValue: arguments[2]),
+            let teller = Int(arguments[3]),
             let seconds = Double(arguments[4])
         else { throw CocoaError(.featureUnsupported) }
 

@@ -4,10 +4,11 @@ import Foundation
 
 /// What the sweep of faults does with a database in use, of whose calls of the system one fails.
 enum FaultWork {
-    /// `fault PATH queue|pool copy|inPlace|passphrase FROM TO`: rotates the key, then writes 50 more transfers by the same queue or pool.
+    /// `fault PATH queue|pool copy|inPlace|passphrase|whileInUse FROM TO`: rotates the key, then writes 50
+    /// more transfers by the same queue or pool.
     ///
-    /// Prints `rotating` and `rotated`, between which the rotation is, then what it said, then the number of the last transfer that was acknowledged, and how
-    /// many were refused.
+    /// Prints `rotating` and `rotated`, between which the rotation is, then what it said, then the number of
+    /// the last transfer that was acknowledged, and how many were refused.
     static func rotateAndGoOn(_ arguments: [String]) throws {
         let writer: any DatabaseWriter =
             arguments[1] == "pool"
@@ -40,6 +41,7 @@ enum FaultWork {
         } else {
             var options = DatabaseFile.RotationOptions()
             options.method = way == "inPlace" ? .inPlace : .copy
+            if way == "whileInUse" { options.whileInUse = DatabaseFile.WhileInUse() }
             try writer.rotateKey(to: RotationWork.key(key), options: options)
         }
     }
@@ -60,11 +62,15 @@ enum FaultWork {
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }
 
-    /// `judge PATH KEY KEY LAST`: prints the key that opens the file, if it is one and all transfers up to the last one are there, else what is wrong.
+    /// `judge PATH KEY KEY LAST`: prints the key that opens the file, if it is one and all transfers up to
+    /// the last one are there, else what is wrong.
     static func judge(_ arguments: [String]) throws {
         let opening = arguments[1...2].filter { FileForm($0)?.isIntact(arguments[0]) == true }
-        guard opening.count == 1, let last = Int(arguments[3]) else { return print("keys that open it: \(opening)") }
-        let queue = try DatabaseQueue(path: arguments[0], configuration: RotationWork.configuration(opening[0]))
+        guard opening.count == 1, let last = Int(arguments[3]) else {
+            return print("keys that open it: \(opening)")
+        }
+        let queue = try DatabaseQueue(
+            path: arguments[0], configuration: RotationWork.configuration(opening[0]))
         let found = try queue.read { db in
             try Bank.audit(db)
             return try Bank.lastNumber(db, teller: 1)

@@ -4,8 +4,8 @@ import Foundation
 
 /// What `Tests/power-loss` records, and what it asks about the states that a loss of power may leave.
 ///
-/// Arguments: `outage make|run|judge WORK delete|wal|extra`, then the path, but for `judge`. `extra` is a mode of `commit`: as `delete`, with
-/// `synchronous = EXTRA`.
+/// Arguments: `outage make|run|judge WORK delete|wal|extra`, then the path, but for `judge`. `extra` is a
+/// mode of `commit`: as `delete`, with `synchronous = EXTRA`.
 enum OutageWork: String {
     case rotate, rotateInPlace, encrypt, decrypt, upgrade, vacuum, commit, live
 
@@ -15,7 +15,10 @@ enum OutageWork: String {
     private static let commitCount = 24
 
     static func main(_ arguments: [String]) throws {
-        guard let work = OutageWork(rawValue: arguments[1]), ["delete", "wal", "extra"].contains(arguments[2]) else {
+        if let work = KeyringOutage(rawValue: arguments[1]) { return try work.main(arguments) }
+        guard let work = OutageWork(rawValue: arguments[1]),
+            ["delete", "wal", "extra"].contains(arguments[2])
+        else {
             throw CocoaError(.featureUnsupported)
         }
         switch arguments[0] {
@@ -43,17 +46,23 @@ enum OutageWork: String {
         // Free pages, which the vacuum is to take out.
         let queue = try DatabaseQueue(path: path, configuration: before.configuration)
         try queue.write { db in
-            try db.execute(sql: "CREATE TABLE ballast (content BLOB); INSERT INTO ballast VALUES (randomblob(40000)); DROP TABLE ballast")
+            try db.execute(
+                sql:
+                    "CREATE TABLE ballast (content BLOB); INSERT INTO ballast VALUES (randomblob(40000)); DROP TABLE ballast"
+            )
         }
         try queue.close()
     }
 
-    /// Prints `changed` where a record of the work would be made, and `commit` and `live` the number of each transfer once it is committed.
+    /// Prints `changed` where a record of the work would be made, and `commit` and `live` the number of each
+    /// transfer once it is committed.
     private func run(_ path: String, mode: String) throws {
         if isInUse {
             try use(path, mode: mode)
         } else {
-            guard try change(path, audit: { OutageWork.say("changed") }) else { throw Loss("there was nothing to do") }
+            guard try change(path, audit: { OutageWork.say("changed") }) else {
+                throw Loss("there was nothing to do")
+            }
         }
     }
 
@@ -67,9 +76,12 @@ enum OutageWork: String {
         options.audit = { _ in audit() }
         guard let key = before.key ?? after.key else { throw Loss("there is no key") }
         return switch self {
-        case .rotate, .rotateInPlace: try file.rotate(from: key, to: after.key ?? key, options: rotation).isChanged
+        case .rotate, .rotateInPlace:
+            try file.rotate(from: key, to: after.key ?? key, options: rotation).isChanged
         case .encrypt: try file.encrypt(key: key, options: options).isChanged
-        case .decrypt: try file.decrypt(key: key, confirming: .contentBecomesReadableByAnyone, options: options).isChanged
+        case .decrypt:
+            try file.decrypt(key: key, confirming: .contentBecomesReadableByAnyone, options: options)
+                .isChanged
         case .upgrade: try file.upgrade(key: key, options: options).isChanged
         case .vacuum: try file.vacuum(key: key, options: options).isChanged
         case .commit, .live: throw Loss("this is no work on a closed file")
@@ -80,9 +92,12 @@ enum OutageWork: String {
     private func writer(_ path: String, _ form: FileForm, mode: String) throws -> any DatabaseWriter {
         // Transactions that do not fit are written to the file before they are committed.
         var configuration = form.configuration.with { $0.pageCacheSize = 64 * 1024 }
-        if mode == "extra" { configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = EXTRA") } }
+        if mode == "extra" {
+            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = EXTRA") }
+        }
         return mode == "wal"
-            ? try DatabasePool(path: path, configuration: configuration) : try DatabaseQueue(path: path, configuration: configuration)
+            ? try DatabasePool(path: path, configuration: configuration)
+            : try DatabaseQueue(path: path, configuration: configuration)
     }
 
     private func use(_ path: String, mode: String) throws {
@@ -96,9 +111,12 @@ enum OutageWork: String {
                 try writer.rotateKey(to: key)
                 OutageWork.say("changed")
             }
-            // Checkpoints that leave the log, and one that cuts it, so that later transactions go over what is in it.
+            // Checkpoints that leave the log, and one that cuts it, so that later transactions go over what
+            // is in it.
             if mode == "wal", number % 6 == 0 {
-                try writer.writeWithoutTransaction { _ = try $0.checkpoint(number % 18 == 0 ? .truncate : .passive) }
+                try writer.writeWithoutTransaction {
+                    _ = try $0.checkpoint(number % 18 == 0 ? .truncate : .passive)
+                }
             }
         }
         try writer.close()
@@ -114,14 +132,17 @@ enum OutageWork: String {
         init(_ description: String) { self.description = description }
     }
 
-    /// A line of standard input for each state: `PATH LEAST MOST DONE`. The path is that of the file, in a folder of its own that is used up; it has to
-    /// have so many transfers; `DONE` is 1 if the work was reported to be done.
+    /// A line of standard input for each state: `PATH LEAST MOST DONE`. The path is that of the file, in a
+    /// folder of its own that is used up; it has to have so many transfers; `DONE` is 1 if the work was
+    /// reported to be done.
     ///
     /// Prints `good FORM TRANSFERS` as it was found, or `lost` and why.
     private func judge(mode: String) throws {
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
-            guard words.count == 4, let least = Int(words[1]), let most = Int(words[2]) else { throw CocoaError(.featureUnsupported) }
+            guard words.count == 4, let least = Int(words[1]), let most = Int(words[2]) else {
+                throw CocoaError(.featureUnsupported)
+            }
             do {
                 let found =
                     isInUse
@@ -134,21 +155,27 @@ enum OutageWork: String {
         }
     }
 
-    private func judgeUse(_ path: String, mode: String, transfers: ClosedRange<Int>, isDone: Bool) throws -> String {
+    private func judgeUse(_ path: String, mode: String, transfers: ClosedRange<Int>, isDone: Bool) throws
+        -> String
+    {
         let form = try form(of: path, isDone: isDone)
         let writer = try writer(path, form, mode: mode)
         let last = try writer.read { db in
             try Bank.audit(db)
             return try Bank.lastNumber(db, teller: 1)
         }
-        guard transfers.contains(last) else { throw Loss("transfer \(last) is the last one, and not one of \(transfers)") }
+        guard transfers.contains(last) else {
+            throw Loss("transfer \(last) is the last one, and not one of \(transfers)")
+        }
         try writer.write { try Bank.transfer($0, teller: 1, number: last + 1, noteSize: 9000) }
         try Bank.inspect(writer)
         try writer.close()
         if self == .live, let key = before.key, let newKey = after.key {
             // The next rotation removes what the one in use has left.
             let isChanged = try DatabaseFile(path: path).rotate(from: key, to: newKey).isChanged
-            guard isChanged == (form != after), after.isIntact(path) else { throw Loss("the next rotation did not complete") }
+            guard isChanged == (form != after), after.isIntact(path) else {
+                throw Loss("the next rotation did not complete")
+            }
         }
         try checkNothingIsLeft(beside: path)
         return "\(form.text) \(last)"
@@ -157,8 +184,12 @@ enum OutageWork: String {
     /// The one form in which the file is intact.
     private func form(of path: String, isDone: Bool) throws -> FileForm {
         let forms = Set([before, after]).filter { $0.isIntact(path) }
-        guard let form = forms.first, forms.count == 1 else { throw Loss("the file is intact as \(forms.map(\.text).sorted())") }
-        guard !isDone || form == after else { throw Loss("the work was reported as done, and the file is \(form.text)") }
+        guard let form = forms.first, forms.count == 1 else {
+            throw Loss("the file is intact as \(forms.map(\.text).sorted())")
+        }
+        guard !isDone || form == after else {
+            throw Loss("the work was reported as done, and the file is \(form.text)")
+        }
         return form
     }
 
@@ -171,7 +202,9 @@ enum OutageWork: String {
         defer { try? FileManager.default.removeItem(atPath: copy) }
         let copiedPath = copy + "/" + (path as NSString).lastPathComponent
         let freePages = try checkContent(copiedPath, form)
-        guard self != .vacuum || !isDone || freePages == 0 else { throw Loss("the vacuum was reported as done, and there are free pages") }
+        guard self != .vacuum || !isDone || freePages == 0 else {
+            throw Loss("the vacuum was reported as done, and there are free pages")
+        }
         try checkCompletes(copiedPath, mode: mode, from: form, "after it was used, ")
         try checkCompletes(path, mode: mode, from: form, "")
         return "\(form.text) \(OutageWork.transferCount)"
@@ -182,7 +215,9 @@ enum OutageWork: String {
         let queue = try DatabaseQueue(path: path, configuration: form.configuration)
         let (last, freePages) = try queue.read { db in
             try Bank.audit(db)
-            return (try Bank.lastNumber(db, teller: 1), try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0)
+            return (
+                try Bank.lastNumber(db, teller: 1), try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+            )
         }
         try queue.close()
         guard last == OutageWork.transferCount else { throw Loss("transfer \(last) is the last one") }
@@ -194,14 +229,18 @@ enum OutageWork: String {
         do {
             let isChanged = try change(path)
             guard self == .vacuum || isChanged == (form != after) else {
-                throw Loss("the file was \(form.text), and the next run said \(isChanged ? "changed" : "unchanged")")
+                throw Loss(
+                    "the file was \(form.text), and the next run said \(isChanged ? "changed" : "unchanged")")
             }
         } catch let error as DatabaseFileError {
             throw Loss("\(when)the next run failed: \(error)")
         }
         guard after.isIntact(path) else { throw Loss("\(when)the next run left the file not intact") }
-        let journalMode = try DatabaseFile(path: path).inspect(key: after.key, cipher: after.cipher).journalMode
-        guard journalMode == mode else { throw Loss("\(when)the next run left the file in journal mode \(journalMode) instead of \(mode)") }
+        let journalMode = try DatabaseFile(path: path).inspect(key: after.key, cipher: after.cipher)
+            .journalMode
+        guard journalMode == mode else {
+            throw Loss("\(when)the next run left the file in journal mode \(journalMode) instead of \(mode)")
+        }
         try checkNothingIsLeft(beside: path)
         let freePages = try checkContent(path, after)
         guard self != .vacuum || freePages == 0 else { throw Loss("\(when)the next run left free pages") }
@@ -209,7 +248,9 @@ enum OutageWork: String {
     }
 
     private func checkNothingIsLeft(beside path: String) throws {
-        let names = try FileManager.default.contentsOfDirectory(atPath: (path as NSString).deletingLastPathComponent).sorted()
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: (path as NSString).deletingLastPathComponent
+        ).sorted()
         guard names == [(path as NSString).lastPathComponent] else { throw Loss("there are \(names)") }
     }
 }

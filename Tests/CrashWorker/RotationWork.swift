@@ -2,17 +2,20 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// What the tests of crashes and faults do with keys in a process that may be killed, or whose calls of the system fail. Keys are raw keys of
-/// 32 equal bytes.
+/// What the tests of crashes and faults do with keys in a process that may be killed, or whose calls of the
+/// system fail. Keys are raw keys of 32 equal bytes.
 enum RotationWork {
     /// `rotate PATH FROM TO [copy|inPlace [KEPT]]`: prints `changed` or `unchanged`.
     static func rotate(_ arguments: [String]) throws {
         var options = DatabaseFile.RotationOptions()
         options.lockTimeout = 5
-        if arguments.count > 3, let method = DatabaseFile.RotationOptions.Method(rawValue: arguments[3]) { options.method = method }
+        if arguments.count > 3, let method = DatabaseFile.RotationOptions.Method(rawValue: arguments[3]) {
+            options.method = method
+        }
         if arguments.count > 4 { options.keepOldPath = arguments[4] }
         do {
-            let result = try DatabaseFile(path: arguments[0]).rotate(from: key(arguments[1]), to: key(arguments[2]), options: options)
+            let result = try DatabaseFile(path: arguments[0]).rotate(
+                from: key(arguments[1]), to: key(arguments[2]), options: options)
             print(result.isChanged ? "changed" : "unchanged")
         } catch let error as DatabaseFileError {
             print("failed\(error.isPublished ? " after publishing" : ""): \(error)")
@@ -22,7 +25,9 @@ enum RotationWork {
 
     /// `make PATH FORM ROWS delete|wal`: a file with so many accounts' transfers; see ``FileForm/text``.
     static func make(_ arguments: [String]) throws {
-        guard var configuration = FileForm(arguments[1])?.configuration else { throw CocoaError(.featureUnsupported) }
+        guard var configuration = FileForm(arguments[1])?.configuration else {
+            throw CocoaError(.featureUnsupported)
+        }
         configuration.journalMode = arguments[3] == "wal" ? .wal : .default
         let queue = try DatabaseQueue(path: arguments[0], configuration: configuration)
         try queue.write { db in
@@ -34,13 +39,16 @@ enum RotationWork {
         try queue.close()
     }
 
-    /// `check PATH KEY KEY`: prints which of the keys opens the file, and what is left beside it. Changes nothing.
+    /// `check PATH KEY KEY`: prints which of the keys opens the file, and what is left beside it. Changes
+    /// nothing.
     static func check(_ arguments: [String]) throws {
         let file = DatabaseFile(path: arguments[0])
         let opening = arguments[1...2].filter { (try? file.inspect(key: key($0))) != nil }
         let verification = try opening.first.map { try file.verify(key: key($0)) }
         let leftovers = try file.inspect().leftovers.map { ($0 as NSString).lastPathComponent }
-        print(opening.joined(separator: " "), verification?.isIntact == true ? "intact" : "damaged", leftovers.joined(separator: " "))
+        print(
+            opening.joined(separator: " "), verification?.isIntact == true ? "intact" : "damaged",
+            leftovers.joined(separator: " "))
     }
 
     /// `mode PATH KEY`: prints the journal mode that the file is in.
@@ -48,17 +56,22 @@ enum RotationWork {
         print(try DatabaseFile(path: arguments[0]).inspect(key: key(arguments[1])).journalMode)
     }
 
-    /// `pool PATH KEY`: opens the file with a pool, and prints the journal mode that its connection then works in, or `failed`.
+    /// `pool PATH KEY`: opens the file with a pool, and prints the journal mode that its connection then
+    /// works in, or `failed`.
     static func pool(_ arguments: [String]) throws {
         do {
             let pool = try DatabasePool(path: arguments[0], configuration: configuration(arguments[1]))
-            print(try pool.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode") ?? "none" })
+            print(
+                try pool.writeWithoutTransaction {
+                    try String.fetchOne($0, sql: "PRAGMA journal_mode") ?? "none"
+                })
         } catch {
             print("failed: \(error)")
         }
     }
 
-    /// `live PATH queue|pool KEY KEY`: one thread transfers money and acknowledges each number, another one rotates the key back and forth.
+    /// `live PATH queue|pool KEY KEY [whileInUse]`: one thread transfers money and acknowledges each number,
+    /// another one rotates the key back and forth.
     static func live(_ arguments: [String]) throws {
         var configuration = configuration(arguments[2])
         configuration.previousKeys = [key(arguments[3])]
@@ -66,6 +79,45 @@ enum RotationWork {
             arguments[1] == "pool"
             ? try DatabasePool(path: arguments[0], configuration: configuration)
             : try DatabaseQueue(path: arguments[0], configuration: configuration)
+        work(on: writer)
+        var options = DatabaseFile.RotationOptions()
+        if arguments.count > 4 {
+            options.whileInUse = DatabaseFile.WhileInUse()
+            look(at: writer)
+        }
+        var next = 3
+        while true {
+            do {
+                try writer.rotateKey(to: key(arguments[next]), options: options)
+            } catch let error as DatabaseFileError where error.reason == .sameKey {
+                // The file began with this one.
+            }
+            next = next == 3 ? 2 : 3
+        }
+    }
+
+    /// `once PATH FROM TO`: rotates the key of a pool while it is in use, and ends.
+    static func once(_ arguments: [String]) throws {
+        let pool = try DatabasePool(path: arguments[0], configuration: configuration(arguments[1]))
+        var options = DatabaseFile.RotationOptions()
+        options.whileInUse = DatabaseFile.WhileInUse()
+        var number = try pool.read { try Bank.lastNumber($0, teller: 1) }
+        try pool.rotateKey(to: key(arguments[2]), options: options) { step in
+            // In the pause, a transfer would wait for itself.
+            guard
+                step.phase == .verifying
+                    || step.phase == .copying && step.completedPageCount > 0 && step.round < 2
+            else { return }
+            number += 1
+            let current = number
+            try pool.write { try Bank.transfer($0, teller: 1, number: current, noteSize: 5000) }
+            FileHandle.standardOutput.write(Data("\(current)\n".utf8))
+        }
+        try pool.close()
+    }
+
+    /// Transfers money on a thread, and acknowledges each number.
+    private static func work(on writer: any DatabaseWriter) {
         Thread.detachNewThread {
             do {
                 var number = try writer.read { try Bank.lastNumber($0, teller: 1) }
@@ -80,38 +132,52 @@ enum RotationWork {
                 exit(2)
             }
         }
-        var next = 3
-        while true {
+    }
+
+    /// Reads on a thread, and checks that each state is whole.
+    private static func look(at reader: any DatabaseReader) {
+        Thread.detachNewThread {
             do {
-                try writer.rotateKey(to: key(arguments[next]))
-            } catch let error as DatabaseFileError where error.reason == .sameKey {
-                // The file began with this one.
+                while true {
+                    try reader.read { try Bank.glance($0) }
+                    usleep(500)
+                }
+            } catch {
+                FileHandle.standardError.write(Data("reader: \(error)\n".utf8))
+                exit(2)
             }
-            next = next == 3 ? 2 : 3
         }
     }
 
-    /// `measure PATH FROM TO`: rotates, and prints the seconds, by how many KiB the greatest memory has grown, and when each phase ended.
+    /// `measure PATH FROM TO`: rotates, and prints the seconds, by how many KiB the greatest memory has
+    /// grown, and when each phase ended.
     static func measure(_ arguments: [String]) throws {
         _ = try DatabaseFile(path: arguments[0]).inspect(key: key(arguments[1]))
         let before = try peakMemory()
         let start = Date()
         var ends: [(phase: DatabaseFile.Progress.Phase, seconds: TimeInterval)] = []
-        let result = try DatabaseFile(path: arguments[0]).rotate(from: key(arguments[1]), to: key(arguments[2])) { progress in
+        let result = try DatabaseFile(path: arguments[0]).rotate(
+            from: key(arguments[1]), to: key(arguments[2])
+        ) { progress in
             if ends.last?.phase == progress.phase { ends.removeLast() }
             ends.append((progress.phase, Date().timeIntervalSince(start)))
         }
-        let phases = ends.map { "\($0.phase.rawValue) \(String(format: "%.2f", $0.seconds))" }.joined(separator: ", ")
+        let phases = ends.map { "\($0.phase.rawValue) \(String(format: "%.2f", $0.seconds))" }.joined(
+            separator: ", ")
         print(String(format: "%.2f", result.duration), try peakMemory() - before, phases)
     }
 
     /// In KiB.
     static func peakMemory() throws -> Int {
         let lines = try String(contentsOfFile: "/proc/self/status", encoding: .utf8).split(separator: "\n")
-        return lines.first { $0.hasPrefix("VmHWM:") }.flatMap { Int($0.split(separator: " ").dropLast().last ?? "") } ?? 0
+        return lines.first { $0.hasPrefix("VmHWM:") }.flatMap {
+            Int($0.split(separator: " ").dropLast().last ?? "")
+        } ?? 0
     }
 
-    static func key(_ byte: String) -> DatabaseKey { .rawKey([UInt8](repeating: UInt8(byte) ?? 0, count: 32)) }
+    static func key(_ byte: String) -> DatabaseKey {
+        .rawKey([UInt8](repeating: UInt8(byte) ?? 0, count: 32))
+    }
 
     static func configuration(_ byte: String) -> Configuration {
         var configuration = Configuration()

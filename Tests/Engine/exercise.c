@@ -1,4 +1,5 @@
-// Typical work on an encrypted database, in the current folder: it trains an engine that is built with a profile, and proves the one that was built.
+// Typical work on an encrypted database, in the current folder: it trains an engine that is built with a
+// profile, and proves the one that was built.
 //
 //   exercise                  does the work
 //   exercise --options        does it, and prints what the engine was compiled with

@@ -41,7 +41,8 @@ struct SecretBytesTests {
     func pages() throws {
         func flags(of address: UInt) throws -> String? {
             var isInside = false
-            let data = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/smaps")).readToEnd() ?? Data()
+            let data =
+                try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/smaps")).readToEnd() ?? Data()
             for line in String(decoding: data, as: UTF8.self).split(separator: "\n") {
                 let range = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
                 if range.count == 2 { isInside = range[0] <= address && address < range[1] }
@@ -49,7 +50,8 @@ struct SecretBytesTests {
             }
             return nil
         }
-        /// Whether a page that is locked here shows it: sanitizers make `mlock` do nothing, and limits refuse it.
+        /// Whether a page that is locked here shows it: sanitizers make `mlock` do nothing, and limits refuse
+        /// it.
         func canLockMemory() throws -> Bool {
             let page = unsafe mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
             defer { unsafe munmap(page, 4096) }
@@ -64,7 +66,9 @@ struct SecretBytesTests {
             if try canLockMemory() {
                 #expect(text.contains(" lo"))
             } else {
-                print("Locked memory was not checked: this process cannot lock any (a sanitizer, or a limit of the system).")
+                print(
+                    "Locked memory was not checked: this process cannot lock any (a sanitizer, or a limit of the system)."
+                )
             }
             return address
         }
@@ -86,11 +90,15 @@ struct SecretBytesTests {
     func hex() {
         let all = SecretBytes(0...255 as ClosedRange<UInt8>)
         var digits = SecretBytes(count: 512)
-        digits.withUnsafeMutableBytes { digits in all.withUnsafeBytes { unsafe SecretHex.write($0, to: digits) } }
+        digits.withUnsafeMutableBytes { digits in
+            all.withUnsafeBytes { unsafe SecretHex.write($0, to: digits) }
+        }
         let text = digits.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
         #expect(text == (0...255).map { String(format: "%02x", $0) }.joined())
         var back = SecretBytes(count: 256)
-        let isRead = back.withUnsafeMutableBytes { back in digits.withUnsafeBytes { unsafe SecretHex.read($0, to: back) } }
+        let isRead = back.withUnsafeMutableBytes { back in
+            digits.withUnsafeBytes { unsafe SecretHex.read($0, to: back) }
+        }
         #expect(isRead)
         let isEqual = back == all
         #expect(isEqual)
@@ -100,7 +108,9 @@ struct SecretBytesTests {
     func badHex(text: String) {
         let digits = SecretBytes(utf8: text)
         var target = SecretBytes(count: 8)
-        let isRead = target.withUnsafeMutableBytes { target in digits.withUnsafeBytes { unsafe SecretHex.read($0, to: target) } }
+        let isRead = target.withUnsafeMutableBytes { target in
+            digits.withUnsafeBytes { unsafe SecretHex.read($0, to: target) }
+        }
         #expect(!isRead)
     }
 

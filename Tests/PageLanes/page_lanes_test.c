@@ -1,4 +1,5 @@
-// Compares the lanes with libcrypto on random messages of random sizes, places and numbers; exits with 1 at the first difference.
+// Compares the lanes with libcrypto on random messages of random sizes, places and numbers; exits with 1 at
+// the first difference.
 //
 //   page_lanes_test SEED PAGES [TIME]    with TIME, prints what a page of 4096 bytes costs
 #include "page_lanes.h"
@@ -108,7 +109,8 @@ int main(int count, char **arguments) {
         return 0;
     }
     while (pages < wanted) {
-        // Mostly the content of a page of some size, from 512 to 65536 bytes, small ones more often; else any number of blocks.
+        // Mostly the content of a page of some size, from 512 to 65536 bytes, small ones more often; else any
+        // number of blocks.
         size_t lanes = 1 + below(page_lanes_most), page = (size_t)512 << below(1 + below(8));
         size_t length = below(8) ? page - 80 : 16 * below(largest / 16 + 1);
         size_t step = below(8) ? (length > page ? length : page) : length + below(128);

@@ -1,5 +1,5 @@
-// Compares the provider with libcrypto on random pages, has threads share a memo, forks, and looks for keys in the memory of the process; exits with 1 at
-// the first fault.
+// Compares the provider with libcrypto on random pages, has threads share a memo, forks, and looks for keys
+// in the memory of the process; exits with 1 at the first fault.
 //
 //   page_provider_test SEED PAGES [TIME]    with TIME, prints what a page of 4096 bytes costs
 #define _GNU_SOURCE
@@ -161,7 +161,8 @@ static void fork_and_draw(void) {
 
 // MARK: - Keys in memory
 
-// How often bytes stand in the memory of the process, wherever it can be written. The pattern is given with each byte changed.
+// How often bytes stand in the memory of the process, wherever it can be written. The pattern is given with
+// each byte changed.
 static int occurrences(const unsigned char masked[32], unsigned char mask) {
     FILE *maps = fopen("/proc/self/maps", "r"), *memory = fopen("/proc/self/mem", "r");
     if (!maps || !memory) fail("the memory cannot be read");

@@ -7,33 +7,48 @@ struct HPKETests {
     private static let info = bytes("4f6465206f6e2061204772656369616e2055726e")
     private static let plaintext = bytes("4265617574792069732074727574682c20747275746820626561757479")
     private static let authenticated = bytes("436f756e742d30")
-    private static let ephemeralSeed = bytes("7268600d403fce431561aef583ee1613527cff655c1343f29812e66706df3234")
-    private static let recipientSeed = bytes("6db9df30aa07dd42ee5e8181afdb977e538f5e1fec8a06223f33f7013e525037")
+    private static let ephemeralSeed = bytes(
+        "7268600d403fce431561aef583ee1613527cff655c1343f29812e66706df3234")
+    private static let recipientSeed = bytes(
+        "6db9df30aa07dd42ee5e8181afdb977e538f5e1fec8a06223f33f7013e525037")
 
     @Test("RFC 9180, A.1.1: the key pairs of both sides")
     func derivesKeyPairs() throws {
         let ephemeral = try HPKE.privateKey(seed: SecretBytes(Self.ephemeralSeed))
         #expect(Self.hex(ephemeral) == "52c4a758a802cd8b936eceea314432798d5baf2d7e9235dc084ab1b9cfa2f736")
-        #expect(try KeyAgreement.publicKey(of: ephemeral) == Self.bytes("37fda3567bdbd628e88668c3c8d7e97d1d1253b6d4ea6d44c150f741f1bf4431"))
+        #expect(
+            try KeyAgreement.publicKey(of: ephemeral)
+                == Self.bytes("37fda3567bdbd628e88668c3c8d7e97d1d1253b6d4ea6d44c150f741f1bf4431"))
         let recipient = try HPKE.privateKey(seed: SecretBytes(Self.recipientSeed))
         #expect(Self.hex(recipient) == "4612c550263fc8ad58375df3f557aac531d26850903e55a9f23f21d8534e8ac8")
-        #expect(try KeyAgreement.publicKey(of: recipient) == Self.bytes("3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d"))
+        #expect(
+            try KeyAgreement.publicKey(of: recipient)
+                == Self.bytes("3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d"))
     }
 
-    // The first is the vector of RFC 9180, A.1.1. The RFC has none of X25519 with AES-256-GCM: the second was computed with Python from the same
-    // inputs, by code that gives the first one too.
+    // The first is the vector of RFC 9180, A.1.1. The RFC has none of X25519 with AES-256-GCM: the second was
+    // computed with Python from the same inputs, by code that gives the first one too.
     @Test(
         "known answers",
         arguments: [
-            (SealingCipher.aes128GCM, "f938558b5d72f1a23810b4be2ab4f84331acc02fc97babc53a52ae8218a355a96d8770ac83d07bea87e13c512a"),
-            (.aes256GCM, "090b7dc225419f7da9e8b460becfbb96a26c7964d79b8010d397fa838530a32a397b14f5776db19ff5e57734e0"),
+            (
+                SealingCipher.aes128GCM,
+                "f938558b5d72f1a23810b4be2ab4f84331acc02fc97babc53a52ae8218a355a96d8770ac83d07bea87e13c512a"
+            ),
+            (
+                .aes256GCM,
+                "090b7dc225419f7da9e8b460becfbb96a26c7964d79b8010d397fa838530a32a397b14f5776db19ff5e57734e0"
+            ),
         ])
     func sealsKnownAnswers(_ cipher: SealingCipher, _ ciphertext: String) throws {
         let recipient = try HPKE.privateKey(seed: SecretBytes(Self.recipientSeed))
         let sealed = try HPKE.seal(
-            SecretBytes(Self.plaintext), to: KeyAgreement.publicKey(of: recipient), info: Self.info, authenticated: Self.authenticated,
+            SecretBytes(Self.plaintext), to: KeyAgreement.publicKey(of: recipient), info: Self.info,
+            authenticated: Self.authenticated,
             seed: SecretBytes(Self.ephemeralSeed), cipher: cipher)
-        #expect(sealed.encapsulation == Self.bytes("37fda3567bdbd628e88668c3c8d7e97d1d1253b6d4ea6d44c150f741f1bf4431"))
+        #expect(
+            sealed.encapsulation
+                == Self.bytes("37fda3567bdbd628e88668c3c8d7e97d1d1253b6d4ea6d44c150f741f1bf4431"))
         #expect(sealed.ciphertext == Self.bytes(ciphertext))
         let opened = try Self.opened(sealed, recipient, authenticated: Self.authenticated, cipher: cipher)
         #expect(opened == "4265617574792069732074727574682c20747275746820626561757479")
@@ -60,12 +75,17 @@ struct HPKETests {
         for bit in 0..<8 * (32 + sealed.ciphertext.count) {
             var other = sealed
             // X25519 ignores the highest bit of a public key; the derivation does not.
-            if bit < 256 { other.encapsulation[bit / 8] ^= 1 << (bit % 8) } else { other.ciphertext[bit / 8 - 32] ^= 1 << (bit % 8) }
+            if bit < 256 {
+                other.encapsulation[bit / 8] ^= 1 << (bit % 8)
+            } else {
+                other.ciphertext[bit / 8 - 32] ^= 1 << (bit % 8)
+            }
             let opened = try Self.opened(other, recipient)
             #expect(opened == nil, "bit \(bit)")
         }
         let others = try [
-            Self.opened(sealed, SecretBytes(Self.ephemeralSeed)), Self.opened(sealed, recipient, info: Self.info + [0]),
+            Self.opened(sealed, SecretBytes(Self.ephemeralSeed)),
+            Self.opened(sealed, recipient, info: Self.info + [0]),
             Self.opened(sealed, recipient, authenticated: [1]),
         ]
         #expect(others == [nil, nil, nil])
@@ -74,7 +94,9 @@ struct HPKETests {
     @Test("nothing is sealed to a public key of low order, nor opened from one", arguments: [0, 1])
     func refusesLowOrder(_ first: UInt8) throws {
         let publicKey = [first] + [UInt8](repeating: 0, count: 31)
-        #expect(throws: HPKE.Failure.unusablePublicKey) { _ = try HPKE.seal(SecretBytes(Self.plaintext), to: publicKey, info: []) }
+        #expect(throws: HPKE.Failure.unusablePublicKey) {
+            _ = try HPKE.seal(SecretBytes(Self.plaintext), to: publicKey, info: [])
+        }
         let sealed = HPKE.Sealed(encapsulation: publicKey, ciphertext: [UInt8](repeating: 0, count: 48))
         let recipient = try HPKE.privateKey(seed: SecretBytes(Self.recipientSeed))
         let opened = try Self.opened(sealed, recipient, info: [])
@@ -84,7 +106,8 @@ struct HPKETests {
     @Test("RFC 7914, 12: scrypt of 'pleaseletmein', of which the first 32 bytes are a key")
     func stretchesAsTheRFC() throws {
         let derived = try PassphraseStretching.derive(
-            SecretBytes("pleaseletmein".utf8), salt: Array("SodiumChloride".utf8), PassphraseStretching.Cost(logarithm: 14))
+            SecretBytes("pleaseletmein".utf8), salt: Array("SodiumChloride".utf8),
+            PassphraseStretching.Cost(logarithm: 14))
         #expect(Self.hex(derived) == "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2")
     }
 
@@ -92,29 +115,40 @@ struct HPKETests {
     func boundsCosts() {
         #expect(PassphraseStretching.Cost.least.isAcceptable && PassphraseStretching.Cost.most.isAcceptable)
         for cost in [
-            (63, 8, 1), (40, 8, 1), (20, 32, 1), (17, 8, 1_000_000), (17, 0, 1), (17, 8, 0), (0, 8, 1), (-1, 8, 1), (10, Int.max, 1),
+            (63, 8, 1), (40, 8, 1), (20, 32, 1), (17, 8, 1_000_000), (17, 0, 1), (17, 8, 0), (0, 8, 1),
+            (-1, 8, 1), (10, Int.max, 1),
         ] {
-            #expect(!PassphraseStretching.Cost(logarithm: cost.0, blockSize: cost.1, parallelism: cost.2).isAcceptable, "\(cost)")
+            #expect(
+                !PassphraseStretching.Cost(logarithm: cost.0, blockSize: cost.1, parallelism: cost.2)
+                    .isAcceptable, "\(cost)")
         }
     }
 
     /// The digits of what was sealed; nil where nothing was opened.
     private static func opened(
-        _ sealed: HPKE.Sealed, _ privateKey: borrowing SecretBytes, info: [UInt8] = info, authenticated: [UInt8] = [],
+        _ sealed: HPKE.Sealed, _ privateKey: borrowing SecretBytes, info: [UInt8] = info,
+        authenticated: [UInt8] = [],
         cipher: SealingCipher = .aes256GCM
     ) throws -> String? {
-        guard let bytes = try HPKE.open(sealed, privateKey: privateKey, info: info, authenticated: authenticated, cipher: cipher) else {
+        guard
+            let bytes = try HPKE.open(
+                sealed, privateKey: privateKey, info: info, authenticated: authenticated, cipher: cipher)
+        else {
             return nil
         }
         return hex(bytes)
     }
 
     private static func hex(_ bytes: borrowing SecretBytes) -> String {
-        bytes.withUnsafeBytes { bytes in unsafe bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined() }
+        bytes.withUnsafeBytes { bytes in
+            unsafe bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        }
     }
 
     private static func bytes(_ digits: String) -> [UInt8] {
         let digits = Array(digits)
-        return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
+        return stride(from: 0, to: digits.count, by: 2).compactMap {
+            UInt8(String(digits[$0...$0 + 1]), radix: 16)
+        }
     }
 }

@@ -3,7 +3,9 @@ import SQLCipherBridge
 import Testing
 
 @Suite struct HookTests {
-    private func withConnection<T>(_ path: String = ":memory:", _ body: (ConnectionHandle) throws -> T) throws -> T {
+    private func withConnection<T>(_ path: String = ":memory:", _ body: (ConnectionHandle) throws -> T) throws
+        -> T
+    {
         let connection = try EngineConnection(path: path, flags: [.readWrite, .create])
         return try body(connection.handle)
     }
@@ -41,12 +43,15 @@ import Testing
                 return calls < 5
             }
             let error = #expect(throws: EngineError.self) {
-                try connection.execute("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c")
+                try connection.execute(
+                    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c")
             }
             #expect(error?.code == EngineCode.interrupt)
             #expect(calls == 5)
             handler.remove(from: connection)
-            try connection.execute("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1000) SELECT COUNT(*) FROM c")
+            try connection.execute(
+                "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1000) SELECT COUNT(*) FROM c"
+            )
             #expect(calls == 5)
         }
     }
@@ -74,7 +79,8 @@ import Testing
                 let token = Token()
                 weakToken = token
                 #expect(throws: EngineError.self) {
-                    try connection.createFunction("f", argumentCount: 1000, isDeterministic: false) { context, _ in
+                    try connection.createFunction("f", argumentCount: 1000, isDeterministic: false) {
+                        context, _ in
                         withExtendedLifetime(token) { context.setNull() }
                     }
                 }

@@ -8,9 +8,12 @@ struct PageCipherTests {
     private let salt = [UInt8](0..<16)
 
     private static let layouts: [PageCipher.Layout] = [
-        PageCipher.Layout(pageSize: 4096, hmac: .sha512, kdf: .sha512, hmacKeyIterations: 2, plaintextHeaderSize: 0),
-        PageCipher.Layout(pageSize: 1024, hmac: .sha1, kdf: .sha1, hmacKeyIterations: 2, plaintextHeaderSize: 0),
-        PageCipher.Layout(pageSize: 512, hmac: .sha256, kdf: .sha256, hmacKeyIterations: 2, plaintextHeaderSize: 32),
+        PageCipher.Layout(
+            pageSize: 4096, hmac: .sha512, kdf: .sha512, hmacKeyIterations: 2, plaintextHeaderSize: 0),
+        PageCipher.Layout(
+            pageSize: 1024, hmac: .sha1, kdf: .sha1, hmacKeyIterations: 2, plaintextHeaderSize: 0),
+        PageCipher.Layout(
+            pageSize: 512, hmac: .sha256, kdf: .sha256, hmacKeyIterations: 2, plaintextHeaderSize: 32),
     ]
 
     private func key(_ byte: UInt8) -> SecretBytes { SecretBytes([UInt8](repeating: byte, count: 32)) }
@@ -24,9 +27,13 @@ struct PageCipherTests {
         return page
     }
 
-    private func content(_ layout: PageCipher.Layout) -> [UInt8] { (0..<layout.pageSize).map { UInt8(truncatingIfNeeded: $0 &* 31) } }
+    private func content(_ layout: PageCipher.Layout) -> [UInt8] {
+        (0..<layout.pageSize).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    }
 
-    @Test("a page that was encrypted decrypts to its content, but for its reserve", arguments: layouts, [UInt32(1), 2, 70_000])
+    @Test(
+        "a page that was encrypted decrypts to its content, but for its reserve", arguments: layouts,
+        [UInt32(1), 2, 70_000])
     func roundTrip(_ layout: PageCipher.Layout, _ number: UInt32) throws {
         let content = content(layout)
         let page = try seal(content, number: number, layout: layout)
@@ -54,7 +61,9 @@ struct PageCipherTests {
         }
         #expect(try !cipher.authenticates(page, number: 4))
         #expect(try !PageCipher(key: key(8), salt: salt, layout: layout).authenticates(page, number: 3))
-        #expect(try !PageCipher(key: key(7), salt: salt.reversed(), layout: layout).authenticates(page, number: 3))
+        #expect(
+            try !PageCipher(key: key(7), salt: salt.reversed(), layout: layout).authenticates(page, number: 3)
+        )
     }
 
     @Test("an incomplete page, and one whose number no database has, are not authentic")

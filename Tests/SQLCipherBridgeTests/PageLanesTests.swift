@@ -66,8 +66,11 @@ struct PageLanesTests {
             let messages = (0..<count).flatMap { _ in message }
             let tails = (0..<count).flatMap { _ in message.suffix(4) }
             var codes = [UInt8](repeating: 0, count: 64 * count)
-            unsafe page_lanes_codes(native(lanes), &state, count, messages, message.count, length, tails, &codes)
-            for lane in 0..<count { #expect(Array(codes[64 * lane..<64 * (lane + 1)]) == code, "lane \(lane)") }
+            unsafe page_lanes_codes(
+                native(lanes), &state, count, messages, message.count, length, tails, &codes)
+            for lane in 0..<count {
+                #expect(Array(codes[64 * lane..<64 * (lane + 1)]) == code, "lane \(lane)")
+            }
         }
     }
 
@@ -93,7 +96,9 @@ struct PageLanesTests {
         let ivs = (0..<count).flatMap { _ in PageLanesTests.cipherIV + [UInt8](repeating: 0, count: 48) }
         var outputs = [UInt8](repeating: 0, count: 64 * count)
         unsafe page_lanes_encrypt(native(lanes), &key, count, ivs, inputs, &outputs, 64, 64)
-        for lane in 0..<count { #expect(Array(outputs[64 * lane..<64 * (lane + 1)]) == PageLanesTests.ciphertext, "lane \(lane)") }
+        for lane in 0..<count {
+            #expect(Array(outputs[64 * lane..<64 * (lane + 1)]) == PageLanesTests.ciphertext, "lane \(lane)")
+        }
     }
 
     @Test("AES-256-CBC decrypts as NIST SP 800-38A says, also in the widest registers", arguments: kinds)
@@ -136,7 +141,8 @@ struct PageLanesTests {
     @Test("layouts without HMAC-SHA512, and processors without lanes, are the business of libcrypto")
     func otherLayouts() throws {
         for hmac in [nil, KeyDerivation.Hash.sha1, .sha256] {
-            let layout = PageCipher.Layout(pageSize: 1024, hmac: hmac, kdf: .sha1, hmacKeyIterations: 2, plaintextHeaderSize: 0)
+            let layout = PageCipher.Layout(
+                pageSize: 1024, hmac: hmac, kdf: .sha1, hmacKeyIterations: 2, plaintextHeaderSize: 0)
             for lanes in PageLanes.available { try compare(lanes, layout, rounds: 1) }
         }
         try compare(.libcrypto, PageLanesTests.layouts[0], rounds: 1)
@@ -151,7 +157,9 @@ struct PageLanesTests {
             let bulk = try BulkSealer(key: key, salt: salt, layout: layout, lanes: lanes)
             let opener = try BulkCipher(key: key, salt: salt, layout: layout, lanes: lanes)
             let sealer = try PageSealer(key: key, salt: salt, layout: layout)
-            for (count, first) in (1...9).map({ ($0, UInt32.random(in: 2...1 << 31)) }) + [(1, 1), (3, 1), (20, 1), (17, 70_000)] {
+            for (count, first) in (1...9).map({ ($0, UInt32.random(in: 2...1 << 31)) }) + [
+                (1, 1), (3, 1), (20, 1), (17, 70_000),
+            ] {
                 let contents = try SystemRandomness.bytes(count: count * size)
                 let reserves = try SystemRandomness.bytes(count: count * reserve)
                 var pages = [UInt8](repeating: 0, count: count * size)
@@ -162,8 +170,10 @@ struct PageLanesTests {
                 for index in 0..<count {
                     try target.withPart(index * size..<(index + 1) * size) {
                         try sealer.seal(
-                            contents.span.extracting(index * size..<(index + 1) * size), number: first + UInt32(index),
-                            reserve: reserves.span.extracting(index * reserve..<(index + 1) * reserve), into: &$0)
+                            contents.span.extracting(index * size..<(index + 1) * size),
+                            number: first + UInt32(index),
+                            reserve: reserves.span.extracting(index * reserve..<(index + 1) * reserve),
+                            into: &$0)
                     }
                 }
                 #expect(pages == expected, "\(count) pages from \(first) on")
@@ -171,7 +181,8 @@ struct PageLanesTests {
                 target = opened.mutableSpan
                 try opener.decrypt(pages.span, first: first, into: &target)
                 for index in 0..<count {
-                    let page = try opener.single.decrypt(Array(pages[index * size..<(index + 1) * size]), number: first + UInt32(index))
+                    let page = try opener.single.decrypt(
+                        Array(pages[index * size..<(index + 1) * size]), number: first + UInt32(index))
                     #expect(Array(opened[index * size..<(index + 1) * size]) == page)
                 }
                 #expect(try opener.unauthentic(pages.span, first: first) == [])
@@ -180,16 +191,20 @@ struct PageLanesTests {
                 let changed = (0..<count).filter { _ in Bool.random() }
                 for index in changed {
                     let start = first == 1 && index == 0 ? layout.clearSize : 0
-                    pages[index * size + Int.random(in: start..<size - reserve + 16 + code.digestSize)] ^= 1 << UInt8.random(in: 0..<8)
+                    pages[index * size + Int.random(in: start..<size - reserve + 16 + code.digestSize)] ^=
+                        1 << UInt8.random(in: 0..<8)
                 }
-                #expect(try opener.unauthentic(pages.span, first: first) == changed.map { first + UInt32($0) })
+                #expect(
+                    try opener.unauthentic(pages.span, first: first) == changed.map { first + UInt32($0) })
             }
         }
     }
 
     // MARK: Choice
 
-    @Test("each kind of lanes of this processor passes its own test, and the best one is used", .enabled(if: variable == nil))
+    @Test(
+        "each kind of lanes of this processor passes its own test, and the best one is used",
+        .enabled(if: variable == nil))
     func selfTest() {
         #expect(PageLanes.available.first == .libcrypto)
         for lanes in PageLanes.available { #expect(lanes.areRight, "\(lanes)") }
@@ -201,7 +216,8 @@ struct PageLanesTests {
     @Test("the environment lowers what is used and never raises it, and what gives wrong answers is not used")
     func choice() {
         func choice(
-            _ name: String?, of kinds: [PageLanes] = PageLanes.allCases, isRight: (PageLanes) -> Bool = { _ in true }
+            _ name: String?, of kinds: [PageLanes] = PageLanes.allCases,
+            isRight: (PageLanes) -> Bool = { _ in true }
         ) -> PageLanes { PageLanes.choice(of: kinds, allowed: name, isRight: isRight) }
         #expect(choice(nil) == .avx512)
         #expect(choice("avx512") == .avx512)
@@ -223,7 +239,9 @@ struct PageLanesTests {
         await #expect(processExitsWith: .success) {
             let (page, mine, theirs) = try OtherLanes.make(sealedWith: .lanes)
             #expect(PageLanes.current != .libcrypto)
-            #expect(throws: CryptographyFailure.lanes) { try BulkCipher(mine, theirs).unauthentic(page.span, first: 2) }
+            #expect(throws: CryptographyFailure.lanes) {
+                try BulkCipher(mine, theirs).unauthentic(page.span, first: 2)
+            }
             #expect(PageLanes.current == .libcrypto)
         }
     }
@@ -232,22 +250,29 @@ struct PageLanesTests {
     func tooStrict() async {
         await #expect(processExitsWith: .success) {
             let (page, mine, theirs) = try OtherLanes.make(sealedWith: .libcrypto)
-            #expect(throws: CryptographyFailure.lanes) { try BulkCipher(mine, theirs).unauthentic(page.span, first: 2) }
+            #expect(throws: CryptographyFailure.lanes) {
+                try BulkCipher(mine, theirs).unauthentic(page.span, first: 2)
+            }
             #expect(PageLanes.current == .libcrypto)
         }
     }
 
-    @Test("lanes that open or seal pages in another way are noticed, and turned off", .enabled(if: !kinds.isEmpty))
+    @Test(
+        "lanes that open or seal pages in another way are noticed, and turned off",
+        .enabled(if: !kinds.isEmpty))
     func otherContent() async {
         await #expect(processExitsWith: .success) {
             let (page, mine, theirs) = try OtherLanes.make(sealedWith: .libcrypto)
             var content = page
             var target = content.mutableSpan
-            #expect(throws: CryptographyFailure.lanes) { try BulkCipher(mine, theirs).decrypt(page.span, first: 2, into: &target) }
+            #expect(throws: CryptographyFailure.lanes) {
+                try BulkCipher(mine, theirs).decrypt(page.span, first: 2, into: &target)
+            }
             #expect(PageLanes.current == .libcrypto)
             let reserves = [UInt8](repeating: 1, count: 80)
             #expect(throws: CryptographyFailure.lanes) {
-                try BulkSealer(OtherLanes.sealer(1), theirs).seal(page.span, first: 2, reserves: reserves.span, into: &target)
+                try BulkSealer(OtherLanes.sealer(1), theirs).seal(
+                    page.span, first: 2, reserves: reserves.span, into: &target)
             }
         }
     }
@@ -257,12 +282,15 @@ struct PageLanesTests {
 private enum OtherLanes {
     enum Side { case lanes, libcrypto }
 
-    static let layout = PageCipher.Layout(pageSize: 4096, hmac: .sha512, kdf: .sha512, hmacKeyIterations: 2, plaintextHeaderSize: 0)
+    static let layout = PageCipher.Layout(
+        pageSize: 4096, hmac: .sha512, kdf: .sha512, hmacKeyIterations: 2, plaintextHeaderSize: 0)
     private static let salt = [UInt8](repeating: 9, count: 16)
 
     private static func key(_ byte: UInt8) -> SecretBytes { SecretBytes([UInt8](repeating: byte, count: 32)) }
 
-    static func sealer(_ byte: UInt8) throws -> PageSealer { try PageSealer(key: key(byte), salt: salt, layout: layout) }
+    static func sealer(_ byte: UInt8) throws -> PageSealer {
+        try PageSealer(key: key(byte), salt: salt, layout: layout)
+    }
 
     /// Page 2, sealed with the key of one of them.
     static func make(sealedWith side: Side) throws -> (page: [UInt8], mine: PageCipher, theirs: LaneKeys) {
@@ -271,7 +299,8 @@ private enum OtherLanes {
         var target = page.mutableSpan
         let reserve = [UInt8](repeating: 3, count: layout.reserve)
         try sealer(side == .lanes ? 2 : 1).seal(content.span, number: 2, reserve: reserve.span, into: &target)
-        let lanes = try LaneKeys(key: key(2), salt: salt, layout: layout, PageLanes.available.last ?? .libcrypto)
+        let lanes = try LaneKeys(
+            key: key(2), salt: salt, layout: layout, PageLanes.available.last ?? .libcrypto)
         return (page, try PageCipher(key: key(1), salt: salt, layout: layout), try #require(lanes))
     }
 }

@@ -11,7 +11,9 @@ struct PageMemoTests {
 
     init() throws { directory = try TestDirectory() }
 
-    private func memo(_ size: Int = 1 << 16) throws -> PageMemo { try #require(PageMemo(size: size, pageSize: 4096)) }
+    private func memo(_ size: Int = 1 << 16) throws -> PageMemo {
+        try #require(PageMemo(size: size, pageSize: 4096))
+    }
 
     private func tag(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: PageMemo.tagSize) }
 
@@ -99,16 +101,23 @@ struct PageMemoTests {
     func versions() {
         #expect(PageProvider.knowsLayout(ofCipher: "4.6.1 community", sqlite: "3.46.1"))
         let others = [
-            ("4.7.0 community", "3.46.1"), ("4.9.0 community", "3.49.2"), ("4.19.0 community", "3.53.4"), ("4.6.1 community", "3.47.0"),
-            ("4.6.1", "3.46.1"), ("4.6.10 community", "3.46.1"), ("4.6.1 commercial", "3.46.1"), ("4.5.6 community", "3.46.1"), ("", ""),
+            ("4.7.0 community", "3.46.1"), ("4.9.0 community", "3.49.2"), ("4.19.0 community", "3.53.4"),
+            ("4.6.1 community", "3.47.0"),
+            ("4.6.1", "3.46.1"), ("4.6.10 community", "3.46.1"), ("4.6.1 commercial", "3.46.1"),
+            ("4.5.6 community", "3.46.1"), ("", ""),
         ]
-        for (cipher, sqlite) in others { #expect(!PageProvider.knowsLayout(ofCipher: cipher, sqlite: sqlite), "\(cipher), \(sqlite)") }
+        for (cipher, sqlite) in others {
+            #expect(!PageProvider.knowsLayout(ofCipher: cipher, sqlite: sqlite), "\(cipher), \(sqlite)")
+        }
     }
 
     @Test("a provider of a newer layout is left alone")
     func newerLayout() throws {
         _ = try Engine.pageProvider
-        guard case .engine(.unknownVersion) = PageProvider.install(cipherVersion: "4.9.0 community", allowed: nil) else {
+        guard
+            case .engine(.unknownVersion) = PageProvider.install(
+                cipherVersion: "4.9.0 community", allowed: nil)
+        else {
             Issue.record("the layout of an unknown version was trusted")
             return
         }
@@ -116,7 +125,8 @@ struct PageMemoTests {
 
     @Test("the environment can only turn the provider off", arguments: ["engine", "kept", "", "anything"])
     func environment(_ name: String) {
-        guard case .engine(.notWanted) = PageProvider.install(cipherVersion: "4.6.1 community", allowed: name) else {
+        guard case .engine(.notWanted) = PageProvider.install(cipherVersion: "4.6.1 community", allowed: name)
+        else {
             Issue.record("the environment was not heeded")
             return
         }
@@ -129,10 +139,15 @@ struct PageMemoTests {
 
     @Test("this engine has the provider, unless the environment says otherwise")
     func installed() throws {
-        let connection = try EngineConnection(path: directory.path("version.db"), flags: [.readWrite, .create])
+        let connection = try EngineConnection(
+            path: directory.path("version.db"), flags: [.readWrite, .create])
         let version = try connection.handle.firstText(trusted: "PRAGMA cipher_version")
-        let isKnown = PageProvider.knowsLayout(ofCipher: version ?? "", sqlite: "3.46.1") && Engine.sqliteVersionNumber == 3_046_001
-        #expect(PageMemoTests.isInstalled == (isKnown && ProcessInfo.processInfo.environment["COFFER_PAGE_PROVIDER"] == nil))
+        let isKnown =
+            PageProvider.knowsLayout(ofCipher: version ?? "", sqlite: "3.46.1")
+            && Engine.sqliteVersionNumber == 3_046_001
+        #expect(
+            PageMemoTests.isInstalled
+                == (isKnown && ProcessInfo.processInfo.environment["COFFER_PAGE_PROVIDER"] == nil))
     }
 
     private func open(_ key: UInt8, _ memo: PageMemo?) throws -> EngineConnection {
@@ -147,7 +162,8 @@ struct PageMemoTests {
         let memo = try memo()
         do {
             let connection = try open(1, memo)
-            try connection.handle.execute(trusted: "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(50000))")
+            try connection.handle.execute(
+                trusted: "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(50000))")
         }
         #expect(memo.count > 10)
         let right = try open(1, memo)
@@ -159,12 +175,15 @@ struct PageMemoTests {
         #expect(memo.hits == hits)
     }
 
-    @Test("a key that is changed in place leaves a file that only the new one opens", .enabled(if: PageMemoTests.isInstalled))
+    @Test(
+        "a key that is changed in place leaves a file that only the new one opens",
+        .enabled(if: PageMemoTests.isInstalled))
     func rekeying() throws {
         let memo = try memo()
         do {
             let connection = try open(1, memo)
-            try connection.handle.execute(trusted: "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(50000))")
+            try connection.handle.execute(
+                trusted: "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(50000))")
             try connection.handle.rekey(rawKey: SecretBytes([UInt8](repeating: 2, count: 32)))
         }
         let old = try open(1, memo)
@@ -174,7 +193,8 @@ struct PageMemoTests {
         #expect(try new.handle.firstText(trusted: "PRAGMA cipher_integrity_check") == nil)
     }
 
-    @Test("connections that ask for the engine have no part in a memo", .enabled(if: PageMemoTests.isInstalled))
+    @Test(
+        "connections that ask for the engine have no part in a memo", .enabled(if: PageMemoTests.isInstalled))
     func enginesOwn() throws {
         let memo = try memo()
         _ = try open(1, memo)

@@ -32,7 +32,9 @@ struct SideFileOwnersTests {
         }
     }
 
-    @Test("are trusted with one name only, as regular files, and not by a link", arguments: ["second name", "link", "pipe", "directory"])
+    @Test(
+        "are trusted with one name only, as regular files, and not by a link",
+        arguments: ["second name", "link", "pipe", "directory"])
     func kinds(kind: String) throws {
         try withDatabase(0o1777) { path in
             let owners = try #require(unsafe SideFileOwners(ofDatabase: path))
@@ -62,7 +64,9 @@ struct SideFileOwnersTests {
                 if writer >= 0 { close(writer) }
             }
             DispatchQueue.global().asyncAfter(deadline: .now() + 20, execute: rescue)
-            #expect(throws: EngineError.self) { _ = try EngineConnection(path: pipe, flags: .readOnly).handle.readFile(at: 0, count: 1) }
+            #expect(throws: EngineError.self) {
+                _ = try EngineConnection(path: pipe, flags: .readOnly).handle.readFile(at: 0, count: 1)
+            }
             rescue.cancel()
             #expect(!hasWaited.withLock { $0 })
         }

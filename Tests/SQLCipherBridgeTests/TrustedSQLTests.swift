@@ -18,7 +18,9 @@ struct TrustedSQLTests {
             #expect(throws: EngineError.self) { try connection.firstText(trusted: TrustedSQLTests.failing) }
             #expect(throws: EngineError.self) { try connection.column(trusted: TrustedSQLTests.failing) }
             var rows = 0
-            #expect(throws: EngineError.self) { try connection.forEachRow(trusted: TrustedSQLTests.failing) { _ in rows += 1 } }
+            #expect(throws: EngineError.self) {
+                try connection.forEachRow(trusted: TrustedSQLTests.failing) { _ in rows += 1 }
+            }
             #expect(rows == 1)
             #expect(throws: EngineError.self) { try connection.execute(trusted: TrustedSQLTests.failing) }
             #expect(connection.pendingStatements.isEmpty)

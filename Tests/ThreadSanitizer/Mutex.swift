@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// Takes the place of `Synchronization.Mutex` in the modules that `Scripts/check-threads` builds: a mutex that the thread sanitizer knows.
+/// Takes the place of `Synchronization.Mutex` in the modules that `Scripts/check-threads` builds: a mutex
+/// that the thread sanitizer knows.
 @safe struct Mutex<Value: ~Copyable>: ~Copyable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let value: UnsafeMutablePointer<Value>

@@ -1,5 +1,6 @@
 extension DatabaseWriter {
-    /// The old form of ``asyncBarrierWriteWithoutTransaction(_:)-(_)``, which cannot tell that there is no access.
+    /// The old form of ``asyncBarrierWriteWithoutTransaction(_:)-(_)``, which cannot say that there is no
+    /// access.
     ///
     /// On a closed database, `updates` runs all the same, and each of its statements throws `SQLITE_MISUSE`.
     @available(*, deprecated, message: "Take a Result<Database, any Error> as the argument of the function.")

@@ -2,7 +2,8 @@ internal import Synchronization
 
 /// The life of one access by a task that may be cancelled at any time, from any thread.
 ///
-/// The lock is held while the running statement is interrupted, so that the interruption never hits the next access.
+/// The lock is held while the running statement is interrupted, so that the interruption never hits the next
+/// access.
 final class AccessCancellation: Sendable {
     private enum Phase {
         case waiting

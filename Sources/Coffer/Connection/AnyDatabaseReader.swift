@@ -1,4 +1,6 @@
 /// A reader that hides the type of another one.
+///
+///     let reader = AnyDatabaseReader(queue)  // a type without parameters, for properties
 public final class AnyDatabaseReader: _ForwardingReader {
     public let _base: any DatabaseReader
 
@@ -24,18 +26,28 @@ extension _ForwardingReader {
     @_disfavoredOverload
     public func read<T>(_ value: (Database) throws -> T) throws -> T { try _base.read(value) }
 
-    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T { try await _base.read(value) }
+    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        try await _base.read(value)
+    }
 
-    public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) { _base.asyncRead(value) }
+    public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        _base.asyncRead(value)
+    }
 
     @_disfavoredOverload
     public func unsafeRead<T>(_ value: (Database) throws -> T) throws -> T { try _base.unsafeRead(value) }
 
-    public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T { try await _base.unsafeRead(value) }
+    public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        try await _base.unsafeRead(value)
+    }
 
-    public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) { _base.asyncUnsafeRead(value) }
+    public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        _base.asyncUnsafeRead(value)
+    }
 
-    public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T { try _base.unsafeReentrantRead(value) }
+    public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
+        try _base.unsafeReentrantRead(value)
+    }
 
     public func add(function: DatabaseFunction) { _base.add(function: function) }
     public func remove(function: DatabaseFunction) { _base.remove(function: function) }

@@ -1,4 +1,6 @@
 /// A writer that hides the type of another one.
+///
+///     let writer = AnyDatabaseWriter(queue)  // a type without parameters, for properties
 public final class AnyDatabaseWriter: DatabaseWriter, _ForwardingReader {
     let base: any DatabaseWriter
 
@@ -10,9 +12,13 @@ public final class AnyDatabaseWriter: DatabaseWriter, _ForwardingReader {
     public var _base: any DatabaseReader { base }
 
     @_disfavoredOverload
-    public func writeWithoutTransaction<T>(_ updates: (Database) throws -> T) rethrows -> T { try base.writeWithoutTransaction(updates) }
+    public func writeWithoutTransaction<T>(_ updates: (Database) throws -> T) rethrows -> T {
+        try base.writeWithoutTransaction(updates)
+    }
 
-    public func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
+    public func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws
+        -> T
+    {
         try await base.writeWithoutTransaction(updates)
     }
 
@@ -21,11 +27,15 @@ public final class AnyDatabaseWriter: DatabaseWriter, _ForwardingReader {
         try base.barrierWriteWithoutTransaction(updates)
     }
 
-    public func barrierWriteWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
+    public func barrierWriteWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T)
+        async throws -> T
+    {
         try await base.barrierWriteWithoutTransaction(updates)
     }
 
-    public func asyncBarrierWriteWithoutTransaction(_ updates: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+    public func asyncBarrierWriteWithoutTransaction(
+        _ updates: @escaping @Sendable (Result<Database, any Error>) -> Void
+    ) {
         base.asyncBarrierWriteWithoutTransaction(updates)
     }
 
@@ -33,7 +43,9 @@ public final class AnyDatabaseWriter: DatabaseWriter, _ForwardingReader {
         base.asyncWriteWithoutTransaction(updates)
     }
 
-    public func unsafeReentrantWrite<T>(_ updates: (Database) throws -> T) rethrows -> T { try base.unsafeReentrantWrite(updates) }
+    public func unsafeReentrantWrite<T>(_ updates: (Database) throws -> T) rethrows -> T {
+        try base.unsafeReentrantWrite(updates)
+    }
 
     public func spawnConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
         base.spawnConcurrentRead(value)

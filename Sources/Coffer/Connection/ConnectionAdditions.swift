@@ -1,6 +1,7 @@
 /// What was added to a connection after it was opened, so that a connection that takes its place gets it too.
 struct ConnectionAdditions {
-    /// In the order in which they were added: a later one takes the place of an earlier one with the same name.
+    /// In the order in which they were added: a later one takes the place of an earlier one with the same
+    /// name.
     private(set) var functions: [DatabaseFunction] = []
     private(set) var collations: [DatabaseCollation] = []
     private var others: [(name: String, install: (Database) -> Void)] = []
@@ -18,7 +19,7 @@ struct ConnectionAdditions {
 
     /// Adds something that another floor of the library knows how to install.
     ///
-    /// - Parameter name: tells what takes the place of what.
+    /// - Parameter name: says what takes the place of what.
     mutating func add(named name: String, install: @escaping (Database) -> Void) {
         others.removeAll { $0.name == name }
         others.append((name, install))

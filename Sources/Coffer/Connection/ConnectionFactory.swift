@@ -3,7 +3,8 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// Opens the connections of one queue, pool or snapshot: with one key that is derived once, and the same preparation for all.
+/// Opens the connections of one queue, pool or snapshot: with one key that is derived once, and the same
+/// preparation for all.
 final class ConnectionFactory: Sendable {
     let location: DatabaseLocation
     let configuration: Configuration
@@ -22,8 +23,11 @@ final class ConnectionFactory: Sendable {
         case collation(DatabaseCollation.ID)
     }
 
-    /// - Parameter keys: the keys of another queue or pool for the same file, or nil to start with those of the configuration.
-    init(location: DatabaseLocation, configuration: Configuration, label: String, keys: ConnectionKeys? = nil) throws {
+    /// - Parameter keys: the keys of another queue or pool for the same file, or nil to start with those of
+    ///   the configuration.
+    init(location: DatabaseLocation, configuration: Configuration, label: String, keys: ConnectionKeys? = nil)
+        throws
+    {
         self.location = location
         self.configuration = configuration
         self.label = configuration.label ?? label
@@ -49,15 +53,18 @@ final class ConnectionFactory: Sendable {
         return try make(configuration, purpose: .reader, label: "\(label).snapshot.\(number)")
     }
 
-    /// A connection that can take the write lock of a file that exists, to keep others from writing for a moment.
+    /// A connection that can take the write lock of a file that exists, to keep others from writing for a
+    /// moment.
     ///
-    /// It asks for the lock every few milliseconds. The waits of the engine grow to a tenth of a second: beside a connection that commits without
-    /// a pause, they find the lock taken time after time.
+    /// It asks for the lock all the time. The waits of the engine grow to a tenth of a second: beside a
+    /// connection that commits without a pause, they find the lock taken time after time.
     func makeLockConnection() throws -> SerializedConnection {
         var configuration = readerConfiguration
         configuration.readonly = false
         if case .timeout(var seconds) = configuration.readerBusyMode {
-            if case .timeout(let writerSeconds) = configuration.busyMode { seconds = max(seconds, writerSeconds) }
+            if case .timeout(let writerSeconds) = configuration.busyMode {
+                seconds = max(seconds, writerSeconds)
+            }
             configuration.readonlyBusyMode = .asking(for: seconds)
         }
         return try make(configuration, purpose: .reader, label: "\(label).lock")
@@ -75,7 +82,9 @@ final class ConnectionFactory: Sendable {
         return configuration
     }
 
-    private func make(_ configuration: Configuration, purpose: Database.Purpose, label: String) throws -> SerializedConnection {
+    private func make(_ configuration: Configuration, purpose: Database.Purpose, label: String) throws
+        -> SerializedConnection
+    {
         var configuration = configuration
         for addition in additions.withLock({ Array($0.values) }) {
             configuration.prepareDatabase(addition)
@@ -85,7 +94,8 @@ final class ConnectionFactory: Sendable {
     }
 }
 
-/// The keys of the connections of one queue, pool or snapshot: those of its configuration, or the passphrases that its preparation uses.
+/// The keys of the connections of one queue, pool or snapshot: those of its configuration, or the passphrases
+/// that its preparation uses.
 ///
 /// Connections share it, so that each passphrase is derived once for all of them (I4).
 final class ConnectionKeys: Sendable {
@@ -94,7 +104,8 @@ final class ConnectionKeys: Sendable {
 
     private let currentRing: Mutex<KeyRing?>
 
-    /// Closes connections that are not in use, which would stand in the way of a change of the key. Set by the pool that has them.
+    /// Closes connections that are not in use, which would stand in the way of a change of the key. Set by
+    /// the pool that has them.
     private let closeIdleConnections = Mutex<(@Sendable () -> Void)?>(nil)
 
     private let settings: CipherSettings
@@ -117,7 +128,8 @@ final class ConnectionKeys: Sendable {
         do throws(KeyError) {
             let ring: KeyRing? =
                 if let key = configuration.key {
-                    try KeyRing(key: key, previousKeys: configuration.previousKeys, settings: configuration.cipher)
+                    try KeyRing(
+                        key: key, previousKeys: configuration.previousKeys, settings: configuration.cipher)
                 } else {
                     nil
                 }
@@ -131,21 +143,28 @@ final class ConnectionKeys: Sendable {
     func ring(for key: DatabaseKey) throws(KeyError) -> KeyRing {
         let ring = try KeyRing(key: preparedPassphrases.shared(key), settings: settings)
         return prepared.withLock { rings in
-            if let known = rings.first(where: { $0.keys[0].salt == key.salt && $0.keys[0].hasSameSecret(as: key) }) { return known }
+            if let known = rings.first(where: {
+                $0.keys[0].salt == key.salt && $0.keys[0].hasSameSecret(as: key)
+            }) {
+                return known
+            }
             rings.append(ring)
             return ring
         }
     }
 
     /// A ring for the key that a file is about to get.
-    func makeRing(for key: DatabaseKey) throws(KeyError) -> KeyRing { try KeyRing(key: key, settings: settings) }
+    func makeRing(for key: DatabaseKey) throws(KeyError) -> KeyRing {
+        try KeyRing(key: key, settings: settings)
+    }
 
     /// Has later connections use another key. Those whose preparation sets a passphrase go on doing so.
     func replaceConfigured(with ring: KeyRing) {
         currentRing.withLock { current in
             if current != nil { current = ring }
         }
-        // Nothing that was known under the former key would be taken for known under this one, but nobody needs it.
+        // Nothing that was known under the former key would be taken for known under this one, but nobody
+        // needs it.
         releasePages()
     }
 
@@ -162,7 +181,8 @@ final class ConnectionKeys: Sendable {
     /// Forgets all pages, and gives their memory back: they are authenticated anew when they are read again.
     func releasePages() { pageMemo?.forgetAll() }
 
-    /// Forgets all pages for good: connections that are still open note none, and later ones begin with another memo.
+    /// Forgets all pages for good: connections that are still open note none, and later ones begin with
+    /// another memo.
     private func endMemo() {
         memo.withLock { memo in
             memo?.close()
@@ -182,7 +202,8 @@ final class ConnectionKeys: Sendable {
     /// Has all connections have the same file, whatever became of its name.
     ///
     /// - Parameter isDecisive: whether later connections must have the file that the path leads to now.
-    /// - Throws: `SQLITE_READONLY_DBMOVED` when the path leads to another file than before: a queue or pool must not read two of them.
+    /// - Throws: `SQLITE_READONLY_DBMOVED` when the path leads to another file than before: a queue or pool
+    ///   must not read two of them.
     func checkFile(at path: String, isDecisive: Bool) throws {
         let found = FileIdentity(path)
         let isSame = file.withLock { file in
@@ -198,20 +219,22 @@ final class ConnectionKeys: Sendable {
         for ring in prepared.withLock({ $0 }) { ring.didClaimEmptyFile() }
     }
 
-    /// Notes that somebody else was faster to give an empty file its content.
+    /// Notes that another connection was faster to give an empty file its content.
     func didLoseEmptyFile() {
         configured?.didLoseEmptyFile()
         for ring in prepared.withLock({ $0 }) { ring.didLoseEmptyFile() }
     }
 
-    /// Forgets what was derived for all connections, and the pages that they know: what nobody else with the same key needs is wiped.
+    /// Forgets what was derived for all connections, and the pages that they know: what nothing else with the
+    /// same key needs is wiped.
     func removeDerivedKeys() {
         endMemo()
         configured?.removeDerivedKeys()
         forgetPrepared()
     }
 
-    /// Forgets the passphrases that preparations have used, and what was derived from them. They are derived again when they are used again.
+    /// Forgets the passphrases that preparations have used, and what was derived from them. They are derived
+    /// again when they are used again.
     func forgetPrepared() {
         let rings = prepared.withLock { rings in
             defer { rings = [] }
@@ -223,15 +246,19 @@ final class ConnectionKeys: Sendable {
 
 extension Database.BusyMode {
     /// Asks for a lock again after pauses of random length, until the time is over.
+    ///
+    /// A connection that commits without a pause leaves the lock for some microseconds: who asks ten thousand
+    /// times a second meets one of these moments soon. After a second of that the pauses are longer.
     fileprivate static func asking(for seconds: Double) -> Database.BusyMode {
-        let end = Mutex(ContinuousClock.now)
+        let start = Mutex(ContinuousClock.now)
         return .callback { numberOfTries in
-            let isOver = end.withLock { end in
-                if numberOfTries == 0 { end = .now + .seconds(seconds) }
-                return end < .now
+            let waited = start.withLock { start in
+                if numberOfTries == 0 { start = .now }
+                return ContinuousClock.now - start
             }
-            if isOver { return false }
-            Thread.sleep(forTimeInterval: .random(in: 0.000_1...0.002))
+            guard waited <= .seconds(seconds) else { return false }
+            Thread.sleep(
+                forTimeInterval: .random(in: waited < .seconds(1) ? 0.000_01...0.000_1 : 0.000_1...0.002))
             return true
         }
     }

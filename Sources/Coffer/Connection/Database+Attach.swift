@@ -1,11 +1,12 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-// What `ATTACH` and `VACUUM INTO` may do by SQL (I1). Both get to SQLite only with a file that exists, with access for its owner, and with the
-// key that it is to have.
+// What `ATTACH` and `VACUUM INTO` may do by SQL (I1). Both get to SQLite only with a file that exists, with
+// access for its owner, and with the key that it is to have.
 
 extension Database {
-    /// Adds the two functions that `ATTACH` is compiled with, and the judge of `VACUUM INTO`. See ``AttachStatement``.
+    /// Adds the two functions that `ATTACH` is compiled with, and the judge of `VACUUM INTO`. See
+    /// ``AttachStatement``.
     func addAttachFunctions() throws {
         inspector.refusalOfNestedAttach = { [unowned self] path in refusal(ofNestedAttach: path) }
         try DatabaseError.converting {
@@ -26,11 +27,14 @@ extension Database {
             let failure = DatabaseError.publicError(error)
             var (code, words): (CInt, String) =
                 if let failure = failure as? DatabaseError {
-                    (failure.extendedResultCode.rawValue, failure.message ?? ConnectionHandle.describe(failure.extendedResultCode.rawValue))
+                    (
+                        failure.extendedResultCode.rawValue,
+                        failure.message ?? ConnectionHandle.describe(failure.extendedResultCode.rawValue)
+                    )
                 } else {
                     (EngineCode.error, "The key of the file could not be had: \(type(of: failure))")
                 }
-            // The path may be what somebody takes for a URI.
+            // The path may be what a user takes for a URI.
             if words.lowercased().contains("key=") { words = ConnectionHandle.describe(code) }
             inspector.refuse(words)
             context.set(EngineError(code: code, message: words))
@@ -42,10 +46,12 @@ extension Database {
         let value = arguments[0]
         let path = value.type == EngineType.null ? "" : value.string
         guard !path.utf8.contains(0) else {
-            throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "unable to open database file: the path has a NUL character")
+            throw DatabaseError(
+                resultCode: .SQLITE_CANTOPEN,
+                message: "unable to open database file: the path has a NUL character")
         }
-        // The engine takes it for a URI where the connection reads them, as those to a named database in memory do, or where it was built so. What
-        // users write is a path.
+        // The engine takes it for a URI where the connection reads them, as those to a named database in
+        // memory do, or where it was built so. What users write is a path.
         attachedPath = path.hasPrefix("file:") ? "./\(path)" : path
         context.set(attachedPath)
     }
@@ -92,8 +98,10 @@ extension Database {
         guard ring.settings.ofFile == CipherSettings() else {
             throw DatabaseError(
                 resultCode: .SQLITE_AUTH,
-                message: "ATTACH knows SQLCipher's own cipher settings only, so that the file would not be readable with those of this "
-                    + "database. Give it a key with KEY, or use vacuum(into:).")
+                message:
+                    "ATTACH knows SQLCipher's own cipher settings only, so that the file would not be "
+                    + "readable with those of this database. Give it a key with KEY, or use "
+                    + "vacuum(into:).")
         }
         try createAttachedFile(path)
         let attachedKeys = try keying.ringOfAttachedFiles(ring)
@@ -121,13 +129,15 @@ extension Database {
         return try FileHeader(probe.handle)
     }
 
-    /// The key of this database with a salt of its own: pages of two files with the same key and salt could be exchanged unnoticed.
+    /// The key of this database with a salt of its own: pages of two files with the same key and salt could
+    /// be exchanged unnoticed.
     private func newMaterial(_ ring: KeyRing) throws -> (KeyRing.Material, salt: [UInt8]) {
         let key = try ring.resolve(keyIndex: 0)
         guard key.salt == nil else {
             throw DatabaseError(
                 resultCode: .SQLITE_AUTH,
-                message: "The key of this database has a salt with it, which another file must not have as well. "
+                message:
+                    "The key of this database has a salt with it, which another file must not have as well. "
                     + "Give the file a key with KEY, or use vacuum(into:key:).")
         }
         let salt = try SystemRandomness.bytes(count: 16)
@@ -135,7 +145,8 @@ extension Database {
     }
 
     private func materialOfAttachedFile(
-        _ salt: [UInt8], _ attachedKeys: KeyRing, _ ring: KeyRing, _ path: String, _ open: @escaping KeyRing.Open
+        _ salt: [UInt8], _ attachedKeys: KeyRing, _ ring: KeyRing, _ path: String,
+        _ open: @escaping KeyRing.Open
     ) throws -> KeyRing.Material {
         if !SideFiles.lie(beside: path), let index = ring.usedKeyIndex, ring.keys[index].salt == nil,
             let known = ring.cachedMaterial(keyIndex: index, fileSalt: salt), known.isBoundToFileSalt
@@ -145,23 +156,30 @@ extension Database {
         return try judgedMaterial(forSalt: salt, attachedKeys, open)
     }
 
-    /// Proves the key of a file by a connection of its own, which has what lies beside the file judged, and has played back what belongs to it
-    /// when it is closed: `ATTACH` opens, unlocks and plays back in one call of the engine, in which nobody else has a say.
-    private func judgedMaterial(forSalt salt: [UInt8], _ keys: KeyRing, _ open: @escaping KeyRing.Open) throws -> KeyRing.Material {
+    /// Proves the key of a file by a connection of its own, which has what lies beside the file judged, and
+    /// has played back what belongs to it when it is closed: `ATTACH` opens, unlocks and plays back in one
+    /// call of the engine, in which no other code has a say.
+    private func judgedMaterial(forSalt salt: [UInt8], _ keys: KeyRing, _ open: @escaping KeyRing.Open) throws
+        -> KeyRing.Material
+    {
         _ = try keys.openKeyed(open: open)
-        guard let index = keys.usedKeyIndex, let material = keys.cachedMaterial(keyIndex: index, fileSalt: salt) else {
-            throw DatabaseError(resultCode: .SQLITE_BUSY, message: "The file got another salt meanwhile. Try again.")
+        guard let index = keys.usedKeyIndex,
+            let material = keys.cachedMaterial(keyIndex: index, fileSalt: salt)
+        else {
+            throw DatabaseError(
+                resultCode: .SQLITE_BUSY, message: "The file got another salt meanwhile. Try again.")
         }
         return material
     }
 
-    /// The key that a statement gives, derived, after what lies beside the file was judged with it; nil for an empty file, to which nothing
-    /// belongs.
+    /// The key that a statement gives, derived, after what lies beside the file was judged with it; nil for
+    /// an empty file, to which nothing belongs.
     private func judgedKey(_ value: ValueHandle, _ path: String) throws -> SecretBytes? {
         let open = openProbe(ofAttachedFile: path)
         let salt = try attachedFileHeader(open).salt
         guard !salt.isEmpty else { return nil }
-        let material = try judgedMaterial(forSalt: salt, KeyRing(key: DatabaseKey(sqlCipherText: value.secret)), open)
+        let material = try judgedMaterial(
+            forSalt: salt, KeyRing(key: DatabaseKey(sqlCipherText: value.secret)), open)
         return ConnectionHandle.keyText(rawKey: material.secret.bytes, salt: material.salt ?? salt)
     }
 
@@ -175,8 +193,9 @@ extension Database {
         guard !configuration.allowsPlaintext, Database.isEmptyOrMissing(path) else { return }
         throw DatabaseError(
             resultCode: .SQLITE_AUTH,
-            message: "The new file would not be encrypted: \(path). Give it a key with KEY, use vacuum(into:key:), "
-                + "or allow it with Configuration.allowsPlaintext.")
+            message:
+                "The new file would not be encrypted: \(path). Give it a key with KEY, use "
+                + "vacuum(into:key:), or allow it with Configuration.allowsPlaintext.")
     }
 
     private func createAttachedFile(_ path: String) throws {
@@ -188,8 +207,8 @@ extension Database {
 // MARK: - VACUUM INTO
 
 extension Database {
-    /// Why a file must not be attached that a statement attaches while it runs, or nil. `VACUUM` does so with a temporary file, which has no
-    /// name, and `VACUUM INTO` with the file that it makes.
+    /// Why a file must not be attached that a statement attaches while it runs, or nil. `VACUUM` does so with
+    /// a temporary file, which has no name, and `VACUUM INTO` with the file that it makes.
     private func refusal(ofNestedAttach path: String) -> String? {
         let isVacuum = handle.pendingStatements.contains { statement in
             guard statement.isBusy else { return false }
@@ -201,11 +220,14 @@ extension Database {
         }
         guard isVacuum else { return nil }
         guard !isEncrypted else {
-            return "The copy that VACUUM INTO makes of an encrypted database has its salt, and not its cipher settings. "
-                + "Use vacuum(into:) instead."
+            return
+                "The copy that VACUUM INTO makes of an encrypted database has its salt, and not its cipher "
+                + "settings. Use vacuum(into:) instead."
         }
         guard configuration.allowsPlaintext else {
-            return "The copy would not be encrypted. Use vacuum(into:key:), or allow it with Configuration.allowsPlaintext."
+            return
+                "The copy would not be encrypted. Use vacuum(into:key:), or allow it with "
+                + "Configuration.allowsPlaintext."
         }
         guard !path.hasPrefix("file:") else {
             return "A name that begins with 'file:' would be taken for a URI. Write './file:' instead."

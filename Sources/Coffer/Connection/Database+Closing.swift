@@ -3,12 +3,16 @@ internal import SQLCipherBridge
 // MARK: - Replacing the connection of the C library
 
 extension Database {
-    /// Does one more thing with the connection of the C library, closes it, and goes on with the one that `open` returns.
+    /// Does one more thing with the connection of the C library, closes it, and goes on with the one that
+    /// `open` returns.
     ///
-    /// Observers, functions, collations and the trace are moved to the new one, which is prepared like any other.
-    /// - Throws: `SQLITE_BUSY` before anything happens if statements of the application are alive; the error of `open`, after which
-    ///   this connection is closed for good.
-    func replaceHandle(working work: (ConnectionHandle) -> Void, reopening open: () throws -> EngineConnection) throws {
+    /// Observers, functions, collations and the trace are moved to the new one, which is prepared like any
+    /// other.
+    /// - Throws: `SQLITE_BUSY` before anything happens if statements of the application are alive; the error
+    ///   of `open`, after which this connection is closed for good.
+    func replaceHandle(
+        working work: (ConnectionHandle) -> Void, reopening open: () throws -> EngineConnection
+    ) throws {
         try endOwnStatements()
         detachHooks()
         sharedState.replace(nil)
@@ -40,7 +44,8 @@ extension Database {
 // MARK: - Closing
 
 extension Database {
-    /// Closes the connection. Statements of the application that are still alive keep that of the C library until their end.
+    /// Closes the connection. Statements of the application that are still alive keep that of the C library
+    /// until their end.
     func close() {
         guard !isClosed else { return }
         closeConnection()
@@ -53,8 +58,10 @@ extension Database {
         let code = sharedState.close { connection?.close() ?? EngineCode.ok }
         guard code == EngineCode.ok else {
             logPendingStatements(code)
-            let hint = handle.pendingStatements.isEmpty ? "" : ": unfinalized statements \(namesOfPendingStatements)"
-            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: (handle.lastErrorMessage ?? "busy") + hint)
+            let hint =
+                handle.pendingStatements.isEmpty ? "" : ": unfinalized statements \(namesOfPendingStatements)"
+            throw DatabaseError(
+                resultCode: ResultCode(rawValue: code), message: (handle.lastErrorMessage ?? "busy") + hint)
         }
         didClose()
     }
@@ -66,7 +73,8 @@ extension Database {
         didClose()
     }
 
-    /// Statements that are still prepared keep the connection of the C library alive, but not the objects behind its hooks.
+    /// Statements that are still prepared keep the connection of the C library alive, but not the objects
+    /// behind its hooks.
     private func detachHooks() {
         observerNotifier.removeHooks()
         inspector.removeHook()
@@ -74,7 +82,8 @@ extension Database {
         busyHandler?.remove(from: handle)
     }
 
-    /// Ends the statements that the connection itself keeps, or throws `SQLITE_BUSY` if the application has others.
+    /// Ends the statements that the connection itself keeps, or throws `SQLITE_BUSY` if the application has
+    /// others.
     func endOwnStatements() throws {
         clearStatementCaches()
         guard !handle.pendingStatements.isEmpty else { return }
@@ -82,25 +91,32 @@ extension Database {
         guard handle.pendingStatements.isEmpty else {
             throw DatabaseError(
                 resultCode: .SQLITE_BUSY,
-                message: "Statements are still alive on the connection: end them and their cursors first: \(namesOfPendingStatements)")
+                message:
+                    "Statements are still alive on the connection: end them and their cursors first: "
+                    + "\(namesOfPendingStatements)"
+            )
         }
     }
 
-    /// Tells the log function of the application which statements keep the connection from being closed.
+    /// Reports to the log function of the application which statements keep the connection from being closed.
     private func logPendingStatements(_ code: CInt) {
         guard let log = Database.logError else { return }
         for statement in handle.pendingStatements {
-            log(ResultCode(rawValue: code), "unfinalized statement: \(KeyRedaction.redactingKeys(in: statement.sql))")
+            log(
+                ResultCode(rawValue: code),
+                "unfinalized statement: \(KeyRedaction.redactingKeys(in: statement.sql))")
         }
     }
 
     /// The first of the statements that are still prepared, for messages.
     private var namesOfPendingStatements: String {
         var statements = Array(handle.pendingStatements.reversed())
-        // A statement of a virtual table keeps the table, and with it the statements of its module, which nobody else writes like this.
+        // A statement of a virtual table keeps the table, and with it the statements of its module, which no
+        // other code writes like this.
         let own = statements.filter { !$0.sql.contains("'.'") }
         if !own.isEmpty { statements = own }
-        let names = statements.prefix(3).map { "`\(KeyRedaction.redactingKeys(in: $0.sql))`" }.joined(separator: ", ")
+        let names = statements.prefix(3).map { "`\(KeyRedaction.redactingKeys(in: $0.sql))`" }.joined(
+            separator: ", ")
         return statements.count > 3 ? "\(names) and \(statements.count - 3) others" : names
     }
 

@@ -2,16 +2,17 @@ internal import SQLCipherBridge
 internal import Synchronization
 
 extension Database {
-    /// Is told of an error of SQLite.
+    /// Called with an error of SQLite.
     public typealias LogErrorFunction = @Sendable (_ resultCode: ResultCode, _ message: String) -> Void
 
     private static let currentLogError = Mutex<LogErrorFunction?>(nil)
 
-    /// A function that is told of all errors of SQLite, in the whole process; nil by default.
+    /// A function that is called with all errors of SQLite, in the whole process; nil by default.
     ///
-    /// The first one must be set before any connection is opened: later, SQLite takes no log function any more. The function is called on
-    /// any thread, in the middle of a call of SQLite, and must not use any database. Keys in messages are
-    /// replaced, and the words that SQLite says about a statement are left out where they could quote a key.
+    /// The first one must be set before any connection is opened: later, SQLite takes no log function any
+    /// more. The function is called on any thread, in the middle of a call of SQLite, and must not use any
+    /// database. Keys in messages are replaced, and the words that SQLite says about a statement are left out
+    /// where they could quote a key.
     public static var logError: LogErrorFunction? {
         get { currentLogError.withLock { $0 } }
         set {
@@ -21,7 +22,8 @@ extension Database {
                 return
             }
             ErrorLog.handler = { code, message in
-                let words = KeyRedaction.redactingKeys(inLogMessage: message, description: ConnectionHandle.describe(code))
+                let words = KeyRedaction.redactingKeys(
+                    inLogMessage: message, description: ConnectionHandle.describe(code))
                 log(ResultCode(rawValue: code), words)
             }
         }

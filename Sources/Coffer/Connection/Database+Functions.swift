@@ -3,10 +3,17 @@ internal import SQLCipherBridge
 extension Database {
     /// Adds an SQL function or aggregate, in place of one with the same name and number of arguments.
     ///
-    /// - Precondition: the name and the number of arguments are possible (255 bytes, 127 arguments), and no statement runs if it replaces
-    ///   another function.
+    ///     db.add(
+    ///         function: DatabaseFunction("kilograms", argumentCount: 1, pure: true) { arguments in
+    ///             Double.fromDatabaseValue(arguments[0]).map { $0 / 1000 }
+    ///         })
+    ///
+    /// - Precondition: the name and the number of arguments are possible (255 bytes, 127 arguments), and no
+    ///   statement runs if it replaces another function.
     public func add(function: DatabaseFunction) {
-        register("The function \(function.name) could not be added") { () throws(EngineError) in try function.install(on: handle) }
+        register("The function \(function.name) could not be added") { () throws(EngineError) in
+            try function.install(on: handle)
+        }
         additions.add(function)
     }
 
@@ -14,7 +21,9 @@ extension Database {
     ///
     /// - Precondition: no statement runs.
     public func remove(function: DatabaseFunction) {
-        register("The function \(function.name) could not be removed") { () throws(EngineError) in try function.uninstall(from: handle) }
+        register("The function \(function.name) could not be removed") { () throws(EngineError) in
+            try function.uninstall(from: handle)
+        }
         additions.remove(function)
     }
 
@@ -22,7 +31,9 @@ extension Database {
     ///
     /// - Precondition: no statement runs if it replaces another collation.
     public func add(collation: DatabaseCollation) {
-        register("The collation \(collation.name) could not be added") { () throws(EngineError) in try collation.install(on: handle) }
+        register("The collation \(collation.name) could not be added") { () throws(EngineError) in
+            try collation.install(on: handle)
+        }
         additions.add(collation)
     }
 
@@ -30,7 +41,9 @@ extension Database {
     ///
     /// - Precondition: no statement runs.
     public func remove(collation: DatabaseCollation) {
-        register("The collation \(collation.name) could not be removed") { () throws(EngineError) in try collation.uninstall(from: handle) }
+        register("The collation \(collation.name) could not be removed") { () throws(EngineError) in
+            try collation.uninstall(from: handle)
+        }
         additions.remove(collation)
     }
 

@@ -9,15 +9,18 @@ extension Database {
         var isFileEmpty = false
     }
 
-    /// Opens a connection in the order of I3: open, busy handling, key, cipher settings, one read that checks the key.
+    /// Opens a connection in the order of I3: open, busy handling, key, cipher settings, one read that checks
+    /// the key.
     static func open(
         _ location: DatabaseLocation, configuration: Configuration, purpose: Purpose, keys: ConnectionKeys
     ) throws -> Opened {
         var busyHandler: BusyHandler?
         let open: KeyRing.Open = { () throws(EngineError) in
             let connection = try EngineConnection(
-                path: location.engineName, flags: flags(for: location, configuration: configuration), locking: configuration.engineLocking)
-            busyHandler = installBusyMode(on: connection.handle, configuration: configuration, purpose: purpose)
+                path: location.engineName, flags: flags(for: location, configuration: configuration),
+                locking: configuration.engineLocking)
+            busyHandler = installBusyMode(
+                on: connection.handle, configuration: configuration, purpose: purpose)
             return connection
         }
         do {
@@ -30,9 +33,11 @@ extension Database {
                     let keyed = try ring.openKeyed(work: keys.pageWork, open: open)
                     let isFileEmpty = keyed.isFileEmpty
                     opened = Opened(
-                        connection: keyed.connection, protection: .encrypted, busyHandler: busyHandler, isFileEmpty: isFileEmpty)
+                        connection: keyed.connection, protection: .encrypted, busyHandler: busyHandler,
+                        isFileEmpty: isFileEmpty)
                 } else {
-                    opened = Opened(connection: try open(), protection: .awaitingKey, busyHandler: busyHandler)
+                    opened = Opened(
+                        connection: try open(), protection: .awaitingKey, busyHandler: busyHandler)
                 }
                 opened.connection.checkpointsAtEnd = true
                 try keys.checkFile(at: path, isDecisive: purpose == .writer)
@@ -56,10 +61,13 @@ extension Database {
         }
     }
 
-    private static func flags(for location: DatabaseLocation, configuration: Configuration) -> EngineConnection.OpenFlags {
+    private static func flags(for location: DatabaseLocation, configuration: Configuration)
+        -> EngineConnection.OpenFlags
+    {
         switch location {
         case .file: configuration.readonly ? .readOnly : .readWrite
-        // The flags hold for attached files as well: that the database is in memory is said by its name alone.
+        // The flags hold for attached files as well: that the database is in memory is said by its name
+        // alone.
         case .memory(nil): [.readWrite, .create]
         case .memory: [.readWrite, .create, .uri]
         case .temporary: [.readWrite, .create]
@@ -81,13 +89,15 @@ extension Database {
         }
     }
 
-    /// Refuses what is no database file, and creates a missing file with access for its owner only: SQLite would let others read it.
+    /// Refuses what is no database file, and creates a missing file with access for its owner only: SQLite
+    /// would let others read it.
     ///
     /// - Parameter isWritten: whether the file is written whatever the configuration says of the main file.
     static func prepareFile(at path: String, configuration: Configuration, isWritten: Bool = false) throws {
         guard !path.utf8.contains(0) else {
             throw DatabaseError(
-                resultCode: .SQLITE_CANTOPEN, message: "unable to open database file: the path has a NUL character: \(path)")
+                resultCode: .SQLITE_CANTOPEN,
+                message: "unable to open database file: the path has a NUL character: \(path)")
         }
         var status = stat()
         if unsafe stat(path, &status) == 0 {
@@ -95,19 +105,23 @@ extension Database {
             guard status.st_mode & S_IFMT == S_IFREG else {
                 let kind = status.st_mode & S_IFMT == S_IFDIR ? "a directory" : "no regular file"
                 throw DatabaseError(
-                    resultCode: .SQLITE_CANTOPEN, message: "unable to open database file: \(path) is \(kind). Give the path of a file.")
+                    resultCode: .SQLITE_CANTOPEN,
+                    message: "unable to open database file: \(path) is \(kind). Give the path of a file.")
             }
             return
         }
         guard isWritten || !configuration.readonly else { return }
         let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
-            // A umask may take rights from the owner, too. Closing a file that nobody else has opened yet drops no locks.
+            // A umask may take rights from the owner, too. Closing a file that no other connection has opened
+            // yet drops no locks.
             _ = fchmod(descriptor, 0o600)
             Glibc.close(descriptor)
         } else if errno != EEXIST {
             let reason = unsafe String(cString: strerror(errno))
-            throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "unable to create the database file \(path): \(reason)")
+            throw DatabaseError(
+                resultCode: .SQLITE_CANTOPEN, message: "unable to create the database file \(path): \(reason)"
+            )
         }
     }
 }
@@ -167,7 +181,8 @@ extension Database {
         keying.preparationsDidRun()
     }
 
-    /// Decides what a file is that got no key before its first use: refused, or plaintext where that is allowed.
+    /// Decides what a file is that got no key before its first use: refused, or plaintext where that is
+    /// allowed.
     func checkProtection() throws {
         guard protection == .awaitingKey else { return }
         guard configuration.allowsPlaintext else { throw DatabaseError(encryptionFailure: .noKey) }
@@ -194,33 +209,41 @@ extension Database {
 
     /// Gives a new encrypted file its salt, before others find it empty and make one of their own.
     ///
-    /// It comes after the preparations, so that these can say `PRAGMA auto_vacuum`, which a file with content takes no more.
+    /// It comes after the preparations, so that these can say `PRAGMA auto_vacuum`, which a file with content
+    /// takes no more.
     private func claimFile() throws {
-        guard keying.isFileEmpty, protection == .encrypted, purpose == .writer, !configuration.readonly else { return }
+        guard keying.isFileEmpty, protection == .encrypted, purpose == .writer, !configuration.readonly else {
+            return
+        }
         try handle.claimEmptyFile()
         keying.keys.didClaimEmptyFile()
         keying.didClaimFile()
     }
 
     private func setUpJournalMode() throws {
-        guard purpose == .writer, configuration.journalMode == .wal, !configuration.readonly, protection != .memory else { return }
+        guard purpose == .writer, configuration.journalMode == .wal, !configuration.readonly,
+            protection != .memory
+        else { return }
         // Without the WAL mode, what follows would not be safe against a loss of power.
         do {
             try handle.changeJournalMode(to: .wal, knownProtection())
-        } catch let error as EngineError where error.code == EngineCode.busy && handle.lastExtendedErrorCode == EngineCode.ok {
+        } catch let error as EngineError
+            where error.code == EngineCode.busy && handle.lastExtendedErrorCode == EngineCode.ok
+        {
             throw DatabaseError(message: "could not activate WAL mode at path: \(path)")
         } catch {
             throw DatabaseError.publicError(error)
         }
         try handle.execute("PRAGMA synchronous = NORMAL")
-        // The first read makes the log and its index, which others need before they can open the file without writing.
+        // The first read makes the log and its index, which others need before they can open the file without
+        // writing.
         try handle.execute("SELECT 1 FROM main.sqlite_master LIMIT 1")
     }
 }
 
 extension DatabaseLocation {
-    /// The name given to `sqlite3_open_v2`. A URI is the only way to share a database in memory; each byte of its name that could mean
-    /// something in a URI is written as a number.
+    /// The name given to `sqlite3_open_v2`. A URI is the only way to share a database in memory; each byte of
+    /// its name that could mean something in a URI is written as a number.
     fileprivate var engineName: String {
         switch self {
         case .file(let path): path
@@ -232,7 +255,8 @@ extension DatabaseLocation {
 }
 
 extension Configuration {
-    /// Whether a file can be opened at all: with a key, a preparation that may set one, or on purpose without.
+    /// Whether a file can be opened at all: with a key, a preparation that may set one, or on purpose
+    /// without.
     fileprivate var mayOpenFiles: Bool { key != nil || allowsPlaintext || !preparations.isEmpty }
 }
 
@@ -240,7 +264,8 @@ extension DatabaseError {
     fileprivate init(openingError error: EngineError, path: String, _ configuration: Configuration) {
         var message = "\(error.message ?? ConnectionHandle.describe(error.code)) - while opening \(path)"
         if error.primaryCode == EngineCode.busy,
-            let holder = LockHolder(ofFile: path, countsReaders: configuration.fileLocking == .thisProcessOnly)
+            let holder = LockHolder(
+                ofFile: path, countsReaders: configuration.fileLocking == .thisProcessOnly)
         {
             message += ", \(holder)"
         }
@@ -252,7 +277,8 @@ extension String {
     fileprivate var percentEncoded: String {
         utf8.map { byte in
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
                 String(UnicodeScalar(byte))
             default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
             }

@@ -11,7 +11,8 @@ extension Database {
 
     /// The number of rows that the last statement inserted, updated or deleted.
     ///
-    /// What transaction observers write after its commit does not count, nor does it for ``lastInsertedRowID``.
+    /// What transaction observers write after its commit does not count, nor does it for
+    /// ``lastInsertedRowID``.
     public var changesCount: Int {
         checkIsUsedInItsAccess()
         return isClosed ? 0 : observerNotifier.keptChangesCount ?? handle.changesCount
@@ -32,12 +33,15 @@ extension Database {
 // MARK: - Errors
 
 extension Database {
-    /// The code of the last call of SQLite on the connection that failed; `SQLITE_OK` if the last call succeeded.
+    /// The code of the last call of SQLite on the connection that failed; `SQLITE_OK` if the last call
+    /// succeeded.
     ///
-    /// For programs that call SQLite themselves, with ``sqliteConnection``. Everything else throws a ``DatabaseError``, which has the code.
+    /// For programs that call SQLite themselves, with ``sqliteConnection``. Everything else throws a
+    /// ``DatabaseError``, which has the code.
     public var lastErrorCode: ResultCode {
         checkIsUsedInItsAccess()
-        return ResultCode(rawValue: isClosed ? EngineCode.misuse : handle.lastExtendedErrorCode).primaryResultCode
+        return ResultCode(rawValue: isClosed ? EngineCode.misuse : handle.lastExtendedErrorCode)
+            .primaryResultCode
     }
 
     /// The words of SQLite for ``lastErrorCode``. Where they could quote a key, it is replaced.
@@ -45,7 +49,8 @@ extension Database {
         checkIsUsedInItsAccess()
         guard !isClosed else { return DatabaseError.connectionIsClosed().message }
         return handle.lastErrorMessage.map {
-            KeyRedaction.redactingKeys(inLogMessage: $0, description: ConnectionHandle.describe(handle.lastExtendedErrorCode))
+            KeyRedaction.redactingKeys(
+                inLogMessage: $0, description: ConnectionHandle.describe(handle.lastExtendedErrorCode))
         }
     }
 }
@@ -55,11 +60,17 @@ extension Database {
 extension Database {
     /// Brings the content of the WAL file into the database file.
     ///
+    ///     try pool.writeWithoutTransaction { db in
+    ///         _ = try db.checkpoint(.truncate)
+    ///     }
+    ///
     /// - Parameters:
     ///   - kind: how much, and whom to wait for.
     ///   - dbName: the name of the schema, or nil for all attached databases.
-    /// - Returns: the frames in the WAL file, and those of them that are in the database file now; both -1 outside of WAL mode.
-    /// - Throws: `SQLITE_BUSY` if a checkpoint other than a passive one cannot complete, `SQLITE_LOCKED` inside of a transaction.
+    /// - Returns: the frames in the WAL file, and those of them that are in the database file now; both -1
+    ///   outside of WAL mode.
+    /// - Throws: `SQLITE_BUSY` if a checkpoint other than a passive one cannot complete, `SQLITE_LOCKED`
+    ///   inside of a transaction.
     @discardableResult
     public func checkpoint(
         _ kind: CheckpointMode = .passive, on dbName: String? = "main"
@@ -73,7 +84,9 @@ extension Database {
         case EngineCode.misuse:
             throw DatabaseError(resultCode: .SQLITE_MISUSE)
         default:
-            throw DatabaseError(resultCode: ResultCode(rawValue: result.code), message: handle.lastErrorMessage, encryptionFailure: nil)
+            throw DatabaseError(
+                resultCode: ResultCode(rawValue: result.code), message: handle.lastErrorMessage,
+                encryptionFailure: nil)
         }
     }
 }
@@ -81,8 +94,9 @@ extension Database {
 // MARK: - Memory and interruption
 
 extension Database {
-    /// Frees the memory that the connection does not need: cached pages, prepared statements, the schema, and the memo of pages that it shares with the
-    /// other connections of its queue or pool (``CipherSettings/pageMemoSize``).
+    /// Frees the memory that the connection does not need: cached pages, prepared statements, the schema, and
+    /// the memo of pages that it shares with the other connections of its queue or pool
+    /// (``CipherSettings/pageMemoSize``).
     public func releaseMemory() {
         checkIsUsedInItsAccess()
         guard !isClosed, !isReceivingCopy else { return }

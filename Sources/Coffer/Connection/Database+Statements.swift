@@ -6,12 +6,23 @@ internal import Synchronization
 extension Database {
     /// Prepares a statement.
     ///
-    /// - Throws: a ``DatabaseError`` if the SQL does not compile, is empty, or has more than one statement (`SQLITE_MISUSE`).
+    ///     let taking = try db.makeStatement(sql: "UPDATE item SET amount = amount - 1 WHERE id = ?")
+    ///     for id in [1, 2] {
+    ///         try taking.execute(arguments: [id])
+    ///     }
+    ///
+    /// - Throws: a ``DatabaseError`` if the SQL does not compile, is empty, or has more than one statement
+    ///   (`SQLITE_MISUSE`).
     public func makeStatement(sql: String) throws -> Statement { try prepare(sql) }
 
     /// A statement that the connection keeps, so that the same SQL is prepared only once.
     ///
-    /// The statement comes as its last user left it: give it all of its arguments. While a cursor iterates over it, this is another statement.
+    /// The statement comes as its last user left it: give it all of its arguments. While a cursor iterates
+    /// over it, this is another statement.
+    ///
+    ///     let statement = try db.cachedStatement(sql: "SELECT name FROM item WHERE worth > ?")
+    ///     let names = try String.fetchAll(statement, arguments: [100])
+    ///
     /// - Throws: as ``makeStatement(sql:)``.
     public func cachedStatement(sql: String) throws -> Statement { try checkOut(sql, for: .application) }
 
@@ -19,7 +30,7 @@ extension Database {
     func checkOut(_ sql: String, for use: StatementCaches.Use) throws -> Statement {
         if let known = statementCaches.find(sql, for: use) {
             guard use == .application, known.columnCount > 0 else { return known }
-            // A statement of another schema would tell columns that are not its own any more.
+            // A statement of another schema would report columns that are not its own any more.
             try readSchema {}
             if let known = statementCaches.find(sql, for: use) { return known }
         }
@@ -27,7 +38,9 @@ extension Database {
     }
 
     /// The statement that ``prepare(_:keptAs:for:)`` has kept; nil if there is none, or if it is in use.
-    func keptStatement(_ sql: String, for use: StatementCaches.Use) -> Statement? { statementCaches.find(sql, for: use) }
+    func keptStatement(_ sql: String, for use: StatementCaches.Use) -> Statement? {
+        statementCaches.find(sql, for: use)
+    }
 
     /// Prepares a statement, and keeps it for the next user.
     ///
@@ -35,7 +48,8 @@ extension Database {
     func prepare(_ text: String, keptAs sql: String, for use: StatementCaches.Use) throws -> Statement {
         var statement = try prepare(text, persistent: true)
         if use == .application, knownSchema.watch == nil, !statement.facts.databaseRegion.isEmpty {
-            // Changes of the schema are noticed from now on, and this statement is of the one that is watched.
+            // Changes of the schema are noticed from now on, and this statement is of the one that is
+            // watched.
             try readSchema {}
             statement = try prepare(text, persistent: true)
         }
@@ -51,19 +65,35 @@ extension Database {
         return statement
     }
 
-    /// The statements of an SQL text, prepared as the cursor advances. Arguments are handed out in the order of the statements.
-    public func allStatements(sql: String, arguments: StatementArguments? = nil) throws -> SQLStatementCursor {
+    /// The statements of an SQL text, prepared as the cursor advances. Arguments are handed out in the order
+    /// of the statements.
+    ///
+    ///     let statements = try db.allStatements(sql: "SELECT count(*) FROM item; SELECT count(*) FROM share")
+    ///     while let statement = try statements.next() {
+    ///         print(try Int.fetchOne(statement) ?? 0)
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - arguments: the values of its parameters.
+    public func allStatements(sql: String, arguments: StatementArguments? = nil) throws -> SQLStatementCursor
+    {
         SQLStatementCursor(database: self, sql: sql, arguments: arguments)
     }
 
     /// Executes all statements of an SQL text.
     ///
-    /// A single statement that changes rows, and has its values as arguments in order, is likely to come again: it is kept, without its values, and
-    /// not prepared anew the next time.
+    /// A single statement that changes rows, and has its values as arguments in order, is likely to come
+    /// again: it is kept, without its values, and not prepared anew the next time.
     ///
+    /// - Parameters:
+    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - arguments: the values of its parameters.
     /// - Throws: a ``DatabaseError``; the statements before the failed one have been executed.
     public func execute(sql: String, arguments: StatementArguments = StatementArguments()) throws {
-        let mayComeAgain = !arguments.values.isEmpty && arguments.namedValues.isEmpty && sql.utf8.count <= StatementCaches.longestText
+        let mayComeAgain =
+            !arguments.values.isEmpty && arguments.namedValues.isEmpty
+            && sql.utf8.count <= StatementCaches.longestText
         if mayComeAgain, let statement = statementCaches.find(sql, for: .execution),
             statement.parameterNames.count == arguments.values.count
         {
@@ -71,13 +101,15 @@ extension Database {
             return try statement.execute(arguments: arguments)
         }
         try KeyRedaction.redactingKeys(ofBatch: sql) {
-            let statements = SQLStatementCursor(database: self, sql: sql, arguments: arguments, isPersistent: mayComeAgain)
+            let statements = SQLStatementCursor(
+                database: self, sql: sql, arguments: arguments, isPersistent: mayComeAgain)
             var (single, count): (Statement?, Int) = (nil, 0)
             while let statement = try statements.next() {
                 try statement.execute()
                 (single, count) = (statement, count + 1)
             }
-            if mayComeAgain, count == 1, let single, single.parameterNames.count == arguments.values.count, single.changesRowsOnly,
+            if mayComeAgain, count == 1, let single, single.parameterNames.count == arguments.values.count,
+                single.changesRowsOnly,
                 single.tellsItsColumns
             {
                 single.releaseArguments()
@@ -99,12 +131,14 @@ extension Database {
         guard let statement = try prepareNext(in: text, offset: &offset, persistent: persistent) else {
             throw DatabaseError(resultCode: .SQLITE_ERROR, message: "empty statement", sql: sql)
         }
-        // White space, comments and semicolons may follow; preparing them is the sure way to know that they are nothing else.
+        // White space, comments and semicolons may follow; preparing them is the sure way to know that they
+        // are nothing else.
         while offset < text.count - 1 {
             let start = offset
             let hasAnotherStatement: Bool
             do {
-                hasAnotherStatement = try compile(in: text, offset: &offset, persistent: false, sql: sql) != nil
+                hasAnotherStatement =
+                    try compile(in: text, offset: &offset, persistent: false, sql: sql) != nil
             } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
                 // Whether it compiles depends on what the first statement does.
                 hasAnotherStatement = true
@@ -120,7 +154,8 @@ extension Database {
         return statement
     }
 
-    /// Prepares the next statement of a zero-terminated text, from `offset`, which moves on behind it. Nil at the end.
+    /// Prepares the next statement of a zero-terminated text, from `offset`, which moves on behind it. Nil at
+    /// the end.
     func prepareNext(in text: [CChar], offset: inout Int, persistent: Bool) throws -> Statement? {
         checkIsUsedInItsAccess()
         while offset < text.count - 1 {
@@ -133,7 +168,9 @@ extension Database {
         return nil
     }
 
-    private func compile(in text: [CChar], offset: inout Int, persistent: Bool, sql: String?) throws -> Statement? {
+    private func compile(in text: [CChar], offset: inout Int, persistent: Bool, sql: String?) throws
+        -> Statement?
+    {
         try checkIsUsable()
         try checkProtection()
         let start = offset
@@ -160,7 +197,8 @@ extension Database {
             if error.primaryCode == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
             throw DatabaseError(
                 resultCode: ResultCode(rawValue: error.code), message: denial ?? error.message,
-                sql: (sql ?? text.text(from: start)).unpaddedStatement, messageIsOurs: denial != nil, compiles: false)
+                sql: (sql ?? text.text(from: start)).unpaddedStatement, messageIsOurs: denial != nil,
+                compiles: false)
         }
     }
 }
@@ -179,9 +217,12 @@ extension Database {
         if sharedState.isSuspended.load(ordering: .relaxed) {
             try checkSuspension(of: statement)
         }
-        if transactions.isExpected && handle.isAutocommit && !(transactions.isOfSnapshot && statement.facts.transactionStep == .begin) {
+        if transactions.isExpected && handle.isAutocommit
+            && !(transactions.isOfSnapshot && statement.facts.transactionStep == .begin)
+        {
             throw DatabaseError(
-                resultCode: .SQLITE_ABORT, message: "Transaction was aborted", sql: statement.sql, arguments: statement.arguments,
+                resultCode: .SQLITE_ABORT, message: "Transaction was aborted", sql: statement.sql,
+                arguments: statement.arguments,
                 publicStatementArguments: configuration.publicStatementArguments)
         }
         transactions.executionWillBegin()
@@ -207,12 +248,14 @@ extension Database {
         if let step = statement.facts.transactionStep {
             knownSchema.doubt()
             if transactions.changesSchema, step.isRollback { statementCaches.removeAll() }
-            transactions.transactionDidChange(begins: step == .begin, isInsideTransaction: isInsideTransaction)
+            transactions.transactionDidChange(
+                begins: step == .begin, isInsideTransaction: isInsideTransaction)
         }
         try observerNotifier.executionDidEnd(statement)
     }
 
-    /// Ends a failed execution: the notifier may know a better error, and a cancelled task wants to hear of its cancellation.
+    /// Ends a failed execution: the notifier may know a better error, and a cancelled task is to throw its
+    /// cancellation.
     func executionDidFail(_ statement: Statement, with error: DatabaseError) throws -> Never {
         statementCaches.remove(statement)
         knownSchema.doubt()
@@ -228,9 +271,12 @@ extension Database {
     }
 
     /// Whether the task of the access was cancelled, and nothing runs that must run to its end all the same.
-    var isTaskCancelled: Bool { transactions.isCancellable && sharedState.isCancelled.load(ordering: .relaxed) }
+    var isTaskCancelled: Bool {
+        transactions.isCancellable && sharedState.isCancelled.load(ordering: .relaxed)
+    }
 
-    /// Whether a statement only gives up what a transaction has: its changes, or, where nothing can have been written, its locks.
+    /// Whether a statement only gives up what a transaction has: its changes, or, where nothing can have been
+    /// written, its locks.
     private func mayRunInCancelledTask(_ statement: Statement) -> Bool {
         switch statement.facts.transactionStep {
         case .rollback, .rollbackToSavepoint: true
@@ -246,7 +292,8 @@ extension DatabaseError {
     /// SQLite ends at a NUL character and would silently ignore what follows, which may be a condition.
     fileprivate static func zeroInSQL(_ sql: String) -> DatabaseError {
         DatabaseError(
-            resultCode: .SQLITE_MISUSE, message: "SQL must not contain a NUL character. Give text with NUL characters as an argument.",
+            resultCode: .SQLITE_MISUSE,
+            message: "SQL must not contain a NUL character. Give text with NUL characters as an argument.",
             sql: sql.unpaddedStatement)
     }
 }

@@ -2,14 +2,17 @@ public import Foundation
 internal import Synchronization
 
 extension Database {
-    /// Post it to have connections take no new lock on their files, before the system stops the program in the middle of something.
+    /// Post it to have connections take no new lock on their files, before the system stops the program in
+    /// the middle of something.
     ///
     /// It has an effect on queues and pools with ``Configuration/observesSuspensionNotifications``, at once:
     ///
     /// - The running statement of a queue, or of the writer of a pool, is interrupted (`SQLITE_INTERRUPT`).
-    /// - An open transaction can still be ended, and then has what it has written before. Its next statement that writes rolls it back, and
-    ///   throws `SQLITE_ABORT`. A transaction that outlives its access is rolled back at once.
-    /// - Later writes throw `SQLITE_ABORT`. So do reads, unless the database is in WAL mode, where they lock out nobody.
+    /// - An open transaction can still be ended, and then has what it has written before. Its next statement
+    ///   that writes rolls it back, and throws `SQLITE_ABORT`. A transaction that outlives its access is
+    ///   rolled back at once.
+    /// - Later writes throw `SQLITE_ABORT`. So do reads, unless the database is in WAL mode, where they lock
+    ///   out nobody.
     public static let suspendNotification = Notification.Name("Coffer.Database.Suspend")
 
     /// Post it to end what ``suspendNotification`` began.
@@ -27,11 +30,13 @@ extension Database {
         if statement.isReadonly, try journalMode() == "wal" { return }
         rollBackForSuspension()
         throw DatabaseError(
-            resultCode: .SQLITE_ABORT, message: "Database is suspended", sql: statement.sql, arguments: statement.arguments,
+            resultCode: .SQLITE_ABORT, message: "Database is suspended", sql: statement.sql,
+            arguments: statement.arguments,
             publicStatementArguments: configuration.publicStatementArguments)
     }
 
-    /// Ends a transaction that outlives its access, or that the next statement finds in the way of a suspension.
+    /// Ends a transaction that outlives its access, or that the next statement finds in the way of a
+    /// suspension.
     func rollBackForSuspension() {
         guard isInsideTransaction, sharedState.isSuspended.load(ordering: .relaxed) else { return }
         // The statement that asks gets its error in any case.
@@ -47,8 +52,11 @@ final class SuspensionListener: @unchecked Sendable {
     init(suspend: @escaping @Sendable () -> Void, resume: @escaping @Sendable () -> Void) {
         let center = NotificationCenter.default
         tokens = [
-            center.addObserver(forName: Database.suspendNotification, object: nil, queue: nil) { _ in suspend() },
-            center.addObserver(forName: Database.resumeNotification, object: nil, queue: nil) { _ in resume() },
+            center.addObserver(forName: Database.suspendNotification, object: nil, queue: nil) { _ in
+                suspend()
+            },
+            center.addObserver(forName: Database.resumeNotification, object: nil, queue: nil) { _ in resume()
+            },
         ]
     }
 

@@ -2,7 +2,7 @@ public import Foundation
 internal import SQLCipherBridge
 
 extension Database {
-    /// What a trace function is told of.
+    /// What a trace function is called with.
     public struct TracingOptions: OptionSet, Sendable {
         public let rawValue: CInt
 
@@ -27,11 +27,11 @@ extension Database {
     /// }
     /// ```
     ///
-    /// The function runs in the middle of statements, and must not use the connection. Keys in the SQL are replaced, and values are left
-    /// out, unless ``Configuration/publicStatementArguments`` is true.
+    /// The function runs in the middle of statements, and must not use the connection. Keys in the SQL are
+    /// replaced, and values are left out, unless ``Configuration/publicStatementArguments`` is true.
     ///
     /// - Parameters:
-    ///   - options: what the function is told of.
+    ///   - options: what the function is called with.
     ///   - trace: the function, or nil to end the trace.
     public func trace(options: TracingOptions = .statement, _ trace: ((TraceEvent) -> Void)? = nil) {
         checkIsUsedInItsAccess()
@@ -54,7 +54,10 @@ extension Database {
             case .profile(let statement, let nanoseconds):
                 let source = TraceEvent.Source(statement, comment: nil)
                 let duration = TimeInterval(nanoseconds) / 1e9
-                trace(.profile(statement: TraceEvent.Statement(source: source, showsArguments: showsArguments), duration: duration))
+                trace(
+                    .profile(
+                        statement: TraceEvent.Statement(source: source, showsArguments: showsArguments),
+                        duration: duration))
                 source.invalidate()
             }
         }
@@ -62,14 +65,15 @@ extension Database {
 }
 
 extension Database {
-    /// What a trace function is told: see ``Database/trace(options:_:)``.
+    /// The argument of a trace function: see ``Database/trace(options:_:)``.
     public enum TraceEvent {
         /// A statement, as far as a trace function may know it.
         public struct Statement {
             fileprivate let source: Source
             fileprivate let showsArguments: Bool
 
-            /// The SQL as it was compiled, with its parameters; for a trigger, a comment with its name. Keys are replaced.
+            /// The SQL as it was compiled, with its parameters; for a trigger, a comment with its name. Keys
+            /// are replaced.
             public var sql: String { source.sql }
 
             /// The SQL with the values of its parameters, which may be personal data. Keys are replaced.
@@ -111,7 +115,8 @@ extension Database.TraceEvent.Statement: CustomStringConvertible {
 }
 
 extension Database.TraceEvent: CustomStringConvertible {
-    /// The SQL, behind the duration if it is known, and with values only where the configuration made them public: `"0.003s SELECT ..."`.
+    /// The SQL, behind the duration if it is known, and with values only where the configuration made them
+    /// public: `"0.003s SELECT ..."`.
     public var description: String {
         switch self {
         case .statement(let statement): statement.description

@@ -10,7 +10,7 @@ extension Database {
 
     /// The date of the current transaction: the same from its first use to the end of the transaction.
     ///
-    /// Outside of transactions, the current date. Both as the configuration's transaction clock tells.
+    /// Outside of transactions, the current date. Both are as the configuration's transaction clock says.
     public var transactionDate: Date {
         get throws {
             checkIsUsedInItsAccess()
@@ -28,8 +28,14 @@ extension Database {
 extension Database {
     /// Begins a transaction.
     ///
-    /// - Parameter kind: nil is immediate on a connection that can write, so that a lock that is not free is noticed at once instead
-    ///   of in the middle; deferred on one that only reads.
+    ///     try queue.writeWithoutTransaction { db in
+    ///         try db.beginTransaction(.exclusive)
+    ///         try Item.filter { $0.amount == 0 }.deleteAll(db)
+    ///         try db.commit()
+    ///     }
+    ///
+    /// - Parameter kind: nil is immediate on a connection that can write, so that a lock that is not free is
+    ///   noticed at once instead of in the middle; deferred on one that only reads.
     public func beginTransaction(_ kind: TransactionKind? = nil) throws {
         let text: StatementCaches.FixedText =
             switch kind ?? (isReadingOnly ? .deferred : .immediate) {
@@ -44,6 +50,12 @@ extension Database {
     public func commit() throws { try checkOut(.commit).execute() }
 
     /// Rolls the transaction back, also in a cancelled task. There is no error if SQLite has done so already.
+    ///
+    ///     try queue.writeWithoutTransaction { db in
+    ///         try db.beginTransaction()
+    ///         try Share.deleteAll(db)
+    ///         try db.rollback()
+    ///     }
     public func rollback() throws {
         guard isInsideTransaction else {
             checkIsUsedInItsAccess()
@@ -64,16 +76,32 @@ extension Database {
 extension Database {
     /// Runs `operations` in a transaction.
     ///
-    /// An error rolls the transaction back and is rethrown. When SQLite rolls the transaction back by itself (an interruption, a full
-    /// disk), each later statement in `operations` throws `SQLITE_ABORT`, and so does this method.
-    public func inTransaction(_ kind: TransactionKind? = nil, _ operations: () throws -> TransactionCompletion) throws {
+    /// An error rolls the transaction back and is rethrown. When SQLite rolls the transaction back by itself
+    /// (an interruption, a full disk), each later statement in `operations` throws `SQLITE_ABORT`, and so
+    /// does this method.
+    ///
+    ///     try queue.writeWithoutTransaction { db in
+    ///         try db.inTransaction {
+    ///             let removed = try Share.deleteAll(db)
+    ///             return removed > 10 ? .rollback : .commit
+    ///         }
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - kind: nil is immediate on a connection that can write.
+    ///   - operations: reads and writes, and says how the transaction ends.
+    public func inTransaction(
+        _ kind: TransactionKind? = nil, _ operations: () throws -> TransactionCompletion
+    ) throws {
         try beginTransaction(kind)
         try end(run(operations, rollback: rollback), commit: commit, rollback: rollback)
     }
 
-    /// Runs `operations` in a transaction, and returns what they return. Accesses that run in a transaction call it directly.
+    /// Runs `operations` in a transaction, and returns what they return. Accesses that run in a transaction
+    /// call it directly.
     func transaction<T>(
-        _ kind: TransactionKind? = nil, endingWith completion: TransactionCompletion = .commit, _ operations: () throws -> T
+        _ kind: TransactionKind? = nil, endingWith completion: TransactionCompletion = .commit,
+        _ operations: () throws -> T
     ) throws -> T {
         try beginTransaction(kind)
         let value = try run(operations, rollback: rollback)
@@ -82,6 +110,13 @@ extension Database {
     }
 
     /// Runs `operations` in a savepoint, or in a transaction if none is open.
+    ///
+    ///     try queue.write { db in
+    ///         try db.inSavepoint {
+    ///             try Share.deleteAll(db)
+    ///             return .rollback
+    ///         }
+    ///     }
     public func inSavepoint(_ operations: () throws -> TransactionCompletion) throws {
         guard isInsideTransaction else {
             return try inTransaction(nil, operations)
@@ -92,7 +127,9 @@ extension Database {
             try self.checkOut(.rollbackToSavepoint).execute()
             try self.checkOut(.releaseSavepoint).execute()
         }
-        try end(run(operations, rollback: rollback), commit: { try checkOut(.releaseSavepoint).execute() }, rollback: rollback)
+        try end(
+            run(operations, rollback: rollback), commit: { try checkOut(.releaseSavepoint).execute() },
+            rollback: rollback)
     }
 
     /// Runs what is in a transaction or a savepoint, which is rolled back if that fails.
@@ -106,7 +143,9 @@ extension Database {
         }
     }
 
-    private func end(_ completion: TransactionCompletion, commit: () throws -> Void, rollback: () throws -> Void) throws {
+    private func end(
+        _ completion: TransactionCompletion, commit: () throws -> Void, rollback: () throws -> Void
+    ) throws {
         switch completion {
         case .commit:
             guard isInsideTransaction else {
@@ -125,15 +164,19 @@ extension Database {
         }
     }
 
-    /// Does what the connection must not go on without: again, if it is interrupted, and also when the task is cancelled.
+    /// Does what the connection must not go on without: again, if it is interrupted, and also when the task
+    /// is cancelled.
     func withoutInterruption(_ body: () throws -> Void) throws {
         try transactions.uncancellably {
             var remainingTries = 100
             while true {
                 do {
                     return try body()
-                } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT && remainingTries > 0 {
-                    // An interruption lasts as long as any statement is in the middle of its rows, and would hit each further try.
+                } catch let error as DatabaseError
+                    where error.resultCode == .SQLITE_INTERRUPT && remainingTries > 0
+                {
+                    // An interruption lasts as long as any statement is in the middle of its rows, and would
+                    // hit each further try.
                     remainingTries -= 1
                     for statement in handle.pendingStatements { statement.reset() }
                 }
@@ -146,12 +189,14 @@ extension Database {
 
 extension Database {
     /// Runs `value` on a connection that refuses to write: each try throws `SQLITE_READONLY`.
+    ///
+    ///     let number = try db.readOnly { try Item.fetchCount(db) }
     public func readOnly<T>(_ value: () throws -> T) throws -> T {
         try readOnly(untilNextWrite: false, value)
     }
 
-    /// - Parameter untilNextWrite: whether the connection may go on to refuse, up to the next access that calls ``endReadingOnly()``: each change
-    ///   makes SQLite compile all statements again.
+    /// - Parameter untilNextWrite: whether the connection may go on to refuse, up to the next access that
+    ///   calls ``endReadingOnly()``: each change makes SQLite compile all statements again.
     private func readOnly<T>(untilNextWrite: Bool, _ value: () throws -> T) throws -> T {
         checkIsUsedInItsAccess()
         if !isReadingOnly && !transactions.refusesUntilNextWrite { try setQueryOnly(true) }
@@ -190,18 +235,25 @@ extension Database {
         try checkIsUsable()
         inspector.setsQueryOnly = true
         defer { inspector.setsQueryOnly = false }
-        try DatabaseError.converting { try isOn ? handle.execute("PRAGMA query_only = 1") : handle.execute("PRAGMA query_only = 0") }
+        try DatabaseError.converting {
+            try isOn ? handle.execute("PRAGMA query_only = 1") : handle.execute("PRAGMA query_only = 0")
+        }
     }
 
-    /// Runs `value` in a deferred transaction, so that all that it reads is of one state; read-only on demand.
+    /// Runs `value` in a deferred transaction, so that all that it reads is of one state; read-only on
+    /// demand.
     ///
     /// - Parameters:
-    ///   - settled: whether that state is chosen before `value` runs, and not with its first query: it makes a difference where others may
-    ///   write meanwhile.
+    ///   - settled: whether that state is chosen before `value` runs, and not with its first query: it makes
+    ///   a difference where others may write meanwhile.
     ///   - untilNextWrite: whether the connection may go on to refuse to write: see ``endReadingOnly()``.
-    func isolated<T>(readOnly: Bool, settled: Bool = false, untilNextWrite: Bool = false, _ value: () throws -> T) throws -> T {
+    func isolated<T>(
+        readOnly: Bool, settled: Bool = false, untilNextWrite: Bool = false, _ value: () throws -> T
+    ) throws -> T {
         guard !readOnly else {
-            return try self.readOnly(untilNextWrite: untilNextWrite) { try isolated(readOnly: false, settled: settled, value) }
+            return try self.readOnly(untilNextWrite: untilNextWrite) {
+                try isolated(readOnly: false, settled: settled, value)
+            }
         }
         return try transaction(.deferred) {
             if settled { try enterReadTransaction() }
@@ -209,13 +261,15 @@ extension Database {
         }
     }
 
-    /// Gives `value` the connection inside of a deferred transaction, or the reason why there is none: once, whatever happens.
+    /// Gives `value` the connection inside of a deferred transaction, or the reason why there is none: once,
+    /// whatever happens.
     ///
     /// - Parameters:
     ///   - settled: whether the state is chosen before `value` runs.
     ///   - didEnter: called, also once, before `value` runs, or when there is no transaction.
     func isolatedOnce(
-        readOnly: Bool, settled: Bool = false, didEnter: (() -> Void)? = nil, _ value: (Result<Database, any Error>) -> Void
+        readOnly: Bool, settled: Bool = false, didEnter: (() -> Void)? = nil,
+        _ value: (Result<Database, any Error>) -> Void
     ) {
         var wasCalled = false
         do {
@@ -233,9 +287,12 @@ extension Database {
     }
 
     /// The connection, or the error of a closed one.
-    var ifOpen: Result<Database, any Error> { isClosed ? .failure(DatabaseError.connectionIsClosed()) : .success(self) }
+    var ifOpen: Result<Database, any Error> {
+        isClosed ? .failure(DatabaseError.connectionIsClosed()) : .success(self)
+    }
 
-    /// Makes the current deferred transaction choose the state that it reads, which it would do with its first query.
+    /// Makes the current deferred transaction choose the state that it reads, which it would do with its
+    /// first query.
     ///
     /// It is done by the check of the schema that the first request needs anyway.
     func enterReadTransaction() throws {
@@ -274,9 +331,12 @@ extension Database {
         return try DatabaseError.converting { try handle.firstText(trusted: "PRAGMA main.journal_mode") }
     }
 
-    /// Rolls back a transaction that was left open because its task was cancelled: a statement that would have ended it was refused.
+    /// Rolls back a transaction that was left open because its task was cancelled: a statement that would
+    /// have ended it was refused.
     func rollBackAfterCancellation() {
-        guard isInsideTransaction, !configuration.allowsUnsafeTransactions, sharedState.isCancelled.load(ordering: .relaxed) else { return }
+        guard isInsideTransaction, !configuration.allowsUnsafeTransactions,
+            sharedState.isCancelled.load(ordering: .relaxed)
+        else { return }
         // The cancellation is the error that matters.
         try? rollback()
     }

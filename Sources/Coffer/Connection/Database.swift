@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// A connection to a database, as a database access lends it.
 ///
-/// A connection is used on one thread at a time, inside of the function that received it: it must not escape from there.
-/// Misuse traps with a message.
+/// A connection is used on one thread at a time, inside of the function that received it: it must not escape
+/// from there. Misuse traps with a message.
 public final class Database: CustomStringConvertible, CustomDebugStringConvertible {
     /// How the connection was opened.
     public let configuration: Configuration
@@ -32,7 +32,8 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     var isClosed = false
 
-    /// Whether a backup is in the middle of its pages, and code of the application runs: to the engine, the content is none then.
+    /// Whether a backup is in the middle of its pages, and code of the application runs: to the engine, the
+    /// content is none then.
     private(set) var isReceivingCopy = false
 
     var inspector: StatementInspector
@@ -74,11 +75,13 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// The path of the file that the `ATTACH` statement attaches which runs.
     var attachedPath = ""
 
-    /// Whether the file still has its name; nil for databases without a file of their own, and where nothing is written.
+    /// Whether the file still has its name; nil for databases without a file of their own, and where nothing
+    /// is written.
     let filePlace: FilePlace?
 
     init(
-        opening location: DatabaseLocation, configuration: Configuration, purpose: Purpose, description: String, keys: ConnectionKeys
+        opening location: DatabaseLocation, configuration: Configuration, purpose: Purpose,
+        description: String, keys: ConnectionKeys
     ) throws {
         let opened = try Database.open(location, configuration: configuration, purpose: purpose, keys: keys)
         let handle = opened.connection.handle
@@ -132,7 +135,8 @@ extension Database {
         return try body()
     }
 
-    /// Runs `body` in the middle of a backup into this database: whatever uses the connection throws `SQLITE_LOCKED`.
+    /// Runs `body` in the middle of a backup into this database: whatever uses the connection throws
+    /// `SQLITE_LOCKED`.
     func receivingCopy<T>(_ body: () throws -> T) rethrows -> T {
         isReceivingCopy = true
         defer { isReceivingCopy = false }
@@ -143,16 +147,22 @@ extension Database {
     func checkIsUsable() throws {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         guard !isReceivingCopy else {
-            throw DatabaseError(resultCode: .SQLITE_LOCKED, message: "The database is the destination of a backup that has not ended")
+            throw DatabaseError(
+                resultCode: .SQLITE_LOCKED,
+                message: "The database is the destination of a backup that has not ended")
         }
     }
 
     /// Whether the current thread is inside of an access of this connection.
-    var isAccessedByCurrentThread: Bool { sharedState.accessingThread.load(ordering: .relaxed) == currentThreadID() }
+    var isAccessedByCurrentThread: Bool {
+        sharedState.accessingThread.load(ordering: .relaxed) == currentThreadID()
+    }
 
     /// Traps when the connection has escaped from its access.
     @usableFromInline
     func checkIsUsedInItsAccess() {
-        precondition(isAccessedByCurrentThread, "A Database is used in its access alone, on the thread of that access.")
+        precondition(
+            isAccessedByCurrentThread, "A Database is used in its access alone, on the thread of that access."
+        )
     }
 }

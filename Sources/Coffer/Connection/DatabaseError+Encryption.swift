@@ -4,15 +4,19 @@ extension DatabaseError {
     /// The error of a failure that has to do with the key, with its usual result code.
     init(encryptionFailure: EncryptionFailure) {
         self.init(
-            resultCode: ResultCode(rawValue: encryptionFailure.engineCode), message: encryptionFailure.description,
+            resultCode: ResultCode(rawValue: encryptionFailure.engineCode),
+            message: encryptionFailure.description,
             encryptionFailure: encryptionFailure)
     }
 
-    /// The error of a connection that could not be keyed. The error of a key provider is not turned into another one: see ``publicError(_:)``.
+    /// The error of a connection that could not be keyed. The error of a key provider is not turned into
+    /// another one: see ``publicError(_:)``.
     init(_ error: KeyError) {
         switch error {
         case .encryption(let failure, let code):
-            self.init(resultCode: ResultCode(rawValue: code), message: failure.description, encryptionFailure: failure)
+            self.init(
+                resultCode: ResultCode(rawValue: code), message: failure.description,
+                encryptionFailure: failure)
         case .engine(let error):
             self.init(error)
         case .provider(let error):
@@ -25,7 +29,8 @@ extension DatabaseError {
         do { return try body() } catch { throw publicError(error) }
     }
 
-    /// What to throw for an error of the lower modules: a ``DatabaseError``, or the error of a key provider as it was thrown.
+    /// What to throw for an error of the lower modules: a ``DatabaseError``, or the error of a key provider
+    /// as it was thrown.
     static func publicError(_ error: any Error) -> any Error {
         switch error {
         case KeyError.provider(let error): error

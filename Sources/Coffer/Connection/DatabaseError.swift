@@ -3,8 +3,9 @@ internal import SQLCipherBridge
 
 /// An error of SQLite, of the database, or of its key.
 ///
-/// Arguments of the failed statement are kept out of ``description`` unless the configuration says otherwise: they may be personal data.
-/// A key never appears in any property: the text of statements that carry keys is redacted before it gets here.
+/// Arguments of the failed statement are kept out of ``description`` unless the configuration says otherwise:
+/// they may be personal data. A key never appears in any property: the text of statements that carry keys is
+/// redacted before it gets here.
 public struct DatabaseError: Error {
     /// The extended result code, as SQLite gave it.
     public let extendedResultCode: ResultCode
@@ -25,6 +26,15 @@ public struct DatabaseError: Error {
     public let encryptionFailure: EncryptionFailure?
 
     /// Creates an error, for those who report their own failures as database errors.
+    ///
+    ///     throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: "A share ends before it begins.")
+    ///
+    /// - Parameters:
+    ///   - resultCode: the code, which programs compare.
+    ///   - message: what happened, for people.
+    ///   - sql: the statement that failed.
+    ///   - arguments: its arguments.
+    ///   - publicStatementArguments: whether the description shows the arguments, which may be personal data.
     public init(
         resultCode: ResultCode = .SQLITE_ERROR,
         message: String? = nil,
@@ -33,7 +43,8 @@ public struct DatabaseError: Error {
         publicStatementArguments: Bool = false
     ) {
         self.init(
-            resultCode: resultCode, message: message ?? ConnectionHandle.describe(resultCode.rawValue), sql: sql, arguments: arguments,
+            resultCode: resultCode, message: message ?? ConnectionHandle.describe(resultCode.rawValue),
+            sql: sql, arguments: arguments,
             publicStatementArguments: publicStatementArguments, encryptionFailure: nil)
     }
 
@@ -58,20 +69,24 @@ public struct DatabaseError: Error {
     }
 
     init(_ error: EngineError, sql: String? = nil) {
-        self.init(resultCode: ResultCode(rawValue: error.code), message: error.message, sql: sql, encryptionFailure: nil)
+        self.init(
+            resultCode: ResultCode(rawValue: error.code), message: error.message, sql: sql,
+            encryptionFailure: nil)
     }
 
     /// The primary result code.
     public var resultCode: ResultCode { extendedResultCode.primaryResultCode }
 
-    /// Whether the error tells of an interruption: by `interrupt()`, by the cancellation of a task, or in their aftermath.
+    /// Whether the error is that of an interruption: by `interrupt()`, by the cancellation of a task, or in
+    /// their aftermath.
     public var isInterruptionError: Bool {
         resultCode == .SQLITE_INTERRUPT || resultCode == .SQLITE_ABORT
     }
 }
 
 extension DatabaseError: CustomStringConvertible {
-    /// The primary code, the message, and the SQL, with its arguments only where the configuration made them public.
+    /// The primary code, the message, and the SQL, with its arguments only where the configuration made them
+    /// public.
     public var description: String {
         describe(showsArguments: publicStatementArguments)
     }
@@ -113,7 +128,7 @@ extension DatabaseError {
 }
 
 extension EngineError {
-    /// What SQLite is told of an error that an SQL function throws.
+    /// What SQLite is given for an error that an SQL function throws.
     init(functionError error: any Error) {
         if let error = error as? DatabaseError {
             self.init(code: error.extendedResultCode.rawValue, message: error.message)

@@ -6,10 +6,11 @@ enum DatabaseLocation: Sendable, Equatable {
     /// Memory of this process. Connections to one name share one database.
     case memory(name: String?)
 
-    /// A temporary database of SQLite, for the empty path: in memory, and when that gets tight in a file that nobody sees.
+    /// A temporary database of SQLite, for the empty path: in memory, and when that gets tight in a file that
+    /// nobody sees.
     case temporary
 
-    /// Tells from a path as SQLite understands it: `":memory:"` and `""` are no files.
+    /// The location of a path, as SQLite understands it: `":memory:"` and `""` are no files.
     init(path: String) {
         switch path {
         case ":memory:": self = .memory(name: nil)

@@ -1,6 +1,12 @@
 /// A database with one connection: all accesses run one after the other.
 ///
-/// The connection is opened, and proved to be encrypted, when the queue is created; it is closed at the end of the queue's life.
+/// The connection is opened, and proved to be encrypted, when the queue is created; it is closed at the end
+/// of the queue's life.
+///
+///     var configuration = Configuration()
+///     configuration.key = .keyFile(keyPath)
+///     let queue = try DatabaseQueue(path: path, configuration: configuration)
+///     let names = try queue.read { db in try String.fetchAll(db, sql: "SELECT name FROM owner") }
 public final class DatabaseQueue {
     /// The configuration of the connection.
     public var configuration: Configuration { connection.configuration }
@@ -13,23 +19,37 @@ public final class DatabaseQueue {
 
     /// Opens, or creates, the database file at a path.
     ///
-    /// A passphrase costs one derivation, about a tenth of a second; a raw key none. A new file is readable by its owner only.
-    /// - Throws: a ``DatabaseError``, whose ``DatabaseError/encryptionFailure`` tells what is wrong with the key.
+    /// A passphrase costs one derivation, about a tenth of a second; a raw key none. A new file is readable
+    /// by its owner only.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the file.
+    ///   - configuration: the key, and all else that the connections have in common.
+    /// - Throws: a ``DatabaseError``, whose ``DatabaseError/encryptionFailure`` says what is wrong with the
+    ///   key.
     public convenience init(path: String, configuration: Configuration = Configuration()) throws {
         try self.init(location: DatabaseLocation(path: path), configuration: configuration)
     }
 
     /// Opens a database in memory.
     ///
-    /// - Parameter name: queues of one name share one database, as long as one of them lives; nil is a database of its own.
-    public convenience init(named name: String? = nil, configuration: Configuration = Configuration()) throws {
+    ///     let queue = try DatabaseQueue()
+    ///     let one = try DatabaseQueue(named: "shared"), same = try DatabaseQueue(named: "shared")
+    ///
+    /// - Parameters:
+    ///   - name: queues of one name share one database, as long as one of them lives; nil is a database of
+    ///     its own.
+    ///   - configuration: the behaviour of the connection. A database in memory needs no key.
+    public convenience init(named name: String? = nil, configuration: Configuration = Configuration()) throws
+    {
         try self.init(location: .memory(name: name), configuration: configuration)
     }
 
     init(location: DatabaseLocation, configuration: Configuration) throws {
         var configuration = configuration
         configuration.maximumReaderCount = 1
-        factory = try ConnectionFactory(location: location, configuration: configuration, label: "Coffer.DatabaseQueue")
+        factory = try ConnectionFactory(
+            location: location, configuration: configuration, label: "Coffer.DatabaseQueue")
         connection = try factory.makeWriter()
     }
 }
@@ -91,7 +111,9 @@ extension DatabaseQueue: DatabaseWriter {
         try connection.sync(updates)
     }
 
-    public func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
+    public func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws
+        -> T
+    {
         try await connection.perform(updates)
     }
 
@@ -100,11 +122,15 @@ extension DatabaseQueue: DatabaseWriter {
         try connection.sync(updates)
     }
 
-    public func barrierWriteWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
+    public func barrierWriteWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T)
+        async throws -> T
+    {
         try await connection.perform(updates)
     }
 
-    public func asyncBarrierWriteWithoutTransaction(_ updates: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+    public func asyncBarrierWriteWithoutTransaction(
+        _ updates: @escaping @Sendable (Result<Database, any Error>) -> Void
+    ) {
         connection.async { updates($0.ifOpen) }
     }
 
@@ -127,14 +153,24 @@ extension DatabaseQueue: DatabaseWriter {
 // MARK: - Only in queues
 
 extension DatabaseQueue {
-    /// Runs `updates` outside of any transaction: the same as ``writeWithoutTransaction(_:)-(_)``.
+    /// Runs `updates` outside of any transaction: the same as `writeWithoutTransaction(_:)`.
     public func inDatabase<T>(_ updates: (Database) throws -> T) rethrows -> T {
         try connection.sync(updates)
     }
 
     /// Runs `updates` in a transaction, which it may also roll back without an error.
+    ///
+    ///     try queue.inTransaction { db in
+    ///         try Share.deleteAll(db)
+    ///         return .rollback
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - kind: nil is immediate: see ``Database/beginTransaction(_:)``.
+    ///   - updates: writes, and says how the transaction ends.
     public func inTransaction(
-        _ kind: Database.TransactionKind? = nil, _ updates: (Database) throws -> Database.TransactionCompletion
+        _ kind: Database.TransactionKind? = nil,
+        _ updates: (Database) throws -> Database.TransactionCompletion
     ) throws {
         try connection.sync { db in
             try db.inTransaction(kind) { try updates(db) }

@@ -2,18 +2,20 @@ internal import SQLCipherBridge
 
 /// What an engine can do that is built for it, and the engines of distributions cannot.
 ///
-/// Found out when the program runs: the same program does without them, and has them when it is linked with an engine of `Scripts/build-engine`. `coffer
-/// info --engine` lists those of the tool.
+/// Found out when the program runs: the same program does without them, and has them when it is linked with
+/// an engine of `Scripts/build-engine`. `coffer info --engine` lists those of the tool.
 ///
 /// ```swift
 /// try EngineFeature.preUpdateEvents.require()
 /// vault.add(transactionObserver: history)
 /// ```
 public enum EngineFeature: String, CaseIterable, Sendable {
-    /// Observers are told of the values of rows before they change: ``TransactionObserver/databaseWillChange(with:)``.
+    /// Observers are called with the values of rows before they change:
+    /// ``TransactionObserver/databaseWillChange(with:)``.
     case preUpdateEvents
 
-    /// A snapshot pool can be made in the middle of a transaction that has begun to read: ``DatabaseSnapshotPool/init(_:configuration:)``.
+    /// A snapshot pool can be made in the middle of a transaction that has begun to read:
+    /// ``DatabaseSnapshotPool/init(_:configuration:)``.
     case walSnapshots
 
     /// Whether the engine of this program has it.
@@ -24,7 +26,8 @@ public enum EngineFeature: String, CaseIterable, Sendable {
         }
     }
 
-    /// Fails where the engine of this program does not have it, so that a program that depends on it says so at its start.
+    /// Fails where the engine of this program does not have it, so that a program that depends on it says so
+    /// at its start.
     ///
     /// - Throws: an ``EngineFeatureError``, which names the script that builds an engine that has it.
     public func require() throws(EngineFeatureError) {
@@ -43,6 +46,8 @@ public struct EngineFeatureError: Error, Hashable, Sendable, CustomStringConvert
             case .preUpdateEvents: "tell of rows before they change"
             case .walSnapshots: "hand the state of a transaction to other connections"
             }
-        return "The engine of this program cannot \(words). Build one that can with Scripts/build-engine, and build the program with it."
+        return
+            "The engine of this program cannot \(words). Build one that can with Scripts/build-engine, and "
+            + "build the program with it."
     }
 }

@@ -2,7 +2,8 @@ internal import SQLCipherBridge
 
 /// Looks whether the file of a connection still has its name.
 ///
-/// SQLite does so by itself, but only where it makes a rollback journal. In WAL mode it would go on, and say OK, in a file that nobody finds any more.
+/// SQLite does so by itself, but only where it makes a rollback journal. In WAL mode it would go on, and say
+/// OK, in a file that nobody finds any more.
 final class FilePlace {
     private let path: String
     private var lastLook = MonotonicTime.distantPast
@@ -14,10 +15,11 @@ final class FilePlace {
         self.path = path
     }
 
-    /// Throws `SQLITE_READONLY_DBMOVED` before a statement that commits, if the file was removed, renamed or replaced.
+    /// Throws `SQLITE_READONLY_DBMOVED` before a statement that commits, if the file was removed, renamed or
+    /// replaced.
     ///
-    /// It is a call of the system, which would make small transactions some percent slower if there were one in each: those that follow one another
-    /// closely share one.
+    /// It is a call of the system, which would make small transactions some percent slower if there were one
+    /// in each: those that follow one another closely share one.
     func check(before statement: Statement, on handle: ConnectionHandle) throws {
         switch statement.facts.transactionStep {
         case .commit, .releaseSavepoint: guard handle.transactionState == .write else { return }
@@ -35,7 +37,9 @@ extension DatabaseError {
     static func fileMoved(_ path: String) -> DatabaseError {
         DatabaseError(
             resultCode: ResultCode(rawValue: EngineCode.databaseMoved),
-            message: "The database file was removed, renamed or replaced while it was open: \(path). What is written would be lost. "
-                + "Close the database, see what became of the file, and open it again.")
+            message:
+                "The database file was removed, renamed or replaced while it was open: \(path). What is "
+                + "written would be lost. Close the database, see what became of the file, and open it "
+                + "again.")
     }
 }

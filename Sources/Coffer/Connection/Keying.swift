@@ -41,7 +41,8 @@ struct Keying {
         self.keys = keys
     }
 
-    /// The ring that has the connection's key; nil for a key that the application gave by SQL, and without a key.
+    /// The ring that has the connection's key; nil for a key that the application gave by SQL, and without a
+    /// key.
     var ring: KeyRing? { ownRing ?? keys.configured }
 
     /// Notes that the connection has a key by now.
@@ -77,7 +78,8 @@ struct Keying {
         ownRing = nil
     }
 
-    /// The keys of a ring for other files: what is derived for them is kept as long as the connection has these keys.
+    /// The keys of a ring for other files: what is derived for them is kept as long as the connection has
+    /// these keys.
     mutating func ringOfAttachedFiles(_ ring: KeyRing) throws(KeyError) -> KeyRing {
         if let attached, attached.owner === ring { return attached.ring }
         let first = ring.usedKeyIndex ?? 0

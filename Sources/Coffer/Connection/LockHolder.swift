@@ -5,18 +5,22 @@ internal import Glibc
 struct LockHolder: CustomStringConvertible {
     let process: Int32
 
-    /// Asks the system, without opening the file: closing any descriptor of it would drop the locks of this process.
+    /// Asks the system, without opening the file: closing any descriptor of it would drop the locks of this
+    /// process.
     ///
     /// - Parameter countsReaders: whether processes count that read the file and let others read it, too.
     /// - Returns: nil where there is none, and where the system does not say (`/proc/locks`, see proc(5)).
     init?(ofFile path: String, countsReaders: Bool) {
-        guard let file = LockedFile(path: path), let list = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return nil }
+        guard let file = LockedFile(path: path),
+            let list = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
+        else { return nil }
         self.init(of: file, in: list, countsReaders: countsReaders)
     }
 
     /// - Parameter list: the text of `/proc/locks`.
     init?(of file: LockedFile, in list: String, countsReaders: Bool) {
-        // As in "1: POSIX  ADVISORY  WRITE 3568 fd:00:2531452 1073741826 1073742335"; what waits for a lock has an arrow after the number.
+        // As in "1: POSIX ADVISORY WRITE 3568 fd:00:2531452 1073741826 1073742335"; what waits for a lock has
+        // an arrow after the number.
         for line in list.split(separator: "\n") {
             let fields = line.split(separator: " ")
             guard fields.count == 8, fields[3] == "WRITE" || countsReaders, file.isNamed(by: fields[5]),
@@ -29,12 +33,15 @@ struct LockHolder: CustomStringConvertible {
         return nil
     }
 
-    /// Where the bytes begin that SQLite's readers lock, in all of its files (`SHARED_FIRST` of the file format).
+    /// Where the bytes begin that SQLite's readers lock, in all of its files (`SHARED_FIRST` of the file
+    /// format).
     private static let firstSharedByte = String(0x4000_0000 + 2)
 
     var description: String {
         let command = try? String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8)
-        let name = command.map { "\($0.trimmingCharacters(in: .whitespacesAndNewlines)) (process \(process))" }
+        let name = command.map {
+            "\($0.trimmingCharacters(in: .whitespacesAndNewlines)) (process \(process))"
+        }
         return "locked by \(name ?? "process \(process)")"
     }
 }
@@ -47,7 +54,8 @@ struct LockedFile {
     }
 
     let inode: UInt64
-    /// Some file systems (Btrfs, for one) have another device for the file than for the locks, which is that of the mount.
+    /// Some file systems (Btrfs, for one) have another device for the file than for the locks, which is that
+    /// of the mount.
     let devices: Set<Device>
 
     init(inode: UInt64, devices: Set<Device>) {
@@ -63,7 +71,9 @@ struct LockedFile {
         let device = Device(
             major: UInt32(truncatingIfNeeded: (number >> 8) & 0xfff | (number >> 32) & 0xffff_f000),
             minor: UInt32(truncatingIfNeeded: number & 0xff | (number >> 12) & 0xffff_ff00))
-        self.init(inode: UInt64(status.st_ino), devices: Set([device] + [LockedFile.deviceOfMount(path)].compactMap { $0 }))
+        self.init(
+            inode: UInt64(status.st_ino),
+            devices: Set([device] + [LockedFile.deviceOfMount(path)].compactMap { $0 }))
     }
 
     /// What the system says of the mount that the file is in (`/proc/self/mountinfo`, see proc(5)).
@@ -73,7 +83,8 @@ struct LockedFile {
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         guard let info = try? String(contentsOfFile: "/proc/self/fdinfo/\(descriptor)", encoding: .utf8),
-            let line = info.split(separator: "\n").first(where: { $0.hasPrefix("mnt_id:") }), let mount = line.split(separator: "\t").last,
+            let line = info.split(separator: "\n").first(where: { $0.hasPrefix("mnt_id:") }),
+            let mount = line.split(separator: "\t").last,
             let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
         else { return nil }
         for line in mounts.split(separator: "\n") {
@@ -92,10 +103,13 @@ struct LockedFile {
         return numbers.count == 2 ? Device(major: numbers[0], minor: numbers[1]) : nil
     }
 
-    /// Whether a name is that of this file: two numbers of the device in hexadecimal digits, and that of the file in decimal ones.
+    /// Whether a name is that of this file: two numbers of the device in hexadecimal digits, and that of the
+    /// file in decimal ones.
     func isNamed(by name: Substring) -> Bool {
         let parts = name.split(separator: ":")
-        guard parts.count == 3, UInt64(parts[2]) == inode, let device = LockedFile.device(parts.prefix(2), radix: 16) else { return false }
+        guard parts.count == 3, UInt64(parts[2]) == inode,
+            let device = LockedFile.device(parts.prefix(2), radix: 16)
+        else { return false }
         return devices.contains(device)
     }
 }

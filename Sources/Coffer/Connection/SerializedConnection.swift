@@ -15,7 +15,8 @@ final class SerializedConnection: Sendable {
     /// The same connection as an actor, for tasks.
     private let actor: QueueActor
 
-    // The connection is used on `queue` only, and what other threads may touch is in `state`, which is Sendable.
+    // The connection is used on `queue` only, and what other threads may touch is in `state`, which is
+    // Sendable.
     private nonisolated(unsafe) let database: Database
     private let state: Database.SharedState
 
@@ -26,7 +27,8 @@ final class SerializedConnection: Sendable {
     private let suspensionListener = Mutex<SuspensionListener?>(nil)
 
     init(
-        opening location: DatabaseLocation, configuration: Configuration, purpose: Database.Purpose, label: String, keys: ConnectionKeys
+        opening location: DatabaseLocation, configuration: Configuration, purpose: Database.Purpose,
+        label: String, keys: ConnectionKeys
     ) throws {
         self.configuration = configuration
         self.path = location.path
@@ -38,7 +40,9 @@ final class SerializedConnection: Sendable {
         self.regionWatch = database.observerNotifier.watch
         self.hasQueueOfItsOwn = configuration.targetQueue == nil
         self.actor = QueueActor(queue: queue)
-        if configuration.observesSuspensionNotifications, purpose == .writer, location.isFile, !configuration.readonly {
+        if configuration.observesSuspensionNotifications, purpose == .writer, location.isFile,
+            !configuration.readonly
+        {
             listenToSuspensions()
         }
     }
@@ -54,18 +58,21 @@ final class SerializedConnection: Sendable {
         suspensionListener.withLock { $0 = listener }
     }
 
-    /// How long opening tries again. Connections that are opened at the same time lock the file for moments, to create it or to change
-    /// its journal mode, and SQLite does not ask the busy handler where waiting would be a deadlock.
+    /// How long opening tries again. Connections that are opened at the same time lock the file for moments,
+    /// to create it or to change its journal mode, and SQLite does not ask the busy handler where waiting
+    /// would be a deadlock.
     private static func patience(_ configuration: Configuration) -> Duration {
         guard case .timeout(let seconds) = configuration.busyMode else { return .milliseconds(500) }
         return .seconds(max(0.5, seconds))
     }
 
-    /// Whether the error is what a connection meets that took a file for empty, which another one has given content meanwhile: its pages, and
-    /// those of a log beside it, are not authentic under the salt that this connection had chosen.
+    /// Whether the error is what a connection meets that took a file for empty, which another one has given
+    /// content meanwhile: its pages, and those of a log beside it, are not authentic under the salt that this
+    /// connection had chosen.
     private static func isOfAnotherSalt(_ error: any Error) -> Bool {
         switch error {
-        case let error as EngineError: error.primaryCode == EngineCode.notADatabase || error.code == EngineCode.refusedSideFile
+        case let error as EngineError:
+            error.primaryCode == EngineCode.notADatabase || error.code == EngineCode.refusedSideFile
         case let error as DatabaseError:
             error.extendedResultCode.rawValue == EngineCode.refusedSideFile && error.encryptionFailure == nil
         default: false
@@ -80,16 +87,18 @@ final class SerializedConnection: Sendable {
         }
     }
 
-    /// Opens the connection on the current thread: nobody else knows it yet.
+    /// Opens the connection on the current thread: no other thread knows it yet.
     private static func open(
-        _ location: DatabaseLocation, configuration: Configuration, purpose: Database.Purpose, label: String, keys: ConnectionKeys
+        _ location: DatabaseLocation, configuration: Configuration, purpose: Database.Purpose, label: String,
+        keys: ConnectionKeys
     ) throws -> Database {
         var remainingTries = 3
         let end = ContinuousClock.now + patience(configuration)
         while true {
             do {
                 return try Database(
-                    opening: location, configuration: configuration, purpose: purpose, description: label, keys: keys)
+                    opening: location, configuration: configuration, purpose: purpose, description: label,
+                    keys: keys)
             } catch  where isOfAnotherSalt(error) && remainingTries > 0 {
                 // Another connection gave the empty file its salt first: its key may be ours all the same.
                 remainingTries -= 1
@@ -112,14 +121,18 @@ final class SerializedConnection: Sendable {
 
 extension SerializedConnection {
     /// Whether the current thread is inside of an access of this connection.
-    var isAccessedByCurrentThread: Bool { state.accessingThread.load(ordering: .relaxed) == currentThreadID() }
+    var isAccessedByCurrentThread: Bool {
+        state.accessingThread.load(ordering: .relaxed) == currentThreadID()
+    }
 
     /// Runs `body` when its turn comes, and returns its result.
     ///
-    /// - Parameter readsOnly: whether `body` keeps the connection from writing, so that it may be as the last such access has left it.
+    /// - Parameter readsOnly: whether `body` keeps the connection from writing, so that it may be as the last
+    ///   such access has left it.
     /// - Precondition: the current thread is not inside of an access of this connection.
     func sync<T>(readsOnly: Bool = false, _ body: (Database) throws -> T) rethrows -> T {
-        precondition(!isAccessedByCurrentThread, "This thread is inside of an access already: pass its Database on.")
+        precondition(
+            !isAccessedByCurrentThread, "This thread is inside of an access already: pass its Database on.")
         return try queue.sync { try access(readsOnly: readsOnly, body) }
     }
 
@@ -144,12 +157,16 @@ extension SerializedConnection {
     /// Runs `body` when its turn comes.
     ///
     /// - Parameters:
-    ///   - isOnLoan: whether nobody else can use the connection before the access has ended. Then a task may stay on its thread.
+    ///   - isOnLoan: whether no other caller can use the connection before the access has ended. Then a task
+    ///     may stay on its thread.
     ///   - readsOnly: as in ``sync(readsOnly:_:)``.
-    ///   - end: called after the access, on the thread that it ran on: the connection is not in use any more. It does not wait for the task.
-    /// - Throws: `CancellationError` if the task is cancelled, before `body` runs or while one of its statements does.
+    ///   - end: called after the access, on the thread that it ran on: the connection is not in use any more.
+    ///     It does not wait for the task.
+    /// - Throws: `CancellationError` if the task is cancelled, before `body` runs or while one of its
+    ///   statements does.
     func perform<T: Sendable>(
-        isOnLoan: Bool = false, readsOnly: Bool = false, _ body: @Sendable (Database) throws -> T, end: @Sendable () -> Void = {}
+        isOnLoan: Bool = false, readsOnly: Bool = false, _ body: @Sendable (Database) throws -> T,
+        end: @Sendable () -> Void = {}
     ) async throws -> T {
         let cancellation = AccessCancellation()
         return try await withTaskCancellationHandler {
@@ -177,7 +194,9 @@ extension SerializedConnection {
         return try access(readsOnly: false, body, cancellation)
     }
 
-    private func access<T>(readsOnly: Bool, _ body: (Database) throws -> T, _ cancellation: AccessCancellation) throws -> T {
+    private func access<T>(
+        readsOnly: Bool, _ body: (Database) throws -> T, _ cancellation: AccessCancellation
+    ) throws -> T {
         guard cancellation.begin(state) else { throw CancellationError() }
         defer { cancellation.end(state) }
         do {

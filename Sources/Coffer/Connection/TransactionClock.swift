@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Tells the date of the current transaction.
+/// Gives the date of the current transaction.
 public protocol TransactionClock: Sendable {
     /// The current date. It is asked once for each transaction, and at each call outside of transactions.
     func now(_ db: Database) throws -> Date
@@ -15,6 +15,7 @@ public struct DefaultTransactionClock: TransactionClock {
 public struct CustomTransactionClock: TransactionClock {
     private let clock: @Sendable (Database) throws -> Date
 
+    /// Creates a clock from a closure that returns the time of a transaction.
     public init(_ clock: @escaping @Sendable (Database) throws -> Date) {
         self.clock = clock
     }
@@ -29,7 +30,9 @@ extension TransactionClock where Self == DefaultTransactionClock {
 
 extension TransactionClock where Self == CustomTransactionClock {
     /// A clock made of a function.
-    public static func custom(_ clock: @escaping @Sendable (Database) throws -> Date) -> CustomTransactionClock {
+    public static func custom(_ clock: @escaping @Sendable (Database) throws -> Date)
+        -> CustomTransactionClock
+    {
         CustomTransactionClock(clock)
     }
 }

@@ -1,13 +1,16 @@
 internal import Foundation
 
-/// What a connection knows of its accesses and transactions, beside what SQLite tells.
+/// What a connection knows of its accesses and transactions, beside what SQLite reports.
 ///
-/// A class, because each change of a struct in a property of another class would cost a check of exclusive access, several in each statement.
+/// A class, because each change of a struct in a property of another class would cost a check of exclusive
+/// access, several in each statement.
 final class TransactionContext {
-    /// Whether a function that wraps a transaction expects it to be still open: a statement must not run outside of it then.
+    /// Whether a function that wraps a transaction expects it to be still open: a statement must not run
+    /// outside of it then.
     private(set) var isExpected = false
 
-    /// Whether the connection is that of a snapshot, whose transaction the application may end to begin another one.
+    /// Whether the connection is that of a snapshot, whose transaction the application may end to begin
+    /// another one.
     private(set) var isOfSnapshot = false
 
     /// How many nested accesses there are that must not write.
@@ -65,7 +68,8 @@ final class TransactionContext {
         return try body()
     }
 
-    /// From here on the open transaction is expected by each statement: it is the state that a snapshot shows.
+    /// From here on the open transaction is expected by each statement: it is the state that a snapshot
+    /// shows.
     func becomeSnapshot(mayBeginAnother: Bool) {
         isExpected = true
         isOfSnapshot = mayBeginAnother

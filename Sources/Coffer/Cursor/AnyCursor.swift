@@ -10,13 +10,16 @@ public final class AnyCursor<Element>: Cursor {
 
     /// Creates a cursor that calls a function for each element.
     ///
-    /// - Parameter next: returns the next element, or nil at the end; once it returned nil, it must go on to return nil.
+    /// - Parameter next: returns the next element, or nil at the end; once it returned nil, it must go on to
+    ///   return nil.
     @inlinable
     public init(_ next: @escaping () throws -> Element?) {
         produce = next
     }
 
     /// Creates a cursor that advances `base`.
+    ///
+    ///     let names = AnyCursor(try Item.fetchCursor(db).map { $0.name })
     @inlinable
     public init<C: Cursor>(_ base: C) where C.Element == Element {
         produce = base.next

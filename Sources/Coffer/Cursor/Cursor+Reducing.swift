@@ -1,5 +1,12 @@
 extension Cursor {
     /// Combines the remaining elements into one value.
+    ///
+    ///     let worth = try Int.fetchCursor(db, Item.select(\.worth)).reduce(0, +)
+    ///
+    /// - Parameters:
+    ///   - initialResult: the result where there is no element, and the first argument otherwise.
+    ///   - nextPartialResult: combines the result so far with an element.
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func reduce<Result>(
         _ initialResult: Result,
@@ -12,7 +19,13 @@ extension Cursor {
         return result
     }
 
-    /// Combines the remaining elements into one value that is updated in place, which suits arrays and dictionaries.
+    /// Combines the remaining elements into one value that is updated in place, which suits arrays and
+    /// dictionaries.
+    ///
+    /// - Parameters:
+    ///   - initialResult: the result where there is no element.
+    ///   - updateAccumulatingResult: changes the result so far by an element.
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func reduce<Result>(
         into initialResult: Result,
@@ -28,6 +41,10 @@ extension Cursor {
 
 extension Cursor where Element: StringProtocol {
     /// Concatenates the remaining strings, with `separator` between them.
+    ///
+    ///     let list = try String.fetchCursor(db, Item.select(\.name)).joined(separator: ", ")  // ring, safe, candle
+    ///
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func joined(separator: String = "") throws -> String {
         guard let first = try next() else { return "" }

@@ -3,13 +3,18 @@
 extension Cursor {
     /// Whether the cursor has no more elements.
     ///
-    /// The answer consumes one element if there is one: `isEmpty` is for a cursor that is not used afterwards.
+    /// The answer consumes one element if there is one: `isEmpty` is for a cursor that is not used
+    /// afterwards.
     @inlinable
     public var isEmpty: Bool {
         get throws { try next() == nil }
     }
 
     /// Returns whether an element satisfies the predicate, and consumes the elements up to it.
+    ///
+    ///     let isHeavy = try Int.fetchCursor(db, Item.select(\.weight)).contains { $0 > 20_000 }
+    ///
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func contains(where predicate: (Element) throws -> Bool) throws -> Bool {
         while let element = try next() {
@@ -19,6 +24,10 @@ extension Cursor {
     }
 
     /// Returns the first element that satisfies the predicate, or nil, and consumes the elements up to it.
+    ///
+    ///     let heavy = try Item.fetchCursor(db).first { $0.weight > 20_000 }
+    ///
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func first(where predicate: (Element) throws -> Bool) throws -> Element? {
         while let element = try next() {
@@ -27,9 +36,14 @@ extension Cursor {
         return nil
     }
 
-    /// Returns the largest element in the given order, the first of them if several are equal, or nil if there is no element.
+    /// Returns the largest element in the given order, the first of them if several are equal, or nil if
+    /// there is no element.
     ///
-    /// - Parameter areInIncreasingOrder: a strict weak ordering: whether its first argument comes before its second one.
+    ///     let dearest = try Item.fetchCursor(db).max { $0.worth < $1.worth }
+    ///
+    /// - Parameter areInIncreasingOrder: a strict weak ordering: whether its first argument comes before its
+    ///   second one.
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func max(by areInIncreasingOrder: (Element, Element) throws -> Bool) throws -> Element? {
         guard var result = try next() else { return nil }
@@ -39,9 +53,14 @@ extension Cursor {
         return result
     }
 
-    /// Returns the smallest element in the given order, the first of them if several are equal, or nil if there is no element.
+    /// Returns the smallest element in the given order, the first of them if several are equal, or nil if
+    /// there is no element.
     ///
-    /// - Parameter areInIncreasingOrder: a strict weak ordering: whether its first argument comes before its second one.
+    ///     let lightest = try Item.fetchCursor(db).min { $0.weight < $1.weight }
+    ///
+    /// - Parameter areInIncreasingOrder: a strict weak ordering: whether its first argument comes before its
+    ///   second one.
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func min(by areInIncreasingOrder: (Element, Element) throws -> Bool) throws -> Element? {
         guard var result = try next() else { return nil }
@@ -54,6 +73,8 @@ extension Cursor {
 
 extension Cursor where Element: Equatable {
     /// Returns whether the element is found, and consumes the elements up to it.
+    ///
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func contains(_ element: Element) throws -> Bool {
         while let candidate = try next() {
@@ -65,10 +86,14 @@ extension Cursor where Element: Equatable {
 
 extension Cursor where Element: Comparable {
     /// Returns the largest element, or nil if there is none. See ``max(by:)``.
+    ///
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func max() throws -> Element? { try max(by: <) }
 
     /// Returns the smallest element, or nil if there is none. See ``min(by:)``.
+    ///
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func min() throws -> Element? { try min(by: <) }
 }

@@ -1,13 +1,18 @@
-// Methods that keep the beginning or the end. Those that need the end read the whole cursor, and so throw and return arrays.
+// Methods that keep the beginning or the end. Those that need the end read the whole cursor, and so throw and
+// return arrays.
 
 extension Cursor {
     /// Returns a cursor that skips elements while the predicate holds, and produces all the others.
+    ///
+    ///     let others = try Array(Item.fetchCursor(db).drop { $0.name == "ring" })
     @inlinable
     public func drop(while predicate: @escaping (Element) throws -> Bool) -> DropWhileCursor<Self> {
         DropWhileCursor(self, predicate)
     }
 
     /// Returns a cursor that skips the first element.
+    ///
+    ///     let others = try Array(Item.fetchCursor(db).dropFirst())
     @inlinable
     public func dropFirst() -> DropFirstCursor<Self> {
         DropFirstCursor(self, 1)
@@ -23,6 +28,8 @@ extension Cursor {
 
     /// Returns a cursor that ends after `maxLength` elements, and never asks this cursor for more than that.
     ///
+    ///     let two = try Array(Item.fetchCursor(db).prefix(2))  // reads no third row
+    ///
     /// - Precondition: `maxLength` is not negative.
     @inlinable
     public func prefix(_ maxLength: Int) -> PrefixCursor<Self> {
@@ -36,6 +43,10 @@ extension Cursor {
     }
 
     /// Returns the remaining elements without the last one.
+    ///
+    ///     let others = try Item.fetchCursor(db).dropLast()
+    ///
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func dropLast() throws -> [Element] {
         try dropLast(1)
@@ -43,6 +54,7 @@ extension Cursor {
 
     /// Returns the remaining elements without the last `n`.
     ///
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     /// - Precondition: `n` is not negative.
     @inlinable
     public func dropLast(_ n: Int) throws -> [Element] {
@@ -56,10 +68,15 @@ extension Cursor {
     ///
     /// At most `maxLength` elements are in memory at a time.
     ///
+    ///     let newest = try Item.fetchCursor(db).suffix(2)
+    ///
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     /// - Precondition: `maxLength` is not negative.
     @inlinable
     public func suffix(_ maxLength: Int) throws -> [Element] {
-        guard maxLength >= 0 else { fatalError("A count of elements to take is never below zero: \(maxLength)") }
+        guard maxLength >= 0 else {
+            fatalError("A count of elements to take is never below zero: \(maxLength)")
+        }
         // The oldest element is at `oldest` as soon as the buffer is full.
         var buffer: [Element] = []
         var oldest = 0

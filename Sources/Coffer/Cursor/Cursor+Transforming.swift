@@ -2,18 +2,24 @@
 
 extension Cursor {
     /// Returns a cursor of the transformed elements.
+    ///
+    ///     let names = try Array(Item.fetchCursor(db).map { $0.name.uppercased() })
     @inlinable
     public func map<T>(_ transform: @escaping (Element) throws -> T) -> MapCursor<Self, T> {
         MapCursor(self, transform)
     }
 
     /// Returns a cursor of the elements that satisfy the predicate.
+    ///
+    ///     let cheap = try Array(Item.fetchCursor(db).filter { $0.worth < 10 })
     @inlinable
     public func filter(_ isIncluded: @escaping (Element) throws -> Bool) -> FilterCursor<Self> {
         FilterCursor(self, isIncluded)
     }
 
     /// Returns a cursor of the transformed elements, without those for which `transform` returns nil.
+    ///
+    ///     let details = try Array(Item.fetchCursor(db).compactMap { $0.details })
     @inlinable
     public func compactMap<ElementOfResult>(
         _ transform: @escaping (Element) throws -> ElementOfResult?
@@ -23,12 +29,18 @@ extension Cursor {
     }
 
     /// Returns a cursor of pairs of a number, which starts at 0, and an element.
+    ///
+    ///     try Item.fetchCursor(db).enumerated().forEach { number, item in
+    ///         print(number + 1, item.name)
+    ///     }
     @inlinable
     public func enumerated() -> EnumeratedCursor<Self> {
         EnumeratedCursor(self)
     }
 
     /// Returns a cursor of the elements of all the sequences that `transform` returns.
+    ///
+    ///     let words = try Array(Item.fetchCursor(db).flatMap { $0.name.split(separator: " ") })
     @inlinable
     public func flatMap<SegmentOfResult: Sequence>(
         _ transform: @escaping (Element) throws -> SegmentOfResult

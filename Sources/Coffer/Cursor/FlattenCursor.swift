@@ -1,4 +1,4 @@
-/// A cursor of the elements of all the cursors in another cursor, made by ``Cursor/joined()`` and ``Cursor/flatMap(_:)``.
+/// A cursor of the elements of all the cursors in another cursor, made by `joined()` and `flatMap(_:)`.
 public final class FlattenCursor<Base: Cursor>: Cursor where Base.Element: Cursor {
     @usableFromInline
     let base: Base

@@ -9,7 +9,9 @@ public final class PrefixCursor<Base: Cursor>: Cursor {
 
     @inlinable
     init(_ base: Base, _ maxLength: Int) {
-        guard maxLength >= 0 else { fatalError("A count of elements to take is never below zero: \(maxLength)") }
+        guard maxLength >= 0 else {
+            fatalError("A count of elements to take is never below zero: \(maxLength)")
+        }
         self.base = base
         remaining = maxLength
     }

@@ -1,4 +1,5 @@
-/// A cursor that ends at the first element that does not satisfy a predicate, made by ``Cursor/prefix(while:)``.
+/// A cursor that ends at the first element that does not satisfy a predicate, made by
+/// ``Cursor/prefix(while:)``.
 public final class PrefixWhileCursor<Base: Cursor>: Cursor {
     @usableFromInline
     let base: Base

@@ -1,7 +1,12 @@
 extension RangeReplaceableCollection {
     /// Creates a collection, such as an array, of the remaining elements of a cursor.
     ///
-    /// Do not use it with a cursor of ``Row``, which returns the same row again and again: see `Row.fetchAll`.
+    /// Do not use it with a cursor of ``Row``, which returns the same row again and again: see
+    /// `Row.fetchAll`.
+    ///
+    ///     let items = try Array(Item.fetchCursor(db))
+    ///
+    /// - Throws: the error of the cursor.
     @inlinable
     public init(_ cursor: some Cursor<Element>) throws {
         self.init()
@@ -9,6 +14,11 @@ extension RangeReplaceableCollection {
     }
 
     /// Creates a collection of the remaining elements of a cursor, with room for `minimumCapacity` of them.
+    ///
+    /// - Parameters:
+    ///   - cursor: where the elements come from.
+    ///   - minimumCapacity: for how many elements there is room from the beginning.
+    /// - Throws: the error of the cursor.
     @inlinable
     public init(_ cursor: some Cursor<Element>, minimumCapacity: Int) throws {
         self.init()
@@ -19,6 +29,9 @@ extension RangeReplaceableCollection {
     /// Appends the remaining elements of a cursor.
     ///
     /// If the cursor throws an error, the elements that came before it stay in the collection.
+    ///
+    ///     var names = ["lantern"]
+    ///     try names.append(contentsOf: String.fetchCursor(db, Item.select(\.name)))
     @inlinable
     public mutating func append(contentsOf newElements: some Cursor<Element>) throws {
         try newElements.forEach { append($0) }

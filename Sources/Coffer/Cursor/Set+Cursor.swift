@@ -1,7 +1,12 @@
 extension Set {
     /// Creates a set of the remaining elements of a cursor.
     ///
-    /// Do not use it with a cursor of ``Row``, which returns the same row again and again: see `Row.fetchSet`.
+    /// Do not use it with a cursor of ``Row``, which returns the same row again and again: see
+    /// `Row.fetchSet`.
+    ///
+    ///     let names = try Set(String.fetchCursor(db, Item.select(\.name)))
+    ///
+    /// - Throws: the error of the cursor.
     @inlinable
     public init(_ cursor: some Cursor<Element>) throws {
         self.init()
@@ -9,6 +14,11 @@ extension Set {
     }
 
     /// Creates a set of the remaining elements of a cursor, with room for `minimumCapacity` of them.
+    ///
+    /// - Parameters:
+    ///   - cursor: where the elements come from.
+    ///   - minimumCapacity: for how many elements there is room from the beginning.
+    /// - Throws: the error of the cursor.
     @inlinable
     public init(_ cursor: some Cursor<Element>, minimumCapacity: Int) throws {
         self.init(minimumCapacity: minimumCapacity)
@@ -16,6 +26,10 @@ extension Set {
     }
 
     /// Returns a set of the elements of this set and of the cursor.
+    ///
+    ///     let all = try wanted.union(String.fetchCursor(db, Item.select(\.name)))
+    ///
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func union(_ cursor: some Cursor<Element>) throws -> Set<Element> {
         var result = self
@@ -26,12 +40,19 @@ extension Set {
     /// Inserts the remaining elements of a cursor.
     ///
     /// If the cursor throws an error, the elements that came before it stay in the set.
+    ///
+    ///     var all = wanted
+    ///     try all.formUnion(String.fetchCursor(db, Item.select(\.name)))
     @inlinable
     public mutating func formUnion(_ cursor: some Cursor<Element>) throws {
         try cursor.forEach { insert($0) }
     }
 
     /// Returns a set of the elements that are in this set and in the cursor.
+    ///
+    ///     let there = try wanted.intersection(String.fetchCursor(db, Item.select(\.name)))
+    ///
+    /// - Throws: the error of the cursor, and that of a closure that was given.
     @inlinable
     public func intersection(_ cursor: some Cursor<Element>) throws -> Set<Element> {
         var result: Set<Element> = []
@@ -45,6 +66,9 @@ extension Set {
     /// Removes the elements that are not in the cursor.
     ///
     /// If the cursor throws an error, the set is not changed.
+    ///
+    ///     var there = wanted
+    ///     try there.formIntersection(String.fetchCursor(db, Item.select(\.name)))
     @inlinable
     public mutating func formIntersection(_ cursor: some Cursor<Element>) throws {
         self = try intersection(cursor)

@@ -1,6 +1,7 @@
 // What developers look into a database with. What is dumped is plaintext: mind where the stream leads.
 
-/// Whether the name of a table stands above its rows: see ``Database/dumpTables(_:format:tableHeader:stableOrder:to:)``.
+/// Whether the name of a table stands above its rows: see
+/// ``Database/dumpTables(_:format:tableHeader:stableOrder:to:)``.
 public enum DumpTableHeaderOptions: Sendable {
     /// Only if there are several tables.
     case automatic
@@ -20,9 +21,12 @@ extension Database {
     /// - Parameters:
     ///   - sql: one or several statements.
     ///   - format: how rows are written.
-    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to see what was written.
+    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
+    ///     see what was written.
     /// - Throws: a ``DatabaseError``; what was written before it stays.
-    public func dumpSQL(_ sql: SQL, format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil) throws {
+    public func dumpSQL(
+        _ sql: SQL, format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil
+    ) throws {
         var stream = DumpStream(stream)
         let (text, arguments) = try sql.build(self)
         let statements = try allStatements(sql: text, arguments: arguments)
@@ -35,8 +39,8 @@ extension Database {
     ///
     ///     try db.dumpRequest(Attachment.filter { $0.size > 4096 }, format: .line())
     ///
-    /// Columns of tables that are joined come behind those of the table of the request. Adapters have no effect. What `including(all:)` fetches
-    /// follows, below the names of the associations that lead to it:
+    /// Columns of tables that are joined come behind those of the table of the request. Adapters have no
+    /// effect. What `including(all:)` fetches follows, below the names of the associations that lead to it:
     ///
     ///     try db.dumpRequest(Owner.including(all: Owner.items))
     ///     // 1|Ada
@@ -49,10 +53,12 @@ extension Database {
     /// - Parameters:
     ///   - request: the request.
     ///   - format: how rows are written.
-    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to see what was written.
+    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
+    ///     see what was written.
     /// - Throws: a ``DatabaseError``; what was written before it stays.
     public func dumpRequest(
-        _ request: some FetchRequest, format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil
+        _ request: some FetchRequest, format: some DumpFormat = .debug(),
+        to stream: (any TextOutputStream)? = nil
     ) throws {
         var stream = DumpStream(stream)
         try writeRows(of: request.makePreparedRequest(self, forSingleResult: false), format, to: &stream)
@@ -72,25 +78,34 @@ extension Database {
     ///   - tables: the names of tables and views.
     ///   - format: how rows are written.
     ///   - tableHeader: whether the name of a table stands above its rows.
-    ///   - stableOrder: whether views are sorted too: by the primary key that the schema source knows, or by all columns.
-    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to see what was written.
+    ///   - stableOrder: whether views are sorted too: by the primary key that the schema source knows, or by
+    ///     all columns.
+    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
+    ///     see what was written.
     /// - Throws: a ``DatabaseError``; what was written before it stays.
     public func dumpTables(
-        _ tables: [String], format: some DumpFormat = .debug(), tableHeader: DumpTableHeaderOptions = .automatic, stableOrder: Bool = false,
+        _ tables: [String], format: some DumpFormat = .debug(),
+        tableHeader: DumpTableHeaderOptions = .automatic, stableOrder: Bool = false,
         to stream: (any TextOutputStream)? = nil
     ) throws {
         var stream = DumpStream(stream)
-        try writeTables(tables, format, hasHeaders: tableHeader == .always || tables.count > 1, stableOrder: stableOrder, to: &stream)
+        try writeTables(
+            tables, format, hasHeaders: tableHeader == .always || tables.count > 1, stableOrder: stableOrder,
+            to: &stream)
     }
 
     /// Writes the schema, and the rows of all tables.
     ///
-    /// Tables of SQLite and of the library are left out, and so are those in which virtual tables keep what they know.
+    /// Tables of SQLite and of the library are left out, and so are those in which virtual tables keep what
+    /// they know.
     /// - Parameters:
     ///   - format: how rows are written.
-    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to see what was written.
+    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
+    ///     see what was written.
     /// - Throws: a ``DatabaseError``; what was written before it stays.
-    public func dumpContent(format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil) throws {
+    public func dumpContent(format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil)
+        throws
+    {
         var stream = DumpStream(stream)
         let objects = try dumpedObjects()
         writeSchema(objects, to: &stream)
@@ -108,7 +123,8 @@ extension Database {
     ///     // CREATE INDEX itemName ON item(name);
     ///
     /// What SQLite, the library and virtual tables have created for themselves is left out.
-    /// - Parameter stream: where the text goes; nil is the standard output. It has to be an object for the caller to see what was written.
+    /// - Parameter stream: where the text goes; nil is the standard output. It has to be an object for the
+    ///   caller to see what was written.
     /// - Throws: a ``DatabaseError``.
     public func dumpSchema(to stream: (any TextOutputStream)? = nil) throws {
         var stream = DumpStream(stream)
@@ -118,33 +134,71 @@ extension Database {
 
 extension DatabaseReader {
     /// Writes the rows of SQL statements, outside of any transaction: see ``Database/dumpSQL(_:format:to:)``.
-    public func dumpSQL(_ sql: SQL, format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil) throws {
+    ///
+    ///     let text = TextBuffer()
+    ///     try queue.dumpSQL("SELECT name, worth FROM item", format: .line(), to: text)
+    ///
+    /// - Parameters:
+    ///   - sql: the text of statements, all of which run.
+    ///   - format: how rows are written.
+    ///   - stream: where they are written; nil is the standard output.
+    /// - Throws: a ``DatabaseError`` if a statement fails.
+    public func dumpSQL(
+        _ sql: SQL, format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil
+    ) throws {
         try unsafeReentrantRead { db in try db.dumpSQL(sql, format: format, to: stream) }
     }
 
     /// Writes the rows of a request: see ``Database/dumpRequest(_:format:to:)``.
+    ///
+    /// - Parameters:
+    ///   - request: what is fetched.
+    ///   - format: how rows are written.
+    ///   - stream: where they are written; nil is the standard output.
+    /// - Throws: a ``DatabaseError`` if a statement fails.
     public func dumpRequest(
-        _ request: some FetchRequest, format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil
+        _ request: some FetchRequest, format: some DumpFormat = .debug(),
+        to stream: (any TextOutputStream)? = nil
     ) throws {
         try unsafeReentrantRead { db in try db.dumpRequest(request, format: format, to: stream) }
     }
 
-    /// Writes the rows of tables and views: see ``Database/dumpTables(_:format:tableHeader:stableOrder:to:)``.
+    /// Writes the rows of tables and views: see
+    /// ``Database/dumpTables(_:format:tableHeader:stableOrder:to:)``.
+    ///
+    /// - Parameters:
+    ///   - tables: the names of tables and views.
+    ///   - format: how rows are written.
+    ///   - tableHeader: whether the name of each table is written before its rows.
+    ///   - stableOrder: whether rows are sorted, so that two dumps can be compared.
+    ///   - stream: where they are written; nil is the standard output.
+    /// - Throws: a ``DatabaseError`` if a statement fails.
     public func dumpTables(
-        _ tables: [String], format: some DumpFormat = .debug(), tableHeader: DumpTableHeaderOptions = .automatic, stableOrder: Bool = false,
+        _ tables: [String], format: some DumpFormat = .debug(),
+        tableHeader: DumpTableHeaderOptions = .automatic, stableOrder: Bool = false,
         to stream: (any TextOutputStream)? = nil
     ) throws {
         try unsafeReentrantRead { db in
-            try db.dumpTables(tables, format: format, tableHeader: tableHeader, stableOrder: stableOrder, to: stream)
+            try db.dumpTables(
+                tables, format: format, tableHeader: tableHeader, stableOrder: stableOrder, to: stream)
         }
     }
 
     /// Writes the schema, and the rows of all tables: see ``Database/dumpContent(format:to:)``.
-    public func dumpContent(format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil) throws {
+    ///
+    /// - Parameters:
+    ///   - format: how rows are written.
+    ///   - stream: where they are written; nil is the standard output.
+    /// - Throws: a ``DatabaseError`` if a statement fails.
+    public func dumpContent(format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil)
+        throws
+    {
         try unsafeReentrantRead { db in try db.dumpContent(format: format, to: stream) }
     }
 
     /// Writes the SQL of the schema: see ``Database/dumpSchema(to:)``.
+    ///
+    /// - Throws: a ``DatabaseError`` if a statement fails.
     public func dumpSchema(to stream: (any TextOutputStream)? = nil) throws {
         try unsafeReentrantRead { db in try db.dumpSchema(to: stream) }
     }

@@ -12,7 +12,8 @@ extension Database {
     }
 
     /// Runs a request, writes its rows, and then what is fetched for them.
-    func writeRows(of request: PreparedRequest, _ format: some DumpFormat, to stream: inout DumpStream) throws {
+    func writeRows(of request: PreparedRequest, _ format: some DumpFormat, to stream: inout DumpStream) throws
+    {
         try writeRows(of: request.statement, format, to: &stream)
         guard let supplement = request.supplement else { return }
         let rows = try Row.fetchAll(request.statement, adapter: request.adapter)
@@ -26,13 +27,15 @@ extension Database {
 
     /// Writes the rows of tables and views.
     func writeTables(
-        _ names: [String], _ format: some DumpFormat, hasHeaders: Bool, stableOrder: Bool, to stream: inout DumpStream
+        _ names: [String], _ format: some DumpFormat, hasHeaders: Bool, stableOrder: Bool,
+        to stream: inout DumpStream
     ) throws {
         for (index, name) in names.enumerated() {
             if index > 0 { stream.margin() }
             if hasHeaders { stream.write("\(name)\n") }
             let rows = try dumpedRows(of: name, stableOrder: stableOrder)
-            try writeRows(of: rows.makePreparedRequest(self, forSingleResult: false).statement, format, to: &stream)
+            try writeRows(
+                of: rows.makePreparedRequest(self, forSingleResult: false).statement, format, to: &stream)
         }
     }
 
@@ -61,18 +64,24 @@ extension Database {
         checkIsUsedInItsAccess()
         var shadowTables: Set<CaseInsensitiveName> = []
         try forEachSchemaRow("PRAGMA main.table_list") { row in
-            if row.string(at: 0) == "main", row.string(at: 2) == "shadow" { shadowTables.insert(CaseInsensitiveName(row.string(at: 1))) }
+            if row.string(at: 0) == "main", row.string(at: 2) == "shadow" {
+                shadowTables.insert(CaseInsensitiveName(row.string(at: 1)))
+            }
         }
         var objects: [DumpedObject] = []
         try forEachSchemaRow(
             """
             SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL
-            ORDER BY tbl_name COLLATE NOCASE, CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, type,
+            ORDER BY tbl_name COLLATE NOCASE, CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, \
+            type,
                 name COLLATE NOCASE, sql
             """
         ) { row in
             let (name, tableName) = (row.string(at: 1), row.string(at: 2))
-            guard ![name, tableName].contains(where: { $0.isReservedTableName || shadowTables.contains(CaseInsensitiveName($0)) })
+            guard
+                ![name, tableName].contains(where: {
+                    $0.isReservedTableName || shadowTables.contains(CaseInsensitiveName($0))
+                })
             else { return }
             objects.append(DumpedObject(type: row.string(at: 0), name: name, sql: row.string(at: 3)))
         }

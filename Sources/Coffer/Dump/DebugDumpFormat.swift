@@ -30,7 +30,9 @@ public struct DebugDumpFormat: DumpFormat, Sendable {
     public mutating func writeRow(_ db: Database, statement: Statement, to stream: inout DumpStream) {
         if isFirstRow, header { stream.write(line: statement.allColumnNames, separator) }
         isFirstRow = false
-        let values = statement.dumpedColumns.map { statement.value(at: $0).dumpText(null: nullValue, blob: \.debugDumpText) }
+        let values = statement.dumpedColumns.map {
+            statement.value(at: $0).dumpText(null: nullValue, blob: \.debugDumpText)
+        }
         stream.write(line: values, separator)
     }
 

@@ -4,8 +4,8 @@ internal import Glibc
 
 /// How rows are written by the methods that dump a database, such as ``Database/dumpSQL(_:format:to:)``.
 ///
-/// The formats of the library are ``DebugDumpFormat``, ``JSONDumpFormat``, ``LineDumpFormat``, ``ListDumpFormat`` and
-/// ``QuoteDumpFormat``. This one only counts:
+/// The formats of the library are ``DebugDumpFormat``, ``JSONDumpFormat``, ``LineDumpFormat``,
+/// ``ListDumpFormat`` and ``QuoteDumpFormat``. This one only counts:
 ///
 /// ```swift
 /// struct CountDumpFormat: DumpFormat {
@@ -27,6 +27,7 @@ public protocol DumpFormat {
     ///   - db: the connection.
     ///   - statement: the statement, whose current row is read with its `sqliteStatement`.
     ///   - stream: where the text goes.
+    /// - Throws: a ``DatabaseError`` if a statement fails.
     mutating func writeRow(_ db: Database, statement: Statement, to stream: inout DumpStream) throws
 
     /// Writes what comes after the last row of a statement.
@@ -51,7 +52,9 @@ public struct DumpStream {
     public mutating func margin() { needsMargin = true }
 
     /// Writes the values of a row as a line.
-    mutating func write(line values: [String], _ separator: String) { write(values.joined(separator: separator) + "\n") }
+    mutating func write(line values: [String], _ separator: String) {
+        write(values.joined(separator: separator) + "\n")
+    }
 }
 
 extension DumpStream: TextOutputStream {
@@ -86,5 +89,7 @@ extension Statement {
     var allColumnNames: [String] { (0..<CInt(columnCount)).map(handle.columnName(at:)) }
 
     /// A value of the current row.
-    func value(at index: CInt) -> DatabaseValue { unsafe DatabaseValue(sqliteStatement: sqliteStatement, index: index) }
+    func value(at index: CInt) -> DatabaseValue {
+        unsafe DatabaseValue(sqliteStatement: sqliteStatement, index: index)
+    }
 }

@@ -4,16 +4,19 @@ public import Foundation
 ///
 ///     try db.dumpRequest(Attachment.all(), format: .json())  // [{"id":1,"fileName":"deed.pdf"}]
 ///
-/// Blobs are in base 64. The members of an object are in the order of the columns, and two columns of one name are two members.
+/// Blobs are in base 64. The members of an object are in the order of the columns, and two columns of one
+/// name are two members.
 public struct JSONDumpFormat: DumpFormat, Sendable {
-    /// What writes the names and the values, each by itself. Of its ways to format objects, only `.prettyPrinted` has an effect.
+    /// What writes the names and the values, each by itself. Of its ways to format objects, only
+    /// `.prettyPrinted` has an effect.
     public var encoder: JSONEncoder
 
     /// An encoder that writes infinity and NaN as texts, and does not escape slashes.
     public static var defaultEncoder: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.dataEncodingStrategy = .base64
-        encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
         encoder.outputFormatting = .withoutEscapingSlashes
         return encoder
     }
@@ -70,5 +73,7 @@ extension DumpFormat where Self == JSONDumpFormat {
     /// A JSON array with an object for each row.
     ///
     /// - Parameter encoder: what writes the names and the values.
-    public static func json(encoder: JSONEncoder = JSONDumpFormat.defaultEncoder) -> Self { JSONDumpFormat(encoder: encoder) }
+    public static func json(encoder: JSONEncoder = JSONDumpFormat.defaultEncoder) -> Self {
+        JSONDumpFormat(encoder: encoder)
+    }
 }

@@ -16,7 +16,9 @@ public struct LineDumpFormat: DumpFormat, Sendable {
     }
 
     public mutating func writeRow(_ db: Database, statement: Statement, to stream: inout DumpStream) {
-        let columns = statement.dumpedColumns.map { (name: statement.allColumnNames[Int($0)], value: statement.value(at: $0)) }
+        let columns = statement.dumpedColumns.map {
+            (name: statement.allColumnNames[Int($0)], value: statement.value(at: $0))
+        }
         guard let width = columns.map(\.name.count).max() else { return }
         if !isFirstRow { stream.write("\n") }
         isFirstRow = false

@@ -28,7 +28,10 @@ public struct ListDumpFormat: DumpFormat, Sendable {
     public mutating func writeRow(_ db: Database, statement: Statement, to stream: inout DumpStream) {
         if isFirstRow, header { stream.write(line: statement.allColumnNames, separator) }
         isFirstRow = false
-        stream.write(line: statement.dumpedColumns.map { statement.value(at: $0).dumpText(null: nullValue, blob: \.dumpText) }, separator)
+        stream.write(
+            line: statement.dumpedColumns.map {
+                statement.value(at: $0).dumpText(null: nullValue, blob: \.dumpText)
+            }, separator)
     }
 
     public mutating func finalize(_ db: Database, statement: Statement, to stream: inout DumpStream) {}

@@ -31,7 +31,8 @@ extension CipherSettings.ByteOrder {
 // MARK: - Applying
 
 extension CipherSettings {
-    /// Applies all settings to a connection that has its key and did not use it yet, and proves that SQLCipher took them (I2, I3).
+    /// Applies all settings to a connection that has its key and did not use it yet, and proves that
+    /// SQLCipher took them (I2, I3).
     ///
     /// All of them, because the process-wide defaults may not be SQLCipher's own.
     func apply(to handle: ConnectionHandle) throws(EngineError) {
@@ -41,15 +42,19 @@ extension CipherSettings {
             // Deprecated by SQLCipher, not listed among its settings, and without a process-wide default.
             try handle.execute(trusted: "PRAGMA fast_kdf_iter = \(hmacKeyIterations);")
             guard try handle.firstText(trusted: "PRAGMA fast_kdf_iter") == String(hmacKeyIterations) else {
-                throw EngineError(code: EngineCode.misuse, message: "SQLCipher did not accept: fast_kdf_iter = \(hmacKeyIterations)")
+                throw EngineError(
+                    code: EngineCode.misuse,
+                    message: "SQLCipher did not accept: fast_kdf_iter = \(hmacKeyIterations)")
             }
         }
         if hmacPageNumberOrder != .littleEndian {
             // Deprecated and not listed, too. It is the connection's own.
             try handle.execute(trusted: "PRAGMA cipher_hmac_pgno = \(hmacPageNumberOrder.pragmaName);")
-            guard try handle.firstText(trusted: "PRAGMA cipher_hmac_pgno") == hmacPageNumberOrder.pragmaName else {
+            guard try handle.firstText(trusted: "PRAGMA cipher_hmac_pgno") == hmacPageNumberOrder.pragmaName
+            else {
                 throw EngineError(
-                    code: EngineCode.misuse, message: "SQLCipher did not accept: cipher_hmac_pgno = \(hmacPageNumberOrder.pragmaName)")
+                    code: EngineCode.misuse,
+                    message: "SQLCipher did not accept: cipher_hmac_pgno = \(hmacPageNumberOrder.pragmaName)")
             }
         }
         try handle.proveCodec(settings: settings)
@@ -94,7 +99,8 @@ extension CipherSettings {
         }
     }
 
-    /// Whether these are the settings of a format, which says nothing of a plaintext header and of the key for HMAC.
+    /// Whether these are the settings of a format, which says nothing of a plaintext header and of the key
+    /// for HMAC.
     private func isFormat(_ format: Int) -> Bool {
         guard CipherSettings.formats.contains(format) else { return false }
         var settings = CipherSettings.sqlcipher(format: format)
@@ -123,11 +129,13 @@ extension PageCipher.Layout {
         self.init(
             pageSize: settings.pageSize, hmac: settings.usesHMAC ? settings.hmacAlgorithm.bridged : nil,
             kdf: settings.kdfAlgorithm.bridged, hmacKeyIterations: settings.hmacKeyIterations,
-            plaintextHeaderSize: settings.plaintextHeaderSize, hasBigEndianNumbers: settings.hmacPageNumberOrder == .bigEndian,
+            plaintextHeaderSize: settings.plaintextHeaderSize,
+            hasBigEndianNumbers: settings.hmacPageNumberOrder == .bigEndian,
             hmacSaltMask: settings.hmacSaltMask)
     }
 
-    /// The first pages, the last, and some between: enough to find an intact one unless nearly all are damaged.
+    /// The first pages, the last, and some between: enough to find an intact one unless nearly all are
+    /// damaged.
     static func sample(of pageCount: Int) -> [Int] {
         guard pageCount > 16 else { return Array(1..<max(0, pageCount) + 1) }
         return Array(1...8) + (1...8).map { 8 + (pageCount - 8) * $0 / 8 }

@@ -1,19 +1,24 @@
 internal import SQLCipherBridge
 
-/// How a database is encrypted: the parameters that SQLCipher does not store in the file, so that whoever opens it must know them.
+/// How a database is encrypted: the parameters that SQLCipher does not store in the file, so that whoever
+/// opens it must know them.
 ///
-/// The defaults are those of SQLCipher 4: AES-256-CBC with HMAC-SHA512 on pages of 4096 bytes, and PBKDF2-HMAC-SHA512 with 256,000
-/// iterations for passphrases. Change them only for files that were made with other ones.
+/// The defaults are those of SQLCipher 4: AES-256-CBC with HMAC-SHA512 on pages of 4096 bytes, and
+/// PBKDF2-HMAC-SHA512 with 256,000 iterations for passphrases. Change them only for files that were made with
+/// other ones.
 ///
-/// Values that cannot work are refused with ``EncryptionFailure/invalidCipherSettings(_:)`` when a database is opened with them.
+/// Values that cannot work are refused with ``EncryptionFailure/invalidCipherSettings(_:)`` when a database
+/// is opened with them.
 public struct CipherSettings: Sendable, Hashable {
     /// The order of the bytes of a number.
     public enum ByteOrder: Sendable, Hashable, CaseIterable {
+        /// The least significant byte, or the most significant byte, comes first.
         case littleEndian, bigEndian
     }
 
     /// The hash function under PBKDF2 and HMAC.
     public enum HashAlgorithm: Sendable, Hashable, CaseIterable {
+        /// The hash functions that SQLCipher can use. All files of format 4 have SHA-512.
         case sha1, sha256, sha512
     }
 
@@ -26,20 +31,24 @@ public struct CipherSettings: Sendable, Hashable {
     /// The hash function of PBKDF2.
     public var kdfAlgorithm = HashAlgorithm.sha512
 
-    /// The iterations of PBKDF2 that make the key for HMAC from the key of the database, called `fast_kdf_iter` by SQLCipher.
+    /// The iterations of PBKDF2 that make the key for HMAC from the key of the database, called
+    /// `fast_kdf_iter` by SQLCipher.
     public var hmacKeyIterations = 2
 
     /// The hash function of HMAC.
     public var hmacAlgorithm = HashAlgorithm.sha512
 
-    /// How the number of a page is written where HMAC covers it, called `cipher_hmac_pgno` by SQLCipher: little endian in all files of SQLCipher 3 and
-    /// later. SQLCipher 2 wrote it as the machine does, so that files of big-endian machines have the other order.
+    /// How the number of a page is written where HMAC covers it, called `cipher_hmac_pgno` by SQLCipher:
+    /// little endian in all files of SQLCipher 3 and later. SQLCipher 2 wrote it as the machine does, so that
+    /// files of big-endian machines have the other order.
     public var hmacPageNumberOrder = ByteOrder.littleEndian
 
-    /// What each byte of the salt is combined with, by exclusive or, where the key for HMAC is derived, called `cipher_hmac_salt_mask` by SQLCipher: 0x3a in
-    /// all released versions. Files of the beta of SQLCipher 2 have 0, and 4,000 for ``hmacKeyIterations``.
+    /// What each byte of the salt is combined with, by exclusive or, where the key for HMAC is derived,
+    /// called `cipher_hmac_salt_mask` by SQLCipher: 0x3a in all released versions. Files of the beta of
+    /// SQLCipher 2 have 0, and 4,000 for ``hmacKeyIterations``.
     ///
-    /// SQLCipher has one mask for the whole process. Coffer leaves it alone, and uses another one for the connections of these settings only.
+    /// SQLCipher has one mask for the whole process. Coffer leaves it alone, and uses another one for the
+    /// connections of these settings only.
     public var hmacSaltMask = PageCipher.Layout.engineSaltMask
 
     /// Whether each page carries an authentication code. Without one, nobody notices that a file was changed.
@@ -47,23 +56,28 @@ public struct CipherSettings: Sendable, Hashable {
 
     /// The bytes at the start of the file that are stored in the clear: 0, or a multiple of 16 up to 96.
     ///
-    /// 32 let systems recognise the file as a SQLite database. The salt that stands there otherwise must come with the key.
+    /// 32 let systems recognise the file as a SQLite database. The salt that stands there otherwise must come
+    /// with the key.
     public var plaintextHeaderSize = 0
 
-    /// How many bytes a queue or pool takes at most to know pages again that its connections have authenticated or written; 0 for none. 4 MB know
-    /// 131,072 pages: a file of half a gigabyte.
+    /// How many bytes a queue or pool takes at most to know pages again that its connections have
+    /// authenticated or written; 0 for none. 4 MB know 131,072 pages: a file of half a gigabyte.
     ///
-    /// Most of what a page costs that is not in the page cache is the hash of its bytes. A page whose bytes, with their code, are known to be authentic
-    /// is not hashed again: it is recognised by a shorter code under a random key, as <doc:SecurityModel> explains. Small files take less memory. It is a power of two;
-    /// other numbers are rounded down. ``Database/releaseMemory()`` gives the memory back. Nothing is known again with an engine whose version Coffer does not know.
+    /// Most of what a page costs that is not in the page cache is the hash of its bytes. A page whose bytes,
+    /// with their code, are known to be authentic is not hashed again: it is recognised by a shorter code
+    /// under a random key, as <doc:SecurityModel> explains. Small files take less memory. It is a power of
+    /// two; other numbers are rounded down. ``Database/releaseMemory()`` gives the memory back. Nothing is
+    /// known again with an engine whose version Coffer does not know.
     ///
     /// This says nothing about files: whoever opens a file need not know it.
     public var pageMemoSize = 4 << 20
 
-    /// Whether connections keep the states of hashes and ciphers with their key, and draw random bytes for several pages at once, in place of having the engine
-    /// make them anew for each page. Without this there is no memo (``pageMemoSize``) either, and nothing but the engine's own code works on pages.
+    /// Whether connections keep the states of hashes and ciphers with their key, and draw random bytes for
+    /// several pages at once, in place of having the engine make them anew for each page. Without this there
+    /// is no memo (``pageMemoSize``) either, and nothing but the engine's own code works on pages.
     ///
-    /// It takes an engine whose version Coffer knows. Others do their own work in any case. This says nothing about files either.
+    /// It takes an engine whose version Coffer knows. Others do their own work in any case. This says nothing
+    /// about files either.
     public var keepsPageStates = true
 
     /// The number of a format that does not exist, until the settings are used.

@@ -1,4 +1,5 @@
-/// What the first page of a database says of it, once it is decrypted: <https://www.sqlite.org/fileformat2.html#the_database_header>.
+/// What the first page of a database says of it, once it is decrypted:
+/// <https://www.sqlite.org/fileformat2.html#the_database_header>.
 struct DatabaseHeader {
     /// How many bytes it has.
     static let size = 100
@@ -29,13 +30,18 @@ struct DatabaseHeader {
     /// The version of the format that a writer needs to know: 2 in WAL mode, else 1; and that of a reader.
     var versions: (write: UInt8, read: UInt8) { (bytes[18], bytes[19]) }
 
+    /// How many bytes each page keeps for others at its end.
+    var reservedSize: Int { Int(bytes[20]) }
+
     /// Whether readers have to look for a write-ahead log.
     var isInWAL: Bool { versions.read == 2 }
 
-    /// Whether these bytes have the values that they have in each database: the fractions of a page that payloads may fill.
+    /// Whether these bytes have the values that they have in each database: the fractions of a page that
+    /// payloads may fill.
     var isPlausible: Bool { bytes[21...23] == [64, 32, 32] }
 
-    /// How many pages the database has, where the last change has written that: see "In-header database size".
+    /// How many pages the database has, where the last change has written that: see "In-header database
+    /// size".
     var pageCount: Int? {
         let count = Int(bytes.word(at: 28))
         return count > 0 && bytes[24..<28] == bytes[92..<96] ? count : nil
@@ -51,8 +57,9 @@ struct DatabaseHeader {
 
     var applicationID: Int32 { Int32(bitPattern: bytes.word(at: 68)) }
 
-    /// Sets to zero what the engine counts in each file for itself: the salt or magic, the versions for journal modes, the counters of changes, of the
-    /// size, and of schema changes, and the version of the library.
+    /// Sets to zero what the engine counts in each file for itself: the salt or magic, the versions for
+    /// journal modes, the counters of changes, of the size, and of schema changes, and the version of the
+    /// library.
     static func maskCounters(_ page: inout [UInt8]) {
         for range in [0..<16, 18..<20, 24..<32, 40..<44, 92..<100] {
             for index in range { page[index] = 0 }

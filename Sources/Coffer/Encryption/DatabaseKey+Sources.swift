@@ -1,7 +1,8 @@
 internal import Glibc
 internal import KeyMaterial
 
-// The ways of a key from the place where it is kept into a DatabaseKey. Its bytes never pass through a String.
+// The ways of a key from the place where it is kept into a DatabaseKey. Its bytes never pass through a
+// String.
 extension DatabaseKey {
     /// What the bytes of a secret are. They are never guessed from their look.
     public enum Contents: Sendable, Hashable, CaseIterable {
@@ -29,27 +30,32 @@ extension DatabaseKey {
         return DatabaseKey(rawBytes: bytes)
     }
 
-    /// A key in SQLCipher's own notation, as `PRAGMA key` and GRDB's `usePassphrase` take it: `x'...'` with 64 hexadecimal digits is a raw key, with 96 digits
-    /// a raw key and its salt, and everything else a passphrase.
+    /// A key in SQLCipher's own notation, as `PRAGMA key` and GRDB's `usePassphrase` take it: `x'...'` with
+    /// 64 hexadecimal digits is a raw key, with 96 digits a raw key and its salt, and everything else a
+    /// passphrase.
     ///
-    /// Prefer ``rawKey(_:)`` and `passphrase(_:)` for new programs, where a mistake in the text does not make another kind of key.
+    /// Prefer ``rawKey(_:)`` and `passphrase(_:)` for new programs, where a mistake in the text does not make
+    /// another kind of key.
     public static func keySpec(_ text: some Sequence<UInt8>) -> DatabaseKey {
         DatabaseKey(sqlCipherText: SecretBytes(text))
     }
 
-    /// A key in SQLCipher's own notation: a raw key as `x'...'` with 64 or 96 hexadecimal digits, or a passphrase.
+    /// A key in SQLCipher's own notation: a raw key as `x'...'` with 64 or 96 hexadecimal digits, or a
+    /// passphrase.
     public static func keySpec(_ text: String) -> DatabaseKey {
         DatabaseKey(sqlCipherText: SecretBytes(utf8: text))
     }
 
-    /// A key that is kept in a file, which is read when the key is needed, and again when the database no longer opens with it.
+    /// A key that is kept in a file, which is read when the key is needed, and again when the database no
+    /// longer opens with it.
     ///
     /// ```swift
     /// config.key = .keyFile("/etc/vault/key")        // made by: coffer keygen --out /etc/vault/key
     /// ```
     ///
-    /// The file must be regular, or a pipe. Unless insecure files are allowed, nobody but its owner may have access to it (mode 600 or 400), and its
-    /// owner must be the user of this process, or root. Opening a database throws ``EncryptionFailure/invalidKey(_:)`` otherwise.
+    /// The file must be regular, or a pipe. Unless insecure files are allowed, nobody but its owner may have
+    /// access to it (mode 600 or 400), and its owner must be the user of this process, or root. Opening a
+    /// database throws ``EncryptionFailure/invalidKey(_:)`` otherwise.
     ///
     /// - Parameters:
     ///   - path: the path of the file. Symbolic links are followed.
@@ -62,9 +68,11 @@ extension DatabaseKey {
         return .provider { try read(path, access, contents) }
     }
 
-    /// A key that systemd hands over as a credential (`LoadCredential=` or `LoadCredentialEncrypted=` of the unit).
+    /// A key that systemd hands over as a credential (`LoadCredential=` or `LoadCredentialEncrypted=` of the
+    /// unit).
     ///
-    /// It is read when the key is needed. Opening a database throws ``EncryptionFailure/invalidKey(_:)`` where there is no such credential.
+    /// It is read when the key is needed. Opening a database throws ``EncryptionFailure/invalidKey(_:)``
+    /// where there is no such credential.
     ///
     /// - Parameters:
     ///   - name: the name of the credential, without a slash.
@@ -74,7 +82,9 @@ extension DatabaseKey {
             return DatabaseKey(.invalid(.noCredential(name: name)))
         }
         return .provider {
-            guard let folder = unsafe getenv("CREDENTIALS_DIRECTORY").map({ unsafe String(cString: $0) }), !folder.isEmpty else {
+            guard let folder = unsafe getenv("CREDENTIALS_DIRECTORY").map({ unsafe String(cString: $0) }),
+                !folder.isEmpty
+            else {
                 throw KeyError.failure(.invalidKey(.noCredential(name: name)))
             }
             return try read("\(folder)/\(name)", .unchecked, contents, followsLinks: false)

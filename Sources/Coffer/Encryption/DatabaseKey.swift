@@ -3,7 +3,8 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// The key of an encrypted database: a passphrase, 32 raw bytes, or a closure that gives one when it is needed.
+/// The key of an encrypted database: a passphrase, 32 raw bytes, or a closure that gives one when it is
+/// needed.
 ///
 /// ```swift
 /// var config = Configuration()
@@ -12,15 +13,18 @@ internal import Synchronization
 /// config.key = .provider { try .passphrase(contentsOfKeyring()) }
 /// ```
 ///
-/// A passphrase costs about a tenth of a second, because it is stretched by PBKDF2 with the file's salt. Copies of a key share what was derived: all
-/// queues and pools that are made from one configuration pay once for a file, also when they are opened at the same time. A raw key costs nothing.
+/// A passphrase costs about a tenth of a second, because it is stretched by PBKDF2 with the file's salt.
+/// Copies of a key share what was derived: all queues and pools that are made from one configuration pay once
+/// for a file, also when they are opened at the same time. A raw key costs nothing.
 ///
-/// The bytes are kept in memory of their own, which is locked where the system allows it, left out of core dumps, and wiped when the last
-/// copy of the key goes away. SQLCipher's copies are not: while a database is open, a core dump of the process has its key in it. A `String` that was given is the caller's, and not under control: prefer bytes for keys that must not stay.
-/// A key has no readable description, is not `Codable`, and shows nothing to debuggers and mirrors.
+/// The bytes are kept in memory of their own, which is locked where the system allows it, left out of core
+/// dumps, and wiped when the last copy of the key goes away. SQLCipher's copies are not: while a database is
+/// open, a core dump of the process has its key in it. A `String` that was given is the caller's, and not
+/// under control: prefer bytes for keys that must not stay. A key has no readable description, is not
+/// `Codable`, and shows nothing to debuggers and mirrors.
 ///
-/// Making a key never fails. A key that cannot work (empty, of a wrong length) is refused with ``EncryptionFailure/invalidKey(_:)`` when a
-/// database is opened with it.
+/// Making a key never fails. A key that cannot work (empty, of a wrong length) is refused with
+/// ``EncryptionFailure/invalidKey(_:)`` when a database is opened with it.
 public struct DatabaseKey: Sendable {
     enum Kind: Sendable {
         case passphrase(Passphrase, salt: [UInt8]?)
@@ -46,7 +50,8 @@ public struct DatabaseKey: Sendable {
 extension DatabaseKey {
     /// A passphrase, used as its UTF-8 bytes, which are stretched by PBKDF2 as the cipher settings say.
     ///
-    /// Unicode offers several spellings of the same text, and no normalization takes place, here or in other tools.
+    /// Unicode offers several spellings of the same text, and no normalization takes place, here or in other
+    /// tools.
     public static func passphrase(_ passphrase: String) -> DatabaseKey {
         DatabaseKey(.passphrase(Passphrase(SecretBytes(utf8: passphrase)), salt: nil))
     }
@@ -56,24 +61,35 @@ extension DatabaseKey {
         DatabaseKey(.passphrase(Passphrase(SecretBytes(bytes)), salt: nil))
     }
 
-    /// A passphrase given as bytes, with the 16 bytes of salt that a file with a plaintext header cannot store.
+    /// A passphrase given as bytes, with the 16 bytes of salt that a file with a plaintext header cannot
+    /// store.
+    ///
+    /// - Parameters:
+    ///   - bytes: the secret itself.
+    ///   - salt: 16 bytes.
     public static func passphrase(_ bytes: some Sequence<UInt8>, salt: some Sequence<UInt8>) -> DatabaseKey {
         DatabaseKey(.passphrase(Passphrase(SecretBytes(bytes)), salt: Array(salt)))
     }
 
-    /// A key of 32 bytes that is used without derivation. The salt is read from the file, or made at random for a new file.
+    /// A key of 32 bytes that is used without derivation. The salt is read from the file, or made at random
+    /// for a new file.
     public static func rawKey(_ bytes: some Sequence<UInt8>) -> DatabaseKey {
         DatabaseKey(.rawKey(SharedSecret(SecretBytes(bytes)), salt: nil))
     }
 
     /// A key of 32 bytes with an explicit salt of 16 bytes, which wins over the one in the file.
+    ///
+    /// - Parameters:
+    ///   - bytes: the secret itself.
+    ///   - salt: 16 bytes.
     public static func rawKey(_ bytes: some Sequence<UInt8>, salt: some Sequence<UInt8>) -> DatabaseKey {
         DatabaseKey(.rawKey(SharedSecret(SecretBytes(bytes)), salt: Array(salt)))
     }
 
     /// A new raw key from the system's random generator.
     ///
-    /// Whoever does not store its bytes (see ``withUnsafeRawKeyBytes(_:)``) can never open the database again.
+    /// Whoever does not store its bytes (see ``withUnsafeRawKeyBytes(_:)``) can never open the database
+    /// again.
     public static func random() -> DatabaseKey {
         do throws(RandomnessFailure) {
             return try DatabaseKey(.rawKey(SharedSecret(SecretBytes.random(count: 32)), salt: nil))
@@ -82,18 +98,22 @@ extension DatabaseKey {
         }
     }
 
-    /// A key that is asked for when it is needed: at the first opening of a file, and again when the file no longer opens with the answer.
+    /// A key that is asked for when it is needed: at the first opening of a file, and again when the file no
+    /// longer opens with the answer.
     ///
-    /// The closure is called on the thread that opens a connection, and may be called by several threads at once. Its errors are thrown by
-    /// whoever opens the connection, as they are.
+    /// The closure is called on the thread that opens a connection, and may be called by several threads at
+    /// once. Its errors are thrown by whoever opens the connection, as they are.
     public static func provider(_ key: @escaping @Sendable () throws -> DatabaseKey) -> DatabaseKey {
         DatabaseKey(.provider(key))
     }
 
-    /// Calls `body` with the 32 bytes of a raw key, so that they can be stored, or returns nil when the key is of another kind.
+    /// Calls `body` with the 32 bytes of a raw key, so that they can be stored, or returns nil when the key
+    /// is of another kind.
     ///
     /// The pointer is valid during the call only.
-    public func withUnsafeRawKeyBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result? {
+    public func withUnsafeRawKeyBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
+        -> Result?
+    {
         guard case .rawKey(let secret, _) = kind else { return nil }
         return try secret.bytes.withUnsafeBytes(body)
     }
@@ -109,8 +129,8 @@ extension DatabaseKey: CustomStringConvertible, CustomDebugStringConvertible, Cu
 }
 
 extension DatabaseKey {
-    /// Whether both are made of the same bytes in the same way, whatever the salts that come with them. Takes as long for different bytes as
-    /// for equal ones.
+    /// Whether both are made of the same bytes in the same way, whatever the salts that come with them. Takes
+    /// as long for different bytes as for equal ones.
     func hasSameSecret(as other: DatabaseKey) -> Bool {
         switch (kind, other.kind) {
         case (.passphrase(let mine, _), .passphrase(let theirs, _)): mine.bytes == theirs.bytes
@@ -164,11 +184,12 @@ extension DatabaseKey {
         return .saltLength(salt.count)
     }
 
-    /// Whether a text has the form `x'...'` with hexadecimal digits only. SQLCipher takes 64 or 96 digits as a raw key, and any other number
-    /// as a passphrase, a trap in itself.
+    /// Whether a text has the form `x'...'` with hexadecimal digits only. SQLCipher takes 64 or 96 digits as
+    /// a raw key, and any other number as a passphrase, a trap in itself.
     static func looksLikeRawKey(_ text: borrowing SecretBytes) -> Bool {
         text.withUnsafeBytes { text in
-            guard text.count >= 3, unsafe text[0] | 0x20 == UInt8(ascii: "x"), unsafe text[1] == UInt8(ascii: "'"),
+            guard text.count >= 3, unsafe text[0] | 0x20 == UInt8(ascii: "x"),
+                unsafe text[1] == UInt8(ascii: "'"),
                 unsafe text[text.count - 1] == UInt8(ascii: "'")
             else { return false }
             return unsafe text[2..<text.count - 1].allSatisfy(SecretHex.isDigit)
@@ -179,8 +200,8 @@ extension DatabaseKey {
 // MARK: - SQLCipher's own notation
 
 extension DatabaseKey {
-    /// A key in the words of SQLCipher and GRDB: `x'...'` with 64 digits is a raw key, with 96 digits a raw key and its salt, and everything
-    /// else a passphrase, also when it looks similar.
+    /// A key in the words of SQLCipher and GRDB: `x'...'` with 64 digits is a raw key, with 96 digits a raw
+    /// key and its salt, and everything else a passphrase, also when it looks similar.
     init(sqlCipherText text: consuming SecretBytes) {
         let digits = text.count - 3
         guard digits == 64 || digits == 96, DatabaseKey.looksLikeRawKey(text) else {
@@ -206,15 +227,17 @@ extension DatabaseKey {
 
 /// A passphrase, and what was derived from it (I4).
 ///
-/// All copies of a ``DatabaseKey`` share it, so that queues and pools that are made from one configuration derive once for each file, also when
-/// they are opened at the same time. What was derived is wiped together with the passphrase, when the last of them goes away.
+/// All copies of a ``DatabaseKey`` share it, so that queues and pools that are made from one configuration
+/// derive once for each file, also when they are opened at the same time. What was derived is wiped together
+/// with the passphrase, when the last of them goes away.
 final class Passphrase: Sendable {
     let bytes: SecretBytes
 
     private let derivations = Mutex<[Derivation]>([])
     private let newFiles = Mutex<[NewFile]>([])
 
-    /// How many derivations, and new files, are remembered: a program that opens more files with one key derives the oldest anew.
+    /// How many derivations, and new files, are remembered: a program that opens more files with one key
+    /// derives the oldest anew.
     private static let limit = 16
 
     init(_ bytes: consuming SecretBytes) {
@@ -241,12 +264,17 @@ final class Passphrase: Sendable {
 
     /// The key for a file with this salt.
     ///
-    /// - Returns: the 32 bytes, and whether they were derived by this call. Otherwise they were known, or another thread has derived them
-    ///   while this one waited.
-    func derived(salt: [UInt8], settings: CipherSettings) throws(CryptographyFailure) -> (secret: SharedSecret, isFresh: Bool) {
-        let parameters = Parameters(salt: salt, iterations: settings.kdfIterations, algorithm: settings.kdfAlgorithm)
+    /// - Returns: the 32 bytes, and whether they were derived by this call. Otherwise they were known, or
+    ///   another thread has derived them while this one waited.
+    func derived(salt: [UInt8], settings: CipherSettings) throws(CryptographyFailure) -> (
+        secret: SharedSecret, isFresh: Bool
+    ) {
+        let parameters = Parameters(
+            salt: salt, iterations: settings.kdfIterations, algorithm: settings.kdfAlgorithm)
         let derivation = derivations.withLock { derivations in
-            let known = derivations.firstIndex { $0.parameters == parameters }.map { derivations.remove(at: $0) }
+            let known = derivations.firstIndex { $0.parameters == parameters }.map {
+                derivations.remove(at: $0)
+            }
             let derivation = known ?? Derivation(parameters)
             derivations.append(derivation)
             if derivations.count > Passphrase.limit { derivations.removeFirst() }
@@ -256,7 +284,8 @@ final class Passphrase: Sendable {
             if let result { return (result, false) }
             let secret = try SharedSecret(
                 KeyDerivation.databaseKey(
-                    passphrase: bytes, salt: salt, iterations: settings.kdfIterations, hash: settings.kdfAlgorithm.bridged))
+                    passphrase: bytes, salt: salt, iterations: settings.kdfIterations,
+                    hash: settings.kdfAlgorithm.bridged))
             result = secret
             return (secret, true)
         }
@@ -268,11 +297,13 @@ final class Passphrase: Sendable {
     private struct NewFile {
         let identity: FileIdentity
         let salt: [UInt8]
-        /// Whether the salt was written: an empty file with this number is another one, made after this one was deleted.
+        /// Whether the salt was written: an empty file with this number is another one, made after this one
+        /// was deleted.
         var isWritten = false
     }
 
-    /// The salt for an empty file: the same for all that open the file at this time, and never that of another file.
+    /// The salt for an empty file: the same for all that open the file at this time, and never that of
+    /// another file.
     ///
     /// - Parameter path: where the file is; nil when only its owner knows.
     func salt(forNewFileAt path: String?) throws(RandomnessFailure) -> [UInt8] {
@@ -299,8 +330,8 @@ final class Passphrase: Sendable {
     }
 }
 
-/// The passphrases that the preparations of a configuration have used, as long as a connection has them: all queues and pools that are made from
-/// the configuration share what is derived from them.
+/// The passphrases that the preparations of a configuration have used, as long as a connection has them: all
+/// queues and pools that are made from the configuration share what is derived from them.
 final class PreparedPassphrases: Sendable {
     private struct Entry {
         weak var passphrase: Passphrase?

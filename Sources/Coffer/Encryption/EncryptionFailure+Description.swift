@@ -5,39 +5,47 @@ extension EncryptionFailure: CustomStringConvertible {
     public var description: String {
         switch self {
         case .noKey:
-            "The database is encrypted, or must be, and the configuration has no key. Set Configuration.key, or allow plaintext explicitly."
+            "The database is encrypted, or must be, and the configuration has no key. Set "
+                + "Configuration.key, or allow plaintext explicitly."
         case .wrongKey:
             "The key does not open this file. Check the key and the cipher settings."
         case .plaintextFile:
-            "The file is a SQLite database without encryption. Encrypt it into a new file, or open it with plaintext allowed explicitly."
+            "The file is a SQLite database without encryption. Encrypt it into a new file, or open it with "
+                + "plaintext allowed explicitly."
         case .olderFormat(let format):
-            "The key is right, but the file has the older format \(format) of SQLCipher. Upgrade the file, or set Configuration.cipher to "
-                + ".sqlcipher(format: \(format))."
+            "The key is right, but the file has the older format \(format) of SQLCipher. Upgrade the file, "
+                + "or set Configuration.cipher to .sqlcipher(format: \(format))."
         case .newerFormat(let format):
-            "The key is right, but the file has format \(format) of SQLCipher, which is newer than the configured one. Set "
-                + "Configuration.cipher to .sqlcipher(format: \(format))."
+            "The key is right, but the file has format \(format) of SQLCipher, which is newer than the "
+                + "configured one. Set Configuration.cipher to .sqlcipher(format: \(format))."
         case .otherSettings(let settings):
-            "The key is right, but the file has other cipher settings. Upgrade the file, or set Configuration.cipher to \(settings)."
+            "The key is right, but the file has other cipher settings. Upgrade the file, or set "
+                + "Configuration.cipher to \(settings)."
         case .notADatabase:
-            "The file is not a database. Check the path; if it should be a database, restore it from a backup."
+            "The file is not a database. Check the path; if it should be a database, restore it from a "
+                + "backup."
         case .damaged(let pages) where pages.isEmpty:
             "The file is damaged, although the key is right. Restore it from a backup."
         case .damaged(let pages):
-            "The file is damaged, although the key is right (page \(pages.map(String.init).joined(separator: ", "))). "
-                + "Restore it from a backup."
+            "The file is damaged, although the key is right (page "
+                + "\(pages.map(String.init).joined(separator: ", "))). Restore it from a backup."
         case .foreignSideFile(let path, true):
-            "\(path) does not belong to the database file beside it, which is whole, and was not used: it would destroy the file. "
-                + "Move it away, and open again."
+            "\(path) does not belong to the database file beside it, which is whole, and was not used: it "
+                + "would destroy the file. Move it away, and open again."
         case .foreignSideFile(let path, false):
-            "\(path) does not belong to the database file beside it with this key, and the file is not whole without it. If the key was "
-                + "being changed, open the file with the former key; if not, put back the file that was there, or restore a backup."
+            "\(path) does not belong to the database file beside it with this key, and the file is not "
+                + "whole without it. If the key was being changed, open the file with the former key; if "
+                + "not, put back the file that was there, or restore a backup."
         case .sideFileOfAnotherUser(let path):
-            "\(path) belongs to another user, who could destroy the database with it, or is no regular file with one name. It was not used. If it "
-                + "is yours, give it the owner of the database; if not, move it away. A directory in which others cannot make files is safer."
+            "\(path) belongs to another user, who could destroy the database with it, or is no regular file "
+                + "with one name. It was not used. If it is yours, give it the owner of the database; if "
+                + "not, move it away. A directory in which others cannot make files is safer."
         case .engineWithoutCipher:
-            "The SQLite library that answers in this process is not Coffer's SQLCipher. Do not link another libsqlite3 before it."
+            "The SQLite library that answers in this process is not Coffer's SQLCipher. Do not link another "
+                + "libsqlite3 before it."
         case .keyRotated:
-            "The key opened this file before and does no longer: it was rotated by somebody else. Configure the new key, and open again."
+            "The key opened this file before and does no longer: it was rotated by somebody else. Configure "
+                + "the new key, and open again."
         case .invalidKey(let problem):
             "The key cannot be used. \(problem.description)"
         case .invalidCipherSettings(let problem):
@@ -50,7 +58,8 @@ extension EncryptionFailure: CustomStringConvertible {
     /// The result code that SQLite gives, or would give, for this failure.
     var engineCode: CInt {
         switch self {
-        case .noKey, .wrongKey, .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase, .keyRotated, .damaged:
+        case .noKey, .wrongKey, .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase,
+            .keyRotated, .damaged:
             EngineCode.notADatabase
         case .foreignSideFile, .sideFileOfAnotherUser: EngineCode.cantOpen
         case .engineWithoutCipher: EngineCode.error
@@ -67,16 +76,19 @@ extension EncryptionFailure.KeyProblem: CustomStringConvertible {
         case .rawKeyLength(let count): "A raw key has 32 bytes, not \(count)."
         case .saltLength(let count): "A salt has 16 bytes, not \(count)."
         case .passphraseLooksLikeRawKey:
-            "The passphrase has the form x'...' with hexadecimal digits, which other tools take as a raw key. Use .keySpec for a key in this "
-                + "form, .rawKey with the bytes, or another passphrase."
-        case .nestedProvider: "The provider answered with another provider. Answer with a passphrase or a raw key."
+            "The passphrase has the form x'...' with hexadecimal digits, which other tools take as a raw "
+                + "key. Use .keySpec for a key in this form, .rawKey with the bytes, or another passphrase."
+        case .nestedProvider:
+            "The provider answered with another provider. Answer with a passphrase or a raw key."
         case .tooLong: "The passphrase has more than 2^31 bytes. Give a shorter one."
         case .noRandomness: "The system's random generator did not answer. Try again."
         case .notHexadecimal(let count):
-            "A raw key has 64 hexadecimal digits, or 96 with its salt, and nothing else; there are \(count) characters."
+            "A raw key has 64 hexadecimal digits, or 96 with its salt, and nothing else; there are \(count) "
+                + "characters."
         case .file(let path, let problem): "The key file '\(path)' \(problem.description)"
         case .noCredential(let name):
-            "There is no credential '\(name)'. Run the program from a systemd unit with LoadCredential=; a name has no slash."
+            "There is no credential '\(name)'. Run the program from a systemd unit with LoadCredential=; a "
+                + "name has no slash."
         }
     }
 }
@@ -88,12 +100,13 @@ extension EncryptionFailure.KeyFileProblem: CustomStringConvertible {
         case .unreadable(let code): "cannot be read: \(unsafe String(cString: strerror(code)))."
         case .notAFile: "is not a file."
         case .readableByOthers(let mode):
-            "can be read by others (mode \(String(mode, radix: 8))). Give it mode 600, and replace the key if "
-                + "others may have read it."
+            "can be read by others (mode \(String(mode, radix: 8))). Give it mode 600, and replace the key "
+                + "if others may have read it."
         case .ofAnotherUser: "belongs to another user, who knows the key and can change it."
         case .tooLong: "is longer than any key."
         case .noRawKey(let size):
-            "holds no raw key: it has \(size) bytes. A raw key has 32 bytes or 64 hexadecimal digits. Is it a passphrase?"
+            "holds no raw key: it has \(size) bytes. A raw key has 32 bytes or 64 hexadecimal digits. Is it "
+                + "a passphrase?"
         }
     }
 }
@@ -103,12 +116,16 @@ extension EncryptionFailure.CipherSettingsProblem: CustomStringConvertible {
         switch self {
         case .unknownFormat(let format): "SQLCipher has no format \(format). Choose 1 to 4."
         case .pageSize(let size): "The page size must be a power of two from 1024 to 65536, not \(size)."
-        case .kdfIterations(let count): "The number of KDF iterations must be from 1 to 2^31 - 1, not \(count)."
-        case .hmacKeyIterations(let count): "The number of iterations for the HMAC key must be from 1 to 2^31 - 1, not \(count)."
+        case .kdfIterations(let count):
+            "The number of KDF iterations must be from 1 to 2^31 - 1, not \(count)."
+        case .hmacKeyIterations(let count):
+            "The number of iterations for the HMAC key must be from 1 to 2^31 - 1, not \(count)."
         case .plaintextHeaderSize(let size):
-            "The size of the plaintext header must be 0, or a multiple of 16 up to 96, not \(size). 32 is enough for file type detection."
+            "The size of the plaintext header must be 0, or a multiple of 16 up to 96, not \(size). 32 is "
+                + "enough for file type detection."
         case .plaintextHeaderWithoutSalt:
-            "With a plaintext header the file has no room for the salt. Give the key with its salt, as in .rawKey(bytes, salt: salt)."
+            "With a plaintext header the file has no room for the salt. Give the key with its salt, as in "
+                + ".rawKey(bytes, salt: salt)."
         case .refused(let words): "\(words)."
         }
     }

@@ -27,7 +27,8 @@ extension EncryptionFailure {
         case olderThanFile
         /// The keyring has a newer data key than the database: an older database was put back.
         case newerThanFile
-        /// The connection does not know where its database is, and so not where the keyring is; or the database is a copy that needs a keyring of its own.
+        /// The connection does not know where its database is, and so not where the keyring is; or the
+        /// database is a copy that needs a keyring of its own.
         case noPlace
         /// The keyring has no slot of this number.
         case noSlot(Int)
@@ -61,9 +62,12 @@ extension EncryptionFailure {
         case unreadable(errno: Int32)
         /// It had not answered and ended in time, and was ended.
         case outOfTime(seconds: Double)
+        /// It ended with a code other than zero.
         case failed(exitCode: Int32)
+        /// A signal ended it.
         case killed(signal: Int32)
-        /// This process ignores the ends of its children (`SIGCHLD`), so that nobody knows whether the program has failed.
+        /// This process ignores the ends of its children (`SIGCHLD`), so that nobody knows whether the
+        /// program has failed.
         case endUnknown
         /// What it printed is no answer, or the answer has no secret but zeros.
         case noAnswer
@@ -94,41 +98,59 @@ extension EncryptionFailure.KeyringProblem: CustomStringConvertible {
     public var description: String {
         switch self {
         case .missing:
-            "There is no keyring of that name beside the database. Put it back from a backup or an exported header; without it only the exported raw key "
-                + "opens the database."
+            "There is no keyring of that name beside the database. Put it back from a backup or an exported "
+                + "header; without it only the exported raw key opens the database."
         case .unreadable(let code): "The keyring cannot be read: \(systemWords(code))."
-        case .notAFile: "What has the name of the keyring is no regular file. Look at it, and put the keyring in its place."
+        case .notAFile:
+            "What has the name of the keyring is no regular file. Look at it, and put the keyring in its "
+                + "place."
         case .tooLong(let size):
-            "The file has \(size) bytes, which no keyring has. Put the keyring back from a backup or an exported header."
-        case .unsupportedVersion(let version): "The keyring has version \(version). Use a newer version of Coffer."
+            "The file has \(size) bytes, which no keyring has. Put the keyring back from a backup or an "
+                + "exported header."
+        case .unsupportedVersion(let version):
+            "The keyring has version \(version). Use a newer version of Coffer."
         case .damaged(let places):
-            "No copy in the keyring is whole (\(places.map(\.description).joined(separator: "; "))). Put it back from a backup or an exported header."
-        case .copiesDiffer: "The two copies in the keyring differ: it was changed by hand. Put it back from a backup or an exported header."
+            "No copy in the keyring is whole (\(places.map(\.description).joined(separator: "; "))). Put it "
+                + "back from a backup or an exported header."
+        case .copiesDiffer:
+            "The two copies in the keyring differ: it was changed by hand. Put it back from a backup or an "
+                + "exported header."
         case .notAuthentic:
-            "The keyring was changed by somebody who does not have the data key. Put it back from a backup or an exported header, and look at who can write "
-                + "to it."
-        case .noMatchingSlot: "What was given opens no slot of the keyring. Check it, and which kind of key it is."
+            "The keyring was changed by somebody who does not have the data key. Put it back from a backup "
+                + "or an exported header, and look at who can write to it."
+        case .noMatchingSlot:
+            "What was given opens no slot of the keyring. Check it, and which kind of key it is."
         case .ofAnotherFile: "The keyring is that of another database. Put the right one beside the database."
         case .olderThanFile:
-            "The keyring is older than the database, whose data key was rotated since. Put the newest keyring back."
+            "The keyring is older than the database, whose data key was rotated since. Put the newest "
+                + "keyring back."
         case .newerThanFile:
-            "The database is older than the keyring: its data key was rotated since. Put back the keyring that was saved together with this database."
+            "The database is older than the keyring: its data key was rotated since. Put back the keyring "
+                + "that was saved together with this database."
         case .noPlace:
-            "A keyring belongs to one database file. Give a copy a key or a keyring of its own, and open an attached database with its raw key."
+            "A keyring belongs to one database file. Give a copy a key or a keyring of its own, and open an "
+                + "attached database with its raw key."
         case .noSlot(let number): "The keyring has no slot \(number)."
         case .full: "The keyring has as many slots as it can have. Remove one."
-        case .lastSlot: "This is the last slot, without which nobody opens the database. Add another one first, or destroy the keyring."
-        case .invalidName: "The name of a slot has at most 64 bytes, and nothing that cannot be shown on one line."
-        case .invalidRecoveryKey: "This is not a recovery key: a character is wrong, missing or too many. Compare it with the sheet."
+        case .lastSlot:
+            "This is the last slot, without which nobody opens the database. Add another one first, or "
+                + "destroy the keyring."
+        case .invalidName:
+            "The name of a slot has at most 64 bytes, and nothing that cannot be shown on one line."
+        case .invalidRecoveryKey:
+            "This is not a recovery key: a character is wrong, missing or too many. Compare it with the "
+                + "sheet."
         case .invalidRecipient:
-            "This is no recipient or identity, or a character of it is wrong. It is made by DatabaseKeyring.Identity or 'coffer keygen --recipient'."
+            "This is no recipient or identity, or a character of it is wrong. It is made by "
+                + "DatabaseKeyring.Identity or 'coffer keygen --recipient'."
         case .command(let program, let problem): "The program '\(program)' \(words(of: problem))"
         case .changed: "Another process has changed the keyring meanwhile. Nothing was changed; try again."
         case .olderKeyring(let generation, let present):
-            "The keyring to be put back is older (generation \(generation)) than the present one (\(present)): slots that were removed since would open the "
-                + "database again."
+            "The keyring to be put back is older (generation \(generation)) than the present one "
+                + "(\(present)): slots that were removed since would open the database again."
         case .rotationUnderWay:
-            "A rotation of the data key was interrupted. Rotate it again, which completes it, before the keyring is changed."
+            "A rotation of the data key was interrupted. Rotate it again, which completes it, before the "
+                + "keyring is changed."
         }
     }
 
@@ -136,12 +158,16 @@ extension EncryptionFailure.KeyringProblem: CustomStringConvertible {
         switch problem {
         case .notStarted(let code): "cannot be run: \(systemWords(code))."
         case .unreadable(let code): "cannot be read from: \(systemWords(code))."
-        case .outOfTime(let seconds): "had not ended after \(seconds) seconds, and was ended. Give it more time, or look why it waits."
+        case .outOfTime(let seconds):
+            "had not ended after \(seconds) seconds, and was ended. Give it more time, or look why it waits."
         case .failed(let code): "ended with exit code \(code)."
         case .killed(let signal): "was ended by signal \(signal)."
         case .endUnknown: "has ended, and this process ignores how. Do not ignore SIGCHLD."
-        case .noAnswer: "printed no answer: a line 'secret' with 64 hexadecimal digits, and perhaps a line 'token'."
-        case .answersDiffer: "answered another secret when it was asked again: nobody would open the slot. Nothing was changed."
+        case .noAnswer:
+            "printed no answer: a line 'secret' with 64 hexadecimal digits, and perhaps a line 'token'."
+        case .answersDiffer:
+            "answered another secret when it was asked again: nobody would open the slot. Nothing was "
+                + "changed."
         }
     }
 

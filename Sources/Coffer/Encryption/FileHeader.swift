@@ -40,13 +40,15 @@ struct FileHeader {
     /// The text that starts every SQLite file that is not encrypted, or has a plaintext header.
     var hasSQLiteMagic: Bool { start.starts(with: DatabaseHeader.magic) }
 
-    /// The size of pages that a plaintext header tells, whether or not this is one; nil where there are too few bytes.
+    /// The size of pages that a plaintext header states, whether or not this is one; nil where there are too
+    /// few bytes.
     var statedPageSize: Int? { start.count > 17 ? DatabaseHeader.pageSize(start[16], start[17]) : nil }
 
     /// The size of the pages of a file that is taken for a plaintext one.
     var plaintextPageSize: Int { max(512, statedPageSize ?? 4096) }
 
-    /// Whether the file is a SQLite database without encryption, although its first bytes may be readable by intent.
+    /// Whether the file is a SQLite database without encryption, although its first bytes may be readable by
+    /// intent.
     func isPlaintext(plaintextHeaderSize: Int) -> Bool {
         guard hasSQLiteMagic else { return false }
         guard plaintextHeaderSize >= 32, start.count > 20 else { return plaintextHeaderSize == 0 }
@@ -56,7 +58,8 @@ struct FileHeader {
 
     /// Whether the file has no valid size, or its content is too regular to be ciphertext.
     ///
-    /// Half a kilobyte of random bytes has about 221 different values of 256, and fewer than 160 never in the life of the universe.
+    /// Half a kilobyte of random bytes has about 221 different values of 256, and fewer than 160 never in the
+    /// life of the universe.
     func cannotBeEncrypted(plaintextHeaderSize: Int) -> Bool {
         guard let size, size >= 512, size.isMultiple(of: 512) else { return true }
         let sample = start.dropFirst(max(16, plaintextHeaderSize)).prefix(1024)

@@ -2,17 +2,22 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 
 extension KeyedOpening {
-    /// Finds out why no key opens the file (`SQLITE_NOTADB` does not tell), on fresh connections that change nothing.
+    /// Finds out why no key opens the file (`SQLITE_NOTADB` does not say), on fresh connections that change
+    /// nothing.
     ///
-    /// From the certain to the likely: the stored bytes, the other formats, single pages that prove the key, and only then the key.
+    /// From the certain to the likely: the stored bytes, the other formats, single pages that prove the key,
+    /// and only then the key.
     mutating func reasonOfRefusal() throws(KeyError) -> KeyError {
         let header = try probe(headerCount: FileHeader.longestPage).header
         let own = ring.settings
-        if header.isPlaintext(plaintextHeaderSize: own.plaintextHeaderSize) { return .failure(.plaintextFile) }
+        if header.isPlaintext(plaintextHeaderSize: own.plaintextHeaderSize) {
+            return .failure(.plaintextFile)
+        }
         guard let size = header.size, size >= 512 else { return .failure(.notADatabase) }
         let ownFormat = own.format ?? 4
         for keyIndex in ring.keys.indices {
-            for format in CipherSettings.formats.reversed() where CipherSettings.sqlcipher(format: format) != own {
+            for format in CipherSettings.formats.reversed()
+            where CipherSettings.sqlcipher(format: format) != own {
                 guard try opens(.sqlcipher(format: format), keyIndex, header) else { continue }
                 return .failure(format < ownFormat ? .olderFormat(format) : .newerFormat(format))
             }
@@ -23,19 +28,27 @@ extension KeyedOpening {
         for keyIndex in ring.keys.indices where own.usesHMAC {
             let material = try material(keyIndex, fileSalt: header.salt, settings: own)
             let probe = try self.probe()
-            if let pages = try probe.handle.damagedPages(material, own) { return .failure(.damaged(pages: pages)) }
+            if let pages = try probe.handle.damagedPages(material, own) {
+                return .failure(.damaged(pages: pages))
+            }
         }
-        if header.cannotBeEncrypted(plaintextHeaderSize: own.plaintextHeaderSize) { return .failure(.notADatabase) }
+        if header.cannotBeEncrypted(plaintextHeaderSize: own.plaintextHeaderSize) {
+            return .failure(.notADatabase)
+        }
         return .failure(ring.usedKeyIndex == nil ? .wrongKey : .keyRotated)
     }
 
-    private mutating func opens(_ settings: CipherSettings, _ keyIndex: Int, _ header: FileHeader) throws(KeyError) -> Bool {
+    private mutating func opens(_ settings: CipherSettings, _ keyIndex: Int, _ header: FileHeader)
+        throws(KeyError) -> Bool
+    {
         let material = try material(keyIndex, fileSalt: header.salt, settings: settings)
         let probe = try self.probe()
-        // Pages without codes are never rejected: SQLite would take random bytes for a header, and one in hundreds of them asks for a
-        // write-ahead log, which it would make beside the file.
+        // Pages without codes are never rejected: SQLite would take random bytes for a header, and one in
+        // hundreds of them asks for a write-ahead log, which it would make beside the file.
         if !settings.usesHMAC {
-            guard try probe.handle.hasDatabaseHeader(material, fileSalt: header.salt, settings) else { return false }
+            guard try probe.handle.hasDatabaseHeader(material, fileSalt: header.salt, settings) else {
+                return false
+            }
         }
         do throws(KeyError) {
             return try ring.unlock(probe.handle, with: material, settings: settings)
@@ -56,7 +69,8 @@ extension ConnectionHandle {
     fileprivate func hasDatabaseHeader(
         _ material: KeyRing.Material, fileSalt: [UInt8], _ settings: CipherSettings
     ) throws(KeyError) -> Bool {
-        guard let page = try? readFile(at: 0, count: settings.pageSize), page.count == settings.pageSize else { return false }
+        guard let page = try? readFile(at: 0, count: settings.pageSize), page.count == settings.pageSize
+        else { return false }
         do throws(CryptographyFailure) {
             let cipher = try PageCipher(
                 key: material.secret.bytes, salt: material.salt ?? fileSalt,
@@ -67,8 +81,8 @@ extension ConnectionHandle {
         }
     }
 
-    /// The sampled pages that are not authentic or not complete, when at least one other page is authentic; nil when none is, or pages
-    /// carry no code.
+    /// The sampled pages that are not authentic or not complete, when at least one other page is authentic;
+    /// nil when none is, or pages carry no code.
     func damagedPages(_ material: KeyRing.Material, _ settings: CipherSettings) throws(KeyError) -> [Int]? {
         guard settings.usesHMAC else { return nil }
         let header = try FileHeader.read(self)
@@ -78,11 +92,16 @@ extension ConnectionHandle {
         var isProved = false
         do throws(CryptographyFailure) {
             let cipher = try PageCipher(
-                key: material.secret.bytes, salt: material.salt ?? header.salt, layout: PageCipher.Layout(settings))
+                key: material.secret.bytes, salt: material.salt ?? header.salt,
+                layout: PageCipher.Layout(settings))
             for number in PageCipher.Layout.sample(of: pageCount) {
                 let offset = Int64(number - 1) * Int64(settings.pageSize)
                 guard let page = try? readFile(at: offset, count: settings.pageSize) else { continue }
-                if try cipher.authenticates(page, number: number) { isProved = true } else { damaged.append(number) }
+                if try cipher.authenticates(page, number: number) {
+                    isProved = true
+                } else {
+                    damaged.append(number)
+                }
             }
         } catch {
             throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
@@ -90,17 +109,21 @@ extension ConnectionHandle {
         return isProved ? damaged : nil
     }
 
-    /// Whether page 1, which has no code, decrypts to what begins with the root page of a schema. A header in the clear does not prove a key.
+    /// Whether page 1, which has no code, decrypts to what begins with the root page of a schema. A header in
+    /// the clear does not prove a key.
     func hasRootOfSchema(_ material: KeyRing.Material, _ settings: CipherSettings) throws(KeyError) -> Bool {
         do {
             let page = try readFile(at: 0, count: settings.pageSize)
             guard page.count == settings.pageSize else { return false }
             let salt = material.salt ?? Array(page[..<16])
-            let cipher = try PageCipher(key: material.secret.bytes, salt: salt, layout: PageCipher.Layout(settings))
+            let cipher = try PageCipher(
+                key: material.secret.bytes, salt: salt, layout: PageCipher.Layout(settings))
             let root = try cipher.decrypt(page, number: 1)[DatabaseHeader.size...].prefix(8)
-            // A leaf, or a page above leaves; its first free block; how many cells, whose places follow; where their content begins; and few fragments.
+            // A leaf, or a page above leaves; its first free block; how many cells, whose places follow;
+            // where their content begins; and few fragments.
             let numbers = [101, 103, 105].map { Int(root[$0]) << 8 | Int(root[$0 + 1]) }
-            guard let headerSize = [13: 8, 5: 12][root[100]], numbers[0] < settings.pageSize, root[107] <= 60 else { return false }
+            guard let headerSize = [13: 8, 5: 12][root[100]], numbers[0] < settings.pageSize, root[107] <= 60
+            else { return false }
             let start = numbers[2] == 0 ? 65536 : numbers[2]
             return start <= settings.pageSize && start >= DatabaseHeader.size + headerSize + 2 * numbers[1]
         } catch let error as EngineError {
@@ -127,11 +150,14 @@ extension ConnectionHandle {
         throw try FileHeader.read(self, count: FileHeader.longestPage).reasonWithoutKey
     }
 
-    /// Refuses what looks encrypted before the engine looks into it without a key: it would play back a journal, which may be foreign.
+    /// Refuses what looks encrypted before the engine looks into it without a key: it would play back a
+    /// journal, which may be foreign.
     func refuseEncryptedFile() throws(KeyError) {
         let header = try FileHeader.read(self)
         // Zeros are what the first transaction of a new file may leave.
-        guard let size = header.size, size >= 512, !header.hasSQLiteMagic, header.start.contains(where: { $0 != 0 }) else { return }
+        guard let size = header.size, size >= 512, !header.hasSQLiteMagic,
+            header.start.contains(where: { $0 != 0 })
+        else { return }
         throw try FileHeader.read(self, count: FileHeader.longestPage).reasonWithoutKey
     }
 }

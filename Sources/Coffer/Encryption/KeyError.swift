@@ -16,7 +16,7 @@ enum KeyError: Error {
         .encryption(failure, code: failure.engineCode)
     }
 
-    /// An error of the engine, recognised where it tells of a missing cipher.
+    /// An error of the engine, recognised where it reports a missing cipher.
     init(_ error: EngineError) {
         self = error == .withoutCipher ? .failure(.engineWithoutCipher) : .engine(error)
     }

@@ -1,11 +1,15 @@
-/// Removes keys from SQL that is to be shown: in errors, traces, logs and descriptions (I5). Never for SQL that is to be run.
+/// Removes keys from SQL that is to be shown: in errors, traces, logs and descriptions (I5). Never for SQL
+/// that is to be run.
 ///
-/// What follows the name of a keying pragma, or the word `KEY` in `ATTACH`, is replaced up to the end of its statement, however it is
-/// written, also when it is not valid SQL. Where a doubt remains, too much is removed rather than too little.
+/// What follows the name of a keying pragma, or the word `KEY` in `ATTACH`, is replaced up to the end of its
+/// statement, however it is written, also when it is not valid SQL. Where a doubt remains, too much is
+/// removed rather than too little.
 enum KeyRedaction {
-    /// The SQL without the keys in it; the same string when there are none, which for ordinary SQL costs one or two passes over its bytes.
+    /// The SQL without the keys in it; the same string when there are none, which for ordinary SQL costs one
+    /// or two passes over its bytes.
     ///
-    /// - Parameter compiles: whether SQLite has understood the SQL. What it has not may be misspelled: more is removed then.
+    /// - Parameter compiles: whether SQLite has understood the SQL. What it has not may be misspelled: more
+    ///   is removed then.
     static func redactingKeys(in sql: String, compiles: Bool = true) -> String {
         let secrets = secretsOfBatch
         guard !compiles || !secrets.isEmpty || mayContainKey(sql) else { return sql }
@@ -24,11 +28,14 @@ enum KeyRedaction {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Whether SQL has keys in it, so that its arguments, and SQLite's messages about it, may show one as well.
+    /// Whether SQL has keys in it, so that its arguments, and SQLite's messages about it, may show one as
+    /// well.
     static func containsKey(_ sql: String, compiles: Bool = true) -> Bool {
         let secrets = secretsOfBatch
         guard !compiles || !secrets.isEmpty || mayContainKey(sql) else { return false }
-        return !findings(in: Array(AttachStatement.withoutWrappers(sql).utf8), compiles: compiles, secrets: secrets).isEmpty
+        return !findings(
+            in: Array(AttachStatement.withoutWrappers(sql).utf8), compiles: compiles, secrets: secrets
+        ).isEmpty
     }
 
     /// Whether a closer look is worth its price: a word with `key`, and one of the statements that take keys.
@@ -36,7 +43,8 @@ enum KeyRedaction {
         var sql = sql
         return sql.withUTF8 { text in
             guard unsafe contains("key", in: text) else { return false }
-            return unsafe contains("pragma", in: text) || contains("attach", in: text) || contains("vacuum", in: text)
+            return unsafe contains("pragma", in: text) || contains("attach", in: text)
+                || contains("vacuum", in: text)
                 || contains("sqlcipher", in: text)
         }
     }
@@ -89,13 +97,17 @@ extension KeyRedaction {
                 switch position {
                 case .afterPragma: takesKey(token.word)
                 case .inAttach: token.word == "key"
-                // pragma_key(...) as a table, functions of SQLCipher, and PRAGMA before a space that is none for SQLite.
+                // pragma_key(...) as a table, functions of SQLCipher, and PRAGMA before a space that is none
+                // for SQLite.
                 case .elsewhere, .inVacuum:
-                    (token.word.hasPrefix(token.kind == .word ? "pragma" : "pragma_") || token.word.hasPrefix("sqlcipher_"))
+                    (token.word.hasPrefix(token.kind == .word ? "pragma" : "pragma_")
+                        || token.word.hasPrefix("sqlcipher_"))
                         && takesKey(token.word)
                 }
             if isKeyName {
-                if let finding = finding(after: token, in: bytes, scanner: &scanner) { findings.append(finding) }
+                if let finding = finding(after: token, in: bytes, scanner: &scanner) {
+                    findings.append(finding)
+                }
                 position = .elsewhere
                 continue
             }
@@ -107,7 +119,8 @@ extension KeyRedaction {
             // What follows is the value of a pragma that takes no key.
             case (.other, "="), (.other, "("): if position == .afterPragma { position = .elsewhere }
             // A file name like 'file:x?key=...' is a URI to whoever enables them.
-            case (.quoted, let name) where (position == .inAttach || position == .inVacuum) && name.contains("key="):
+            case (.quoted, let name)
+            where (position == .inAttach || position == .inVacuum) && name.contains("key="):
                 findings.append(Finding(range: token.range, replacement: "'<redacted>'"))
             default: break
             }
@@ -116,7 +129,9 @@ extension KeyRedaction {
     }
 
     /// Everything between the name of a key and the end of the statement, comments included.
-    private static func finding(after name: SQLScanner.Token, in bytes: [UInt8], scanner: inout SQLScanner) -> Finding? {
+    private static func finding(after name: SQLScanner.Token, in bytes: [UInt8], scanner: inout SQLScanner)
+        -> Finding?
+    {
         let range = name.range.upperBound..<scanner.skipStatement(from: name.range.upperBound)
         guard let first = bytes[range].first(where: { $0 > 0x20 }) else { return nil }
         switch first {
@@ -126,8 +141,8 @@ extension KeyRedaction {
         }
     }
 
-    /// Whether the name of a pragma is about a key: `key`, `rekey`, `hexkey`, `textkey`, and whatever future versions add; but not about
-    /// foreign keys.
+    /// Whether the name of a pragma is about a key: `key`, `rekey`, `hexkey`, `textkey`, and whatever future
+    /// versions add; but not about foreign keys.
     private static func takesKey(_ name: String) -> Bool {
         name.contains("key") && !name.contains("foreign_key")
     }
@@ -144,10 +159,12 @@ extension [KeyRedaction.Finding] {
 // MARK: - SQL that SQLite does not understand
 
 extension KeyRedaction {
-    /// Where a key may begin in SQL that does not compile, although its words and quotes do not say so: the key ends with the text.
+    /// Where a key may begin in SQL that does not compile, although its words and quotes do not say so: the
+    /// key ends with the text.
     ///
-    /// A quote that is missing, or one too many, turns keywords into text and text into words. Here all bytes count as they are: a word with
-    /// `key` behind `PRAGMA` or `ATTACH`, or in a statement that begins with a word that SQLite does not know.
+    /// A quote that is missing, or one too many, turns keywords into text and text into words. Here all bytes
+    /// count as they are: a word with `key` behind `PRAGMA` or `ATTACH`, or in a statement that begins with a
+    /// word that SQLite does not know.
     private static func doubt(in bytes: [UInt8], apartFrom known: [Finding]) -> Finding? {
         var isAwaitingKey = !beginsWithKnownVerb(bytes)
         var index = 0
@@ -212,8 +229,10 @@ extension KeyRedaction {
     }
 
     private static let verbs: Set<String> = [
-        "alter", "analyze", "attach", "begin", "commit", "create", "delete", "detach", "drop", "end", "explain", "insert", "pragma",
-        "reindex", "release", "replace", "rollback", "savepoint", "select", "update", "vacuum", "values", "with",
+        "alter", "analyze", "attach", "begin", "commit", "create", "delete", "detach", "drop", "end",
+        "explain", "insert", "pragma",
+        "reindex", "release", "replace", "rollback", "savepoint", "select", "update", "vacuum", "values",
+        "with",
     ]
 }
 
@@ -223,7 +242,8 @@ extension KeyRedaction {
     /// The keys in the SQL text that is being executed, which other statements of the text may repeat.
     @TaskLocal private static var secretsOfBatch: Set<[UInt8]> = []
 
-    /// Runs `body`, which compiles and executes an SQL text, and redacts the keys of one statement in what is shown of the others, too.
+    /// Runs `body`, which compiles and executes an SQL text, and redacts the keys of one statement in what is
+    /// shown of the others, too.
     static func redactingKeys<T>(ofBatch sql: String, _ body: () throws -> T) rethrows -> T {
         guard mayContainKey(sql) else { return try body() }
         let bytes = Array(sql.utf8)
@@ -248,7 +268,8 @@ extension KeyRedaction {
         var findings: [Finding] = []
         while let token = scanner.next() {
             switch token.kind {
-            case .quoted where secrets.contains(content(of: token, in: bytes)), .word where secrets.contains(Array(bytes[token.range])):
+            case .quoted where secrets.contains(content(of: token, in: bytes)),
+                .word where secrets.contains(Array(bytes[token.range])):
                 findings.append(Finding(range: token.range, replacement: "'<redacted>'"))
             case .quoted, .word, .semicolon, .other: break
             }

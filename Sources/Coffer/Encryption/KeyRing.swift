@@ -2,10 +2,12 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// The keys of one database queue or pool: the current one, the previous ones, and what was derived from them (I4).
+/// The keys of one database queue or pool: the current one, the previous ones, and what was derived from them
+/// (I4).
 ///
-/// One ring serves all connections of its owner, so that a passphrase is derived once and the other connections are keyed with the result.
-/// A file that does not exist yet gets its salt from the ring, which keeps it until the file has it.
+/// One ring serves all connections of its owner, so that a passphrase is derived once and the other
+/// connections are keyed with the result. A file that does not exist yet gets its salt from the ring, which
+/// keeps it until the file has it.
 final class KeyRing: Sendable {
     let settings: CipherSettings
 
@@ -30,14 +32,18 @@ final class KeyRing: Sendable {
 
         func indexOfMaterial(keyIndex: Int, fileSalt: [UInt8]) -> Int? {
             let salt = fileSalt.isEmpty ? pendingSalt : fileSalt
-            return materials.firstIndex { $0.keyIndex == keyIndex && (!$0.material.isBoundToFileSalt || $0.material.salt == salt) }
+            return materials.firstIndex {
+                $0.keyIndex == keyIndex && (!$0.material.isBoundToFileSalt || $0.material.salt == salt)
+            }
         }
     }
 
     private let state = Mutex(State())
 
     /// - Throws: the failure of a key or of settings that can never work. Providers are not asked yet.
-    init(key: DatabaseKey, previousKeys: [DatabaseKey] = [], settings: CipherSettings = CipherSettings()) throws(KeyError) {
+    init(key: DatabaseKey, previousKeys: [DatabaseKey] = [], settings: CipherSettings = CipherSettings())
+        throws(KeyError)
+    {
         self.settings = settings
         keys = [key] + previousKeys
         for key in keys {
@@ -51,15 +57,18 @@ final class KeyRing: Sendable {
     /// How many derivations this ring has made: others with the same key may have made those that it uses.
     var derivationCount: Int { state.withLock { $0.derivationCount } }
 
-    /// Which key opened the file the last time: 0 for the current one, then the previous ones in order; nil before the first time.
+    /// Which key opened the file the last time: 0 for the current one, then the previous ones in order; nil
+    /// before the first time.
     var usedKeyIndex: Int? { state.withLock { $0.lastSuccess?.keyIndex } }
 
-    /// Forgets what was derived. The next connection asks a provider again; what was derived from a passphrase lives as long as the passphrase.
+    /// Forgets what was derived. The next connection asks a provider again; what was derived from a
+    /// passphrase lives as long as the passphrase.
     func removeDerivedKeys() {
         state.withLock { $0.materials = [] }
     }
 
-    /// The order in which keys are tried for a file with this salt: the one that opened it before comes first.
+    /// The order in which keys are tried for a file with this salt: the one that opened it before comes
+    /// first.
     func candidates(forSalt fileSalt: [UInt8]) -> [Int] {
         let preferred = state.withLock { state in
             state.lastSuccess.flatMap { $0.fileSalt == fileSalt ? $0.keyIndex : nil } ?? 0
@@ -100,7 +109,8 @@ final class KeyRing: Sendable {
         }
     }
 
-    /// Forgets that a key opened the file while it was empty, as every key does: somebody else gave it content first.
+    /// Forgets that a key opened the file while it was empty, as every key does: another connection gave it
+    /// content first.
     func didLoseEmptyFile() {
         state.withLock { state in
             if state.lastSuccess?.fileSalt.isEmpty == true { state.lastSuccess = nil }
@@ -138,11 +148,14 @@ final class KeyRing: Sendable {
     ) throws(KeyError) -> Material {
         switch key.kind {
         case .rawKey(let secret, let salt):
-            // Without a salt SQLCipher reads the file's own, and makes one when the file is still empty at the first write.
+            // Without a salt SQLCipher reads the file's own, and makes one when the file is still empty at
+            // the first write.
             return Material(secret: secret, salt: salt, isBoundToFileSalt: false)
         case .passphrase(let passphrase, let salt):
             let isBound = salt == nil
-            let salt = if let salt { salt } else if fileSalt.isEmpty { try pendingSalt(passphrase, path: path) } else { fileSalt }
+            let salt =
+                if let salt { salt } else if fileSalt.isEmpty { try pendingSalt(passphrase, path: path) } else
+                { fileSalt }
             do throws(CryptographyFailure) {
                 let (secret, isFresh) = try passphrase.derived(salt: salt, settings: settings)
                 if isFresh { state.withLock { $0.derivationCount += 1 } }
@@ -179,9 +192,11 @@ final class KeyRing: Sendable {
 // MARK: - Keying
 
 extension KeyRing {
-    /// Keys a connection, and reads the schema. Answers false when the key does not open the file; the connection is of no use then.
+    /// Keys a connection, and reads the schema. Answers false when the key does not open the file; the
+    /// connection is of no use then.
     func unlock(
-        _ handle: ConnectionHandle, with material: Material, settings: CipherSettings, work: PageWork = .engine
+        _ handle: ConnectionHandle, with material: Material, settings: CipherSettings,
+        work: PageWork = .engine
     ) throws(KeyError) -> Bool {
         let masked = try MaskedSalt(material, settings, handle)
         do throws(EngineError) {
@@ -192,7 +207,9 @@ extension KeyRing {
             throw .failure(.invalidCipherSettings(.refused(words)))
         }
         let watch = SideFileWatch(material, settings)
-        handle.watchSideFiles(owner: self, report: { watch.refuse(ofAnotherUser: $0) }) { watch.mayUse($0, $1, of: $2) }
+        handle.watchSideFiles(owner: self, report: { watch.refuse(ofAnotherUser: $0) }) {
+            watch.mayUse($0, $1, of: $2)
+        }
         do throws(EngineError) {
             try handle.verifyKey()
             try masked?.settle(on: handle)
@@ -202,9 +219,12 @@ extension KeyRing {
             switch error.primaryCode {
             // Which of them comes depends on the page that is not authentic, and on the plaintext header.
             case EngineCode.notADatabase, EngineCode.noMemory, EngineCode.error: return false
-            // Page 1 was decrypted, so that the key is right, if it has a code, or is what it should be without one.
+            // Page 1 was decrypted, so that the key is right, if it has a code, or is what it should be
+            // without one.
             case EngineCode.corrupt:
-                if !settings.usesHMAC { guard try handle.hasRootOfSchema(material, settings) else { return false } }
+                if !settings.usesHMAC {
+                    guard try handle.hasRootOfSchema(material, settings) else { return false }
+                }
                 let pages = try handle.damagedPages(material, settings) ?? []
                 throw .encryption(.damaged(pages: pages), code: error.code)
             default: throw KeyError(error)
@@ -212,8 +232,9 @@ extension KeyRing {
         }
     }
 
-    /// Keys a connection to a database in memory with a random key that nobody knows, so that encrypted databases can be copied into it:
-    /// SQLCipher refuses copies between encrypted and plaintext databases, in memory too.
+    /// Keys a connection to a database in memory with a random key that nobody knows, so that encrypted
+    /// databases can be copied into it: SQLCipher refuses copies between encrypted and plaintext databases,
+    /// in memory too.
     static func keyMemoryConnection(_ handle: ConnectionHandle, settings: CipherSettings) throws(KeyError) {
         let secret: SecretBytes
         do throws(RandomnessFailure) {
@@ -231,12 +252,14 @@ extension KeyRing {
     }
 }
 
-/// The way into files whose key for HMAC was derived with another salt than SQLCipher derives it with today: those of the beta of SQLCipher 2.
+/// The way into files whose key for HMAC was derived with another salt than SQLCipher derives it with today:
+/// those of the beta of SQLCipher 2.
 ///
-/// The engine derives it from the salt of the file, each byte of which it combines with a mask by exclusive or. The mask is a variable of the whole
-/// process, which other connections read whenever they derive their keys, so it is never changed. Instead, the connection is keyed with a salt that
-/// the engine's mask turns into the right one. As soon as the keys are there, the connection gets the salt of the file, which it writes to page 1.
-/// Both are its own.
+/// The engine derives it from the salt of the file, each byte of which it combines with a mask by exclusive
+/// or. The mask is a variable of the whole process, which other connections read whenever they derive their
+/// keys, so it is never changed. Instead, the connection is keyed with a salt that the engine's mask turns
+/// into the right one. As soon as the keys are there, the connection gets the salt of the file, which it
+/// writes to page 1. Both are its own.
 struct MaskedSalt {
     /// What stands, or will stand, at the start of the file.
     private let stored: [UInt8]
@@ -247,7 +270,9 @@ struct MaskedSalt {
     private let isFileEmpty: Bool
 
     /// - Returns: nil where the engine derives the key by itself.
-    init?(_ material: KeyRing.Material, _ settings: CipherSettings, _ handle: ConnectionHandle) throws(KeyError) {
+    init?(_ material: KeyRing.Material, _ settings: CipherSettings, _ handle: ConnectionHandle)
+        throws(KeyError)
+    {
         let difference = settings.hmacSaltMask ^ PageCipher.Layout.engineSaltMask
         guard settings.usesHMAC, difference != 0 else { return nil }
         let header = try FileHeader.read(handle)
@@ -268,16 +293,19 @@ struct MaskedSalt {
 
     /// Gives the connection the salt of the file. Call it once the key is proved, before anything is written.
     func settle(on handle: ConnectionHandle) throws(EngineError) {
-        // Keys are derived when the first page is read or written. An empty file has none to read, and its first page would be written with the
-        // salt that the connection was keyed with, but a look at the codes of its pages derives the keys first.
+        // Keys are derived when the first page is read or written. An empty file has none to read, and its
+        // first page would be written with the salt that the connection was keyed with, but a look at the
+        // codes of its pages derives the keys first.
         if isFileEmpty { try handle.execute("PRAGMA cipher_integrity_check") }
         // The engine answers the salt that it was given with the key only after it has used it.
         guard try handle.firstText(trusted: "PRAGMA cipher_salt") == given.hexadecimal else {
-            throw EngineError(code: EngineCode.misuse, message: "SQLCipher did not derive its keys when it was expected to")
+            throw EngineError(
+                code: EngineCode.misuse, message: "SQLCipher did not derive its keys when it was expected to")
         }
         try handle.execute(trusted: "PRAGMA cipher_salt = \"x'\(stored.hexadecimal)'\"")
         guard try handle.firstText(trusted: "PRAGMA cipher_salt") == stored.hexadecimal else {
-            throw EngineError(code: EngineCode.misuse, message: "SQLCipher did not accept the salt of the file")
+            throw EngineError(
+                code: EngineCode.misuse, message: "SQLCipher did not accept the salt of the file")
         }
     }
 }

@@ -5,17 +5,20 @@ internal import SQLCipherBridge
 struct KeyedConnection: ~Copyable {
     let connection: EngineConnection
 
-    /// Whether the file was empty, so that its salt is still to be written: call ``ConnectionHandle/claimEmptyFile()`` before anybody relies
-    /// on the file, and after the pragmas that must come first (auto_vacuum, encoding). On `SQLITE_NOTADB` another connection was faster:
-    /// close, and open anew.
+    /// Whether the file was empty, so that its salt is still to be written: call
+    /// ``ConnectionHandle/claimEmptyFile()`` before anybody relies on the file, and after the pragmas that
+    /// must come first (auto_vacuum, encoding). On `SQLITE_NOTADB` another connection was faster: close, and
+    /// open anew.
     let isFileEmpty: Bool
 
     var handle: ConnectionHandle { connection.handle }
 }
 
-/// One attempt to open a file with the keys of a ring: which of them opens it, and if none does, why (see ``reasonOfRefusal()``).
+/// One attempt to open a file with the keys of a ring: which of them opens it, and if none does, why (see
+/// ``reasonOfRefusal()``).
 ///
-/// Decryption errors stick to a connection, so that each key and each format is tried on a connection of its own.
+/// Decryption errors stick to a connection, so that each key and each format is tried on a connection of its
+/// own.
 struct KeyedOpening: ~Copyable {
     let ring: KeyRing
 
@@ -34,7 +37,8 @@ struct KeyedOpening: ~Copyable {
         self.open = open
     }
 
-    /// A connection without a key, and what its file looks like to it: it may have changed since the last one.
+    /// A connection without a key, and what its file looks like to it: it may have changed since the last
+    /// one.
     struct Probe: ~Copyable {
         let connection: EngineConnection
         let header: FileHeader
@@ -53,16 +57,20 @@ struct KeyedOpening: ~Copyable {
         }
     }
 
-    /// Makes a connection able to read and write: key, cipher settings, proof of the codec, proof of the key (I3).
+    /// Makes a connection able to read and write: key, cipher settings, proof of the codec, proof of the key
+    /// (I3).
     ///
-    /// The keys are tried in order. When none opens the file and its salt changed meanwhile (two processes created it at once, or another
-    /// one rotated the key), they are tried again. A provider is asked only when nothing that it answered before opens the file.
+    /// The keys are tried in order. When none opens the file and its salt changed meanwhile (two processes
+    /// created it at once, or another one rotated the key), they are tried again. A provider is asked only
+    /// when nothing that it answered before opens the file.
     ///
-    /// - Throws: the typed reason when no key opens the file; the engine's error when there is another one, such as `SQLITE_BUSY`.
+    /// - Throws: the typed reason when no key opens the file; the engine's error when there is another one,
+    ///   such as `SQLITE_BUSY`.
     mutating func run() throws(KeyError) -> KeyedConnection {
         var triedSalt: [UInt8]?
         var refusal: KeyError?
-        // More rounds would not help: the salt changes once when another process creates the file or rotates its key.
+        // More rounds would not help: the salt changes once when another process creates the file or rotates
+        // its key.
         for _ in 0..<3 {
             var first: Probe? = try probe()
             let salt = first?.header.salt ?? []
@@ -86,7 +94,9 @@ struct KeyedOpening: ~Copyable {
     /// A keyed connection, or nil when the key does not open the file.
     ///
     /// - Parameter fresh: a connection that has not been used; nil to open one.
-    private mutating func attempt(_ keyIndex: Int, on fresh: consuming Probe?) throws(KeyError) -> KeyedConnection? {
+    private mutating func attempt(_ keyIndex: Int, on fresh: consuming Probe?) throws(KeyError)
+        -> KeyedConnection?
+    {
         let probe: Probe
         switch consume fresh {
         case .some(let fresh): probe = fresh
@@ -103,12 +113,17 @@ struct KeyedOpening: ~Copyable {
             _ = consume probe
             return try attempt(keyIndex, on: nil)
         }
-        let material = try material(keyIndex, fileSalt: salt, settings: ring.settings, path: probe.handle.filename(schema: "main"))
-        guard try ring.unlock(probe.handle, with: material, settings: ring.settings, work: work) else { return nil }
+        let material = try material(
+            keyIndex, fileSalt: salt, settings: ring.settings, path: probe.handle.filename(schema: "main"))
+        guard try ring.unlock(probe.handle, with: material, settings: ring.settings, work: work) else {
+            return nil
+        }
         return keyed(probe, with: material, keyIndex)
     }
 
-    private func keyed(_ probe: consuming Probe, with material: KeyRing.Material, _ keyIndex: Int) -> KeyedConnection {
+    private func keyed(_ probe: consuming Probe, with material: KeyRing.Material, _ keyIndex: Int)
+        -> KeyedConnection
+    {
         ring.remember(material, keyIndex: keyIndex, fileSalt: probe.header.salt)
         let isFileEmpty = probe.header.isEmptyFile
         return KeyedConnection(connection: probe.connection, isFileEmpty: isFileEmpty)
@@ -124,7 +139,8 @@ struct KeyedOpening: ~Copyable {
             if let known = ring.cachedMaterial(keyIndex: 0, fileSalt: header.salt) {
                 known
             } else {
-                try material(0, fileSalt: header.salt, settings: ring.settings, path: handle.filename(schema: "main"))
+                try material(
+                    0, fileSalt: header.salt, settings: ring.settings, path: handle.filename(schema: "main"))
             }
         guard try ring.unlock(handle, with: material, settings: ring.settings, work: work) else {
             ring.discardMaterial(keyIndex: 0, fileSalt: header.salt)

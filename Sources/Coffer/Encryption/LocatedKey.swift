@@ -10,7 +10,7 @@ final class LocatedKey: Sendable {
 
     private let find: @Sendable (_ path: String, _ fileSalt: [UInt8]) throws(KeyError) -> Finding
     private let known: Known
-    /// Where the database is, where those who open it cannot tell.
+    /// Where the database is, where those who open it cannot say.
     private let place: String?
 
     private final class Known: Sendable {
@@ -36,7 +36,8 @@ final class LocatedKey: Sendable {
     /// The same key for the database at a path, however it is opened.
     func placed(at path: String) -> LocatedKey { LocatedKey(self, place: path) }
 
-    /// - Parameter path: where the database is; nil when only its owner knows, which is enough for a salt that was seen before.
+    /// - Parameter path: where the database is; nil when only its owner knows, which is enough for a salt
+    ///   that was seen before.
     func material(path: String?, fileSalt: [UInt8]) throws(KeyError) -> KeyRing.Material {
         let (secret, salt) = try finding(path, fileSalt)
         return KeyRing.Material(secret: secret, salt: salt, isBoundToFileSalt: true)
@@ -60,5 +61,13 @@ extension DatabaseKey {
     func placed(at path: String) -> DatabaseKey {
         guard case .located(let key) = kind else { return self }
         return DatabaseKey(.located(key.placed(at: path)))
+    }
+
+    /// The key that a file with a salt has, for operations whose result takes its place: its keyring knows
+    /// the result by the same salt.
+    func resolved(at path: String, fileSalt: [UInt8]) throws(KeyError) -> DatabaseKey {
+        guard case .located(let key) = kind else { return self }
+        let material = try key.material(path: path, fileSalt: fileSalt)
+        return DatabaseKey(.rawKey(material.secret, salt: material.salt))
     }
 }

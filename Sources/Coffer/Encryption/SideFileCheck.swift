@@ -1,16 +1,18 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-/// Decides whether a rollback journal or a write-ahead log belongs to an encrypted file: whether all that the engine would take from it is
-/// authentic under the key of the file.
+/// Decides whether a rollback journal or a write-ahead log belongs to an encrypted file: whether all that the
+/// engine would take from it is authentic under the key of the file.
 ///
-/// The codes of pages cover content and number. What they do not cover is checked against what they do: the salt in front of page 1 against that of
-/// the file, and the number of pages to which the engine would cut or extend the file against the one in the header on page 1.
+/// The codes of pages cover content and number. What they do not cover is checked against what they do: the
+/// salt in front of page 1 against that of the file, and the number of pages to which the engine would cut or
+/// extend the file against the one in the header on page 1.
 struct SideFileCheck {
     enum Verdict: Equatable {
         /// It may be used: it belongs to the file, or the engine would take nothing from it.
         case harmless
-        /// The key is right, and it does not belong to the file. A file is whole when each of its pages is authentic.
+        /// The key is right, and it does not belong to the file. A file is whole when each of its pages is
+        /// authentic.
         case foreign(isFileWhole: Bool)
         /// Nothing proves the key, neither in the file nor beside it.
         case unproved
@@ -51,10 +53,16 @@ struct SideFileCheck {
         case .log:
             // Others may write meanwhile: only what does not change under our eyes is evidence against it.
             for _ in 0..<SideFileCheck.attempts {
-                let before = try (database.read(at: 0, count: pageSize), bytes.read(at: 0, count: 32), bytes.size)
+                let before = try (
+                    database.read(at: 0, count: pageSize), bytes.read(at: 0, count: 32), bytes.size
+                )
                 let verdict = try verdict(onLog: bytes)
                 if verdict == .harmless { return verdict }
-                if try before == (database.read(at: 0, count: pageSize), bytes.read(at: 0, count: 32), bytes.size) { return verdict }
+                if try before == (
+                    database.read(at: 0, count: pageSize), bytes.read(at: 0, count: 32), bytes.size
+                ) {
+                    return verdict
+                }
             }
             return try verdict(onLog: bytes)
         }
@@ -65,12 +73,16 @@ struct SideFileCheck {
     // MARK: - Journals
 
     private func verdict(onJournal bytes: any StoredBytes) throws -> Verdict {
-        // Whether there is a common journal is what the engine asks in a moment, when it may be another answer: the records are judged in any case.
+        // Whether there is a common journal is what the engine asks in a moment, when it may be another
+        // answer: the records are judged in any case.
         let journal = try RollbackJournal(
-            defaultPageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, filling: &$1) }, exists: { _ in true })
+            defaultPageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, filling: &$1) },
+            exists: { _ in true })
         guard let journal else { return .harmless }
         var findings = Findings()
-        findings.isSuspicious = journal.pageSize != pageSize || journal.commonName.map { !SideFileCheck.isCommonJournal($0) } ?? false
+        findings.isSuspicious =
+            journal.pageSize != pageSize
+            || journal.commonName.map { !SideFileCheck.isCommonJournal($0) } ?? false
         if journal.pageSize == pageSize {
             try journal.forEachRecord { page, _, content in
                 findings.form(try judge(content, page))
@@ -83,8 +95,8 @@ struct SideFileCheck {
         return try verdict(findings, pageCount: journal.pageCount)
     }
 
-    /// Whether a path looks like that of a journal that several files have in common. SQLite removes it after it has played back a journal that
-    /// names it: it must not be any file.
+    /// Whether a path looks like that of a journal that several files have in common. SQLite removes it after
+    /// it has played back a journal that names it: it must not be any file.
     private static func isCommonJournal(_ path: [UInt8]) -> Bool {
         let suffix = Array(path.suffix(12))
         let digits = suffix.dropFirst(3)
@@ -92,8 +104,8 @@ struct SideFileCheck {
             && digits.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x46).contains($0) }
     }
 
-    /// Whether a file may be what an interrupted first transaction has left, which a journal makes empty again: it is no complete database of
-    /// more than a page.
+    /// Whether a file may be what an interrupted first transaction has left, which a journal makes empty
+    /// again: it is no complete database of more than a page.
     private func mayBeUnfinished() throws -> Bool {
         guard database.size > Int64(pageSize) else { return true }
         let page = try firstPageOfFile()
@@ -104,10 +116,13 @@ struct SideFileCheck {
 
     // MARK: - Logs
 
-    /// Of each page, the engine takes the last frame before the last commit, to read it and to bring it into the file. What is in earlier frames is
-    /// used by nobody, and codes cost more than all the rest: only those of the last frames are looked at, and the frames are read a second time.
+    /// Of each page, the engine takes the last frame before the last commit, to read it and to bring it into
+    /// the file. What is in earlier frames is used by nobody, and codes cost more than all the rest: only
+    /// those of the last frames are looked at, and the frames are read a second time.
     private func verdict(onLog bytes: any StoredBytes) throws -> Verdict {
-        guard let log = try WriteAheadLog(read: { try bytes.read(at: $0, filling: &$1) }) else { return .harmless }
+        guard let log = try WriteAheadLog(read: { try bytes.read(at: $0, filling: &$1) }) else {
+            return .harmless
+        }
         let content = try CommittedLog(log)
         guard let pageCount = content.pageCount else { return .harmless }
         var findings = Findings()
@@ -146,14 +161,16 @@ struct SideFileCheck {
         return findings
     }
 
-    /// Whether what the codes do not cover at the start of page 1 is as in the file: the salt, or what does not change in a plaintext header.
+    /// Whether what the codes do not cover at the start of page 1 is as in the file: the salt, or what does
+    /// not change in a plaintext header.
     private func hasStartOfFile(_ page: ArraySlice<UInt8>) throws -> Bool {
         let clearSize = cipher.layout.plaintextHeaderSize
         guard clearSize > 0 else { return page.prefix(16).elementsEqual(salt) }
         let start = try database.read(at: 0, count: 24)
         guard start.count == 24, clearSize >= 24 else { return page.prefix(16).elementsEqual(salt) }
-        // Bytes 18 and 19 tell the journal mode.
-        return page.prefix(18).elementsEqual(start.prefix(18)) && page.prefix(24).suffix(4).elementsEqual(start.suffix(4))
+        // Bytes 18 and 19 hold the journal mode.
+        return page.prefix(18).elementsEqual(start.prefix(18))
+            && page.prefix(24).suffix(4).elementsEqual(start.suffix(4))
     }
 
     /// Whether the engine may give the file this number of pages.
@@ -163,10 +180,11 @@ struct SideFileCheck {
         // Versions of SQLite before 3.7 do not keep the number.
         guard let stated = try statedPageCount(page) else { return pageCount > 0 }
         // A file may have pages behind its end.
-        return pageCount == stated || pageCount > stated && pageCount <= Int((database.size + Int64(pageSize) - 1) / Int64(pageSize))
+        return pageCount == stated
+            || pageCount > stated && pageCount <= Int((database.size + Int64(pageSize) - 1) / Int64(pageSize))
     }
 
-    /// The number of pages that the database header tells.
+    /// The number of pages that the database header states.
     private func statedPageCount(_ page: [UInt8]) throws(CryptographyFailure) -> Int? {
         try DatabaseHeader(cipher.decrypt(page, number: 1))?.pageCount
     }
@@ -183,7 +201,8 @@ struct SideFileCheck {
         }
         // With a wrong key there is nothing to be found in the rest either.
         let hasAuthenticPage = try PageCipher.Layout.sample(of: pageCount).contains {
-            try provesKey($0) && isAuthentic(database.read(at: Int64($0 - 1) * Int64(pageSize), count: pageSize)[...], $0)
+            try provesKey($0)
+                && isAuthentic(database.read(at: Int64($0 - 1) * Int64(pageSize), count: pageSize)[...], $0)
         }
         guard isKeyProved || hasAuthenticPage else { return (false, false) }
         var isWhole = pageCount > 0
@@ -201,9 +220,12 @@ struct SideFileCheck {
     /// Whether this page can prove the key at all.
     private func provesKey(_ page: Int) -> Bool { cipher.layout.hmac != nil || page == 1 }
 
-    /// Pages without codes cannot be proved. The first one must have a database header in it, and the others must not be too regular for ciphertext.
+    /// Pages without codes cannot be proved. The first one must have a database header in it, and the others
+    /// must not be too regular for ciphertext.
     private func looksEncrypted(_ page: ArraySlice<UInt8>, _ number: UInt32) throws -> Bool {
-        guard number > 1 else { return try DatabaseHeader(cipher.decrypt(Array(page), number: 1))?.isPlausible ?? false }
+        guard number > 1 else {
+            return try DatabaseHeader(cipher.decrypt(Array(page), number: 1))?.isPlausible ?? false
+        }
         // A kilobyte of random bytes has about 250 different values of 256.
         return Set(page.prefix(1024)).count >= 128
     }

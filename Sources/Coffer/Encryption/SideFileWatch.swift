@@ -1,7 +1,8 @@
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// Judges the side files of one connection whenever the engine is about to use one, and remembers why it refused.
+/// Judges the side files of one connection whenever the engine is about to use one, and remembers why it
+/// refused.
 final class SideFileWatch: Sendable {
     private let material: KeyRing.Material
     private let settings: CipherSettings
@@ -21,11 +22,13 @@ final class SideFileWatch: Sendable {
     func mayUse(_ kind: SideFile, _ sideFile: any StoredBytes, of database: any StoredBytes) -> Bool {
         let found: Refusal
         do {
-            let verdict = try SideFileCheck(material, settings, database: database).verdict(on: kind, sideFile)
+            let verdict = try SideFileCheck(material, settings, database: database).verdict(
+                on: kind, sideFile)
             if verdict == .harmless { return true }
             found = .judged(kind, verdict)
         } catch {
-            found = .notReadable(error as? EngineError ?? EngineError(code: EngineCode.ioError, message: "\(error)"))
+            found = .notReadable(
+                error as? EngineError ?? EngineError(code: EngineCode.ioError, message: "\(error)"))
         }
         refusal.withLock { $0 = found }
         return false

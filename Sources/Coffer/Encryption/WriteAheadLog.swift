@@ -1,4 +1,5 @@
-/// The frames of a write-ahead log that SQLite would find in it: <https://www.sqlite.org/fileformat2.html#walformat>.
+/// The frames of a write-ahead log that SQLite would find in it:
+/// <https://www.sqlite.org/fileformat2.html#walformat>.
 ///
 /// As those of a journal, its checksums are there for accidents, and everybody can compute them.
 struct WriteAheadLog {
@@ -10,10 +11,26 @@ struct WriteAheadLog {
     private let isBigEndian: Bool
     /// What each frame has of it: two words.
     private let salt: (UInt32, UInt32)
-    private let headerSum: Checksum
     private let source: BlockReader
 
+    /// Before the first frame.
+    let start: Position
+
     private typealias Checksum = (UInt32, UInt32)
+
+    /// A place between two frames.
+    struct Position: Equatable {
+        /// In bytes from the start of the log.
+        fileprivate var offset: Int64
+        fileprivate var first: UInt32
+        fileprivate var second: UInt32
+
+        /// Of the header and all frames before it: two words.
+        var checksum: [UInt32] { [first, second] }
+    }
+
+    /// What distinguishes the log from the one that it was before it was begun anew.
+    var salts: [UInt32] { [salt.0, salt.1] }
 
     /// A frame: a page, and what is known of its transaction.
     struct Frame {
@@ -31,41 +48,60 @@ struct WriteAheadLog {
         let header = try source.bytes(at: 0, count: 32)
         guard header.count == 32 else { return nil }
         let (magic, page) = (header.word(at: 0), header.word(at: 8))
-        guard magic & ~1 == 0x377f_0682, (512...65536).contains(page), page.nonzeroBitCount == 1 else { return nil }
+        guard magic & ~1 == 0x377f_0682, (512...65536).contains(page), page.nonzeroBitCount == 1 else {
+            return nil
+        }
         isBigEndian = magic & 1 == 1
-        headerSum = WriteAheadLog.checksum(header.prefix(24), isBigEndian, (0, 0))
+        let headerSum = WriteAheadLog.checksum(header.prefix(24), isBigEndian, (0, 0))
         guard headerSum == (header.word(at: 24), header.word(at: 28)) else { return nil }
+        start = Position(offset: 32, first: headerSum.0, second: headerSum.1)
         pageSize = Int(page)
         isOfKnownVersion = header.word(at: 4) == 3_007_000
         salt = (header.word(at: 16), header.word(at: 20))
     }
 
-    /// Calls `body` with each frame up to the first one that is not whole, in order. Frames behind the last commit do not count.
+    /// Calls `body` with each frame up to the first one that is not whole, in order. Frames behind the last
+    /// commit do not count.
     func forEachFrame(_ body: (Frame) throws -> Void) throws {
-        let frameSize = 24 + pageSize
-        var (sum, offset) = (headerSum, Int64(32))
-        while true {
-            let frame = try source.bytes(at: offset, count: frameSize)
-            guard frame.count == frameSize, (frame.word(at: 8), frame.word(at: 12)) == salt else { return }
-            let content = frame.dropFirst(24)
-            sum = WriteAheadLog.checksum(frame.prefix(8), isBigEndian, sum)
-            sum = WriteAheadLog.checksum(content, isBigEndian, sum)
-            let (page, size) = (Int(frame.word(at: 0)), Int(frame.word(at: 4)))
-            guard page > 0, sum == (frame.word(at: 16), frame.word(at: 20)) else { return }
-            try body(Frame(page: page, committedPageCount: size > 0 ? size : nil, offset: offset + 24))
-            offset += Int64(frameSize)
+        try forEachFrame(after: start) { frame, _ in
+            try body(frame)
+            return true
         }
     }
 
-    private static func checksum(_ bytes: ArraySlice<UInt8>, _ isBigEndian: Bool, _ start: Checksum) -> Checksum {
+    /// Calls `body` with each frame behind a position up to the first one that is not whole, and with the
+    /// position behind it, as long as it returns true.
+    func forEachFrame(after position: Position, _ body: (Frame, Position) throws -> Bool) throws {
+        let frameSize = 24 + pageSize
+        var (sum, offset) = ((position.first, position.second), position.offset)
+        while true {
+            let bytes = try source.bytes(at: offset, count: frameSize)
+            guard bytes.count == frameSize, (bytes.word(at: 8), bytes.word(at: 12)) == salt else { return }
+            let content = bytes.dropFirst(24)
+            sum = WriteAheadLog.checksum(bytes.prefix(8), isBigEndian, sum)
+            sum = WriteAheadLog.checksum(content, isBigEndian, sum)
+            let (page, size) = (Int(bytes.word(at: 0)), Int(bytes.word(at: 4)))
+            guard page > 0, sum == (bytes.word(at: 16), bytes.word(at: 20)) else { return }
+            let frame = Frame(page: page, committedPageCount: size > 0 ? size : nil, offset: offset + 24)
+            offset += Int64(frameSize)
+            guard try body(frame, Position(offset: offset, first: sum.0, second: sum.1)) else { return }
+        }
+    }
+
+    private static func checksum(_ bytes: ArraySlice<UInt8>, _ isBigEndian: Bool, _ start: Checksum)
+        -> Checksum
+    {
         var (first, second) = start
         unsafe bytes.withUnsafeBytes { bytes in
             guard let address = bytes.baseAddress else { return }
-            precondition(UInt(bitPattern: address) % 4 == 0, "Everything in a log is at a multiple of 8 bytes, and so is each block of it.")
+            precondition(
+                UInt(bitPattern: address) % 4 == 0,
+                "Everything in a log is at a multiple of 8 bytes, and so is each block of it.")
             let words = unsafe address.assumingMemoryBound(to: UInt32.self)
             let count = bytes.count / 8 * 2
             var index = 0
-            // A log has a thousand words a page, each of which comes by here: no iterators, and one question less for each.
+            // A log has a thousand words a page, each of which comes by here: no iterators, and one question
+            // less for each.
             if isBigEndian {
                 while index < count {
                     first = unsafe first &+ UInt32(bigEndian: words[index]) &+ second

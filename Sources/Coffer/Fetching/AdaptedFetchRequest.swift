@@ -14,7 +14,9 @@ extension AdaptedFetchRequest: FetchRequest {
 
     public var sqlSubquery: SQLSubquery { base.sqlSubquery }
 
-    public func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool = false) throws -> PreparedRequest {
+    public func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool = false) throws
+        -> PreparedRequest
+    {
         var request = try base.makePreparedRequest(db, forSingleResult: singleResult)
         let adapter = try adapter(db)
         request.adapter = request.adapter.map { ChainedRowAdapter(first: $0, second: adapter) } ?? adapter

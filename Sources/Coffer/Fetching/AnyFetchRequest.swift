@@ -20,7 +20,9 @@ public struct AnyFetchRequest<RowDecoder> {
 extension AnyFetchRequest: FetchRequest {
     public var sqlSubquery: SQLSubquery { request.sqlSubquery }
 
-    public func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool = false) throws -> PreparedRequest {
+    public func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool = false) throws
+        -> PreparedRequest
+    {
         try request.makePreparedRequest(db, forSingleResult: singleResult)
     }
 

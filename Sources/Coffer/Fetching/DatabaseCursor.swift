@@ -1,6 +1,7 @@
 /// A cursor over the results of a statement, which advances with each call of `next()`.
 ///
-/// A cursor lives inside of one database access, and the database must not be changed by it in ways that invalidate the iteration.
+/// A cursor lives inside of one database access, and the database must not be changed by it in ways that
+/// invalidate the iteration.
 public protocol DatabaseCursor<Element>: Cursor {
     /// Whether the statement has no more rows.
     var _isDone: Bool { get set }
@@ -30,7 +31,8 @@ extension DatabaseCursor {
 
     /// The next element, or nil at the end.
     ///
-    /// - Throws: a ``DatabaseError``, a ``RowDecodingError``, or `CancellationError` in a cancelled task. The cursor ends with an error.
+    /// - Throws: a ``DatabaseError``, a ``RowDecodingError``, or `CancellationError` in a cancelled task. The
+    ///   cursor ends with an error.
     @inlinable
     public func next() throws -> Element? {
         if _isDone { return nil }
@@ -40,6 +42,9 @@ extension DatabaseCursor {
     }
 
     /// Calls `body` with each element that is left.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails; and a ``RowDecodingError`` for a value that is not of the type.
     @inlinable
     public func forEach(_ body: (Element) throws -> Void) throws {
         guard !_isDone else { return }
@@ -55,8 +60,9 @@ extension DatabaseCursor {
 extension DatabaseCursor {
     /// The first element, of a cursor that is given up afterwards.
     ///
-    /// A statement that writes and returns rows is executed to its end, also when the element cannot be decoded: before its end it has
-    /// neither committed nor told the observers, and the failure of a commit would go unnoticed.
+    /// A statement that writes and returns rows is executed to its end, also when the element cannot be
+    /// decoded: before its end it has neither committed nor notified the observers, and the failure of a
+    /// commit would go unnoticed.
     @inlinable
     func first<Value>(_ transform: (Element) throws -> Value) throws -> Value? {
         let result = Result { try next().map(transform) }

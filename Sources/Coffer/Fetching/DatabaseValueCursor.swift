@@ -26,10 +26,13 @@ public final class DatabaseValueCursor<Value: DatabaseValueConvertible>: Databas
 
     @inlinable
     public func _element(sqliteStatement: SQLiteStatement) throws -> Value {
-        if let value = unsafe Value.fromDatabaseValue(DatabaseValue(sqliteStatement: sqliteStatement, index: columnIndex)) {
+        if let value = unsafe Value.fromDatabaseValue(
+            DatabaseValue(sqliteStatement: sqliteStatement, index: columnIndex))
+        {
             return value
         }
-        throw RowDecodingError.valueMismatch(nonOptionalType(of: Value.self), statement: _statement, index: Int(columnIndex))
+        throw RowDecodingError.valueMismatch(
+            nonOptionalType(of: Value.self), statement: _statement, index: Int(columnIndex))
     }
 }
 
@@ -37,7 +40,9 @@ public final class DatabaseValueCursor<Value: DatabaseValueConvertible>: Databas
 extension DatabaseValueCursor: Sendable {}
 
 /// A cursor over the values of one column, which are read directly from the statement.
-public final class FastDatabaseValueCursor<Value: DatabaseValueConvertible & StatementColumnConvertible>: DatabaseCursor {
+public final class FastDatabaseValueCursor<Value: DatabaseValueConvertible & StatementColumnConvertible>:
+    DatabaseCursor
+{
     public typealias Element = Value
 
     public let _statement: Statement
@@ -62,7 +67,8 @@ public final class FastDatabaseValueCursor<Value: DatabaseValueConvertible & Sta
         if let value = unsafe Value.fromStatement(sqliteStatement, atUncheckedIndex: columnIndex) {
             return value
         }
-        throw RowDecodingError.valueMismatch(nonOptionalType(of: Value.self), statement: _statement, index: Int(columnIndex))
+        throw RowDecodingError.valueMismatch(
+            nonOptionalType(of: Value.self), statement: _statement, index: Int(columnIndex))
     }
 }
 
@@ -75,7 +81,8 @@ extension Statement {
         guard let adapter else { return 0 }
         guard let column = try adapter._layoutedAdapter(from: self)._mapping._layoutColumns.first else {
             throw DatabaseError(
-                resultCode: .SQLITE_MISUSE, message: "Values are read from the leftmost column, but the row adapter shows no column.",
+                resultCode: .SQLITE_MISUSE,
+                message: "Values are read from the leftmost column, but the row adapter shows no column.",
                 sql: sql)
         }
         return CInt(column.0)

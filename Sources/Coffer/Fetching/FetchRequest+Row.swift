@@ -1,5 +1,11 @@
 extension Row {
     /// A cursor over the rows of a request.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     @inlinable
     public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> RowCursor {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -8,6 +14,12 @@ extension Row {
     }
 
     /// All rows of a request.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Row] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -16,6 +28,12 @@ extension Row {
     }
 
     /// All distinct rows of a request.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Row> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -24,6 +42,12 @@ extension Row {
     }
 
     /// The first row of a request, or nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Row? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
@@ -34,18 +58,30 @@ extension Row {
 
 extension FetchRequest where RowDecoder == Row {
     /// A cursor over the rows.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     @inlinable
     public func fetchCursor(_ db: Database) throws -> RowCursor { try Row.fetchCursor(db, self) }
 
     /// All rows.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     @inlinable
     public func fetchAll(_ db: Database) throws -> [Row] { try Row.fetchAll(db, self) }
 
     /// All distinct rows.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     @inlinable
     public func fetchSet(_ db: Database) throws -> Set<Row> { try Row.fetchSet(db, self) }
 
     /// The first row, or nil if there is none.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     @inlinable
     public func fetchOne(_ db: Database) throws -> Row? { try Row.fetchOne(db, self) }
 }

@@ -1,25 +1,39 @@
 extension DatabaseValueConvertible {
-    /// A cursor over the values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    /// A cursor over the values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for what is no such value.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for
+    ///   what is no such value.
     @inlinable
-    public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> DatabaseValueCursor<Self> {
+    public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws
+        -> DatabaseValueCursor<Self>
+    {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
         return try fetchCursor(request.statement, adapter: request.adapter)
     }
 
-    /// All values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    /// All values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
+    ///   ``RowDecodingError``.
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Self] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
         return try fetchAll(request.statement, adapter: request.adapter)
     }
 
-    /// The first value of the leftmost column of a request, or nil: see ``fetchOne(_:arguments:adapter:)``.
+    /// The first value of the leftmost column of a request, or nil: see `fetchOne(_:arguments:adapter:)`.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another type.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another
+    ///   type.
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Self? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
@@ -28,9 +42,13 @@ extension DatabaseValueConvertible {
 }
 
 extension DatabaseValueConvertible where Self: Hashable {
-    /// The distinct values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    /// The distinct values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
+    ///   ``RowDecodingError``.
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -39,27 +57,41 @@ extension DatabaseValueConvertible where Self: Hashable {
 }
 
 extension DatabaseValueConvertible where Self: StatementColumnConvertible {
-    /// A cursor over the values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    /// A cursor over the values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for what is no such value.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for
+    ///   what is no such value.
     @inlinable
-    public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> FastDatabaseValueCursor<Self> {
+    public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws
+        -> FastDatabaseValueCursor<Self>
+    {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
         return try fetchCursor(request.statement, adapter: request.adapter)
     }
 
-    /// All values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    /// All values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
+    ///   ``RowDecodingError``.
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Self] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
         return try fetchAll(request.statement, adapter: request.adapter)
     }
 
-    /// The first value of the leftmost column of a request, or nil: see ``fetchOne(_:arguments:adapter:)``.
+    /// The first value of the leftmost column of a request, or nil: see `fetchOne(_:arguments:adapter:)`.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another type.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another
+    ///   type.
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Self? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
@@ -68,9 +100,13 @@ extension DatabaseValueConvertible where Self: StatementColumnConvertible {
 }
 
 extension DatabaseValueConvertible where Self: Hashable & StatementColumnConvertible {
-    /// The distinct values of the leftmost column of a request: see ``fetchCursor(_:arguments:adapter:)``.
+    /// The distinct values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - request: what is fetched.
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
+    ///   ``RowDecodingError``.
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -81,19 +117,24 @@ extension DatabaseValueConvertible where Self: Hashable & StatementColumnConvert
 extension FetchRequest where RowDecoder: DatabaseValueConvertible {
     /// A cursor over the values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for what is no such value.
+    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for
+    ///   what is no such value.
     @inlinable
-    public func fetchCursor(_ db: Database) throws -> DatabaseValueCursor<RowDecoder> { try RowDecoder.fetchCursor(db, self) }
+    public func fetchCursor(_ db: Database) throws -> DatabaseValueCursor<RowDecoder> {
+        try RowDecoder.fetchCursor(db, self)
+    }
 
     /// All values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
+    ///   ``RowDecodingError``.
     @inlinable
     public func fetchAll(_ db: Database) throws -> [RowDecoder] { try RowDecoder.fetchAll(db, self) }
 
     /// The first value of the leftmost column, or nil if there is no row, or NULL.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another type.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another
+    ///   type.
     @inlinable
     public func fetchOne(_ db: Database) throws -> RowDecoder? { try RowDecoder.fetchOne(db, self) }
 }
@@ -101,7 +142,8 @@ extension FetchRequest where RowDecoder: DatabaseValueConvertible {
 extension FetchRequest where RowDecoder: DatabaseValueConvertible & Hashable {
     /// The distinct values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
+    ///   ``RowDecodingError``.
     @inlinable
     public func fetchSet(_ db: Database) throws -> Set<RowDecoder> { try RowDecoder.fetchSet(db, self) }
 }
@@ -109,19 +151,24 @@ extension FetchRequest where RowDecoder: DatabaseValueConvertible & Hashable {
 extension FetchRequest where RowDecoder: DatabaseValueConvertible & StatementColumnConvertible {
     /// A cursor over the values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for what is no such value.
+    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for
+    ///   what is no such value.
     @inlinable
-    public func fetchCursor(_ db: Database) throws -> FastDatabaseValueCursor<RowDecoder> { try RowDecoder.fetchCursor(db, self) }
+    public func fetchCursor(_ db: Database) throws -> FastDatabaseValueCursor<RowDecoder> {
+        try RowDecoder.fetchCursor(db, self)
+    }
 
     /// All values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
+    ///   ``RowDecodingError``.
     @inlinable
     public func fetchAll(_ db: Database) throws -> [RowDecoder] { try RowDecoder.fetchAll(db, self) }
 
     /// The first value of the leftmost column, or nil if there is no row, or NULL.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another type.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another
+    ///   type.
     @inlinable
     public func fetchOne(_ db: Database) throws -> RowDecoder? { try RowDecoder.fetchOne(db, self) }
 }
@@ -129,7 +176,8 @@ extension FetchRequest where RowDecoder: DatabaseValueConvertible & StatementCol
 extension FetchRequest where RowDecoder: DatabaseValueConvertible & StatementColumnConvertible & Hashable {
     /// The distinct values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
+    ///   ``RowDecodingError``.
     @inlinable
     public func fetchSet(_ db: Database) throws -> Set<RowDecoder> { try RowDecoder.fetchSet(db, self) }
 }

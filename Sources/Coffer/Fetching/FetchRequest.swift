@@ -8,23 +8,36 @@ public protocol FetchRequest<RowDecoder>: DatabaseRegionConvertible, SQLSubquery
 
     /// Prepares the statement of the request and sets its arguments.
     ///
-    /// - Parameter singleResult: whether only the first row will be read, so that the request may ask for no more.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - singleResult: whether only the first row will be read, so that the request may ask for no more.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool) throws -> PreparedRequest
 
     /// How many rows the request has.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     func fetchCount(_ db: Database) throws -> Int
 }
 
 extension FetchRequest {
     /// The region that the request reads: tables, columns, and where it is known, rows.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     public func databaseRegion(_ db: Database) throws -> DatabaseRegion {
         try makePreparedRequest(db, forSingleResult: false).statement.databaseRegion
     }
 
     /// The request with an adapter applied to its rows, after those that it already has.
     ///
-    /// - Parameter adapter: a closure that returns the adapter; it is called each time that the request is prepared.
-    public func adapted(_ adapter: @escaping @Sendable (Database) throws -> any RowAdapter) -> AdaptedFetchRequest<Self> {
+    /// - Parameter adapter: a closure that returns the adapter; it is called each time that the request is
+    ///   prepared.
+    public func adapted(_ adapter: @escaping @Sendable (Database) throws -> any RowAdapter)
+        -> AdaptedFetchRequest<Self>
+    {
         AdaptedFetchRequest(self, adapter)
     }
 }
@@ -64,11 +77,12 @@ public struct PreparedRequest {
 /// What fetches the rows that belong to those of a request, by requests of their own.
 @usableFromInline
 final class RequestSupplement {
-    /// Fetches what belongs to rows, which are copies and of which there is one at least, and gives it to them.
+    /// Fetches what belongs to rows, which are copies and of which there is one at least, and gives it to
+    /// them.
     let attach: (Database, [Row]) throws -> Void
 
-    /// The requests by which that is fetched, with the names that lead to their rows. There are several for one name only where the engine
-    /// allows no request for all of the rows.
+    /// The requests by which that is fetched, with the names that lead to their rows. There are several for
+    /// one name only where the engine allows no request for all of the rows.
     let requests: (Database, [Row]) throws -> [(names: [String], requests: [PreparedRequest])]
 
     init(
@@ -97,13 +111,16 @@ extension PreparedRequest {
         return row
     }
 
-    /// Refuses a request whose rows need a supplement, which a cursor cannot give them: it does not know all rows.
+    /// Refuses a request whose rows need a supplement, which a cursor cannot give them: it does not know all
+    /// rows.
     @usableFromInline
     func checkCursor() throws {
         guard supplement != nil else { return }
         throw DatabaseError(
             resultCode: .SQLITE_MISUSE,
-            message: "A request has no cursor if it fetches associated rows, too: including(all:) has to know all of the rows. "
+            message:
+                "A request has no cursor if it fetches associated rows, too: including(all:) has to know "
+                + "all of the rows. "
                 + "Use fetchAll, fetchSet or fetchOne.", sql: statement.sql)
     }
 }

@@ -16,7 +16,8 @@ public final class RowCursor: DatabaseCursor {
     init(statement: Statement, arguments: StatementArguments?, adapter: (any RowAdapter)?) throws {
         _statement = statement
         try statement.prepareExecution(arguments: arguments)
-        // The row ends the execution at the end of its life, not the cursor: a row may be read after the last use of its cursor.
+        // The row ends the execution at the end of its life, not the cursor: a row may be read after the last
+        // use of its cursor.
         liveRow = Row(executionOf: statement)
         row = try liveRow.adapted(with: adapter, layout: statement)
         self.adapter = adapter
@@ -28,7 +29,8 @@ public final class RowCursor: DatabaseCursor {
         return row
     }
 
-    /// Follows a change of the schema that SQLite has noticed with the first step: the columns may be others than they were before.
+    /// Follows a change of the schema that SQLite has noticed with the first step: the columns may be others
+    /// than they were before.
     @usableFromInline
     func beginRows() throws {
         isBeforeFirstRow = false
@@ -65,6 +67,10 @@ extension Statement: _RowLayout {
 extension Row {
     /// A cursor over the rows of a statement.
     ///
+    /// - Parameters:
+    ///   - statement: a prepared statement of the same connection.
+    ///   - arguments: the values of its parameters; nil keeps those that it has.
+    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
     /// - Throws: a ``DatabaseError`` if the arguments do not fit.
     public static func fetchCursor(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -73,6 +79,13 @@ extension Row {
     }
 
     /// All rows of a statement.
+    ///
+    /// - Parameters:
+    ///   - statement: a prepared statement of the same connection.
+    ///   - arguments: the values of its parameters; nil keeps those that it has.
+    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     public static func fetchAll(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
     ) throws -> [Row] {
@@ -83,6 +96,13 @@ extension Row {
     }
 
     /// The distinct rows of a statement.
+    ///
+    /// - Parameters:
+    ///   - statement: a prepared statement of the same connection.
+    ///   - arguments: the values of its parameters; nil keeps those that it has.
+    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     public static func fetchSet(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
     ) throws -> Set<Row> {
@@ -93,6 +113,13 @@ extension Row {
     }
 
     /// The first row of a statement, or nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - statement: a prepared statement of the same connection.
+    ///   - arguments: the values of its parameters; nil keeps those that it has.
+    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     public static func fetchOne(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
     ) throws -> Row? {
@@ -105,29 +132,65 @@ extension Row {
 
 extension Row {
     /// A cursor over the rows of a query.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - sql: the text of one statement.
+    ///   - arguments: the values of its parameters.
+    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     public static func fetchCursor(
-        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
+        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
+        adapter: (any RowAdapter)? = nil
     ) throws -> RowCursor {
         try fetchCursor(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
     }
 
     /// All rows of a query.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - sql: the text of one statement.
+    ///   - arguments: the values of its parameters.
+    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     public static func fetchAll(
-        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
+        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
+        adapter: (any RowAdapter)? = nil
     ) throws -> [Row] {
         try fetchAll(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
     }
 
     /// The distinct rows of a query.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - sql: the text of one statement.
+    ///   - arguments: the values of its parameters.
+    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     public static func fetchSet(
-        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
+        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
+        adapter: (any RowAdapter)? = nil
     ) throws -> Set<Row> {
         try fetchSet(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
     }
 
     /// The first row of a query, or nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - sql: the text of one statement.
+    ///   - arguments: the values of its parameters.
+    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails.
     public static func fetchOne(
-        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil
+        _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
+        adapter: (any RowAdapter)? = nil
     ) throws -> Row? {
         try fetchOne(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
     }

@@ -1,13 +1,13 @@
 /// A request that is written in SQL.
 ///
 ///     extension Item {
-///         /// What was lent to somebody, and should be back by now.
+///         /// What was lent to a guest, and should be back by now.
 ///         static func overdue(on day: Date) -> SQLRequest<Item> {
 ///             "SELECT item.* FROM item JOIN share ON share.itemId = item.id WHERE share.expiry < \(day)"
 ///         }
 ///     }
 ///
-/// `RowDecoder` tells what the rows become: ``Row``, a value, or a record.
+/// `RowDecoder` says what the rows become: ``Row``, a value, or a record.
 public struct SQLRequest<RowDecoder> {
     /// The adapter that is applied to the rows.
     public var adapter: (any RowAdapter)?
@@ -21,15 +21,22 @@ public struct SQLRequest<RowDecoder> {
     ///   - sql: one SQL statement.
     ///   - arguments: its arguments.
     ///   - adapter: what is applied to the rows.
-    ///   - cached: whether the statement stays prepared for the next use of the same SQL. Do not iterate over two cursors of the
-    ///     same cached request at the same time.
+    ///   - cached: whether the statement stays prepared for the next use of the same SQL. Do not iterate over
+    ///     two cursors of the same cached request at the same time.
     public init(
-        sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil, cached: Bool = false
+        sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil,
+        cached: Bool = false
     ) {
         self.init(literal: SQL(sql: sql, arguments: arguments), adapter: adapter, cached: cached)
     }
 
-    /// Creates a request of a literal, whose values become arguments; see ``init(sql:arguments:adapter:cached:)``.
+    /// Creates a request of a literal, whose values become arguments; see
+    /// `init(sql:arguments:adapter:cached:)`.
+    ///
+    /// - Parameters:
+    ///   - sqlLiteral: the statement, in which values are arguments.
+    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
+    ///   - cached: whether the connection keeps the prepared statement for the next time.
     public init(literal sqlLiteral: SQL, adapter: (any RowAdapter)? = nil, cached: Bool = false) {
         self.sqlLiteral = sqlLiteral
         self.adapter = adapter
@@ -38,14 +45,26 @@ public struct SQLRequest<RowDecoder> {
 }
 
 extension SQLRequest where RowDecoder == Row {
-    /// Creates a request of rows from plain SQL; see ``init(sql:arguments:adapter:cached:)``.
+    /// Creates a request of rows from plain SQL; see `init(sql:arguments:adapter:cached:)`.
+    ///
+    /// - Parameters:
+    ///   - sql: the text of one statement.
+    ///   - arguments: the values of its parameters.
+    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
+    ///   - cached: whether the connection keeps the prepared statement for the next time.
     public init(
-        sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil, cached: Bool = false
+        sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil,
+        cached: Bool = false
     ) {
         self.init(literal: SQL(sql: sql, arguments: arguments), adapter: adapter, cached: cached)
     }
 
-    /// Creates a request of rows from an SQL literal; see ``init(sql:arguments:adapter:cached:)``.
+    /// Creates a request of rows from an SQL literal; see `init(sql:arguments:adapter:cached:)`.
+    ///
+    /// - Parameters:
+    ///   - sqlLiteral: the statement, in which values are arguments.
+    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
+    ///   - cached: whether the connection keeps the prepared statement for the next time.
     public init(literal sqlLiteral: SQL, adapter: (any RowAdapter)? = nil, cached: Bool = false) {
         self.sqlLiteral = sqlLiteral
         self.adapter = adapter
@@ -56,12 +75,18 @@ extension SQLRequest where RowDecoder == Row {
 extension SQLRequest: FetchRequest {
     public var sqlSubquery: SQLSubquery { SQLSubquery(impl: .literal(sqlLiteral)) }
 
-    public func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool = false) throws -> PreparedRequest {
-        let statement = try isCached ? db.cachedStatement(literal: sqlLiteral) : db.makeStatement(literal: sqlLiteral)
+    public func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool = false) throws
+        -> PreparedRequest
+    {
+        let statement =
+            try isCached ? db.cachedStatement(literal: sqlLiteral) : db.makeStatement(literal: sqlLiteral)
         return PreparedRequest(statement: statement, adapter: adapter)
     }
 
     /// How many rows the request has, counted by SQLite.
+    ///
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
+    ///   fails; and a ``RowDecodingError`` for a value that is not of the type.
     public func fetchCount(_ db: Database) throws -> Int {
         try sqlSubquery.fetchCount(db)
     }

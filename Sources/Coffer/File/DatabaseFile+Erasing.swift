@@ -13,17 +13,25 @@ extension DatabaseFile {
         public var limits: [String]
     }
 
-    /// Makes a database unreadable, and removes it with everything that belongs to it: its log, its journal, and what interrupted operations have left.
+    /// Makes a database unreadable, and removes it with everything that belongs to it: its log, its journal,
+    /// and what interrupted operations have left.
     ///
-    /// The beginning of each file is overwritten first and brought to the disk: an encrypted database cannot be opened without the salt that stands there, not
-    /// even with its key, unless somebody has kept the salt. See ``ErasureResult/limits`` for what this does not reach.
+    /// The beginning of each file is overwritten first and brought to the disk: an encrypted database cannot
+    /// be opened without the salt that stands there, not even with its key, unless the salt was kept. See
+    /// ``ErasureResult/limits`` for what this does not reach.
+    ///
+    ///     try DatabaseFile(path: path).erase(confirming: "vault.db")
+    ///
     /// - Parameter name: the name of the file, without its directory: the caller's word that this is meant.
-    /// - Throws: a ``DatabaseFileError``, before anything is changed: `unsupported` when the name is not that of the file, `busy` when
-    ///   somebody has it open, `unsafeFile` for links and files with several names.
+    /// - Throws: a ``DatabaseFileError``, before anything is changed: `unsupported` when the name is not that
+    ///   of the file, `busy` when another connection or process has it open, `unsafeFile` for links and files
+    ///   with several names.
     @discardableResult
     public func erase(confirming name: String) throws -> ErasureResult {
         let status = try checkCanErase(confirming: name)
-        guard FileUsers.ownDescriptorCount(of: status) == 0 else { throw DatabaseFileError(.busy([FileUsers.thisProcess]), path: path) }
+        guard FileUsers.ownDescriptorCount(of: status) == 0 else {
+            throw DatabaseFileError(.busy([FileUsers.thisProcess]), path: path)
+        }
         let users = FileUsers.others(of: status)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
         // The database first: what is left after an interruption is of no use without it.
@@ -32,7 +40,8 @@ extension DatabaseFile {
         for path in present { overwritten += try DatabaseFile.overwriteBeginning(of: path) }
         for path in present { try SystemFile.remove(path) }
         try SystemFile.synchronize(directoryOf: path)
-        return ErasureResult(removedPaths: present, overwrittenByteCount: overwritten, limits: DatabaseFile.erasureLimits)
+        return ErasureResult(
+            removedPaths: present, overwrittenByteCount: overwritten, limits: DatabaseFile.erasureLimits)
     }
 
     /// The files that ``erase(confirming:)`` would remove. Nothing is changed.
@@ -41,11 +50,15 @@ extension DatabaseFile {
         return try erasedPaths()
     }
 
-    /// The file, what SQLite keeps beside it, and what notes of our own name. A file with another name is not only this database's: it stays.
+    /// The file, what SQLite keeps beside it, and what notes of our own name. A file with another name is not
+    /// only this database's: it stays.
     private func erasedPaths() throws(DatabaseFileError) -> [String] {
         var result: [String] = []
-        for path in try [path] + ReplacementNames.companions(of: path) + ReplacementNames.leftovers(of: path) {
-            if let status = try SystemFile.status(path), status.isRegular, status.linkCount == 1 { result.append(path) }
+        for path in try [path] + ReplacementNames.companions(of: path) + ReplacementNames.leftovers(of: path)
+        {
+            if let status = try SystemFile.status(path), status.isRegular, status.linkCount == 1 {
+                result.append(path)
+            }
         }
         return result
     }
@@ -54,14 +67,19 @@ extension DatabaseFile {
         let status = try SystemFile.regularFile(path)
         guard name == SystemFile.name(of: path) else {
             throw DatabaseFileError(
-                .unsupported("The name that was given to confirm is not that of the file. Nothing was erased."), path: path)
+                .unsupported(
+                    "The name that was given to confirm is not that of the file. Nothing was erased."),
+                path: path)
         }
-        guard status.linkCount == 1 else { throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path) }
+        guard status.linkCount == 1 else {
+            throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path)
+        }
         try SystemFile.checkIsWritable(directoryOf: path)
         return status
     }
 
-    /// The salt, the header and the first pages: with random bytes, which are not to be told from what was there.
+    /// The salt, the header and the first pages: with random bytes, which cannot be distinguished from what
+    /// was there.
     private static func overwriteBeginning(of path: String) throws -> Int {
         let file = try FileDescriptor.open(path, forWriting: true)
         let count = min(Int(try file.status().size), 1 << 16)
@@ -74,7 +92,9 @@ extension DatabaseFile {
 
     private static let erasureLimits = [
         "Copies, snapshots and backups of the file are not reached.",
-        "File systems that copy on write and flash memory may keep the old blocks; what they keep is encrypted, unless the file was not.",
-        "Only the beginning was overwritten. Whoever has kept the salt, and has the key, could read blocks that remain.",
+        "File systems that copy on write and flash memory may keep the old blocks; what they keep is "
+            + "encrypted, unless the file was not.",
+        "Only the beginning was overwritten. Whoever has kept the salt, and has the key, could read blocks "
+            + "that remain.",
     ]
 }

@@ -1,4 +1,5 @@
-/// The module of full-text tables of the third generation. Prefer ``FTS5``, unless a file has such tables already.
+/// The module of full-text tables of the third generation. Prefer ``FTS5``, unless a file has such tables
+/// already.
 ///
 ///     // CREATE VIRTUAL TABLE "itemText" USING fts3(name, details, tokenize=porter)
 ///     try db.create(virtualTable: "itemText", using: FTS3()) { t in
@@ -14,7 +15,8 @@ public struct FTS3: Sendable {
         /// Letters that differ in their diacritics are different.
         case keep
 
-        /// Diacritics are removed from letters of one code point, but not from those that are composed with two of them.
+        /// Diacritics are removed from letters of one code point, but not from those that are composed with
+        /// two of them.
         case removeLegacy
 
         /// Diacritics are removed.
@@ -33,7 +35,9 @@ public struct FTS3: Sendable {
     ///   - string: the text.
     ///   - tokenizer: the tokenizer of the table that is meant.
     /// - Throws: a ``DatabaseError`` if there is no such tokenizer.
-    public static func tokenize(_ string: String, withTokenizer tokenizer: FTS3TokenizerDescriptor = .simple) throws -> [String] {
+    public static func tokenize(_ string: String, withTokenizer tokenizer: FTS3TokenizerDescriptor = .simple)
+        throws -> [String]
+    {
         try FullTextLaboratory.fts3Tokens(of: string, tokenizer)
     }
 }
@@ -45,15 +49,27 @@ extension FTS3: VirtualTableModule {
     public var moduleName: String { "fts3" }
 
     /// Creates the definition of a table.
-    public func makeTableDefinition(configuration: VirtualTableConfiguration) -> FTS3TableDefinition { FTS3TableDefinition() }
+    public func makeTableDefinition(configuration: VirtualTableConfiguration) -> FTS3TableDefinition {
+        FTS3TableDefinition()
+    }
 
     /// The arguments of the module: the columns, then the tokenizer.
+    ///
+    /// - Parameters:
+    ///   - definition: what the closure has defined.
+    ///   - db: the connection of the access.
     public func moduleArguments(for definition: FTS3TableDefinition, in db: Database) -> [String] {
         definition.columns.map(\.bareOrQuotedWord) + (definition.tokenizer.map { [$0.moduleArgument] } ?? [])
     }
 
     /// Does nothing: such a table is complete.
-    public func database(_ db: Database, didCreate tableName: String, using definition: FTS3TableDefinition) {}
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - tableName: the name of the table that is created.
+    ///   - definition: what its closure has defined.
+    public func database(_ db: Database, didCreate tableName: String, using definition: FTS3TableDefinition) {
+    }
 }
 
 /// Defines a full-text table of the third generation: see ``FTS3``.

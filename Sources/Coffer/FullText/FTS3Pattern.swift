@@ -8,7 +8,8 @@
 ///
 /// No connection is needed: patterns are checked in a database of their own, in memory.
 public struct FTS3Pattern: Sendable {
-    /// The pattern, as SQLite's `MATCH` operator takes it: see <https://www.sqlite.org/fts3.html#full_text_index_queries>.
+    /// The pattern, as SQLite's `MATCH` operator takes it: see
+    /// <https://www.sqlite.org/fts3.html#full_text_index_queries>.
     public let rawPattern: String
 
     /// Creates a pattern from the syntax of SQLite.
@@ -22,8 +23,8 @@ public struct FTS3Pattern: Sendable {
 
     /// Creates a pattern of all texts that have at least one of the words: `red OR oak`.
     ///
-    /// - Parameter string: any text. Words are taken out of it as ``FTS3TokenizerDescriptor/simple`` does. Without one, there is no
-    ///   pattern.
+    /// - Parameter string: any text. Words are taken out of it as ``FTS3TokenizerDescriptor/simple`` does.
+    ///   Without one, there is no pattern.
     public init?(matchingAnyTokenIn string: String) {
         self.init(string) { $0.joined(separator: " OR ") }
     }
@@ -52,7 +53,8 @@ public struct FTS3Pattern: Sendable {
     private init?(_ string: String, _ pattern: ([String]) -> String) {
         // The tokenizer takes NUL for a letter, and would make it a part of a pattern, which it ends.
         let scalars = string.unicodeScalars.map { $0 == "\0" ? " " : $0 }
-        guard let tokens = try? FTS3.tokenize(String(String.UnicodeScalarView(scalars))), !tokens.isEmpty else { return nil }
+        guard let tokens = try? FTS3.tokenize(String(String.UnicodeScalarView(scalars))), !tokens.isEmpty
+        else { return nil }
         try? self.init(rawPattern: pattern(tokens))
     }
 }

@@ -8,7 +8,8 @@ public struct FTS3TokenizerDescriptor: Sendable {
         self.arguments = arguments
     }
 
-    /// Words of ASCII letters, digits and of whatever is not ASCII. Only ASCII letters are found in either case.
+    /// Words of ASCII letters, digits and of whatever is not ASCII. Only ASCII letters are found in either
+    /// case.
     public static let simple = FTS3TokenizerDescriptor("simple")
 
     /// The same words, reduced to their English stem: "gardening" is found by "gardens".
@@ -21,7 +22,8 @@ public struct FTS3TokenizerDescriptor: Sendable {
     ///   - separators: characters that end a word, besides those that do so anyway.
     ///   - tokenCharacters: characters that belong to words, besides those that do so anyway.
     public static func unicode61(
-        diacritics: FTS3.Diacritics = .removeLegacy, separators: Set<Character> = [], tokenCharacters: Set<Character> = []
+        diacritics: FTS3.Diacritics = .removeLegacy, separators: Set<Character> = [],
+        tokenCharacters: Set<Character> = []
     ) -> FTS3TokenizerDescriptor {
         var arguments: [String] = []
         switch diacritics {

@@ -1,4 +1,5 @@
-/// The module of full-text tables of the fourth generation. Prefer ``FTS5``, unless a file has such tables already.
+/// The module of full-text tables of the fourth generation. Prefer ``FTS5``, unless a file has such tables
+/// already.
 ///
 ///     // CREATE VIRTUAL TABLE "itemText" USING fts4(name, details, tokenize=unicode61, prefix="2,4")
 ///     try db.create(virtualTable: "itemText", using: FTS4()) { t in
@@ -26,22 +27,37 @@ extension FTS4: VirtualTableModule {
     }
 
     /// The arguments of the module: the columns, then the options.
+    ///
+    /// - Parameters:
+    ///   - definition: what the closure has defined.
+    ///   - db: the connection of the access.
     public func moduleArguments(for definition: FTS4TableDefinition, in db: Database) -> [String] {
         var arguments = definition.columns.flatMap(\.moduleArguments)
         if let tokenizer = definition.tokenizer { arguments.append(tokenizer.moduleArgument) }
         let options = [
-            ("content", definition.content), ("compress", definition.compress), ("uncompress", definition.uncompress),
+            ("content", definition.content), ("compress", definition.compress),
+            ("uncompress", definition.uncompress),
             ("matchinfo", definition.matchinfo),
             ("prefix", definition.prefixes.map { $0.sorted().map(String.init).joined(separator: ",") }),
         ]
-        return arguments + options.compactMap { name, value in value.map { "\(name)=\($0.quotedDatabaseIdentifier)" } }
+        return arguments
+            + options.compactMap { name, value in value.map { "\(name)=\($0.quotedDatabaseIdentifier)" } }
     }
 
     /// Creates the triggers of a synchronized table, and builds its index.
-    public func database(_ db: Database, didCreate tableName: String, using definition: FTS4TableDefinition) throws {
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - tableName: the name of the table that is created.
+    ///   - definition: what its closure has defined.
+    public func database(_ db: Database, didCreate tableName: String, using definition: FTS4TableDefinition)
+        throws
+    {
         guard let contentTable = definition.synchronizedTable else { return }
-        try FullTextSynchronization(db, of: tableName, with: contentTable, columns: definition.columns.map(\.name))
-            .start(db, triggers: \.fts4Triggers, definition.configuration)
+        try FullTextSynchronization(
+            db, of: tableName, with: contentTable, columns: definition.columns.map(\.name)
+        )
+        .start(db, triggers: \.fts4Triggers, definition.configuration)
     }
 }
 
@@ -50,7 +66,8 @@ public final class FTS4TableDefinition {
     /// How texts are cut into words; nil for SQLite's default, which is ``FTS3TokenizerDescriptor/simple``.
     public var tokenizer: FTS3TokenizerDescriptor?
 
-    /// The table that has the texts, so that the full-text table has only the index; an empty string if they are nowhere.
+    /// The table that has the texts, so that the full-text table has only the index; an empty string if they
+    /// are nowhere.
     ///
     /// Setting it ends the synchronization that ``synchronize(withTable:)`` asked for.
     /// See <https://www.sqlite.org/fts3.html#fts4_options>.
@@ -102,13 +119,16 @@ public final class FTS4TableDefinition {
     ///         t.column("details")
     ///     }
     ///
-    /// The rows that the other table has already are indexed at once. Before you drop the full-text table, drop the triggers, or they make
-    /// all writes to the other table fail: see ``Database/dropFTS4SynchronizationTriggers(forTable:)``.
+    /// The rows that the other table has already are indexed at once. Before you drop the full-text table,
+    /// drop the triggers, or they make all writes to the other table fail: see
+    /// ``Database/dropFTS4SynchronizationTriggers(forTable:)``.
     ///
     /// - Parameter tableName: the table of the texts, which has the columns of this one.
     /// - Precondition: the full-text table is not temporary.
     public func synchronize(withTable tableName: String) {
-        precondition(!configuration.options.contains(.temporary), "A temporary full-text table cannot be synchronized.")
+        precondition(
+            !configuration.options.contains(.temporary), "A temporary full-text table cannot be synchronized."
+        )
         contentTable = tableName
         synchronizedTable = tableName
     }

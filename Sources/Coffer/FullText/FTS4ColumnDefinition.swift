@@ -22,7 +22,8 @@ public final class FTS4ColumnDefinition: Sendable {
         return self
     }
 
-    /// Makes the column the one that tells the language of a row: see <https://www.sqlite.org/fts3.html#the_languageid_option>.
+    /// Makes the column the one that says the language of a row: see
+    /// <https://www.sqlite.org/fts3.html#the_languageid_option>.
     ///
     /// - Returns: the column.
     @discardableResult

@@ -7,8 +7,8 @@
 ///         index.tokenizer = .unicode61(diacritics: .remove)
 ///     }
 ///
-/// The index is in the file of the database, and encrypted with it. Search it with ``TableRequest/matching(_:)-(FTS5Pattern?)`` and a
-/// pattern that is made of what a person types:
+/// The index is in the file of the database, and encrypted with it. Search it with
+/// ``TableRequest/matching(_:)-(FTS5Pattern?)`` and a pattern that is made of what a person types:
 ///
 ///     let pattern = FTS5Pattern(matchingAllPrefixesIn: "gold ri")
 ///     let found = try ItemText.matching(pattern).order(Column.rank).fetchAll(db)
@@ -20,7 +20,8 @@ public struct FTS5: Sendable {
         /// Letters that differ in their diacritics are different.
         case keep
 
-        /// Diacritics are removed from letters of one code point, but not from those that are composed with two of them.
+        /// Diacritics are removed from letters of one code point, but not from those that are composed with
+        /// two of them.
         case removeLegacy
 
         /// Diacritics are removed.
@@ -44,7 +45,11 @@ extension FTS5: VirtualTableModule {
 
     /// The arguments of the module: the columns, then the options.
     ///
-    /// - Throws: a ``DatabaseError`` if the table is synchronized with one that does not exist, or has no row IDs.
+    /// - Parameters:
+    ///   - definition: what the closure has defined.
+    ///   - db: the connection of the access.
+    /// - Throws: a ``DatabaseError`` if the table is synchronized with one that does not exist, or has no row
+    ///   IDs.
     /// - Precondition: there is a column.
     public func moduleArguments(for definition: FTS5TableDefinition, in db: Database) throws -> [String] {
         precondition(!definition.columns.isEmpty, "An FTS5 table needs a column.")
@@ -55,22 +60,36 @@ extension FTS5: VirtualTableModule {
             ("prefix", definition.prefixes.map { $0.sorted().map(String.init).joined(separator: " ") }),
         ]
         arguments += texts.compactMap { name, value in value.map { "\(name)=\($0.sqlLiteral)" } }
-        let words = [("columnSize", definition.columnSize.map { "\($0)" }), ("detail", definition.detail?.bareOrQuotedWord)]
+        let words = [
+            ("columnSize", definition.columnSize.map { "\($0)" }),
+            ("detail", definition.detail?.bareOrQuotedWord),
+        ]
         arguments += words.compactMap { name, value in value.map { "\(name)=\($0)" } }
         return arguments
     }
 
     private func contentRowID(of definition: FTS5TableDefinition, _ db: Database) throws -> String? {
-        guard definition.contentRowID == nil, let synchronizedTable = definition.synchronizedTable else { return definition.contentRowID }
+        guard definition.contentRowID == nil, let synchronizedTable = definition.synchronizedTable else {
+            return definition.contentRowID
+        }
         let rowID = try FullTextSynchronization.rowIDName(of: synchronizedTable, db)
         return CaseInsensitiveName(rowID) == CaseInsensitiveName("rowid") ? nil : rowID
     }
 
     /// Creates the triggers of a synchronized table, and builds its index.
-    public func database(_ db: Database, didCreate tableName: String, using definition: FTS5TableDefinition) throws {
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - tableName: the name of the table that is created.
+    ///   - definition: what its closure has defined.
+    public func database(_ db: Database, didCreate tableName: String, using definition: FTS5TableDefinition)
+        throws
+    {
         guard let contentTable = definition.synchronizedTable else { return }
-        try FullTextSynchronization(db, of: tableName, with: contentTable, columns: definition.columns.map(\.name))
-            .start(db, triggers: \.fts5Triggers, definition.configuration)
+        try FullTextSynchronization(
+            db, of: tableName, with: contentTable, columns: definition.columns.map(\.name)
+        )
+        .start(db, triggers: \.fts5Triggers, definition.configuration)
     }
 }
 

@@ -31,10 +31,11 @@ internal import SQLCipherBridge
 /// }
 /// ```
 ///
-/// A tokenizer always has to find the same tokens in the same text: they are searched again when a text leaves the index.
+/// A tokenizer always has to find the same tokens in the same text: they are searched again when a text
+/// leaves the index.
 ///
-/// It runs in the middle of statements, and must not execute SQL. A token that is not in the text, a code that is no failure, and an error
-/// that is passed over end the statement with an error.
+/// It runs in the middle of statements, and must not execute SQL. A token that is not in the text, a code
+/// that is no failure, and an error that is passed over end the statement with an error.
 public protocol FTS5CustomTokenizer: FTS5Tokenizer {
     /// The name of the tokenizer in SQL.
     static var name: String { get }
@@ -44,7 +45,8 @@ public protocol FTS5CustomTokenizer: FTS5Tokenizer {
     /// - Parameters:
     ///   - db: the connection, which can make other tokenizers and cannot execute SQL now.
     ///   - arguments: what follows the name in the descriptor of the table.
-    /// - Throws: any error, which makes the statement fail: a ``DatabaseError`` with its extended code, any other with `SQLITE_ERROR`.
+    /// - Throws: any error, which makes the statement fail: a ``DatabaseError`` with its extended code, any
+    ///   other with `SQLITE_ERROR`.
     init(db: Database, arguments: [String]) throws
 }
 
@@ -62,16 +64,20 @@ extension FTS5CustomTokenizer {
 extension Database {
     /// Adds a tokenizer that is written in Swift, in place of one with the same name.
     ///
-    /// Each connection that uses a table needs the tokenizer of the table: add it in ``Configuration/prepareDatabase(_:)``. Without it,
-    /// statements that use the table throw.
+    /// Each connection that uses a table needs the tokenizer of the table: add it in
+    /// ``Configuration/prepareDatabase(_:)``. Without it, statements that use the table throw.
     ///
-    /// - Parameter tokenizer: the type of the tokenizer. Tables that the connection has used before keep theirs.
+    /// - Parameter tokenizer: the type of the tokenizer. Tables that the connection has used before keep
+    ///   theirs.
     public func add(tokenizer: (some FTS5CustomTokenizer).Type) {
         checkIsUsedInItsAccess()
-        precondition(!isClosed, "The tokenizer \(tokenizer.name) could not be added: the connection is closed.")
+        precondition(
+            !isClosed, "The tokenizer \(tokenizer.name) could not be added: the connection is closed.")
         do {
             try fullTextModule().addTokenizer(tokenizer.name) { [reference] arguments throws(EngineError) in
-                guard let self = reference.database else { throw EngineError(code: EngineCode.misuse, message: nil) }
+                guard let self = reference.database else {
+                    throw EngineError(code: EngineCode.misuse, message: nil)
+                }
                 do {
                     return CustomTokenizer(try tokenizer.init(db: self, arguments: arguments))
                 } catch {
@@ -79,14 +85,18 @@ extension Database {
                 }
             }
         } catch {
-            fatalError("The tokenizer \(tokenizer.name) could not be added: \(error.message ?? ConnectionHandle.describe(error.code)).")
+            fatalError(
+                "The tokenizer \(tokenizer.name) could not be added: "
+                    + "\(error.message ?? ConnectionHandle.describe(error.code))."
+            )
         }
         additions.add(named: "tokenizer \(tokenizer.name)") { $0.add(tokenizer: tokenizer) }
     }
 
     /// FTS5 of the current connection of the C library.
     ///
-    /// It is asked once: tokenizers are made in the middle of statements, which are not to be disturbed by another one.
+    /// It is asked once: tokenizers are made in the middle of statements, which are not to be disturbed by
+    /// another one.
     func fullTextModule() throws(EngineError) -> FullTextModule {
         if let fullText { return fullText }
         guard !isClosed else { throw EngineError(code: EngineCode.misuse, message: "Connection is closed") }
@@ -105,16 +115,19 @@ private final class CustomTokenizer: TokenizerInstance {
     }
 
     func tokenize(
-        _ context: UnsafeMutableRawPointer?, purpose: CInt, _ text: UnsafePointer<CChar>?, count: CInt, _ callback: @escaping TokenCallback
+        _ context: UnsafeMutableRawPointer?, purpose: CInt, _ text: UnsafePointer<CChar>?, count: CInt,
+        _ callback: @escaping TokenCallback
     ) -> CInt {
         unsafe tokenizer.tokenize(
-            context: context, tokenization: FTS5Tokenization(rawValue: purpose), pText: text, nText: count, tokenCallback: callback)
+            context: context, tokenization: FTS5Tokenization(rawValue: purpose), pText: text, nText: count,
+            tokenCallback: callback)
     }
 }
 
 extension EngineError {
     /// The error of a tokenizer, as the engine understands it.
     init(tokenizerError error: any Error) {
-        self.init(code: (error as? DatabaseError)?.extendedResultCode.rawValue ?? EngineCode.error, message: nil)
+        self.init(
+            code: (error as? DatabaseError)?.extendedResultCode.rawValue ?? EngineCode.error, message: nil)
     }
 }

@@ -8,7 +8,8 @@
 ///
 /// No connection is needed: patterns are checked in a database of their own, in memory.
 public struct FTS5Pattern: Sendable {
-    /// The pattern, as SQLite's `MATCH` operator takes it: see <https://www.sqlite.org/fts5.html#full_text_query_syntax>.
+    /// The pattern, as SQLite's `MATCH` operator takes it: see
+    /// <https://www.sqlite.org/fts5.html#full_text_query_syntax>.
     public let rawPattern: String
 
     /// Creates a pattern from the syntax of SQLite.
@@ -17,7 +18,8 @@ public struct FTS5Pattern: Sendable {
     /// - Parameters:
     ///   - rawPattern: the pattern.
     ///   - allowedColumns: the columns that the pattern may name.
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if SQLite does not take it, also if it names another column.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if SQLite does not take it, also if it names
+    ///   another column.
     public init(rawPattern: String, allowedColumns: [String] = []) throws {
         try FullTextLaboratory.checkFTS5(rawPattern, columns: allowedColumns)
         self.rawPattern = rawPattern
@@ -25,7 +27,8 @@ public struct FTS5Pattern: Sendable {
 
     /// Creates a pattern of all texts that have at least one of the words: `red OR oak`.
     ///
-    /// - Parameter string: any text. Words are taken out of it as the tokenizer `ascii` does. Without one, there is no pattern.
+    /// - Parameter string: any text. Words are taken out of it as the tokenizer `ascii` does. Without one,
+    ///   there is no pattern.
     public init?(matchingAnyTokenIn string: String) {
         self.init(string) { $0.joined(separator: " OR ") }
     }

@@ -3,7 +3,8 @@ public final class FTS5TableDefinition {
     /// How texts are cut into words; nil for SQLite's default, which is `unicode61`.
     public var tokenizer: FTS5TokenizerDescriptor?
 
-    /// The table that has the texts, so that the full-text table has only the index; an empty string if they are nowhere.
+    /// The table that has the texts, so that the full-text table has only the index; an empty string if they
+    /// are nowhere.
     ///
     /// Setting it ends the synchronization that ``synchronize(withTable:)`` asked for.
     /// See <https://www.sqlite.org/fts5.html#external_content_and_contentless_tables>.
@@ -24,7 +25,8 @@ public final class FTS5TableDefinition {
     /// 0 leaves out how many words each row has: the table is smaller, and `bm25` slower.
     public var columnSize: Int?
 
-    /// How exactly the index knows where words are: `full`, `column` or `none`. See <https://www.sqlite.org/fts5.html#the_detail_option>.
+    /// How exactly the index knows where words are: `full`, `column` or `none`. See
+    /// <https://www.sqlite.org/fts5.html#the_detail_option>.
     public var detail: String?
 
     let configuration: VirtualTableConfiguration
@@ -55,13 +57,16 @@ public final class FTS5TableDefinition {
     ///         t.column("details")
     ///     }
     ///
-    /// The rows that the other table has already are indexed at once. Before you drop the full-text table, drop the triggers, or they make
-    /// all writes to the other table fail: see ``Database/dropFTS5SynchronizationTriggers(forTable:)``.
+    /// The rows that the other table has already are indexed at once. Before you drop the full-text table,
+    /// drop the triggers, or they make all writes to the other table fail: see
+    /// ``Database/dropFTS5SynchronizationTriggers(forTable:)``.
     ///
     /// - Parameter tableName: the table of the texts, which has the columns of this one.
     /// - Precondition: the full-text table is not temporary.
     public func synchronize(withTable tableName: String) {
-        precondition(!configuration.options.contains(.temporary), "A temporary full-text table cannot be synchronized.")
+        precondition(
+            !configuration.options.contains(.temporary), "A temporary full-text table cannot be synchronized."
+        )
         contentTable = tableName
         synchronizedTable = tableName
     }

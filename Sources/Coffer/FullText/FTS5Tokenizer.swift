@@ -2,11 +2,13 @@ internal import SQLCipherBridge
 
 /// What a tokenizer calls for each token: a C function.
 ///
-/// Pass the context that ``FTS5Tokenizer/tokenize(context:tokenization:pText:nText:tokenCallback:)`` was given, flags, the UTF-8 bytes of
-/// the token and their number, and where the token starts and ends in the text. If the answer is not `SQLITE_OK`, return it.
+/// Pass the context that ``FTS5Tokenizer/tokenize(context:tokenization:pText:nText:tokenCallback:)`` was
+/// given, flags, the UTF-8 bytes of the token and their number, and where the token starts and ends in the
+/// text. If the answer is not `SQLITE_OK`, return it.
 public typealias FTS5TokenCallback =
     @convention(c) (
-        _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ pToken: UnsafePointer<CChar>?, _ nToken: CInt, _ iStart: CInt, _ iEnd: CInt
+        _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ pToken: UnsafePointer<CChar>?, _ nToken: CInt,
+        _ iStart: CInt, _ iEnd: CInt
     ) -> CInt
 
 /// What the tokens of a text are for.
@@ -18,7 +20,8 @@ public struct FTS5Tokenization: OptionSet, Sendable {
     /// The text is a part of a pattern.
     public static let query = FTS5Tokenization(rawValue: 1)
 
-    /// The text is a part of a pattern whose last word is the beginning of a word. It comes together with ``query``.
+    /// The text is a part of a pattern whose last word is the beginning of a word. It comes together with
+    /// ``query``.
     public static let prefix = FTS5Tokenization(rawValue: 2)
 
     /// The text goes into the index, or out of it.
@@ -40,8 +43,8 @@ public struct FTS5TokenFlags: OptionSet, Sendable {
 
 /// Something that cuts texts into words, for ``FTS5`` tables.
 ///
-/// The engine's tokenizers come from ``Database/makeTokenizer(_:)``. To write your own, conform to ``FTS5WrapperTokenizer``, or to
-/// ``FTS5CustomTokenizer``.
+/// The engine's tokenizers come from ``Database/makeTokenizer(_:)``. To write your own, conform to
+/// ``FTS5WrapperTokenizer``, or to ``FTS5CustomTokenizer``.
 public protocol FTS5Tokenizer: AnyObject {
     /// Calls a function for each token of a text, in the order of the text.
     ///
@@ -51,9 +54,11 @@ public protocol FTS5Tokenizer: AnyObject {
     ///   - pText: the bytes of the text, UTF-8 as a rule. They end after `nText`, and not with a zero.
     ///   - nText: the number of bytes.
     ///   - tokenCallback: the function, to be called before this method returns only.
-    /// - Returns: `SQLITE_OK`; what `tokenCallback` has answered, if that is something else; or the code of a failure.
+    /// - Returns: `SQLITE_OK`; what `tokenCallback` has answered, if that is something else; or the code of a
+    ///   failure.
     func tokenize(
-        context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?, nText: CInt,
+        context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?,
+        nText: CInt,
         tokenCallback: @escaping FTS5TokenCallback
     ) -> CInt
 }
@@ -82,13 +87,16 @@ extension FTS5Tokenizer {
         try tokenize(string, for: .query)
     }
 
-    private func tokenize(_ string: String, for tokenization: FTS5Tokenization) throws -> [(token: String, flags: FTS5TokenFlags)] {
+    private func tokenize(_ string: String, for tokenization: FTS5Tokenization) throws -> [(
+        token: String, flags: FTS5TokenFlags
+    )] {
         var (text, list) = (string, TokenList())
         let code = text.withUTF8 { bytes in
             unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
                 unsafe withUnsafeMutablePointer(to: &list) { list in
                     unsafe tokenize(
-                        context: list, tokenization: tokenization, pText: bytes.baseAddress, nText: CInt(clamping: bytes.count),
+                        context: list, tokenization: tokenization, pText: bytes.baseAddress,
+                        nText: CInt(clamping: bytes.count),
                         tokenCallback: collectToken)
                 }
             }
@@ -103,10 +111,12 @@ private struct TokenList {
 }
 
 private func collectToken(
-    _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ token: UnsafePointer<CChar>?, _ count: CInt, _ start: CInt, _ end: CInt
+    _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ token: UnsafePointer<CChar>?, _ count: CInt,
+    _ start: CInt, _ end: CInt
 ) -> CInt {
     if let text = unsafe String(token: token, count: count) {
-        unsafe context?.assumingMemoryBound(to: TokenList.self).pointee.tokens.append((text, FTS5TokenFlags(rawValue: flags)))
+        unsafe context?.assumingMemoryBound(to: TokenList.self).pointee.tokens.append(
+            (text, FTS5TokenFlags(rawValue: flags)))
     }
     return EngineCode.ok
 }
@@ -116,7 +126,9 @@ extension String {
     init?(token: UnsafePointer<CChar>?, count: CInt) {
         guard count >= 0 else { return nil }
         let bytes = unsafe UnsafeRawBufferPointer(start: token, count: token == nil ? 0 : Int(count))
-        guard let text = unsafe String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) else { return nil }
+        guard let text = unsafe String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) else {
+            return nil
+        }
         self = text
     }
 }
@@ -133,7 +145,8 @@ extension Database {
         do {
             let module = try fullTextModule()
             return EngineBackedTokenizer(
-                try module.makeTokenizer(descriptor.components[0], arguments: Array(descriptor.components.dropFirst())))
+                try module.makeTokenizer(
+                    descriptor.components[0], arguments: Array(descriptor.components.dropFirst())))
         } catch {
             throw DatabaseError(error)
         }
@@ -149,7 +162,8 @@ private final class EngineBackedTokenizer: FTS5Tokenizer {
     }
 
     func tokenize(
-        context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?, nText: CInt,
+        context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?,
+        nText: CInt,
         tokenCallback: @escaping FTS5TokenCallback
     ) -> CInt {
         unsafe tokenizer.tokenize(context, purpose: tokenization.rawValue, pText, count: nText, tokenCallback)

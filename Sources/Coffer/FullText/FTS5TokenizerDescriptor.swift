@@ -17,13 +17,17 @@ public struct FTS5TokenizerDescriptor: Sendable {
         self.components = components
     }
 
-    /// Words of ASCII letters, digits and of whatever is not ASCII. Only ASCII letters are found in either case.
+    /// Words of ASCII letters, digits and of whatever is not ASCII. Only ASCII letters are found in either
+    /// case.
     ///
     /// - Parameters:
     ///   - separators: ASCII characters that end a word, besides those that do so anyway.
     ///   - tokenCharacters: ASCII characters that belong to words, besides those that do so anyway.
-    public static func ascii(separators: Set<Character> = [], tokenCharacters: Set<Character> = []) -> FTS5TokenizerDescriptor {
-        FTS5TokenizerDescriptor(components: ["ascii"] + components(separators: separators, tokenCharacters: tokenCharacters))
+    public static func ascii(separators: Set<Character> = [], tokenCharacters: Set<Character> = [])
+        -> FTS5TokenizerDescriptor
+    {
+        FTS5TokenizerDescriptor(
+            components: ["ascii"] + components(separators: separators, tokenCharacters: tokenCharacters))
     }
 
     /// The words of another tokenizer, reduced to their English stem: "gardening" is found by "gardens".
@@ -37,7 +41,8 @@ public struct FTS5TokenizerDescriptor: Sendable {
     ///
     /// - Parameters:
     ///   - diacritics: what becomes of the diacritics of letters.
-    ///   - categories: the Unicode categories of characters that belong to words, such as `L* N* Co`; empty for SQLite's default.
+    ///   - categories: the Unicode categories of characters that belong to words, such as `L* N* Co`; empty
+    ///     for SQLite's default.
     ///   - separators: characters that end a word, besides those that do so anyway.
     ///   - tokenCharacters: characters that belong to words, besides those that do so anyway.
     public static func unicode61(
@@ -51,7 +56,9 @@ public struct FTS5TokenizerDescriptor: Sendable {
         case .remove: components += ["remove_diacritics", "2"]
         }
         if !categories.isEmpty { components += ["categories", categories] }
-        return FTS5TokenizerDescriptor(components: components + self.components(separators: separators, tokenCharacters: tokenCharacters))
+        return FTS5TokenizerDescriptor(
+            components: components + self.components(separators: separators, tokenCharacters: tokenCharacters)
+        )
     }
 
     private static func components(separators: Set<Character>, tokenCharacters: Set<Character>) -> [String] {

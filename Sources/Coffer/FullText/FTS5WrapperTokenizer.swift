@@ -6,7 +6,8 @@ public typealias FTS5WrapperTokenCallback = (_ token: String, _ flags: FTS5Token
 /// A tokenizer that changes what another one finds: it leaves tokens out, folds them, or adds synonyms.
 ///
 /// ```swift
-/// /// Finds words as the tokenizer `porter` does, but none that is shorter than a number of letters: `tokenize = 'longWords 4'`.
+/// /// Finds words as the tokenizer `porter` does, but none that is shorter than a number of letters:
+/// /// `tokenize = 'longWords 4'`.
 /// final class LongWords: FTS5WrapperTokenizer {
 ///     let wrappedTokenizer: any FTS5Tokenizer
 ///     static let name = "longWords"
@@ -18,42 +19,51 @@ public typealias FTS5WrapperTokenCallback = (_ token: String, _ flags: FTS5Token
 ///     }
 ///
 ///     func accept(
-///         token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
+///         token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization,
+///         tokenCallback: FTS5WrapperTokenCallback
 ///     ) throws {
 ///         guard token.count >= shortest else { return }
 ///         try tokenCallback(token, flags)
 ///     }
 /// }
+/// ```
 ///
-/// To have synonyms found, emit the token, and then each synonym with the flag ``FTS5TokenFlags/colocated``, when the tokenization is
-/// ``FTS5Tokenization/document``; and the token alone when it is ``FTS5Tokenization/query``.
+/// To have synonyms found, emit the token, and then each synonym with the flag
+/// ``FTS5TokenFlags/colocated``, when the tokenization is ``FTS5Tokenization/document``; and the token alone
+/// when it is ``FTS5Tokenization/query``.
 public protocol FTS5WrapperTokenizer: FTS5CustomTokenizer {
     /// The tokenizer that finds the words.
     var wrappedTokenizer: any FTS5Tokenizer { get }
 
-    /// Takes a token of the wrapped tokenizer, and emits any number of tokens, which stand where this one stands.
+    /// Takes a token of the wrapped tokenizer, and emits any number of tokens, which stand where this one
+    /// stands.
     ///
     /// - Parameters:
     ///   - token: the token. Those that are not UTF-8 are left out.
     ///   - flags: its flags.
     ///   - tokenization: what the tokens are for.
     ///   - tokenCallback: emits a token. An empty one is none.
-    /// - Throws: any error, which ends the tokenization: a ``DatabaseError`` with its extended code, any other with `SQLITE_ERROR`.
+    /// - Throws: any error, which ends the tokenization: a ``DatabaseError`` with its extended code, any
+    ///   other with `SQLITE_ERROR`.
     func accept(
-        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
+        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization,
+        tokenCallback: FTS5WrapperTokenCallback
     ) throws
 }
 
 extension FTS5WrapperTokenizer {
     /// Hands each token of the wrapped tokenizer to ``accept(token:flags:for:tokenCallback:)``.
     public func tokenize(
-        context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?, nText: CInt,
+        context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?,
+        nText: CInt,
         tokenCallback: @escaping FTS5TokenCallback
     ) -> CInt {
-        var filter = unsafe TokenFilter(tokenizer: self, tokenization: tokenization, context: context, callback: tokenCallback)
+        var filter = unsafe TokenFilter(
+            tokenizer: self, tokenization: tokenization, context: context, callback: tokenCallback)
         let code = unsafe withUnsafeMutablePointer(to: &filter) { filter in
             unsafe wrappedTokenizer.tokenize(
-                context: filter, tokenization: tokenization, pText: pText, nText: nText, tokenCallback: filterToken)
+                context: filter, tokenization: tokenization, pText: pText, nText: nText,
+                tokenCallback: filterToken)
         }
         return filter.code == EngineCode.ok ? code : filter.code
     }
@@ -72,9 +82,12 @@ private struct TokenFilter {
 }
 
 private func filterToken(
-    _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ token: UnsafePointer<CChar>?, _ count: CInt, _ start: CInt, _ end: CInt
+    _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ token: UnsafePointer<CChar>?, _ count: CInt,
+    _ start: CInt, _ end: CInt
 ) -> CInt {
-    guard let filter = unsafe context?.assumingMemoryBound(to: TokenFilter.self) else { return EngineCode.misuse }
+    guard let filter = unsafe context?.assumingMemoryBound(to: TokenFilter.self) else {
+        return EngineCode.misuse
+    }
     guard unsafe filter.pointee.code == EngineCode.ok else { return unsafe filter.pointee.code }
     guard let text = unsafe String(token: token, count: count) else { return EngineCode.ok }
     let (outerContext, callback) = unsafe (filter.pointee.context, filter.pointee.callback)
@@ -86,7 +99,9 @@ private func filterToken(
             var token = token
             let code = token.withUTF8 { bytes in
                 unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
-                    unsafe callback(outerContext, flags.rawValue, bytes.baseAddress, CInt(clamping: bytes.count), start, end)
+                    unsafe callback(
+                        outerContext, flags.rawValue, bytes.baseAddress, CInt(clamping: bytes.count), start,
+                        end)
                 }
             }
             guard code == EngineCode.ok else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }

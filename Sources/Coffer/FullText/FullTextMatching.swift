@@ -1,4 +1,5 @@
-// How requests and columns are searched. Any pattern is accepted for any table: only its text counts, and SQLite throws if it does not fit.
+// How requests and columns are searched. Any pattern is accepted for any table: only its text counts, and
+// SQLite throws if it does not fit.
 
 extension TableRequest where Self: FilteredRequest {
     /// Keeps the rows of a full-text table that match a pattern. Without a pattern there is none.
@@ -21,12 +22,16 @@ extension TableRequest where Self: FilteredRequest {
 
 extension TableRecord {
     /// The rows of a full-text table that match a pattern. Without a pattern there is none.
-    public static func matching(_ pattern: FTS3Pattern?) -> QueryInterfaceRequest<Self> { all().matching(pattern) }
+    public static func matching(_ pattern: FTS3Pattern?) -> QueryInterfaceRequest<Self> {
+        all().matching(pattern)
+    }
 
     /// The rows of a full-text table that match a pattern. Without a pattern there is none.
     ///
     ///     ItemText.matching(FTS5Pattern(matchingAllPrefixesIn: "gold ri")).order(Column.rank)
-    public static func matching(_ pattern: FTS5Pattern?) -> QueryInterfaceRequest<Self> { all().matching(pattern) }
+    public static func matching(_ pattern: FTS5Pattern?) -> QueryInterfaceRequest<Self> {
+        all().matching(pattern)
+    }
 }
 
 extension ColumnExpression {
@@ -44,8 +49,12 @@ extension ColumnExpression {
 
 extension Table {
     /// The rows of a full-text table that match a pattern. Without a pattern there is none.
-    public func matching(_ pattern: FTS3Pattern?) -> QueryInterfaceRequest<RowDecoder> { all().matching(pattern) }
+    public func matching(_ pattern: FTS3Pattern?) -> QueryInterfaceRequest<RowDecoder> {
+        all().matching(pattern)
+    }
 
     /// The rows of a full-text table that match a pattern. Without a pattern there is none.
-    public func matching(_ pattern: FTS5Pattern?) -> QueryInterfaceRequest<RowDecoder> { all().matching(pattern) }
+    public func matching(_ pattern: FTS5Pattern?) -> QueryInterfaceRequest<RowDecoder> {
+        all().matching(pattern)
+    }
 }

@@ -26,21 +26,27 @@ struct FullTextSynchronization {
     static func rowIDName(of contentTable: String, _ db: Database) throws -> String {
         guard let name = try db.rowIDName(of: contentTable, in: nil) else {
             throw DatabaseError(
-                message: "a full-text table cannot be synchronized with \(contentTable), whose rows have no row ID")
+                message:
+                    "a full-text table cannot be synchronized with \(contentTable), whose rows have no row ID"
+            )
         }
         return name
     }
 
     /// Creates the triggers, and indexes the rows that there are.
     func start(
-        _ db: Database, triggers: KeyPath<FullTextSynchronization, [Trigger]>, _ configuration: VirtualTableConfiguration
+        _ db: Database, triggers: KeyPath<FullTextSynchronization, [Trigger]>,
+        _ configuration: VirtualTableConfiguration
     ) throws {
-        let creation = configuration.options.contains(.ifNotExists) ? "CREATE TRIGGER IF NOT EXISTS" : "CREATE TRIGGER"
+        let creation =
+            configuration.options.contains(.ifNotExists) ? "CREATE TRIGGER IF NOT EXISTS" : "CREATE TRIGGER"
         let table = tableName.quotedDatabaseIdentifier
         let statements = self[keyPath: triggers].map { trigger in
             let name = FullTextSynchronization.triggerName(tableName, trigger.suffix).quotedDatabaseIdentifier
             let body = trigger.statements.map { "    \($0);\n" }.joined()
-            return "\(creation) \(name) \(trigger.event) ON \(contentTable.quotedDatabaseIdentifier) BEGIN\n\(body)END"
+            return
+                "\(creation) \(name) \(trigger.event) ON \(contentTable.quotedDatabaseIdentifier) "
+                + "BEGIN\n\(body)END"
         }
         try db.executeDefinitions(statements + ["INSERT INTO \(table)(\(table)) VALUES('rebuild')"])
     }
@@ -59,7 +65,8 @@ extension FullTextSynchronization {
         ([rowID] + columns).map { "\(row).\($0.quotedDatabaseIdentifier)" }.joined(separator: ", ")
     }
 
-    /// FTS4 looks the old texts up in the content table by itself: they must still be there, so that its triggers come before the change.
+    /// FTS4 looks the old texts up in the content table by itself: they must still be there, so that its
+    /// triggers come before the change.
     var fts4Triggers: [Trigger] {
         let deletion = "DELETE FROM \(table) WHERE docid=old.\(rowID.quotedDatabaseIdentifier)"
         let insertion = "INSERT INTO \(table)(\"docid\"\(columnList)) VALUES(\(values(of: "new")))"
@@ -73,7 +80,8 @@ extension FullTextSynchronization {
 
     /// FTS5 is given the old texts.
     var fts5Triggers: [Trigger] {
-        let deletion = "INSERT INTO \(table)(\(table), \"rowid\"\(columnList)) VALUES('delete', \(values(of: "old")))"
+        let deletion =
+            "INSERT INTO \(table)(\(table), \"rowid\"\(columnList)) VALUES('delete', \(values(of: "old")))"
         let insertion = "INSERT INTO \(table)(\"rowid\"\(columnList)) VALUES (\(values(of: "new")))"
         return [
             Trigger(suffix: "ai", event: "AFTER INSERT", statements: [insertion]),
@@ -86,7 +94,8 @@ extension FullTextSynchronization {
 // MARK: - The end
 
 extension Database {
-    /// Drops the triggers that keep an ``FTS4`` table the index of another table. Do it before the full-text table is dropped.
+    /// Drops the triggers that keep an ``FTS4`` table the index of another table. Do it before the full-text
+    /// table is dropped.
     ///
     ///     try db.dropFTS4SynchronizationTriggers(forTable: "itemText")
     ///     try db.drop(table: "itemText")
@@ -97,7 +106,8 @@ extension Database {
         try dropSynchronizationTriggers(["bu", "bd", "au", "ai"], of: tableName)
     }
 
-    /// Drops the triggers that keep an ``FTS5`` table the index of another table. Do it before the full-text table is dropped.
+    /// Drops the triggers that keep an ``FTS5`` table the index of another table. Do it before the full-text
+    /// table is dropped.
     ///
     ///     try db.dropFTS5SynchronizationTriggers(forTable: "itemText")
     ///     try db.drop(table: "itemText")
@@ -112,7 +122,8 @@ extension Database {
         checkIsUsedInItsAccess()
         try executeDefinitions(
             suffixes.map { suffix in
-                "DROP TRIGGER IF EXISTS \(FullTextSynchronization.triggerName(tableName, suffix).quotedDatabaseIdentifier)"
+                "DROP TRIGGER IF EXISTS "
+                    + "\(FullTextSynchronization.triggerName(tableName, suffix).quotedDatabaseIdentifier)"
             })
     }
 }

@@ -1,18 +1,23 @@
 internal import Foundation
 
 extension DatabaseCollation {
-    /// The order of Swift's `<` and `==`, in SQL `swiftCompare`. It is the same everywhere, but follows no language.
+    /// The order of Swift's `<` and `==`, in SQL `swiftCompare`. It is the same everywhere, but follows no
+    /// language.
     public static let unicodeCompare = DatabaseCollation("swiftCompare") { left, right in
         left < right ? .orderedAscending : left == right ? .orderedSame : .orderedDescending
     }
 
     /// Foundation's `caseInsensitiveCompare(_:)`, in SQL `swiftCaseInsensitiveCompare`.
-    public static let caseInsensitiveCompare = DatabaseCollation("swiftCaseInsensitiveCompare") { left, right in
+    public static let caseInsensitiveCompare = DatabaseCollation("swiftCaseInsensitiveCompare") {
+        left, right in
         left.caseInsensitiveCompare(right)
     }
 
-    /// Foundation's `localizedCaseInsensitiveCompare(_:)`, in SQL `swiftLocalizedCaseInsensitiveCompare`. It follows the current locale.
-    public static let localizedCaseInsensitiveCompare = DatabaseCollation("swiftLocalizedCaseInsensitiveCompare") { left, right in
+    /// Foundation's `localizedCaseInsensitiveCompare(_:)`, in SQL `swiftLocalizedCaseInsensitiveCompare`. It
+    /// follows the current locale.
+    public static let localizedCaseInsensitiveCompare = DatabaseCollation(
+        "swiftLocalizedCaseInsensitiveCompare"
+    ) { left, right in
         left.localizedCaseInsensitiveCompare(right)
     }
 
@@ -21,14 +26,16 @@ extension DatabaseCollation {
         left.localizedCompare(right)
     }
 
-    /// Foundation's `localizedStandardCompare(_:)`, in SQL `swiftLocalizedStandardCompare`. It follows the current locale, and sorts numbers
-    /// in texts by their value.
-    public static let localizedStandardCompare = DatabaseCollation("swiftLocalizedStandardCompare") { left, right in
+    /// Foundation's `localizedStandardCompare(_:)`, in SQL `swiftLocalizedStandardCompare`. It follows the
+    /// current locale, and sorts numbers in texts by their value.
+    public static let localizedStandardCompare = DatabaseCollation("swiftLocalizedStandardCompare") {
+        left, right in
         left.localizedStandardCompare(right)
     }
 
     /// The collations that every connection knows.
     static let standardCollations = [
-        unicodeCompare, caseInsensitiveCompare, localizedCaseInsensitiveCompare, localizedCompare, localizedStandardCompare,
+        unicodeCompare, caseInsensitiveCompare, localizedCaseInsensitiveCompare, localizedCompare,
+        localizedStandardCompare,
     ]
 }

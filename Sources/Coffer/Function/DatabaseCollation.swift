@@ -3,12 +3,13 @@ internal import SQLCipherBridge
 
 /// An order of strings that is written in Swift.
 ///
-/// A connection knows a collation once it was added, best in ``Configuration/prepareDatabase(_:)``. A database whose schema names a
-/// collation can be used only by connections that know it, and indexes stay right only as long as the order stays the same.
+/// A connection knows a collation once it was added, best in ``Configuration/prepareDatabase(_:)``. A
+/// database whose schema names a collation can be used only by connections that know it, and indexes stay
+/// right only as long as the order stays the same.
 ///
 /// Collations run in the middle of statements, and must not use the connection.
 public final class DatabaseCollation: Identifiable, Sendable {
-    /// What tells collations apart: their name, without regard to the case of ASCII letters.
+    /// What distinguishes collations: their name, without regard to the case of ASCII letters.
     public struct ID: Hashable, Sendable {
         let name: CaseInsensitiveName
     }
@@ -30,8 +31,11 @@ public final class DatabaseCollation: Identifiable, Sendable {
     ///
     /// - Parameters:
     ///   - name: what the collation is called in SQL.
-    ///   - function: how the first string sorts beside the second one. It must be a total order that never changes.
-    public convenience init(_ name: String, function: @escaping @Sendable (String, String) -> ComparisonResult) {
+    ///   - function: how the first string sorts beside the second one. It must be a total order that never
+    ///     changes.
+    public convenience init(
+        _ name: String, function: @escaping @Sendable (String, String) -> ComparisonResult
+    ) {
         self.init(name: name, compare: function)
     }
 }

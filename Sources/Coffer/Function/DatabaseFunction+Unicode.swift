@@ -10,17 +10,25 @@ extension DatabaseFunction {
     /// Swift's `uppercased()`, in SQL `swiftUppercaseString`. NULL for what is no string.
     public static let uppercase = DatabaseFunction(transforming: "swiftUppercaseString") { $0.uppercased() }
 
-    /// Foundation's `localizedCapitalized`, in SQL `swiftLocalizedCapitalizedString`. NULL for what is no string.
-    public static let localizedCapitalize = DatabaseFunction(transforming: "swiftLocalizedCapitalizedString") { $0.localizedCapitalized }
+    /// Foundation's `localizedCapitalized`, in SQL `swiftLocalizedCapitalizedString`. NULL for what is no
+    /// string.
+    public static let localizedCapitalize = DatabaseFunction(transforming: "swiftLocalizedCapitalizedString")
+    { $0.localizedCapitalized }
 
     /// Foundation's `localizedLowercase`, in SQL `swiftLocalizedLowercaseString`. NULL for what is no string.
-    public static let localizedLowercase = DatabaseFunction(transforming: "swiftLocalizedLowercaseString") { $0.localizedLowercase }
+    public static let localizedLowercase = DatabaseFunction(transforming: "swiftLocalizedLowercaseString") {
+        $0.localizedLowercase
+    }
 
     /// Foundation's `localizedUppercase`, in SQL `swiftLocalizedUppercaseString`. NULL for what is no string.
-    public static let localizedUppercase = DatabaseFunction(transforming: "swiftLocalizedUppercaseString") { $0.localizedUppercase }
+    public static let localizedUppercase = DatabaseFunction(transforming: "swiftLocalizedUppercaseString") {
+        $0.localizedUppercase
+    }
 
     /// The functions that every connection knows.
-    static let standardFunctions = [capitalize, lowercase, uppercase, localizedCapitalize, localizedLowercase, localizedUppercase]
+    static let standardFunctions = [
+        capitalize, lowercase, uppercase, localizedCapitalize, localizedLowercase, localizedUppercase,
+    ]
 
     private convenience init(transforming name: String, _ transform: @escaping @Sendable (String) -> String) {
         self.init(name, argumentCount: 1, pure: true) { values in

@@ -16,7 +16,7 @@ internal import SQLCipherBridge
 ///
 /// Functions run in the middle of statements, and must not use the connection.
 public final class DatabaseFunction: Identifiable, Sendable {
-    /// What tells functions apart: SQLite has one for each name and number of arguments.
+    /// What distinguishes functions: SQLite has one for each name and number of arguments.
     public struct ID: Hashable, Sendable {
         let name: CaseInsensitiveName
         let argumentCount: Int?
@@ -58,10 +58,11 @@ public final class DatabaseFunction: Identifiable, Sendable {
     /// - Parameters:
     ///   - name: what the function is called in SQL.
     ///   - argumentCount: the number of arguments; nil for any number.
-    ///   - pure: whether the result depends on nothing but the arguments, which lets SQLite call the function less often, and use it in
-    ///     indexes.
-    ///   - function: is given the arguments, exactly as many as `argumentCount` says, and returns the result, where nil is NULL. An error
-    ///     has the statement fail: a ``DatabaseError`` with its code and message, any other with `SQLITE_ERROR` and its description.
+    ///   - pure: whether the result depends on nothing but the arguments, which lets SQLite call the function
+    ///     less often, and use it in indexes.
+    ///   - function: is given the arguments, exactly as many as `argumentCount` says, and returns the result,
+    ///     where nil is NULL. An error has the statement fail: a ``DatabaseError`` with its code and message,
+    ///     any other with `SQLITE_ERROR` and its description.
     public convenience init(
         _ name: String,
         argumentCount: Int? = nil,
@@ -99,11 +100,13 @@ extension DatabaseFunction {
     func install(on connection: ConnectionHandle) throws(EngineError) {
         switch kind {
         case .scalar(let function):
-            try connection.createFunction(name, argumentCount: engineArgumentCount, isDeterministic: isPure) { context, arguments in
+            try connection.createFunction(name, argumentCount: engineArgumentCount, isDeterministic: isPure) {
+                context, arguments in
                 context.setResult { try function([DatabaseValue](arguments)) }
             }
         case .aggregate(let makeState):
-            try connection.createAggregate(name, argumentCount: engineArgumentCount, isDeterministic: isPure, makeState)
+            try connection.createAggregate(
+                name, argumentCount: engineArgumentCount, isDeterministic: isPure, makeState)
         }
     }
 
@@ -156,7 +159,8 @@ extension FunctionContext {
 }
 
 extension ConnectionHandle {
-    /// Adds the functions and collations that every connection knows, and then others. Nothing of it touches the file, which may not have its key yet.
+    /// Adds the functions and collations that every connection knows, and then others. Nothing of it touches
+    /// the file, which may not have its key yet.
     func install(_ functions: [DatabaseFunction], _ collations: [DatabaseCollation]) throws(EngineError) {
         for function in DatabaseFunction.standardFunctions + functions { try function.install(on: self) }
         for collation in DatabaseCollation.standardCollations + collations { try collation.install(on: self) }

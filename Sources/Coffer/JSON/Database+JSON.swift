@@ -1,4 +1,5 @@
-// The JSON functions of SQLite: <https://www.sqlite.org/json1.html>. Each call is an expression, for requests as well as for definitions.
+// The JSON functions of SQLite: <https://www.sqlite.org/json1.html>. Each call is an expression, for requests
+// as well as for definitions.
 
 extension Database {
     /// What ``jsonIsValid(_:options:)`` takes for valid: any of the forms that are given.
@@ -39,11 +40,14 @@ extension Database {
     /// - Parameters:
     ///   - value: JSON.
     ///   - path: a path, which begins with `$`.
-    public static func jsonArrayLength(_ value: some SQLExpressible, atPath path: some SQLExpressible) -> SQLExpression {
+    public static func jsonArrayLength(_ value: some SQLExpressible, atPath path: some SQLExpressible)
+        -> SQLExpression
+    {
         .function("JSON_ARRAY_LENGTH", [value.sqlExpression, path.sqlExpression])
     }
 
-    /// Where the first mistake in JSON is: the `JSON_ERROR_POSITION` function. 0 if there is none; the first character is 1.
+    /// Where the first mistake in JSON is: the `JSON_ERROR_POSITION` function. 0 if there is none; the first
+    /// character is 1.
     ///
     /// - Parameter value: JSON, maybe.
     public static func jsonErrorPosition(_ value: some SQLExpressible) -> SQLExpression {
@@ -62,7 +66,9 @@ extension Database {
     /// - Parameters:
     ///   - value: JSON.
     ///   - path: a path, which begins with `$`.
-    public static func jsonType(_ value: some SQLExpressible, atPath path: some SQLExpressible) -> SQLExpression {
+    public static func jsonType(_ value: some SQLExpressible, atPath path: some SQLExpressible)
+        -> SQLExpression
+    {
         .function("JSON_TYPE", [value.sqlExpression, path.sqlExpression])
     }
 
@@ -74,10 +80,13 @@ extension Database {
     /// - Parameters:
     ///   - value: any value.
     ///   - options: which forms are JSON; nil for text as the standard wants it.
-    public static func jsonIsValid(_ value: some SQLExpressible, options: JSONValidationOptions? = nil) -> SQLExpression {
+    public static func jsonIsValid(_ value: some SQLExpressible, options: JSONValidationOptions? = nil)
+        -> SQLExpression
+    {
         .function(
             "JSON_VALID",
-            [value.sqlExpression] + (options.map { [SQLExpression(impl: .literal(SQL(sql: "\($0.rawValue)")))] } ?? []))
+            [value.sqlExpression]
+                + (options.map { [SQLExpression(impl: .literal(SQL(sql: "\($0.rawValue)")))] } ?? []))
     }
 
     /// A value as JSON text: the `JSON_QUOTE` function. A string gets quotes.

@@ -1,5 +1,6 @@
-// What makes SQLite's binary form of JSON. It is smaller and faster to read than text, and only SQLite reads it: keep it in columns of
-// the type `jsonb`, and ask with the functions for what is in it. It needs SQLite 3.45.
+// What makes SQLite's binary form of JSON. It is smaller and faster to read than text, and only SQLite reads
+// it: keep it in columns of the type `jsonb`, and ask with the functions for what is in it. It needs SQLite
+// 3.45.
 
 extension Database {
     /// A value in SQLite's binary form of JSON: the `JSONB` function.
@@ -14,19 +15,22 @@ extension Database {
     ///     // JSONB_ARRAY("id", "name")
     ///     Database.jsonbArray([Column("id"), Column("name")])
     ///
-    /// - Parameter values: the elements. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
+    /// - Parameter values: the elements. Text is a string, unless it is said to be JSON: see
+    ///   ``SQLJSONExpressible``.
     public static func jsonbArray(_ values: some Collection<some SQLExpressible>) -> SQLExpression {
         .function("JSONB_ARRAY", values.map(\.jsonComponent))
     }
 
     /// An array: the `JSONB_ARRAY` function.
     ///
-    /// - Parameter values: the elements. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
+    /// - Parameter values: the elements. Text is a string, unless it is said to be JSON: see
+    ///   ``SQLJSONExpressible``.
     public static func jsonbArray(_ values: some Collection<any SQLExpressible>) -> SQLExpression {
         .function("JSONB_ARRAY", values.map { $0.jsonComponent })
     }
 
-    /// A part of JSON: the `JSONB_EXTRACT` function. An object or an array is in the binary form, and what is neither becomes an SQL value.
+    /// A part of JSON: the `JSONB_EXTRACT` function. An object or an array is in the binary form, and what is
+    /// neither becomes an SQL value.
     ///
     ///     // JSONB_EXTRACT("info", '$.color')
     ///     Database.jsonbExtract(Column("info"), atPath: "$.color")
@@ -34,7 +38,9 @@ extension Database {
     /// - Parameters:
     ///   - value: JSON.
     ///   - path: a path, which begins with `$`.
-    public static func jsonbExtract(_ value: some SQLExpressible, atPath path: some SQLExpressible) -> SQLExpression {
+    public static func jsonbExtract(_ value: some SQLExpressible, atPath path: some SQLExpressible)
+        -> SQLExpression
+    {
         .function("JSONB_EXTRACT", [value.sqlExpression, path.sqlExpression])
     }
 
@@ -89,7 +95,8 @@ extension Database {
     ///     // JSONB_OBJECT('name', "name", 'sealed', 1)
     ///     Database.jsonbObject(["name": Column("name"), "sealed": 1])
     ///
-    /// - Parameter elements: names, and their values. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
+    /// - Parameter elements: names, and their values. Text is a string, unless it is said to be JSON: see
+    ///   ``SQLJSONExpressible``.
     @_disfavoredOverload
     public static func jsonbObject(
         _ elements: some Collection<(key: String, value: any SQLExpressible)>
@@ -102,7 +109,9 @@ extension Database {
     /// - Parameters:
     ///   - value: JSON.
     ///   - patch: JSON. A member that is null removes the member of the same name.
-    public static func jsonbPatch(_ value: some SQLExpressible, with patch: some SQLExpressible) -> SQLExpression {
+    public static func jsonbPatch(_ value: some SQLExpressible, with patch: some SQLExpressible)
+        -> SQLExpression
+    {
         .function("JSONB_PATCH", [value.sqlExpression, patch.sqlExpression])
     }
 
@@ -111,7 +120,9 @@ extension Database {
     /// - Parameters:
     ///   - value: JSON.
     ///   - path: a path, which begins with `$`.
-    public static func jsonbRemove(_ value: some SQLExpressible, atPath path: some SQLExpressible) -> SQLExpression {
+    public static func jsonbRemove(_ value: some SQLExpressible, atPath path: some SQLExpressible)
+        -> SQLExpression
+    {
         .function("JSONB_REMOVE", [value.sqlExpression, path.sqlExpression])
     }
 
@@ -132,11 +143,13 @@ extension Database {
     ///     Database.jsonbGroupArray(Column("name"), orderBy: Column("id"), filter: Column("sealed"))
     ///
     /// - Parameters:
-    ///   - value: the element of each row. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
+    ///   - value: the element of each row. Text is a string, unless it is said to be JSON: see
+    ///     ``SQLJSONExpressible``.
     ///   - ordering: the order of the elements. It needs SQLite 3.44.
     ///   - filter: which rows count; nil for all of them.
     public static func jsonbGroupArray(
-        _ value: some SQLExpressible, orderBy ordering: (any SQLOrderingTerm)? = nil, filter: (any SQLSpecificExpressible)? = nil
+        _ value: some SQLExpressible, orderBy ordering: (any SQLOrderingTerm)? = nil,
+        filter: (any SQLSpecificExpressible)? = nil
     ) -> SQLExpression {
         .aggregate("JSONB_GROUP_ARRAY", value.jsonComponent, ordering: ordering, filter: filter)
     }
@@ -153,6 +166,7 @@ extension Database {
         SQLExpression(
             impl: .aggregate(
                 SQLAggregate(
-                    name: "JSONB_GROUP_OBJECT", arguments: [key.sqlExpression, value.jsonComponent], filter: filter?.sqlExpression)))
+                    name: "JSONB_GROUP_OBJECT", arguments: [key.sqlExpression, value.jsonComponent],
+                    filter: filter?.sqlExpression)))
     }
 }

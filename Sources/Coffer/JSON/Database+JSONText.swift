@@ -13,14 +13,16 @@ extension Database {
     ///     // JSON_ARRAY("id", "name")
     ///     Database.jsonArray([Column("id"), Column("name")])
     ///
-    /// - Parameter values: the elements. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
+    /// - Parameter values: the elements. Text is a string, unless it is said to be JSON: see
+    ///   ``SQLJSONExpressible``.
     public static func jsonArray(_ values: some Collection<some SQLExpressible>) -> SQLExpression {
         .function("JSON_ARRAY", values.map(\.jsonComponent))
     }
 
     /// An array: the `JSON_ARRAY` function.
     ///
-    /// - Parameter values: the elements. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
+    /// - Parameter values: the elements. Text is a string, unless it is said to be JSON: see
+    ///   ``SQLJSONExpressible``.
     public static func jsonArray(_ values: some Collection<any SQLExpressible>) -> SQLExpression {
         .function("JSON_ARRAY", values.map { $0.jsonComponent })
     }
@@ -33,7 +35,9 @@ extension Database {
     /// - Parameters:
     ///   - value: JSON.
     ///   - path: a path, which begins with `$`.
-    public static func jsonExtract(_ value: some SQLExpressible, atPath path: some SQLExpressible) -> SQLExpression {
+    public static func jsonExtract(_ value: some SQLExpressible, atPath path: some SQLExpressible)
+        -> SQLExpression
+    {
         .function("JSON_EXTRACT", [value.sqlExpression, path.sqlExpression])
     }
 
@@ -88,7 +92,8 @@ extension Database {
     ///     // JSON_OBJECT('name', "name", 'sealed', 1)
     ///     Database.jsonObject(["name": Column("name"), "sealed": 1])
     ///
-    /// - Parameter elements: names, and their values. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
+    /// - Parameter elements: names, and their values. Text is a string, unless it is said to be JSON: see
+    ///   ``SQLJSONExpressible``.
     @_disfavoredOverload
     public static func jsonObject(
         _ elements: some Collection<(key: String, value: any SQLExpressible)>
@@ -101,7 +106,9 @@ extension Database {
     /// - Parameters:
     ///   - value: JSON.
     ///   - patch: JSON. A member that is null removes the member of the same name.
-    public static func jsonPatch(_ value: some SQLExpressible, with patch: some SQLExpressible) -> SQLExpression {
+    public static func jsonPatch(_ value: some SQLExpressible, with patch: some SQLExpressible)
+        -> SQLExpression
+    {
         .function("JSON_PATCH", [value.sqlExpression, patch.sqlExpression])
     }
 
@@ -110,7 +117,9 @@ extension Database {
     /// - Parameters:
     ///   - value: JSON.
     ///   - path: a path, which begins with `$`.
-    public static func jsonRemove(_ value: some SQLExpressible, atPath path: some SQLExpressible) -> SQLExpression {
+    public static func jsonRemove(_ value: some SQLExpressible, atPath path: some SQLExpressible)
+        -> SQLExpression
+    {
         .function("JSON_REMOVE", [value.sqlExpression, path.sqlExpression])
     }
 
@@ -131,11 +140,13 @@ extension Database {
     ///     Database.jsonGroupArray(Column("name"), orderBy: Column("id"), filter: Column("sealed"))
     ///
     /// - Parameters:
-    ///   - value: the element of each row. Text is a string, unless it is said to be JSON: see ``SQLJSONExpressible``.
+    ///   - value: the element of each row. Text is a string, unless it is said to be JSON: see
+    ///     ``SQLJSONExpressible``.
     ///   - ordering: the order of the elements. It needs SQLite 3.44.
     ///   - filter: which rows count; nil for all of them.
     public static func jsonGroupArray(
-        _ value: some SQLExpressible, orderBy ordering: (any SQLOrderingTerm)? = nil, filter: (any SQLSpecificExpressible)? = nil
+        _ value: some SQLExpressible, orderBy ordering: (any SQLOrderingTerm)? = nil,
+        filter: (any SQLSpecificExpressible)? = nil
     ) -> SQLExpression {
         .aggregate("JSON_GROUP_ARRAY", value.jsonComponent, ordering: ordering, filter: filter)
     }
@@ -152,7 +163,8 @@ extension Database {
         SQLExpression(
             impl: .aggregate(
                 SQLAggregate(
-                    name: "JSON_GROUP_OBJECT", arguments: [key.sqlExpression, value.jsonComponent], filter: filter?.sqlExpression)))
+                    name: "JSON_GROUP_OBJECT", arguments: [key.sqlExpression, value.jsonComponent],
+                    filter: filter?.sqlExpression)))
     }
 }
 

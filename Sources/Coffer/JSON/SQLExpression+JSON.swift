@@ -1,7 +1,8 @@
 internal import SQLCipherBridge
 
 extension SQLExpressible {
-    /// The expression as a function wants it that builds JSON of it: wrapped, if its text is JSON and SQLite would take it for a string.
+    /// The expression as a function wants it that builds JSON of it: wrapped, if its text is JSON and SQLite
+    /// would take it for a string.
     var jsonComponent: SQLExpression {
         let expression = sqlExpression
         guard let json = expression.jsonText, !json.isJSONForSQLite else { return expression }
@@ -17,17 +18,20 @@ extension SQLExpression {
     fileprivate var jsonText: SQLExpression? {
         switch impl {
         case .json(let expression): expression
-        case .qualified(let expression, let alias): expression.jsonText.map { SQLExpression(impl: .qualified($0, alias)) }
+        case .qualified(let expression, let alias):
+            expression.jsonText.map { SQLExpression(impl: .qualified($0, alias)) }
         default: nil
         }
     }
 
-    /// Whether SQLite itself knows that the expression is JSON: <https://www.sqlite.org/json1.html#json_arguments>.
+    /// Whether SQLite itself knows that the expression is JSON:
+    /// <https://www.sqlite.org/json1.html#json_arguments>.
     fileprivate var isJSONForSQLite: Bool {
         switch impl {
         case .databaseValue(let value): value.isNull
         case .binary(.jsonRepresentation, _, _): true
-        case .function(let name, let arguments): name == "JSON_EXTRACT" ? arguments.count > 2 : SQLExpression.makersOfJSON.contains(name)
+        case .function(let name, let arguments):
+            name == "JSON_EXTRACT" ? arguments.count > 2 : SQLExpression.makersOfJSON.contains(name)
         case .aggregate(let aggregate): SQLExpression.makersOfJSON.contains(aggregate.name)
         case .qualified(let expression, _): expression.isJSONForSQLite
         default: false
@@ -35,7 +39,10 @@ extension SQLExpression {
     }
 
     private static let makersOfJSON: Set<String> = {
-        let names = ["", "_ARRAY", "_GROUP_ARRAY", "_GROUP_OBJECT", "_INSERT", "_OBJECT", "_PATCH", "_REMOVE", "_REPLACE", "_SET"]
+        let names = [
+            "", "_ARRAY", "_GROUP_ARRAY", "_GROUP_OBJECT", "_INSERT", "_OBJECT", "_PATCH", "_REMOVE",
+            "_REPLACE", "_SET",
+        ]
         return Set(names.flatMap { ["JSON\($0)", "JSONB\($0)"] } + ["JSON_QUOTE"])
     }()
 }

@@ -1,12 +1,14 @@
 /// An expression whose text is JSON for the functions of JSON, and not a string.
 ///
-/// SQLite tells the two apart only where it has just made the JSON itself. A column is text, so that ``Database/jsonArray(_:)-(_)`` would
-/// take the JSON in it for a string. Say with ``JSONColumn``, or with ``SQLSpecificExpressible/asJSON``, what is in the column:
+/// SQLite distinguishes the two only where it has just made the JSON itself. A column is text, so that
+/// `jsonArray(_:)` would take the JSON in it for a string. Say with ``JSONColumn``, or with
+/// ``SQLSpecificExpressible/asJSON``, what is in the column:
 ///
 ///     // JSON_ARRAY("name", JSONB("tags"))
 ///     Database.jsonArray([Column("name"), JSONColumn("tags")] as [any SQLExpressible])
 ///
-/// Nowhere else does it make a difference: as a selection, a condition or an order, the expression is what it would be otherwise.
+/// Nowhere else does it make a difference: as a selection, a condition or an order, the expression is what it
+/// would be otherwise.
 public protocol SQLJSONExpressible: SQLSpecificExpressible {}
 
 /// Any expression whose text is JSON: what ``SQLSpecificExpressible/asJSON`` makes.
@@ -34,7 +36,8 @@ extension AnySQLJSONExpressible: Sendable {}
 ///     // SELECT * FROM "item" WHERE ("info" ->> 'color') = 'red'
 ///     Item.filter(JSONColumn("info")["color"] == "red")
 ///
-/// It is like any other column besides. Among the columns of a record type, it works in closures, key paths and table aliases:
+/// It is like any other column besides. Among the columns of a record type, it works in closures, key paths
+/// and table aliases:
 ///
 ///     enum Columns {
 ///         static let info = JSONColumn("info")
@@ -70,7 +73,8 @@ extension SQLSpecificExpressible {
 // MARK: - Parts of a JSON value
 
 extension SQLJSONExpressible {
-    /// A part of the JSON as an SQL value: the `->>` operator. A string is its text, and an object or an array is JSON text.
+    /// A part of the JSON as an SQL value: the `->>` operator. A string is its text, and an object or an
+    /// array is JSON text.
     ///
     ///     // "info" ->> 'color', "info" ->> '$.size.height', "info" ->> 0
     ///     JSONColumn("info")["color"]
@@ -78,7 +82,8 @@ extension SQLJSONExpressible {
     ///     JSONColumn("info")[0]
     ///
     /// See <https://www.sqlite.org/json1.html#jptr>.
-    /// - Parameter path: a path, or the name of a member of an object, or the index of an element of an array.
+    /// - Parameter path: a path, or the name of a member of an object, or the index of an element of an
+    ///   array.
     public subscript(_ path: some SQLExpressible) -> SQLExpression {
         .binary(.jsonValue, self, path)
     }
@@ -108,7 +113,8 @@ extension SQLJSONExpressible {
     ///     // "info" -> 'color'
     ///     JSONColumn("info").jsonRepresentation(atPath: "color")
     ///
-    /// - Parameter path: a path, or the name of a member of an object, or the index of an element of an array.
+    /// - Parameter path: a path, or the name of a member of an object, or the index of an element of an
+    ///   array.
     public func jsonRepresentation(atPath path: some SQLExpressible) -> SQLExpression {
         .binary(.jsonRepresentation, self, path)
     }
@@ -128,7 +134,9 @@ extension TableAliasBase {
 
 extension TableAlias where RowDecoder: TableRecord {
     /// A JSON column of the table: `alias.info["color"]`.
-    public subscript<T: SQLJSONExpressible>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> AnySQLJSONExpressible {
+    public subscript<T: SQLJSONExpressible>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>)
+        -> AnySQLJSONExpressible
+    {
         self[RowDecoder.databaseComponents[keyPath: keyPath]]
     }
 }

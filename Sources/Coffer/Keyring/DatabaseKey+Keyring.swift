@@ -10,11 +10,14 @@ extension DatabaseKey {
     /// let pool = try DatabasePool(path: "/srv/vault/items.db", configuration: config)
     /// ```
     ///
-    /// The keyring is read, opened and proved when a database is opened for the first time: once for all queues and pools that are made from one configuration. A
-    /// passphrase costs half a second then, other secrets less than a millisecond. An empty file, or a new one, gets the data key and its salt.
+    /// The keyring is read, opened and proved when a database is opened for the first time: once for all
+    /// queues and pools that are made from one configuration. A passphrase costs half a second then, other
+    /// secrets less than a millisecond. An empty file, or a new one, gets the data key and its salt.
     ///
-    /// A key of a keyring belongs to one file. It is not the key of copies: give them one of their own. A database that is to leave its keyring is rotated from
-    /// ``DatabaseKeyring/exportedKey(unlockedBy:)``; ``DatabaseFile/rotate(from:to:options:progress:)`` refuses to rotate from this key, and changes nothing.
+    /// A key of a keyring belongs to one file. It is not the key of copies: give them one of their own. A
+    /// database that is to leave its keyring is rotated from ``DatabaseKeyring/exportedKey(unlockedBy:)``;
+    /// ``DatabaseFile/rotate(from:to:options:progress:)`` refuses to rotate from this key, and changes
+    /// nothing.
     public static func keyring(unlockedBy secret: DatabaseKeyring.Secret) -> DatabaseKey {
         DatabaseKey(
             .located(
@@ -22,12 +25,15 @@ extension DatabaseKey {
                     let file = DatabaseKeyring(databasePath: path).file
                     if fileSalt == DatabaseHeader.magic { throw .failure(.plaintextFile) }
                     // A copy in the making has another name, or none.
-                    guard let status = try? SystemFile.status(path, followsLinks: true), status.isRegular else {
+                    guard let status = try? SystemFile.status(path, followsLinks: true), status.isRegular
+                    else {
                         throw file.problem(.noPlace)
                     }
                     try secret.check(file)
                     let unlocked = try UnlockedKeyring.unlock(file.document().document, by: secret, file)
-                    let epoch = fileSalt.isEmpty ? unlocked.document.epochs[0] : try unlocked.epoch(ofSalt: fileSalt, file)
+                    let epoch =
+                        fileSalt.isEmpty
+                        ? unlocked.document.epochs[0] : try unlocked.epoch(ofSalt: fileSalt, file)
                     guard let key = unlocked.dataKey(epoch) else { throw file.problem(.ofAnotherFile) }
                     let salt = try cryptographically { () throws(CryptographyFailure) in
                         try KeyringCode.salt(id: unlocked.document.id, epoch: epoch)

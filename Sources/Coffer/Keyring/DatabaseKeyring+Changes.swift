@@ -4,15 +4,21 @@ internal import SQLCipherBridge
 extension DatabaseKeyring {
     /// Adds a slot.
     ///
+    /// - Parameters:
+    ///   - slot: the slot, or its number.
+    ///   - secret: what opens a slot of this keyring.
     /// - Returns: its number.
     @discardableResult
     public func add(_ slot: NewSlot, unlockedBy secret: Secret) throws -> Int {
         try change(secret) { change, _ in try change.add(slot) }
     }
 
-    /// Removes a slot. What it opened before is not taken back: who had its secret and copied the keyring, or the data key, still opens the database until
-    /// ``rotateDataKey(unlockedBy:options:progress:)``.
+    /// Removes a slot. What it opened before is not taken back: who had its secret and copied the keyring, or
+    /// the data key, still opens the database until ``rotateDataKey(unlockedBy:options:progress:)``.
     ///
+    /// - Parameters:
+    ///   - slot: the slot, or its number.
+    ///   - secret: what opens a slot of this keyring.
     /// - Throws: `lastSlot` for the only slot.
     public func remove(slot: Int, unlockedBy secret: Secret) throws {
         try change(secret) { change, _ in try change.remove(slot) }
@@ -28,24 +34,30 @@ extension DatabaseKeyring {
         try change(secret) { change, opened in try change.change(slot ?? opened, to: new) }
     }
 
-    /// Encrypts the database with a new data key, and seals it to all slots. Nobody's passphrase is needed but one secret of the caller.
+    /// Encrypts the database with a new data key, and seals it to all slots. Nobody's passphrase is needed
+    /// but one secret of the caller.
     ///
-    /// Do this after the data key may have leaked, such as by a core dump or a slot whose secret somebody had: a new passphrase alone takes nothing back.
-    /// Interrupted? Call it again: each moment in between has a keyring that opens the database, and the next call completes the work.
+    /// Do this after the data key may have leaked, such as by a core dump or a slot whose secret was known: a
+    /// new passphrase alone takes nothing back. Interrupted? Call it again: each moment in between has a
+    /// keyring that opens the database, and the next call completes the work.
     ///
     /// - Parameters:
     ///   - secret: what opens any slot.
     ///   - options: of ``DatabaseFile/rotate(from:to:options:progress:)``, without `inPlace`.
+    ///   - progress: called with the pages that were done; throws to end it.
     /// - Returns: what the rotation has proved; without a proof where only the keyring was to be completed.
     @discardableResult
     public func rotateDataKey(
-        unlockedBy secret: Secret, options: DatabaseFile.RotationOptions = .init(), progress: DatabaseFile.ProgressFunction? = nil
+        unlockedBy secret: Secret, options: DatabaseFile.RotationOptions = .init(),
+        progress: DatabaseFile.ProgressFunction? = nil
     ) throws -> DatabaseFile.RotationResult {
         try translated {
             try checkIsByCopy(options)
             return try file.changing { bytes, write in
                 var keyring = try unlock(file.document(of: bytes).document, secret)
-                guard let salt = try databaseSalt() else { throw DatabaseFileError(.missing, path: databasePath) }
+                guard let salt = try databaseSalt() else {
+                    throw DatabaseFileError(.missing, path: databasePath)
+                }
                 _ = try keyring.epoch(ofSalt: salt, file)
                 if keyring.document.epochs.count == 1 {
                     var change = KeyringChange(keyring, file)
@@ -54,9 +66,11 @@ extension DatabaseKeyring {
                     try write(KeyringText.file(of: keyring.document))
                 }
                 let next = keyring.document.epochs[1]
-                // Also where the database has the new key already: then the rotation removes what was left, and says so.
+                // Also where the database has the new key already: then the rotation removes what was left,
+                // and says so.
                 let result = try DatabaseFile(path: databasePath).rotate(
-                    from: keyring.databaseKey(keyring.document.epochs[0]), to: keyring.databaseKey(next), options: options,
+                    from: keyring.databaseKey(keyring.document.epochs[0]), to: keyring.databaseKey(next),
+                    options: options,
                     progress: progress)
                 var change = KeyringChange(keyring, file)
                 change.keep(epoch: next)
@@ -66,7 +80,9 @@ extension DatabaseKeyring {
         }
     }
 
-    private func change<Result>(_ secret: Secret, _ body: (inout KeyringChange, _ opened: Int) throws -> Result) throws -> Result {
+    private func change<Result>(
+        _ secret: Secret, _ body: (inout KeyringChange, _ opened: Int) throws -> Result
+    ) throws -> Result {
         try translated {
             try file.replace { bytes in
                 let unlocked = try unlock(file.document(of: bytes).document, secret)

@@ -21,37 +21,44 @@ package struct KeyringOfCopy: Sendable {
 }
 
 extension DatabaseFile {
-    /// Copies the file into a folder of backups, as ``backup(into:key:newKey:options:progress:)`` does, with a new data key and a keyring beside it.
+    /// Copies the file into a folder of backups, as ``backup(into:key:newKey:options:progress:)`` does, with
+    /// a new data key and a keyring beside it.
     ///
     /// ```swift
     /// // A host that makes backups, and cannot read them afterwards:
-    /// try DatabaseFile(path: "/srv/vault/vault.db").backup(into: "/backup", key: key, slots: [.recipient(owner)])
+    /// let vault = DatabaseFile(path: "/srv/vault/vault.db")
+    /// try vault.backup(into: "/backup", key: key, slots: [.recipient(owner)])
     /// ```
     ///
-    /// The keyring has the name of the backup with `.keys`, and is on the disk before the backup has its name.
+    /// The keyring has the name of the backup with `.keys`, and is on the disk before the backup has its
+    /// name.
     /// - Parameters:
     ///   - folder: where the backup goes.
     ///   - key: the key of the file; nil for a file without encryption.
     ///   - slots: who opens the backup; at least one.
-    ///   - progress: hears of pages; throws to end the work.
+    ///   - options: how it is done.
+    ///   - progress: called with the pages that were done; throws to end it.
     /// - Returns: what was done and proved.
     /// - Throws: a ``DatabaseFileError``.
     @discardableResult
     public func backup(
-        into folder: String, key: DatabaseKey?, slots: [DatabaseKeyring.NewSlot], options: ConversionOptions = ConversionOptions(),
+        into folder: String, key: DatabaseKey?, slots: [DatabaseKeyring.NewSlot],
+        options: ConversionOptions = ConversionOptions(),
         progress: ProgressFunction? = nil
     ) throws -> ConversionResult {
         try DatabaseFileError.translated(folder) {
             let keyring = try KeyringOfCopy(slots, near: "\(folder)/backup")
             var options = options
             options.beforeNaming = { path in try keyring.make(beside: path) }
-            return try perform(.datedBackup(in: folder, key, newKey: keyring.key), options: options, progress: progress)
+            return try perform(
+                .datedBackup(in: folder, key, newKey: keyring.key), options: options, progress: progress)
         }
     }
 }
 
 extension DatabaseKeyring {
-    /// The key with which a backup is put in the place of a database that has its keyring still: so the keyring stays as it is.
+    /// The key with which a backup is put in the place of a database that has its keyring still: so the
+    /// keyring stays as it is.
     ///
     /// ```swift
     /// let keyring = DatabaseKeyring(databasePath: "/srv/vault/vault.db")
@@ -69,13 +76,17 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Makes the keyring of a database that takes the place of another one, such as a backup that is restored.
+    /// Makes the keyring of a database that takes the place of another one, such as a backup that is
+    /// restored.
     ///
     /// - Parameters:
     ///   - slots: at least one.
     ///   - restore: puts the database in its place with the key that it is given.
-    /// - Throws: what `restore` throws: there is no keyring then. `exists` where there is one: see ``keyForRestoring(unlockedBy:)``.
-    public func adopt<Result>(_ slots: [NewSlot], restoring restore: (_ key: DatabaseKey) throws -> Result) throws -> Result {
+    /// - Throws: what `restore` throws: there is no keyring then. `exists` where there is one: see
+    ///   ``keyForRestoring(unlockedBy:)``.
+    public func adopt<Result>(_ slots: [NewSlot], restoring restore: (_ key: DatabaseKey) throws -> Result)
+        throws -> Result
+    {
         try making(slots, restore)
     }
 }

@@ -1,7 +1,8 @@
 internal import SQLCipherBridge
 
 extension DatabaseKeyring {
-    /// Copies the keyring into a new file, to be kept elsewhere. The copy opens the database for who has a secret of it, also of slots that are removed later.
+    /// Copies the keyring into a new file, to be kept elsewhere. The copy opens the database for who has a
+    /// secret of it, also of slots that are removed later.
     ///
     /// - Parameter exportPath: a path where nothing is.
     public func exportHeader(to exportPath: String) throws {
@@ -17,9 +18,12 @@ extension DatabaseKeyring {
     /// - Parameters:
     ///   - exportPath: what ``exportHeader(to:)`` has made.
     ///   - secret: what opens a slot of it: so it is proved, and that it is that of the database.
-    ///   - allowsOlder: whether it may be older than the present keyring. Slots that were removed since are back then.
+    ///   - allowsOlder: whether it may be older than the present keyring. Slots that were removed since are
+    ///     back then.
     /// - Throws: `olderKeyring`, `ofAnotherFile` and other problems. Nothing is changed then.
-    public func restoreHeader(from exportPath: String, unlockedBy secret: Secret, allowsOlder: Bool = false) throws {
+    public func restoreHeader(from exportPath: String, unlockedBy secret: Secret, allowsOlder: Bool = false)
+        throws
+    {
         try translated {
             let export = KeyringFile(path: exportPath)
             let bytes = try export.bytes()
@@ -29,20 +33,24 @@ extension DatabaseKeyring {
             let content = try KeyringText.file(of: unlocked.document)
             guard try SystemFile.status(path) != nil else { return try file.make(content) }
             try file.replace { present in
-                if !allowsOlder, let present = try? file.document(of: present).document, present.id == unlocked.document.id,
+                if !allowsOlder, let present = try? file.document(of: present).document,
+                    present.id == unlocked.document.id,
                     present.generation > unlocked.document.generation
                 {
-                    throw file.problem(.olderKeyring(generation: unlocked.document.generation, present: present.generation))
+                    throw file.problem(
+                        .olderKeyring(generation: unlocked.document.generation, present: present.generation))
                 }
                 return (content, ())
             }
         }
     }
 
-    /// Destroys the keyring: without a copy of it, or the exported raw key, nobody opens the database any more, whatever the passphrases.
+    /// Destroys the keyring: without a copy of it, or the exported raw key, nobody opens the database any
+    /// more, whatever the passphrases.
     ///
-    /// The content is overwritten before the file is removed. Not reached are copies: backups of the keyring, exported headers, snapshots, the old
-    /// blocks of file systems and flash memory that write elsewhere, and processes that have the database open.
+    /// The content is overwritten before the file is removed. Not reached are copies: backups of the keyring,
+    /// exported headers, snapshots, the old blocks of file systems and flash memory that write elsewhere, and
+    /// processes that have the database open.
     ///
     /// - Parameter name: the name of the database without its directory, to say that it is meant.
     /// - Throws: `unsupported` where the name is another one.
@@ -50,7 +58,9 @@ extension DatabaseKeyring {
         try translated {
             guard name == SystemFile.name(of: databasePath) else {
                 throw DatabaseFileError(
-                    .unsupported("The name that confirms is not that of the database. Nothing was destroyed."), path: databasePath)
+                    .unsupported(
+                        "The name that confirms is not that of the database. Nothing was destroyed."),
+                    path: databasePath)
             }
             try file.destroy()
         }

@@ -13,16 +13,20 @@ internal import SQLCipherBridge
 /// config.key = .keyring(unlockedBy: .passphrase(passphrase))
 /// let queue = try DatabaseQueue(path: "/srv/vault/items.db", configuration: config)
 ///
-/// try keyring.change(slot: 1, to: .passphrase(better), unlockedBy: .passphrase(passphrase))    // no page of the database is written
+/// // No page of the database is written:
+/// try keyring.change(slot: 1, to: .passphrase(better), unlockedBy: .passphrase(passphrase))
 /// ```
 ///
-/// A keyring is a small file of text, described in <doc:KeyringFormat>. It holds no secret in the clear, and it is needed to open the database: **back it up
-/// together with the database**. Who has the data key can notice each change of it that was made without; who only has the file learns how many slots there
-/// are, their kinds and names, and nothing of the keys.
+/// A keyring is a small file of text, described in <doc:KeyringFormat>. It holds no secret in the clear, and
+/// it is needed to open the database: **back it up together with the database**. Who has the data key can
+/// notice each change of it that was made without; who only has the file learns how many slots there are,
+/// their kinds and names, and nothing of the keys.
 ///
-/// Methods that change a keyring replace the file whole and durably: after a kill or a loss of power there is the old keyring, or the new one. Databases that are
-/// open are not disturbed, and go on with the data key that they have. All methods block the current thread: a passphrase takes about half a second. Errors are a
-/// ``DatabaseFileError``, whose reason is a ``EncryptionFailure/keyring(path:_:)`` where the keyring itself is at fault.
+/// Methods that change a keyring replace the file whole and durably: after a kill or a loss of power there is
+/// the old keyring, or the new one. Databases that are open are not disturbed, and go on with the data key
+/// that they have. All methods block the current thread: a passphrase takes about half a second. Errors are a
+/// ``DatabaseFileError``, whose reason is a ``EncryptionFailure/keyring(path:_:)`` where the keyring itself
+/// is at fault.
 public struct DatabaseKeyring: Sendable, Hashable {
     /// The path of the database. It need not exist.
     public let databasePath: String
@@ -50,13 +54,21 @@ public struct DatabaseKeyring: Sendable, Hashable {
 
         /// A slot that the secret opens. The slot of an identity is that of its recipient.
         ///
-        /// - Parameter name: for people, at most 64 bytes on one line. It is not secret.
-        public static func secret(_ secret: Secret, name: String = "") -> NewSlot { NewSlot(kind: .secret(secret), name: name) }
+        /// - Parameters:
+        ///   - secret: what opens the slot.
+        ///   - name: for people, at most 64 bytes on one line. It is not secret.
+        public static func secret(_ secret: Secret, name: String = "") -> NewSlot {
+            NewSlot(kind: .secret(secret), name: name)
+        }
 
         /// The same slot with another name.
         public func named(_ name: String) -> NewSlot { NewSlot(kind: kind, name: name) }
 
         /// A slot that only who has the identity of the recipient opens.
+        ///
+        /// - Parameters:
+        ///   - recipient: who can open the slot.
+        ///   - name: for people, at most 64 bytes on one line. It is not secret.
         public static func recipient(_ recipient: Recipient, name: String = "") -> NewSlot {
             NewSlot(kind: .recipient(recipient), name: name)
         }
@@ -66,22 +78,27 @@ public struct DatabaseKeyring: Sendable, Hashable {
 // MARK: - Making and looking
 
 extension DatabaseKeyring {
-    /// Makes the keyring, with a random data key that is nowhere else. The database gets that key when it is made with ``DatabaseKey/keyring(unlockedBy:)``.
+    /// Makes the keyring, with a random data key that is nowhere else. The database gets that key when it is
+    /// made with ``DatabaseKey/keyring(unlockedBy:)``.
     ///
     /// With recipients only, this process cannot open the database afterwards.
     ///
     /// - Parameter slots: at least one.
-    /// - Throws: `exists` if there is a keyring, or a database that is not empty: use ``adopt(_:key:options:progress:)`` for that one.
+    /// - Throws: `exists` if there is a keyring, or a database that is not empty: use
+    ///   ``adopt(_:key:options:progress:)`` for that one.
     public func make(_ slots: [NewSlot]) throws {
         try translated {
-            if let status = try SystemFile.status(databasePath, followsLinks: true), status.size > 0 || !status.isRegular {
+            if let status = try SystemFile.status(databasePath, followsLinks: true),
+                status.size > 0 || !status.isRegular
+            {
                 throw DatabaseFileError(.exists, path: databasePath)
             }
             _ = try makeFile(slots)
         }
     }
 
-    /// Makes the keyring of a copy, and has the copy made: a backup, a compact copy, or the encrypted copy of a plaintext file.
+    /// Makes the keyring of a copy, and has the copy made: a backup, a compact copy, or the encrypted copy of
+    /// a plaintext file.
     ///
     /// ```swift
     /// // A host that makes backups that it cannot read itself:
@@ -93,9 +110,14 @@ extension DatabaseKeyring {
     /// - Parameters:
     ///   - slots: at least one; ``slotsForCopies(unlockedBy:)`` are those of another keyring.
     ///   - copy: makes the database with the key that it is given: a new data key, with its salt.
-    /// - Throws: what `copy` throws: there is no keyring then, and what `copy` has made is of no use. `exists` as ``make(_:)``.
-    public func make<Result>(_ slots: [NewSlot], copying copy: (_ key: DatabaseKey) throws -> Result) throws -> Result {
-        guard try translated({ try SystemFile.status(databasePath) }) == nil else { throw DatabaseFileError(.exists, path: databasePath) }
+    /// - Throws: what `copy` throws: there is no keyring then, and what `copy` has made is of no use.
+    ///   `exists` as ``make(_:)``.
+    public func make<Result>(_ slots: [NewSlot], copying copy: (_ key: DatabaseKey) throws -> Result) throws
+        -> Result
+    {
+        guard try translated({ try SystemFile.status(databasePath) }) == nil else {
+            throw DatabaseFileError(.exists, path: databasePath)
+        }
         return try making(slots, copy)
     }
 
@@ -109,22 +131,31 @@ extension DatabaseKeyring {
         }
     }
 
-    /// The slots of this keyring, to be made in the keyring of a copy: whoever opens this one opens that one, and nobody's passphrase is needed.
+    /// The slots of this keyring, to be made in the keyring of a copy: whoever opens this one opens that one,
+    /// and nobody's passphrase is needed.
     ///
     /// - Parameter secret: what opens a slot of this keyring: so nobody has added a slot unnoticed.
     public func slotsForCopies(unlockedBy secret: Secret) throws -> [NewSlot] {
-        try translated { try unlock(file.document().document, secret).document.slots.map { NewSlot(kind: .carried($0), name: $0.name) } }
+        try translated {
+            try unlock(file.document().document, secret).document.slots.map {
+                NewSlot(kind: .carried($0), name: $0.name)
+            }
+        }
     }
 
-    /// Makes the file of a new keyring, or takes the one that an interrupted run has made: it was never changed, has the same slots, and one of their secrets
-    /// opens it.
+    /// Makes the file of a new keyring, or takes the one that an interrupted run has made: it is this user's,
+    /// was never changed, has the same slots, and one of their secrets opens it.
     private func makeOrTakeFile(_ slots: [NewSlot]) throws -> (made: UnlockedKeyring, isNew: Bool) {
         do {
             return (try makeFile(slots), true)
         } catch let error as DatabaseFileError where error.reason == .exists {
-            let secrets = slots.compactMap { slot in if case .secret(let secret) = slot.kind { secret } else { nil } }
-            guard let secret = secrets.first, let (document, _) = try? file.document(), document.generation == 1,
-                document.epochs.count == 1, document.slots.map(\.name) == slots.map(\.name), let found = try? unlock(document, secret)
+            let secrets = slots.compactMap { slot in
+                if case .secret(let secret) = slot.kind { secret } else { nil }
+            }
+            guard file.isOwn, let secret = secrets.first, let (document, _) = try? file.document(),
+                document.generation == 1,
+                document.epochs.count == 1, document.slots.map(\.name) == slots.map(\.name),
+                let found = try? unlock(document, secret)
             else { throw error }
             return (found, false)
         }
@@ -138,7 +169,9 @@ extension DatabaseKeyring {
     }
 
     func newKeyring(_ slots: [NewSlot]) throws -> UnlockedKeyring {
-        let id = try SecretBytes.randomForKeyring(count: KeyringDocument.idSize).withUnsafeBytes { unsafe Array($0) }
+        let id = try SecretBytes.randomForKeyring(count: KeyringDocument.idSize).withUnsafeBytes {
+            unsafe Array($0)
+        }
         let empty = KeyringDocument(id: id, generation: 0, epochs: [1], slots: [], codes: [])
         var change = KeyringChange(empty, [SharedSecret(try SecretBytes.randomForKeyring(count: 32))], file)
         guard !slots.isEmpty else { throw file.problem(.lastSlot) }
@@ -146,14 +179,17 @@ extension DatabaseKeyring {
         return try change.finished()
     }
 
-    /// Makes a database that is encrypted with some other key one with a keyring: its key is rotated to a new data key.
+    /// Makes a database that is encrypted with some other key one with a keyring: its key is rotated to a new
+    /// data key.
     ///
-    /// Interrupted? The database has its former key, or is complete. Call it again with the same slots, one of which has a secret: it completes the work.
+    /// Interrupted? The database has its former key, or is complete. Call it again with the same slots, one
+    /// of which has a secret: it completes the work.
     ///
     /// - Parameters:
     ///   - slots: at least one.
     ///   - key: the key that the database has. It does not open the database afterwards.
     ///   - options: of the rotation; `inPlace` is not possible, because the salt changes.
+    ///   - progress: called with the pages that were done; throws to end it.
     /// - Returns: what the rotation has proved.
     @discardableResult
     public func adopt(
@@ -164,12 +200,14 @@ extension DatabaseKeyring {
             try checkIsByCopy(options)
             // The key is tried before there is a keyring.
             if try SystemFile.status(path) == nil {
-                _ = try DatabaseFile(path: databasePath).rotationPlan(from: key, to: .random(), options: options)
+                _ = try DatabaseFile(path: databasePath).rotationPlan(
+                    from: key, to: .random(), options: options)
             }
             let (made, isNew) = try makeOrTakeFile(slots)
             do {
                 return try DatabaseFile(path: databasePath).rotate(
-                    from: key, to: try made.databaseKey(made.document.epochs[0]), options: options, progress: progress)
+                    from: key, to: try made.databaseKey(made.document.epochs[0]), options: options,
+                    progress: progress)
             } catch {
                 // Unless the database has its new key, nobody needs the keyring.
                 if isNew, (error as? DatabaseFileError)?.isPublished != true { try? file.destroy() }
@@ -184,11 +222,13 @@ extension DatabaseKeyring {
         public struct Slot: Sendable, Hashable {
             /// How the slot is opened.
             public enum Kind: String, Sendable, Hashable, CaseIterable {
+                /// A passphrase, which is stretched.
                 case passphrase, rawKey, recoveryKey, recipient, command
             }
 
             /// From 1 to 99; numbers stay when other slots are removed.
             public var number: Int
+            /// What opens the slot.
             public var kind: Kind
             /// For people; may be empty.
             public var name: String
@@ -205,11 +245,14 @@ extension DatabaseKeyring {
         /// How many times the data key was rotated, and one more.
         public var epoch: UInt64
 
-        /// Whether a rotation of the data key was interrupted: ``rotateDataKey(unlockedBy:options:progress:)`` completes it.
+        /// Whether a rotation of the data key was interrupted:
+        /// ``rotateDataKey(unlockedBy:options:progress:)`` completes it.
         public var isRotating: Bool
+        /// The slots, in the order of their numbers.
         public var slots: [Slot]
 
-        /// Where one of the two copies in the file is damaged. The other one is whole; any change of the keyring writes both anew.
+        /// Where one of the two copies in the file is damaged. The other one is whole; any change of the
+        /// keyring writes both anew.
         public var damage: [KeyringDamage]
     }
 
@@ -221,8 +264,8 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Opens the keyring and proves that it was written by who had the data key, that both copies in it are whole, and that it is that of the database, if
-    /// there is one.
+    /// Opens the keyring and proves that it was written by who had the data key, that both copies in it are
+    /// whole, and that it is that of the database, if there is one.
     ///
     /// - Returns: the number of the slot that was opened.
     @discardableResult
@@ -236,12 +279,13 @@ extension DatabaseKeyring {
         }
     }
 
-    /// The raw key of the database, such as for the shell of SQLCipher, or to be kept in a safe. It opens the database without the keyring, until the data key
-    /// is rotated.
+    /// The raw key of the database, such as for the shell of SQLCipher, or to be kept in a safe. It opens the
+    /// database without the keyring, until the data key is rotated.
     public func exportedKey(unlockedBy secret: Secret) throws -> DatabaseKey {
         try translated {
             let unlocked = try unlock(file.document().document, secret)
-            let epoch = try databaseSalt().map { try unlocked.epoch(ofSalt: $0, file) } ?? unlocked.document.epochs[0]
+            let epoch =
+                try databaseSalt().map { try unlocked.epoch(ofSalt: $0, file) } ?? unlocked.document.epochs[0]
             guard let key = unlocked.dataKey(epoch) else { throw file.problem(.ofAnotherFile) }
             return DatabaseKey(.rawKey(key, salt: nil))
         }
@@ -256,8 +300,11 @@ extension DatabaseKeyring {
 
     /// The salt of the database; nil where there is none, or an empty file.
     func databaseSalt() throws -> [UInt8]? {
-        guard let status = try SystemFile.status(databasePath, followsLinks: true), status.size > 0 else { return nil }
-        // Through the engine: closing a descriptor of our own would drop the locks of connections that this process has.
+        guard let status = try SystemFile.status(databasePath, followsLinks: true), status.size > 0 else {
+            return nil
+        }
+        // Through the engine: closing a descriptor of our own would drop the locks of connections that this
+        // process has.
         let connection = try EngineConnection(path: try SystemFile.resolved(databasePath), flags: .readOnly)
         let header = try FileHeader(connection.handle)
         guard header.salt != DatabaseHeader.magic else { throw KeyError.failure(.plaintextFile) }
@@ -266,11 +313,15 @@ extension DatabaseKeyring {
 
     func checkIsByCopy(_ options: DatabaseFile.RotationOptions) throws(DatabaseFileError) {
         guard options.method == .copy else {
-            throw DatabaseFileError(.unsupported("The data key of a keyring is rotated by a copy, never in place."), path: databasePath)
+            throw DatabaseFileError(
+                .unsupported("The data key of a keyring is rotated by a copy, never in place."),
+                path: databasePath)
         }
     }
 
-    func translated<Result>(_ body: () throws -> Result) throws -> Result { try DatabaseFileError.translated(path, body) }
+    func translated<Result>(_ body: () throws -> Result) throws -> Result {
+        try DatabaseFileError.translated(path, body)
+    }
 }
 
 extension DatabaseKeyring.Contents {

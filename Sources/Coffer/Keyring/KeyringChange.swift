@@ -13,18 +13,22 @@ struct KeyringChange {
         self.file = file
     }
 
-    init(_ unlocked: UnlockedKeyring, _ file: KeyringFile) { self.init(unlocked.document, unlocked.dataKeys, file) }
+    init(_ unlocked: UnlockedKeyring, _ file: KeyringFile) {
+        self.init(unlocked.document, unlocked.dataKeys, file)
+    }
 
     // MARK: - Slots
 
-    /// - Returns: the number of the new slot: the lowest that is free after the last one, or else the lowest that is free.
+    /// - Returns: the number of the new slot: the lowest that is free after the last one, or else the lowest
+    ///   that is free.
     @discardableResult
     mutating func add(_ new: DatabaseKeyring.NewSlot) throws -> Int {
         guard document.slots.count < KeyringDocument.slotLimit else { throw file.problem(.full) }
         let taken = Set(document.slots.map(\.number))
         let after = (taken.max() ?? 0) + 1
         let free =
-            after <= KeyringDocument.Slot.highestNumber ? after : (1...KeyringDocument.Slot.highestNumber).first { !taken.contains($0) }
+            after <= KeyringDocument.Slot.highestNumber
+            ? after : (1...KeyringDocument.Slot.highestNumber).first { !taken.contains($0) }
         guard let number = free else { throw file.problem(.full) }
         document.slots.append(try slot(number, new))
         document.slots.sort { $0.number < $1.number }
@@ -44,13 +48,16 @@ struct KeyringChange {
     }
 
     private func index(of number: Int) throws(KeyError) -> Int {
-        guard let index = document.slots.firstIndex(where: { $0.number == number }) else { throw file.problem(.noSlot(number)) }
+        guard let index = document.slots.firstIndex(where: { $0.number == number }) else {
+            throw file.problem(.noSlot(number))
+        }
         return index
     }
 
     private func slot(_ number: Int, _ new: DatabaseKeyring.NewSlot) throws -> KeyringDocument.Slot {
         guard KeyringDocument.Slot.canBeName(new.name) else { throw file.problem(.invalidName) }
-        var slot = KeyringDocument.Slot(number: number, way: .recipient, name: new.name, publicKey: [], sealed: [])
+        var slot = KeyringDocument.Slot(
+            number: number, way: .recipient, name: new.name, publicKey: [], sealed: [])
         switch new.kind {
         case .recipient(let recipient): slot.publicKey = recipient.publicKey
         case .carried(let original):
@@ -76,7 +83,8 @@ struct KeyringChange {
     private func sealed(to publicKey: [UInt8]) throws -> [HPKE.Sealed] {
         try zip(document.epochs, dataKeys).map { epoch, key in
             do throws(HPKE.Failure) {
-                return try HPKE.seal(key.bytes, to: publicKey, info: KeyringCode.info(id: document.id, epoch: epoch))
+                return try HPKE.seal(
+                    key.bytes, to: publicKey, info: KeyringCode.info(id: document.id, epoch: epoch))
             } catch {
                 switch error {
                 case .cryptography(let failure): throw failure
@@ -95,7 +103,9 @@ struct KeyringChange {
         guard document.epochs[0] < KeyringDocument.highestCount else { throw file.problem(.full) }
         dataKeys.append(SharedSecret(try SecretBytes.randomForKeyring(count: 32)))
         document.epochs.append(document.epochs[0] + 1)
-        for index in document.slots.indices { document.slots[index].sealed = try sealed(to: document.slots[index].publicKey) }
+        for index in document.slots.indices {
+            document.slots[index].sealed = try sealed(to: document.slots[index].publicKey)
+        }
     }
 
     /// Leaves one data key only.
@@ -103,20 +113,24 @@ struct KeyringChange {
         guard let index = document.epochs.firstIndex(of: epoch) else { return }
         document.epochs = [epoch]
         dataKeys = [dataKeys[index]]
-        for slot in document.slots.indices { document.slots[slot].sealed = [document.slots[slot].sealed[index]] }
+        for slot in document.slots.indices {
+            document.slots[slot].sealed = [document.slots[slot].sealed[index]]
+        }
     }
 
     // MARK: - The end
 
     /// The keyring of the next generation, with its codes.
     consuming func finished() throws -> UnlockedKeyring {
-        // Who had the data key may have written any generation: the change is not to make the keyring unreadable.
+        // Who had the data key may have written any generation: the change is not to make the keyring
+        // unreadable.
         document.generation = min(document.generation + 1, KeyringDocument.highestCount)
         // What is longer than a reader takes would open nothing any more.
         guard KeyringText.fits(document) else { throw file.problem(.full) }
         let body = KeyringText.body(of: document)
         let id = document.id
-        document.codes = try dataKeys.map { key in try KeyringCode.code(of: body, dataKey: key.bytes, id: id) }
+        document.codes = try dataKeys.map { key in try KeyringCode.code(of: body, dataKey: key.bytes, id: id)
+        }
         return UnlockedKeyring(made: document, dataKeys)
     }
 }

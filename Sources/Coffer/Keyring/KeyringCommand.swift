@@ -11,13 +11,17 @@ extension DatabaseKeyring {
     /// config.key = .keyring(unlockedBy: .command(service))
     /// ```
     ///
-    /// The keyring never says which program is run: who can write to it cannot have anything run. A slot has a random challenge, and a token that the program
-    /// gave when the slot was made, such as what a key service has wrapped. The program gets both on its standard input, and answers 32 secret bytes; the
-    /// article <doc:KeyringFormat> has the lines. No shell takes part, and nothing secret is in arguments or the environment.
+    /// The keyring never says which program is run: who can write to it cannot have anything run. A slot has
+    /// a random challenge, and a token that the program gave when the slot was made, such as what a key
+    /// service has wrapped. The program gets both on its standard input, and answers 32 secret bytes; the
+    /// article <doc:KeyringFormat> has the lines. No shell takes part, and nothing secret is in arguments or
+    /// the environment.
     ///
-    /// The program has the environment and the standard error of this process, and descriptors that are not closed on `exec`.
+    /// The program has the environment and the standard error of this process, and descriptors that are not
+    /// closed on `exec`.
     public struct Command: Sendable, Hashable {
-        /// Looked for in `PATH` where it has no slash. Give an absolute path where others may choose the environment.
+        /// Looked for in `PATH` where it has no slash. Give an absolute path where others may choose the
+        /// environment.
         public var program: String
 
         /// Others can read them: no secrets.
@@ -26,7 +30,10 @@ extension DatabaseKeyring {
         /// The program is ended after so many seconds.
         public var timeout: Double
 
-        /// - Parameter timeout: in seconds.
+        /// - Parameters:
+        ///   - program: the path of the program.
+        ///   - arguments: its arguments, each one as it is.
+        ///   - timeout: in seconds.
         public init(_ program: String, _ arguments: [String] = [], timeout: Double = 60) {
             self.program = program
             self.arguments = arguments
@@ -35,7 +42,8 @@ extension DatabaseKeyring {
     }
 }
 
-/// A program that opens slots, and what it has answered (I4): one answer serves all queues and pools of a configuration.
+/// A program that opens slots, and what it has answered (I4): one answer serves all queues and pools of a
+/// configuration.
 final class ProgramSecret: Sendable {
     private typealias Answer = (secret: SharedSecret, token: [UInt8])
 
@@ -47,9 +55,13 @@ final class ProgramSecret: Sendable {
     }
 
     /// The private key of a slot. Others who need the same key wait for it.
-    func privateKey(_ way: KeyringDocument.Way, challenge: [UInt8], token: [UInt8]) throws(KeyError) -> SharedSecret {
+    func privateKey(_ way: KeyringDocument.Way, challenge: [UInt8], token: [UInt8]) throws(KeyError)
+        -> SharedSecret
+    {
         try keys.withLock { keys throws(KeyError) in
-            if let known = keys.first(where: { $0.challenge == challenge && $0.token == token }) { return known.key }
+            if let known = keys.first(where: { $0.challenge == challenge && $0.token == token }) {
+                return known.key
+            }
             let answer = try ask("open", challenge, token)
             let key = try cryptographically { () throws(CryptographyFailure) in
                 SharedSecret(try KeyringCode.privateKey(answer.secret.bytes, way))
@@ -79,7 +91,8 @@ final class ProgramSecret: Sendable {
         if !token.isEmpty { request += "token \(token.hexadecimal)\n" }
         let answer: SecretBytes
         do throws(SecretProgram.Problem) {
-            answer = try SecretProgram.run([command.program] + command.arguments, request: Array(request.utf8), timeout: command.timeout)
+            answer = try SecretProgram.run(
+                [command.program] + command.arguments, request: Array(request.utf8), timeout: command.timeout)
         } catch {
             switch error {
             case .notStarted(let code): throw problem(.notStarted(errno: code))
@@ -119,7 +132,8 @@ final class ProgramSecret: Sendable {
     /// The token of what follows the secret; nothing where there is none.
     private static func token(of rest: [UInt8]) -> [UInt8]? {
         var lines = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        // What precedes the first newline is the rest of the line of the secret; the last line may have an end.
+        // What precedes the first newline is the rest of the line of the secret; the last line may have an
+        // end.
         guard let first = lines.first, first.isEmpty else { return nil }
         lines.removeFirst()
         if let last = lines.last, last.isEmpty { lines.removeLast() }
@@ -127,7 +141,8 @@ final class ProgramSecret: Sendable {
         let label = Array("token ".utf8)
         guard lines.count == 1, line.starts(with: label) else { return nil }
         let digits = Array(line.dropFirst(label.count))
-        guard digits.count.isMultiple(of: 2), (1...KeyringDocument.tokenLimit).contains(digits.count / 2) else { return nil }
+        guard digits.count.isMultiple(of: 2), (1...KeyringDocument.tokenLimit).contains(digits.count / 2)
+        else { return nil }
         var bytes = [UInt8](repeating: 0, count: digits.count / 2)
         let isRead = unsafe digits.withUnsafeBytes { digits in
             unsafe bytes.withUnsafeMutableBytes { unsafe SecretHex.read(digits, to: $0) }

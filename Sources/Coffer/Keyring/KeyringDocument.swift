@@ -2,17 +2,20 @@ internal import SQLCipherBridge
 
 /// What a keyring says, without any secret: see the article on its format.
 ///
-/// ``KeyringText`` reads and writes it. That it is authentic is proved by who has the data key: ``KeyringCode``.
+/// ``KeyringText`` reads and writes it. That it is authentic is proved by who has the data key:
+/// ``KeyringCode``.
 struct KeyringDocument: Equatable, Sendable {
     static let idSize = 16
 
     /// As many slots as a keyring can have.
     static let slotLimit = 32
 
-    /// Made at random with the keyring, and the same as long as it lives. The salts of the database follow from it.
+    /// Made at random with the keyring, and the same as long as it lives. The salts of the database follow
+    /// from it.
     var id: [UInt8]
 
-    /// What the counts of a keyring never reach by honest work. A count near the end of its integer would end the process that counts on.
+    /// What the counts of a keyring never reach by honest work. A count near the end of its integer would end
+    /// the process that counts on.
     static let highestCount: UInt64 = 1_000_000_000_000
 
     /// Of the random bytes that a program gets for its slot.
@@ -24,7 +27,8 @@ struct KeyringDocument: Equatable, Sendable {
     /// How many times the keyring was written, from 1.
     var generation: UInt64
 
-    /// The numbers of the data keys that the keyring has: one; two that follow each other while the data key is rotated.
+    /// The numbers of the data keys that the keyring has: one; two that follow each other while the data key
+    /// is rotated.
     var epochs: [UInt64]
 
     /// In the order of their numbers.
@@ -50,7 +54,8 @@ struct KeyringDocument: Equatable, Sendable {
         case passphrase(PassphraseStretching.Cost, salt: [UInt8])
         case rawKey
         case recoveryKey
-        /// A program that is not named here answers the secret to the challenge, with the token that it gave when the slot was made; the token may be empty.
+        /// A program that is not named here answers the secret to the challenge, with the token that it gave
+        /// when the slot was made; the token may be empty.
         case command(challenge: [UInt8], token: [UInt8])
         /// The private key is kept elsewhere.
         case recipient
@@ -67,7 +72,8 @@ extension KeyringDocument.Slot {
         return text.unicodeScalars.allSatisfy { scalar in
             switch scalar.properties.generalCategory {
             // Among them what turns the direction of a text.
-            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
+                false
             default: true
             }
         }

@@ -1,10 +1,11 @@
 internal import Glibc
 internal import SQLCipherBridge
 
-/// The file of a keyring: read with a bound, made without ever overwriting one, and replaced whole and durably.
+/// The file of a keyring: read with a bound, made without ever overwriting one, and replaced whole and
+/// durably.
 ///
-/// A loss of power or a kill leaves the old keyring or the new one. Who changes it has the lock beside it, so that two processes do not take each
-/// other's change back.
+/// A loss of power or a kill leaves the old keyring or the new one. Who changes it has the lock beside it, so
+/// that two processes do not take each other's change back.
 struct KeyringFile {
     let path: String
 
@@ -18,7 +19,9 @@ struct KeyringFile {
             let file = try FileDescriptor.openNote(path, forWriting: false)
             let status = try file.status()
             guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
-            guard status.size <= Int64(KeyringText.limit) else { throw DatabaseFileError(.unsupported("\(status.size)"), path: path) }
+            guard status.size <= Int64(KeyringText.limit) else {
+                throw DatabaseFileError(.unsupported("\(status.size)"), path: path)
+            }
             // One byte more shows that the file has grown meanwhile.
             return try file.read(at: 0, count: KeyringText.limit + 1)
         } catch {
@@ -36,9 +39,12 @@ struct KeyringFile {
         }
     }
 
-    func document() throws(KeyError) -> (document: KeyringDocument, damage: [KeyringDamage]) { try document(of: bytes()) }
+    func document() throws(KeyError) -> (document: KeyringDocument, damage: [KeyringDamage]) {
+        try document(of: bytes())
+    }
 
-    func document(of bytes: [UInt8]) throws(KeyError) -> (document: KeyringDocument, damage: [KeyringDamage]) {
+    func document(of bytes: [UInt8]) throws(KeyError) -> (document: KeyringDocument, damage: [KeyringDamage])
+    {
         do throws(KeyringReadingError) {
             return try KeyringText.read(bytes)
         } catch {
@@ -49,7 +55,16 @@ struct KeyringFile {
         }
     }
 
-    func problem(_ problem: EncryptionFailure.KeyringProblem) -> KeyError { .failure(.keyring(path: path, problem)) }
+    func problem(_ problem: EncryptionFailure.KeyringProblem) -> KeyError {
+        .failure(.keyring(path: path, problem))
+    }
+
+    /// Whether no other user can have made the file. Whoever knows a public key seals a data key to it that
+    /// they know as well.
+    var isOwn: Bool {
+        guard let status = try? SystemFile.status(path), status.isRegular else { return false }
+        return status.userID == geteuid() && status.linkCount == 1
+    }
 
     // MARK: - Writing
 
@@ -63,7 +78,8 @@ struct KeyringFile {
         try file.published()
     }
 
-    /// Replaces the file by what `change` makes of it, in one step. Its owner, its mode and its other attributes stay.
+    /// Replaces the file by what `change` makes of it, in one step. Its owner, its mode and its other
+    /// attributes stay.
     ///
     /// - Throws: `busy` while another process changes it; what `change` throws. The file is as it was then.
     func replace<Result>(_ change: ([UInt8]) throws -> (content: [UInt8], result: Result)) throws -> Result {
@@ -74,15 +90,20 @@ struct KeyringFile {
         }
     }
 
-    /// Has the file for this process alone, and gives `body` its content and what replaces it, each time in one step.
-    func changing<Result>(_ body: ([UInt8], (_ content: [UInt8]) throws -> Void) throws -> Result) throws -> Result {
+    /// Has the file for this process alone, and gives `body` its content and what replaces it, each time in
+    /// one step.
+    func changing<Result>(_ body: ([UInt8], (_ content: [UInt8]) throws -> Void) throws -> Result) throws
+        -> Result
+    {
         let names = NewFileNames(path: path)
         // What is missing needs no note.
         _ = try bytes()
         try SystemFile.checkIsWritable(directoryOf: path)
         let note = try NoteFile.take(names.lock, next: names.nextLock)
         do {
-            if let id = note.previous.flatMap({ RunIdentifier($0.id) }) { try SystemFile.remove(names.temporary(id)) }
+            if let id = note.previous.flatMap({ RunIdentifier($0.id) }) {
+                try SystemFile.remove(names.temporary(id))
+            }
             let result = try body(try bytes()) { content in try replace(by: content, note, names) }
             try? note.remove()
             return result
@@ -94,11 +115,14 @@ struct KeyringFile {
 
     private func replace(by content: [UInt8], _ note: NoteFile, _ names: NewFileNames) throws {
         let status = try SystemFile.regularFile(path)
-        guard status.linkCount == 1 else { throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path) }
+        guard status.linkCount == 1 else {
+            throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path)
+        }
         try FolderSafety(owner: status.userID).check(directoryOf: path)
         let attributes = try FileAttributes(of: path, status: status)
         guard attributes.canBeKeptByThisProcess else {
-            throw DatabaseFileError(.unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
+            throw DatabaseFileError(
+                .unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
         }
         let run = RunIdentifier.random()
         try note.write(ReplacementNote(nil, id: run, step: "copy"))

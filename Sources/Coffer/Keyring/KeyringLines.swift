@@ -27,9 +27,13 @@ struct KeyringLines {
         let epochs = try epochs()
         var slots: [KeyringDocument.Slot] = []
         while nextWord == "slot" {
-            guard slots.count < KeyringDocument.slotLimit else { throw wrong("there are more than \(KeyringDocument.slotLimit) slots") }
+            guard slots.count < KeyringDocument.slotLimit else {
+                throw wrong("there are more than \(KeyringDocument.slotLimit) slots")
+            }
             let slot = try slot(epochs)
-            guard slot.number > slots.last?.number ?? 0 else { throw wrong("the numbers of slots are not in order") }
+            guard slot.number > slots.last?.number ?? 0 else {
+                throw wrong("the numbers of slots are not in order")
+            }
             slots.append(slot)
         }
         guard !slots.isEmpty else { throw wrong("there is no slot") }
@@ -41,9 +45,12 @@ struct KeyringLines {
         }
         let end = offset
         let sum = try bytes(try words("check", 1)[0], count: 32)
-        guard try hash(Array(text[..<end])) == sum else { throw wrong("the check sum is not that of the text") }
+        guard try hash(Array(text[..<end])) == sum else {
+            throw wrong("the check sum is not that of the text")
+        }
         guard offset == text.count else { throw wrong("there is something after the check sum") }
-        let document = KeyringDocument(id: id, generation: generation, epochs: epochs, slots: slots, codes: codes)
+        let document = KeyringDocument(
+            id: id, generation: generation, epochs: epochs, slots: slots, codes: codes)
         // One spelling for each document, so that what the codes are computed of is what was read.
         guard KeyringText.body(of: document) == Array(text[..<KeyringText.body(of: document).count]) else {
             throw wrong("the text is not as a keyring is written")
@@ -53,10 +60,14 @@ struct KeyringLines {
 
     private mutating func checkVersion() throws(Failure) {
         let line = try line()
-        guard line.hasPrefix(KeyringText.title), let version = Int(line.dropFirst(KeyringText.title.count)), version > 0 else {
+        guard line.hasPrefix(KeyringText.title), let version = Int(line.dropFirst(KeyringText.title.count)),
+            version > 0
+        else {
             throw wrong("it does not begin as a keyring")
         }
-        guard version == KeyringText.version else { throw .line("it has version \(version)", version: version) }
+        guard version == KeyringText.version else {
+            throw .line("it has version \(version)", version: version)
+        }
     }
 
     private mutating func epochs() throws(Failure) -> [UInt64] {
@@ -76,22 +87,29 @@ struct KeyringLines {
         let parts = try line().split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count >= 3, let number = Int(exactly: try number(String(parts[1]))),
             (1...KeyringDocument.Slot.highestNumber).contains(number)
-        else { throw wrong("a slot has a number from 1 to \(KeyringDocument.Slot.highestNumber), and a kind") }
+        else {
+            throw wrong("a slot has a number from 1 to \(KeyringDocument.Slot.highestNumber), and a kind")
+        }
         let name = parts.count > 3 ? String(parts[3]) : ""
-        guard KeyringDocument.Slot.canBeName(name) else { throw wrong("the name of the slot cannot be shown") }
+        guard KeyringDocument.Slot.canBeName(name) else {
+            throw wrong("the name of the slot cannot be shown")
+        }
         let word = String(parts[2])
         let publicKey = try bytes(try words("public", 1)[0], count: KeyAgreement.keySize)
         let way = try way(word)
         var sealed: [HPKE.Sealed] = []
         for epoch in epochs {
             let words = try words("sealed", 3)
-            guard try self.number(words[0]) == epoch else { throw wrong("the sealed data key is another one") }
+            guard try self.number(words[0]) == epoch else {
+                throw wrong("the sealed data key is another one")
+            }
             sealed.append(
                 HPKE.Sealed(
                     encapsulation: try bytes(words[1], count: KeyAgreement.keySize),
                     ciphertext: try bytes(words[2], count: HPKE.Sealed.size(of: 32))))
         }
-        return KeyringDocument.Slot(number: number, way: way, name: name, publicKey: publicKey, sealed: sealed)
+        return KeyringDocument.Slot(
+            number: number, way: way, name: name, publicKey: publicKey, sealed: sealed)
     }
 
     private mutating func way(_ word: String) throws(Failure) -> KeyringDocument.Way {
@@ -101,18 +119,25 @@ struct KeyringLines {
         case "recipient": return .recipient
         case "command":
             let parts = try line().split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-            guard parts[0] == "command", (2...3).contains(parts.count) else { throw wrong("a line 'command' was expected") }
+            guard parts[0] == "command", (2...3).contains(parts.count) else {
+                throw wrong("a line 'command' was expected")
+            }
             let challenge = try bytes(parts[1], count: KeyringDocument.challengeSize)
             guard parts.count == 3 else { return .command(challenge: challenge, token: []) }
             let size = parts[2].utf8.count / 2
-            guard (1...KeyringDocument.tokenLimit).contains(size) else { throw wrong("the token is empty, or too long") }
+            guard (1...KeyringDocument.tokenLimit).contains(size) else {
+                throw wrong("the token is empty, or too long")
+            }
             return .command(challenge: challenge, token: try bytes(parts[2], count: size))
         case "passphrase":
             let words = try words("scrypt", 4)
             var numbers: [Int] = []
             for word in words[..<3] { numbers.append(Int(clamping: try number(word))) }
-            let cost = PassphraseStretching.Cost(logarithm: numbers[0], blockSize: numbers[1], parallelism: numbers[2])
-            guard cost.isAcceptable else { throw wrong("the derivation asks for more than is ever tried, or for next to nothing") }
+            let cost = PassphraseStretching.Cost(
+                logarithm: numbers[0], blockSize: numbers[1], parallelism: numbers[2])
+            guard cost.isAcceptable else {
+                throw wrong("the derivation asks for more than is ever tried, or for next to nothing")
+            }
             return .passphrase(cost, salt: try bytes(words[3], count: KeyringCode.saltSize))
         default: throw wrong("there is no such kind of slot")
         }
@@ -123,16 +148,24 @@ struct KeyringLines {
     private func wrong(_ words: String) -> Failure { .line(words, version: nil) }
 
     private func hash(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
-        do throws(CryptographyFailure) { return try Digest.sha256(bytes) } catch { throw .cryptography(error) }
+        do throws(CryptographyFailure) { return try Digest.sha256(bytes) } catch {
+            throw .cryptography(error)
+        }
     }
 
     /// The first word of the next line; empty at the end.
-    private var nextWord: String { String(decoding: text[offset...].prefix(16).prefix { $0 > 0x20 }, as: UTF8.self) }
+    private var nextWord: String {
+        String(decoding: text[offset...].prefix(16).prefix { $0 > 0x20 }, as: UTF8.self)
+    }
 
     private mutating func line() throws(Failure) -> String {
         lineNumber += 1
-        guard let end = text[offset...].firstIndex(of: UInt8(ascii: "\n")) else { throw wrong("the text ends here") }
-        guard let line = String(validating: text[offset..<end], as: UTF8.self) else { throw wrong("this is no text") }
+        guard let end = text[offset...].firstIndex(of: UInt8(ascii: "\n")) else {
+            throw wrong("the text ends here")
+        }
+        guard let line = String(validating: text[offset..<end], as: UTF8.self) else {
+            throw wrong("this is no text")
+        }
         offset = end + 1
         return line
     }
@@ -140,12 +173,16 @@ struct KeyringLines {
     /// The words of a line that begins with another one.
     private mutating func words(_ first: String, _ count: Int) throws(Failure) -> [String] {
         let parts = try line().split(separator: " ", omittingEmptySubsequences: false)
-        guard parts.first.map(String.init) == first, parts.count == count + 1 else { throw wrong("a line '\(first)' was expected") }
+        guard parts.first.map(String.init) == first, parts.count == count + 1 else {
+            throw wrong("a line '\(first)' was expected")
+        }
         return parts.dropFirst().map(String.init)
     }
 
     private func number(_ word: String) throws(Failure) -> UInt64 {
-        guard let number = UInt64(word), String(number) == word, number < UInt64.max else { throw wrong("this is no number") }
+        guard let number = UInt64(word), String(number) == word, number < UInt64.max else {
+            throw wrong("this is no number")
+        }
         return number
     }
 
@@ -161,7 +198,9 @@ struct KeyringLines {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         for index in 0..<count {
-            guard let high = KeyringLines.value(digits[2 * index]), let low = KeyringLines.value(digits[2 * index + 1]) else {
+            guard let high = KeyringLines.value(digits[2 * index]),
+                let low = KeyringLines.value(digits[2 * index + 1])
+            else {
                 throw wrong("these are no hexadecimal digits of lower case")
             }
             bytes.append(high << 4 | low)

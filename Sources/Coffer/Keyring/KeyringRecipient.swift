@@ -16,13 +16,15 @@ extension DatabaseKeyring {
             self.publicKey = publicKey
         }
 
-        /// Reads the text of a recipient, in which 8 digits are a check sum. Spaces and newlines around it do not matter.
+        /// Reads the text of a recipient, in which 8 digits are a check sum. Spaces and newlines around it do
+        /// not matter.
         ///
         /// - Throws: a ``DatabaseError`` with ``EncryptionFailure/KeyringProblem/invalidRecipient``.
         public init(_ text: String) throws {
             let words = text.split(whereSeparator: \.isWhitespace)
             guard words.count == 1, words[0].hasPrefix(Recipient.prefix),
-                let key = KeyTextDigits.read(SecretBytes(words[0].dropFirst(Recipient.prefix.count).utf8), label: Recipient.prefix)
+                let key = KeyTextDigits.read(
+                    SecretBytes(words[0].dropFirst(Recipient.prefix.count).utf8), label: Recipient.prefix)
             else { throw DatabaseError(encryptionFailure: .keyring(path: "", .invalidRecipient)) }
             publicKey = key.bytes.withUnsafeBytes { unsafe Array($0) }
         }
@@ -54,7 +56,9 @@ extension DatabaseKeyring {
         ///
         /// - Throws: a ``DatabaseError`` if the system has no randomness.
         public static func random() throws -> Identity {
-            try DatabaseError.converting { try Identity(HPKE.privateKey(seed: SecretBytes.randomForKeyring(count: 32))) }
+            try DatabaseError.converting {
+                try Identity(HPKE.privateKey(seed: SecretBytes.randomForKeyring(count: 32)))
+            }
         }
 
         private init(_ privateKey: consuming SecretBytes) throws {
@@ -65,8 +69,11 @@ extension DatabaseKeyring {
         /// What opens the slots of the recipient.
         public var secret: Secret { Secret(.identity(privateKey)) }
 
-        /// Calls `body` with the text of the identity, one line without its end, so that it can be stored. The pointer is valid during the call only.
-        public func withUnsafeText<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        /// Calls `body` with the text of the identity, one line without its end, so that it can be stored.
+        /// The pointer is valid during the call only.
+        public func withUnsafeText<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
+            -> Result
+        {
             try KeyTextDigits.text(of: privateKey.bytes, label: Identity.prefix).withUnsafeBytes(body)
         }
 
@@ -75,7 +82,8 @@ extension DatabaseKeyring {
             let prefix = Array(Identity.prefix.utf8)
             let digits = text.withUnsafeBytes { text in
                 unsafe text.starts(with: prefix)
-                    ? SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer(rebasing: text[prefix.count...]))) : nil
+                    ? SharedSecret(
+                        SecretBytes(copying: UnsafeRawBufferPointer(rebasing: text[prefix.count...]))) : nil
             }
             return digits.flatMap { KeyTextDigits.read($0.bytes, label: Identity.prefix) }
         }
@@ -91,11 +99,13 @@ extension DatabaseKeyring.Identity: CustomStringConvertible, CustomReflectable {
 extension SecretBytes {
     /// Random bytes, or the error that callers of the library know.
     static func randomForKeyring(count: Int) throws(KeyError) -> SecretBytes {
-        do throws(RandomnessFailure) { return try random(count: count) } catch { throw .failure(.invalidKey(.noRandomness)) }
+        do throws(RandomnessFailure) { return try random(count: count) } catch {
+            throw .failure(.invalidKey(.noRandomness))
+        }
     }
 }
 
-/// 32 bytes as 64 hexadecimal digits, of which 8 more tell whether they were copied well.
+/// 32 bytes as 64 hexadecimal digits, with 8 more that show whether they were copied well.
 enum KeyTextDigits {
     private static let sumSize = 4
 
@@ -103,11 +113,14 @@ enum KeyTextDigits {
     static func text(of key: borrowing SecretBytes, label: String) -> SecretBytes {
         var message = SecretMessage(capacity: key.count + sumSize)
         message.append(key)
-        // libcrypto fails to hash where there is no memory; a text without a sum is refused by whoever reads it.
+        // libcrypto fails to hash where there is no memory; a text without a sum is refused by whoever reads
+        // it.
         if let sum = try? SecretCode.derive(from: key, label: label).prefix(sumSize) { message.append(sum) }
         let bytes = message.finished()
         var digits = SecretBytes(count: 2 * bytes.count)
-        bytes.withUnsafeBytes { bytes in digits.withUnsafeMutableBytes { unsafe SecretHex.write(bytes, to: $0) } }
+        bytes.withUnsafeBytes { bytes in
+            digits.withUnsafeMutableBytes { unsafe SecretHex.write(bytes, to: $0) }
+        }
         var text = SecretMessage(capacity: label.utf8.count + digits.count)
         text.append(Array(label.utf8))
         text.append(digits)
@@ -117,11 +130,16 @@ enum KeyTextDigits {
     static func read(_ digits: borrowing SecretBytes, label: String) -> SharedSecret? {
         guard digits.count == 2 * (32 + sumSize) else { return nil }
         var bytes = SecretBytes(count: 32 + sumSize)
-        let isRead = digits.withUnsafeBytes { digits in bytes.withUnsafeMutableBytes { unsafe SecretHex.read(digits, to: $0) } }
+        let isRead = digits.withUnsafeBytes { digits in
+            bytes.withUnsafeMutableBytes { unsafe SecretHex.read(digits, to: $0) }
+        }
         guard isRead else { return nil }
         let key = bytes.prefix(32)
-        let sum = bytes.withUnsafeBytes { unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[32...])) }
-        guard let expected = try? SecretCode.derive(from: key, label: label).prefix(sumSize), sum == expected else { return nil }
+        let sum = bytes.withUnsafeBytes {
+            unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[32...]))
+        }
+        guard let expected = try? SecretCode.derive(from: key, label: label).prefix(sumSize), sum == expected
+        else { return nil }
         return SharedSecret(key)
     }
 }

@@ -3,14 +3,16 @@ internal import SQLCipherBridge
 internal import Synchronization
 
 extension DatabaseKeyring {
-    /// What opens a slot of a keyring: a passphrase, a raw key, a recovery key, the identity of a recipient, or a program.
+    /// What opens a slot of a keyring: a passphrase, a raw key, a recovery key, the identity of a recipient,
+    /// or a program.
     ///
     /// ```swift
     /// config.key = .keyring(unlockedBy: .passphrase("correct horse battery staple"))
     /// ```
     ///
-    /// A passphrase costs about half a second and up to 128 MiB of memory, once for each slot that it is tried with: copies of a secret share what was
-    /// derived. It is kept, locked and wiped as the bytes of a ``DatabaseKey`` are, and shows nothing when it is printed.
+    /// A passphrase costs about half a second and up to 128 MiB of memory, once for each slot that it is
+    /// tried with: copies of a secret share what was derived. It is kept, locked and wiped as the bytes of a
+    /// ``DatabaseKey`` are, and shows nothing when it is printed.
     public struct Secret: Sendable {
         enum Kind: Sendable {
             case passphrase(StretchedPassphrase)
@@ -35,10 +37,14 @@ extension DatabaseKeyring {
         }
 
         /// A passphrase, used as its UTF-8 bytes.
-        public static func passphrase(_ passphrase: String) -> Secret { Secret(passphrase: SecretBytes(utf8: passphrase)) }
+        public static func passphrase(_ passphrase: String) -> Secret {
+            Secret(passphrase: SecretBytes(utf8: passphrase))
+        }
 
         /// A passphrase given as bytes, such as `Data` or `[UInt8]`.
-        public static func passphrase(_ bytes: some Sequence<UInt8>) -> Secret { Secret(passphrase: SecretBytes(bytes)) }
+        public static func passphrase(_ bytes: some Sequence<UInt8>) -> Secret {
+            Secret(passphrase: SecretBytes(bytes))
+        }
 
         private init(passphrase bytes: consuming SecretBytes) {
             if bytes.isEmpty {
@@ -52,22 +58,30 @@ extension DatabaseKeyring {
         public static func rawKey(_ bytes: some Sequence<UInt8>) -> Secret {
             let bytes = SecretBytes(bytes)
             let count = bytes.count
-            return count == 32 ? Secret(.rawKey(SharedSecret(bytes))) : Secret(refused: .invalidKey(.rawKeyLength(count)))
+            return count == 32
+                ? Secret(.rawKey(SharedSecret(bytes))) : Secret(refused: .invalidKey(.rawKeyLength(count)))
         }
 
-        /// What a person has typed from a recovery sheet: groups, spaces and the case of letters do not matter.
+        /// What a person has typed from a recovery sheet: groups, spaces and the case of letters do not
+        /// matter.
         public static func recoveryKey(_ text: some Sequence<UInt8>) -> Secret {
-            guard let bytes = RecoveryText.read(SecretBytes(text)) else { return Secret(refused: .keyring(path: "", .invalidRecoveryKey)) }
+            guard let bytes = RecoveryText.read(SecretBytes(text)) else {
+                return Secret(refused: .keyring(path: "", .invalidRecoveryKey))
+            }
             return Secret(.recoveryKey(bytes))
         }
 
-        /// The text of an ``Identity``, such as the content of the file that `coffer keygen --recipient` has made.
+        /// The text of an ``Identity``, such as the content of the file that `coffer keygen --recipient` has
+        /// made.
         public static func identity(_ text: some Sequence<UInt8>) -> Secret {
-            guard let bytes = Identity.read(SecretBytes(text)) else { return Secret(refused: .keyring(path: "", .invalidRecipient)) }
+            guard let bytes = Identity.read(SecretBytes(text)) else {
+                return Secret(refused: .keyring(path: "", .invalidRecipient))
+            }
             return Secret(.identity(bytes))
         }
 
-        /// What a program answers. It is run when it is needed: once for each slot of its kind, and twice to make one.
+        /// What a program answers. It is run when it is needed: once for each slot of its kind, and twice to
+        /// make one.
         public static func command(_ command: Command) -> Secret { Secret(.command(ProgramSecret(command))) }
 
         /// - Throws: why the secret can never open anything.
@@ -79,7 +93,8 @@ extension DatabaseKeyring {
             }
         }
 
-        /// The private key that this secret gives for a slot, whether or not it is the right one; nil for a slot of another kind.
+        /// The private key that this secret gives for a slot, whether or not it is the right one; nil for a
+        /// slot of another kind.
         func privateKey(of slot: KeyringDocument.Slot) throws(KeyError) -> SharedSecret? {
             guard let kind else { return nil }
             if case .command(let program) = kind, case .command(let challenge, let token) = slot.way {
@@ -87,7 +102,8 @@ extension DatabaseKeyring {
             }
             return try cryptographically { () throws(CryptographyFailure) -> SharedSecret? in
                 switch (kind, slot.way) {
-                case (.passphrase(let passphrase), .passphrase(let cost, let salt)): try passphrase.privateKey(salt: salt, cost)
+                case (.passphrase(let passphrase), .passphrase(let cost, let salt)):
+                    try passphrase.privateKey(salt: salt, cost)
                 case (.rawKey(let secret), .rawKey), (.recoveryKey(let secret), .recoveryKey):
                     SharedSecret(try KeyringCode.privateKey(secret.bytes, slot.way))
                 case (.identity(let secret), .recipient): secret
@@ -105,7 +121,9 @@ extension DatabaseKeyring {
             case .identity: return .recipient
             case .command(let program): return try program.newWay()
             case .passphrase:
-                let cost = try cryptographically { () throws(CryptographyFailure) in try PassphraseStretching.calibrated() }
+                let cost = try cryptographically { () throws(CryptographyFailure) in
+                    try PassphraseStretching.calibrated()
+                }
                 do throws(RandomnessFailure) {
                     return .passphrase(cost, salt: try SystemRandomness.bytes(count: KeyringCode.saltSize))
                 } catch {
@@ -123,7 +141,8 @@ extension DatabaseKeyring.Secret: CustomStringConvertible, CustomDebugStringConv
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A passphrase, and the private keys that were derived from it (I4): one derivation serves all queues and pools of a configuration.
+/// A passphrase, and the private keys that were derived from it (I4): one derivation serves all queues and
+/// pools of a configuration.
 final class StretchedPassphrase: Sendable {
     private let bytes: SecretBytes
     private let keys = Mutex<[(salt: [UInt8], cost: PassphraseStretching.Cost, key: SharedSecret)]>([])
@@ -133,10 +152,13 @@ final class StretchedPassphrase: Sendable {
     }
 
     /// Others who need the same key wait for it.
-    func privateKey(salt: [UInt8], _ cost: PassphraseStretching.Cost) throws(CryptographyFailure) -> SharedSecret {
+    func privateKey(salt: [UInt8], _ cost: PassphraseStretching.Cost) throws(CryptographyFailure)
+        -> SharedSecret
+    {
         try keys.withLock { keys throws(CryptographyFailure) in
             if let known = keys.first(where: { $0.salt == salt && $0.cost == cost }) { return known.key }
-            let key = SharedSecret(try HPKE.privateKey(seed: PassphraseStretching.derive(bytes, salt: salt, cost)))
+            let key = SharedSecret(
+                try HPKE.privateKey(seed: PassphraseStretching.derive(bytes, salt: salt, cost)))
             keys.append((salt, cost, key))
             if keys.count > KeyringDocument.slotLimit { keys.removeFirst() }
             return key

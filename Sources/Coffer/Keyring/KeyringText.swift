@@ -2,7 +2,8 @@ internal import SQLCipherBridge
 
 /// The text of a keyring: lines for people, in one spelling only, so that each byte counts.
 ///
-/// A file has it twice. Each copy ends with a check sum that needs no key, so that a copy that was damaged is known, and the other one is enough.
+/// A file has it twice. Each copy ends with a check sum that needs no key, so that a copy that was damaged is
+/// known, and the other one is enough.
 enum KeyringText {
     /// No keyring is longer, however many slots it has.
     static let limit = 65_536
@@ -16,20 +17,25 @@ enum KeyringText {
 
     /// What the codes are computed of: all but them and the check sum.
     static func body(of document: KeyringDocument) -> [UInt8] {
-        var lines = ["\(title)\(version)", "id \(document.id.hexadecimal)", "generation \(document.generation)"]
+        var lines = [
+            "\(title)\(version)", "id \(document.id.hexadecimal)", "generation \(document.generation)",
+        ]
         for epoch in document.epochs { lines.append("key \(epoch)") }
         for slot in document.slots {
             lines.append("slot \(slot.number) \(slot.way.word)\(slot.name.isEmpty ? "" : " \(slot.name)")")
             lines.append("public \(slot.publicKey.hexadecimal)")
             switch slot.way {
             case .passphrase(let cost, let salt):
-                lines.append("scrypt \(cost.logarithm) \(cost.blockSize) \(cost.parallelism) \(salt.hexadecimal)")
+                lines.append(
+                    "scrypt \(cost.logarithm) \(cost.blockSize) \(cost.parallelism) \(salt.hexadecimal)")
             case .command(let challenge, let token):
-                lines.append("command \(challenge.hexadecimal)\(token.isEmpty ? "" : " \(token.hexadecimal)")")
+                lines.append(
+                    "command \(challenge.hexadecimal)\(token.isEmpty ? "" : " \(token.hexadecimal)")")
             case .rawKey, .recoveryKey, .recipient: break
             }
             for (epoch, sealed) in zip(document.epochs, slot.sealed) {
-                lines.append("sealed \(epoch) \(sealed.encapsulation.hexadecimal) \(sealed.ciphertext.hexadecimal)")
+                lines.append(
+                    "sealed \(epoch) \(sealed.encapsulation.hexadecimal) \(sealed.ciphertext.hexadecimal)")
             }
         }
         return bytes(lines)
@@ -55,15 +61,20 @@ enum KeyringText {
         return text + text
     }
 
-    private static func bytes(_ lines: [String]) -> [UInt8] { lines.flatMap { Array($0.utf8) + [UInt8(ascii: "\n")] } }
+    private static func bytes(_ lines: [String]) -> [UInt8] {
+        lines.flatMap { Array($0.utf8) + [UInt8(ascii: "\n")] }
+    }
 
     // MARK: - Reading
 
     /// Reads the content of a file.
     ///
     /// - Returns: what it says, and where it is damaged although one of its copies is whole.
-    /// - Throws: ``EncryptionFailure/KeyringProblem`` where there is no whole copy, or two that say different things.
-    static func read(_ file: [UInt8]) throws(KeyringReadingError) -> (document: KeyringDocument, damage: [KeyringDamage]) {
+    /// - Throws: ``EncryptionFailure/KeyringProblem`` where there is no whole copy, or two that say different
+    ///   things.
+    static func read(_ file: [UInt8]) throws(KeyringReadingError) -> (
+        document: KeyringDocument, damage: [KeyringDamage]
+    ) {
         guard file.count <= limit else { throw .problem(.tooLong(size: Int64(file.count))) }
         var copies = try copies(in: file, at: file.count / 2)
         // Where one copy is longer than the other, something was lost or added.
@@ -74,9 +85,12 @@ enum KeyringText {
         case (.success(let first), .success(let second)):
             guard first == second else { throw .problem(.copiesDiffer) }
             return (first, [])
-        case (.success(let document), .failure(let damage)), (.failure(let damage), .success(let document)): return (document, [damage])
+        case (.success(let document), .failure(let damage)), (.failure(let damage), .success(let document)):
+            return (document, [damage])
         case (.failure(let first), .failure(let second)):
-            if let version = first.otherVersion, second.otherVersion == version { throw .problem(.unsupportedVersion(version)) }
+            if let version = first.otherVersion, second.otherVersion == version {
+                throw .problem(.unsupportedVersion(version))
+            }
             throw .problem(.damaged([first, second]))
         }
     }
@@ -104,7 +118,9 @@ enum KeyringText {
         return starts + (lastTitle.map { [$0] } ?? [])
     }
 
-    private static func copy(_ number: Int, _ text: [UInt8]) throws(KeyringReadingError) -> Result<KeyringDocument, KeyringDamage> {
+    private static func copy(_ number: Int, _ text: [UInt8]) throws(KeyringReadingError) -> Result<
+        KeyringDocument, KeyringDamage
+    > {
         var reader = KeyringLines(text)
         do throws(KeyringLines.Failure) {
             return .success(try reader.document())
@@ -112,7 +128,8 @@ enum KeyringText {
             switch error {
             case .cryptography(let failure): throw .cryptography(failure)
             case .line(let words, let version):
-                return .failure(KeyringDamage(copy: number, line: reader.lineNumber, words: words, otherVersion: version))
+                return .failure(
+                    KeyringDamage(copy: number, line: reader.lineNumber, words: words, otherVersion: version))
             }
         }
     }

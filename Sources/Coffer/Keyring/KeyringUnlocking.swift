@@ -10,7 +10,9 @@ struct UnlockedKeyring: Sendable {
     let slotNumber: Int
 
     /// What ``KeyringChange`` has made.
-    init(made document: KeyringDocument, _ dataKeys: [SharedSecret]) { self.init(document, dataKeys, slotNumber: 0) }
+    init(made document: KeyringDocument, _ dataKeys: [SharedSecret]) {
+        self.init(document, dataKeys, slotNumber: 0)
+    }
 
     private init(_ document: KeyringDocument, _ dataKeys: [SharedSecret], slotNumber: Int) {
         self.document = document
@@ -21,7 +23,8 @@ struct UnlockedKeyring: Sendable {
     /// Tries the slots that a secret can open.
     ///
     /// - Throws: ``EncryptionFailure/KeyringProblem/noMatchingSlot`` or `notAuthentic`.
-    static func unlock(_ document: KeyringDocument, by secret: DatabaseKeyring.Secret, _ file: KeyringFile) throws(KeyError)
+    static func unlock(_ document: KeyringDocument, by secret: DatabaseKeyring.Secret, _ file: KeyringFile)
+        throws(KeyError)
         -> UnlockedKeyring
     {
         // A program may know one slot of its kind, and fail for another one.
@@ -43,7 +46,9 @@ struct UnlockedKeyring: Sendable {
                 return try dataKeys(of: slot, document, privateKey.bytes)
             }
             guard let keys else { continue }
-            let isAuthentic = try cryptographically { () throws(CryptographyFailure) in try codesFit(document, keys) }
+            let isAuthentic = try cryptographically { () throws(CryptographyFailure) in
+                try codesFit(document, keys)
+            }
             guard isAuthentic else { throw file.problem(.notAuthentic) }
             return UnlockedKeyring(document, keys, slotNumber: slot.number)
         }
@@ -63,11 +68,15 @@ struct UnlockedKeyring: Sendable {
         return keys
     }
 
-    private static func codesFit(_ document: KeyringDocument, _ keys: [SharedSecret]) throws(CryptographyFailure) -> Bool {
+    private static func codesFit(_ document: KeyringDocument, _ keys: [SharedSecret])
+        throws(CryptographyFailure) -> Bool
+    {
         guard keys.count == document.epochs.count, keys.count == document.codes.count else { return false }
         let body = KeyringText.body(of: document)
         for (key, code) in zip(keys, document.codes) {
-            guard KeyringCode.isEqual(try KeyringCode.code(of: body, dataKey: key.bytes, id: document.id), code) else { return false }
+            guard
+                KeyringCode.isEqual(try KeyringCode.code(of: body, dataKey: key.bytes, id: document.id), code)
+            else { return false }
         }
         return true
     }
@@ -87,7 +96,9 @@ struct UnlockedKeyring: Sendable {
             for epoch in known where try KeyringCode.salt(id: id, epoch: epoch) == salt { return epoch }
             // A data key is rotated a few times in its life: the search ends where nobody comes.
             let first = known[0] > 4096 ? known[0] - 4096 : 1
-            for epoch in first...known[0] + 4096 where try KeyringCode.salt(id: id, epoch: epoch) == salt { return epoch }
+            for epoch in first...known[0] + 4096 where try KeyringCode.salt(id: id, epoch: epoch) == salt {
+                return epoch
+            }
             return nil
         }
         guard let found else { throw file.problem(.ofAnotherFile) }

@@ -16,14 +16,18 @@ extension DatabaseKeyring {
         ///
         /// - Throws: a ``DatabaseError`` if the system has no randomness.
         public static func random() throws -> RecoveryKey {
-            try DatabaseError.converting { RecoveryKey(bytes: SharedSecret(try SecretBytes.randomForKeyring(count: RecoveryText.size))) }
+            try DatabaseError.converting {
+                RecoveryKey(bytes: SharedSecret(try SecretBytes.randomForKeyring(count: RecoveryText.size)))
+            }
         }
 
         /// What opens the slot that it was added to.
         public var secret: Secret { Secret(.recoveryKey(bytes)) }
 
         /// Calls `body` with the characters of the key, in groups. The pointer is valid during the call only.
-        public func withUnsafeText<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        public func withUnsafeText<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
+            -> Result
+        {
             try RecoveryText.text(of: bytes.bytes).withUnsafeBytes(body)
         }
     }
@@ -35,7 +39,8 @@ extension DatabaseKeyring.RecoveryKey: CustomStringConvertible, CustomReflectabl
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The characters of a recovery key: 256 bits and a check sum of 24 bits, five bits a character, without I, L, O and U.
+/// The characters of a recovery key: 256 bits and a check sum of 24 bits, five bits a character, without I,
+/// L, O and U.
 enum RecoveryText {
     static let size = 32
     private static let sumSize = 3
@@ -60,7 +65,9 @@ enum RecoveryText {
                         position += 1
                     }
                     var value = 0
-                    for bit in 5 * index..<5 * index + 5 { value = value << 1 | Int(unsafe bytes[bit / 8] >> UInt8(7 - bit % 8) & 1) }
+                    for bit in 5 * index..<5 * index + 5 {
+                        value = value << 1 | Int(unsafe bytes[bit / 8] >> UInt8(7 - bit % 8) & 1)
+                    }
                     unsafe text[position] = character(value)
                     position += 1
                 }
@@ -77,7 +84,10 @@ enum RecoveryText {
                 var bit = 0
                 for index in text.indices {
                     let character = unsafe text[index]
-                    if [UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t")].contains(
+                    if [
+                        UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "\n"), UInt8(ascii: "\r"),
+                        UInt8(ascii: "\t"),
+                    ].contains(
                         character)
                     {
                         continue
@@ -93,12 +103,15 @@ enum RecoveryText {
         }
         guard isRead else { return nil }
         let key = bytes.prefix(size)
-        let sum = bytes.withUnsafeBytes { unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[size...])) }
-        guard let expected = try? SecretCode.derive(from: key, label: label).prefix(sumSize), sum == expected else { return nil }
+        let sum = bytes.withUnsafeBytes {
+            unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[size...]))
+        }
+        guard let expected = try? SecretCode.derive(from: key, label: label).prefix(sumSize), sum == expected
+        else { return nil }
         return SharedSecret(key)
     }
 
-    // Each character of the alphabet is looked at, so that no cache line tells which one it was.
+    // Each character of the alphabet is looked at, so that no cache line reveals which one it was.
 
     private static func character(_ value: Int) -> UInt8 {
         var result: UInt8 = 0

@@ -4,12 +4,18 @@ internal import KeyMaterial
 extension DatabaseMigrator {
     /// Whether the schema of a database is not what its migrations, as they are registered now, would make.
     ///
-    /// So it is when a migration was changed, renamed or removed after it had been applied. To know, the migrations run on an empty
-    /// database: for one in a file, in a temporary file, which is encrypted as the real one is, with a key that nobody knows. Tables of SQLite and of the library, whose names start with `sqlite_` and `grdb_`, are not compared.
+    /// So it is when a migration was changed, renamed or removed after it had been applied. To know, the
+    /// migrations run on an empty database: for one in a file, in a temporary file, which is encrypted as the
+    /// real one is, with a key that nobody knows. Tables of SQLite and of the library, whose names start with
+    /// `sqlite_` and `grdb_`, are not compared.
+    ///
+    ///     let isOutdated = try queue.read { db in try vault.hasSchemaChanges(db) }
     public func hasSchemaChanges(_ db: Database) throws -> Bool {
         let applied = try appliedIdentifiers(db)
         guard applied.isSubset(of: knownIdentifiers) else { return true }
-        guard let last = registered.last(where: { !applied.isDisjoint(with: $0.allIdentifiers) }) else { return false }
+        guard let last = registered.last(where: { !applied.isDisjoint(with: $0.allIdentifiers) }) else {
+            return false
+        }
         // An older migration that waits for the one it is merged into: what it made cannot be made again.
         guard applied.contains(last.identifier) else { return false }
 
@@ -34,8 +40,11 @@ extension DatabaseMigrator {
 
     /// Runs `body` with an empty database on which migrations run as they would on the real one.
     ///
-    /// The preparations of the configuration may need a file, as those do that keep its log after the last connection was closed.
-    private static func withScratchDatabase<T>(for db: Database, _ body: (DatabaseQueue) throws -> T) throws -> T {
+    /// The preparations of the configuration may need a file, as those do that keep its log after the last
+    /// connection was closed.
+    private static func withScratchDatabase<T>(for db: Database, _ body: (DatabaseQueue) throws -> T) throws
+        -> T
+    {
         var configuration = scratchConfiguration(db.configuration)
         guard db.location.isFile else { return try body(DatabaseQueue(configuration: configuration)) }
         if configuration.key != nil {
@@ -44,16 +53,19 @@ extension DatabaseMigrator {
         }
         // Nobody needs the file after a loss of power.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-migrations-\(UUID().uuidString)")
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "coffer-migrations-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
             at: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: directory) }
-        let queue = try DatabaseQueue(path: directory.appendingPathComponent("scratch").path, configuration: configuration)
+        let queue = try DatabaseQueue(
+            path: directory.appendingPathComponent("scratch").path, configuration: configuration)
         defer { try? queue.close() }
         return try body(queue)
     }
 
-    /// The configuration of the real database, without what has to do with its file and with where it is used.
+    /// The configuration of the real database, without what has to do with its file and with where it is
+    /// used.
     private static func scratchConfiguration(_ configuration: Configuration) -> Configuration {
         var configuration = configuration
         configuration.readonly = false
@@ -70,7 +82,7 @@ extension DatabaseMigrator {
 extension DatabaseKey {
     /// A key that nobody knows, for a file of one's own.
     fileprivate static func scratch(hasPlaintextHeader: Bool) throws -> DatabaseKey {
-        // Such a file cannot tell its salt.
+        // Such a file does not hold its salt.
         guard hasPlaintextHeader else { return .random() }
         return try .rawKey(SystemRandomness.bytes(count: 32), salt: SystemRandomness.bytes(count: 16))
     }
@@ -90,14 +102,21 @@ private struct SchemaContent: Equatable {
     init(_ db: Database) throws {
         let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, sql FROM main.sqlite_master")
         objects = Set(
-            rows.map { Object(type: $0[0], name: $0[1], tableName: $0[2], sql: ($0[3] as String?).map(SchemaContent.normalized)) }
-                .filter { object in
-                    ![object.name, object.tableName].contains { Database.isSQLiteInternalTable($0) || Database.isGRDBInternalTable($0) }
-                })
+            rows.map {
+                Object(
+                    type: $0[0], name: $0[1], tableName: $0[2],
+                    sql: ($0[3] as String?).map(SchemaContent.normalized))
+            }
+            .filter { object in
+                ![object.name, object.tableName].contains {
+                    Database.isSQLiteInternalTable($0) || Database.isGRDBInternalTable($0)
+                }
+            })
     }
 
-    /// SQL without what makes no difference and has been written in two ways: quotes around the name of a collation that needs none, and the
-    /// resolution of conflicts that is SQLite's own. A database must not be erased because of them.
+    /// SQL without what makes no difference and has been written in two ways: quotes around the name of a
+    /// collation that needs none, and the resolution of conflicts that is SQLite's own. A database must not
+    /// be erased because of them.
     fileprivate static func normalized(_ sql: String) -> String {
         let bytes = Array(sql.utf8)
         var scanner = SQLScanner(bytes)

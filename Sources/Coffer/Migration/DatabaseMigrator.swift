@@ -14,20 +14,24 @@
 ///     }
 ///     try vault.migrate(pool)
 ///
-/// Each migration runs in a transaction of its own, once in the life of a database, in the order of registration. A process that ends in
-/// the middle of one leaves the database as the migration before it did. The database itself remembers, in the table
-/// `grdb_migrations`, which migrations were applied. A migration must never change once it was applied somewhere.
+/// Each migration runs in a transaction of its own, once in the life of a database, in the order of
+/// registration. A process that ends in the middle of one leaves the database as the migration before it did.
+/// The database itself remembers, in the table `grdb_migrations`, which migrations were applied. A migration
+/// must never change once it was applied somewhere.
 public struct DatabaseMigrator: Sendable {
     /// When the foreign keys of a migration are checked.
     public enum ForeignKeyChecks: Sendable {
-        /// At its end, for the whole database. Meanwhile foreign keys are not enforced, as is needed to create a table anew under its name.
+        /// At its end, for the whole database. Meanwhile foreign keys are not enforced, as is needed to
+        /// create a table anew under its name.
         case deferred
 
-        /// With each statement. This is faster in big databases, but the migration must not create tables anew.
+        /// With each statement. This is faster in big databases, but the migration must not create tables
+        /// anew.
         case immediate
     }
 
-    /// Whether ``migrate(_:)`` erases a database whose schema is not what the migrations make, and starts from scratch. False by default.
+    /// Whether ``migrate(_:)`` erases a database whose schema is not what the migrations make, and starts
+    /// from scratch. False by default.
     ///
     /// For the time when migrations are still being written. **It destroys the content of the database** when
     /// ``hasSchemaChanges(_:)`` is true: never let it be true in what you ship.
@@ -39,10 +43,12 @@ public struct DatabaseMigrator: Sendable {
     /// Creates a migrator without migrations.
     public init() {}
 
-    /// A migrator that does not check foreign keys at the end of the migrations that are registered from now on.
+    /// A migrator that does not check foreign keys at the end of the migrations that are registered from now
+    /// on.
     ///
-    /// Such a migration runs without foreign keys, and has to take care itself that none is violated, for example with
-    /// ``Database/checkForeignKeys(in:in:)``. Migrations that are registered with immediate checks are not concerned.
+    /// Such a migration runs without foreign keys, and has to take care itself that none is violated, for
+    /// example with ``Database/checkForeignKeys(in:in:)``. Migrations that are registered with immediate
+    /// checks are not concerned.
     public func disablingDeferredForeignKeyChecks() -> DatabaseMigrator {
         var migrator = self
         migrator.checksForeignKeysAtEnd = false
@@ -62,9 +68,11 @@ extension DatabaseMigrator {
     /// - Parameters:
     ///   - identifier: the name of the migration, which stays the same for ever.
     ///   - foreignKeyChecks: when foreign keys are checked.
-    ///   - migrate: changes the schema and the content. It runs in a transaction; an error rolls it back and ends the migrating.
+    ///   - migrate: changes the schema and the content. It runs in a transaction; an error rolls it back and
+    ///     ends the migrating.
     public mutating func registerMigration(
-        _ identifier: String, foreignKeyChecks: ForeignKeyChecks = .deferred, migrate: @escaping @Sendable (Database) throws -> Void
+        _ identifier: String, foreignKeyChecks: ForeignKeyChecks = .deferred,
+        migrate: @escaping @Sendable (Database) throws -> Void
     ) {
         register(identifier, merging: [], foreignKeyChecks) { db, _ in try migrate(db) }
     }
@@ -80,11 +88,14 @@ extension DatabaseMigrator {
     /// It does not run on a database where a migration of its own name was applied.
     /// - Precondition: none of the identifiers belongs to another registered migration.
     /// - Parameters:
+    ///   - identifier: the name of the migration, which is stored in the database.
+    ///   - foreignKeyChecks: when foreign keys are checked.
     ///   - mergedIdentifiers: the identifiers of the older migrations. Its own may be among them.
-    ///   - migrate: changes the schema and the content. Its second argument tells which of the older migrations were applied: none
-    ///     in a new database.
+    ///   - migrate: changes the schema and the content. Its second argument says which of the older
+    ///     migrations were applied: none in a new database.
     public mutating func registerMigration(
-        _ identifier: String, foreignKeyChecks: ForeignKeyChecks = .deferred, merging mergedIdentifiers: Set<String> = [],
+        _ identifier: String, foreignKeyChecks: ForeignKeyChecks = .deferred,
+        merging mergedIdentifiers: Set<String> = [],
         migrate: @escaping @Sendable (Database, Set<String>) throws -> Void
     ) {
         register(identifier, merging: mergedIdentifiers, foreignKeyChecks, migrate)
@@ -96,14 +107,17 @@ extension DatabaseMigrator {
     ) {
         let migration = Migration(
             identifier: identifier, mergedIdentifiers: mergedIdentifiers.subtracting([identifier]),
-            foreignKeys: Migration.ForeignKeys(foreignKeyChecks, checksAtEnd: checksForeignKeysAtEnd), migrate: migrate)
+            foreignKeys: Migration.ForeignKeys(foreignKeyChecks, checksAtEnd: checksForeignKeysAtEnd),
+            migrate: migrate)
         for other in registered {
             let shared = migration.allIdentifiers.intersection(other.allIdentifiers)
-            precondition(shared.isEmpty, "already registered migration: \(shared.sorted().joined(separator: ", "))")
+            precondition(
+                shared.isEmpty, "already registered migration: \(shared.sorted().joined(separator: ", "))")
         }
         registered.append(migration)
     }
 
-    /// The identifiers that a database can have without having been migrated by a later version of the application.
+    /// The identifiers that a database can have without having been migrated by a later version of the
+    /// application.
     var knownIdentifiers: Set<String> { registered.reduce(into: []) { $0.formUnion($1.allIdentifiers) } }
 }

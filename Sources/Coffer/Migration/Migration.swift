@@ -33,13 +33,15 @@ struct Migration: Sendable {
 extension Migration {
     /// Applies the migration, unless it has been applied, by another process perhaps in the last moment.
     func run(_ db: Database) throws {
-        // The pragma does nothing inside of a transaction: https://www.sqlite.org/pragma.html#pragma_foreign_keys
+        // The pragma does nothing inside of a transaction:
+        // https://www.sqlite.org/pragma.html#pragma_foreign_keys
         guard foreignKeys != .enforced, try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false else {
             return try runInTransaction(db, checksForeignKeys: false)
         }
         try db.execute(sql: "PRAGMA foreign_keys = OFF")
         let result = Result { try runInTransaction(db, checksForeignKeys: foreignKeys == .checkedAtEnd) }
-        // Neither a cancelled task nor an interruption may leave a connection that does not enforce foreign keys.
+        // Neither a cancelled task nor an interruption may leave a connection that does not enforce foreign
+        // keys.
         try db.withoutInterruption { try db.execute(sql: "PRAGMA foreign_keys = ON") }
         try result.get()
     }
@@ -65,7 +67,8 @@ extension Migration {
 /// The table in which a database remembers its migrations. Name and columns are those of GRDB.
 enum AppliedMigrations {
     static func createTable(_ db: Database) throws {
-        try db.execute(sql: "CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
+        try db.execute(
+            sql: "CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
     }
 
     /// The identifiers of all migrations that were applied; none if the table does not exist.
@@ -75,7 +78,8 @@ enum AppliedMigrations {
     }
 
     static func insert(_ identifier: String, into db: Database) throws {
-        try db.execute(sql: "INSERT OR IGNORE INTO grdb_migrations (identifier) VALUES (?)", arguments: [identifier])
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO grdb_migrations (identifier) VALUES (?)", arguments: [identifier])
     }
 
     static func remove(_ identifiers: Set<String>, from db: Database) throws {

@@ -1,14 +1,21 @@
 internal import SQLCipherBridge
 
 extension Database {
-    /// Tells transaction observers that something in a region has changed, although they have not heard of it.
+    /// Calls transaction observers because something in a region has changed that SQLite does not report.
     ///
-    /// For changes that are not observed: those of other connections, those made with the raw C functions, those of tables
-    /// `WITHOUT ROWID`, and those of the schema (the region is the table `sqlite_master` then). Observers who observe such changes in the
-    /// region hear of it through ``TransactionObserver/databaseDidChange()``. Outside of a transaction, the change counts as a transaction.
+    /// For changes that are not observed: those of other connections, those made with the raw C functions,
+    /// those of tables `WITHOUT ROWID`, and those of the schema (the region is the table `sqlite_master`
+    /// then). Observers who observe such changes in the region are called by
+    /// ``TransactionObserver/databaseDidChange()``. Outside of a transaction, the change counts as a
+    /// transaction.
     ///
-    /// Nobody is told in an access that only reads, nor of tables that do not exist. The full database is all tables, but not `sqlite_master`.
-    /// - Throws: the error of an observer who refuses the commit, outside of a transaction; and errors of reading the schema.
+    /// No observer is called in an access that only reads, nor of tables that do not exist. The full database
+    /// is all tables, but not `sqlite_master`.
+    ///
+    ///     try queue.write { db in try db.notifyChanges(in: Item.all()) }
+    ///
+    /// - Throws: the error of an observer who refuses the commit, outside of a transaction; and errors of
+    ///   reading the schema.
     public func notifyChanges(in region: some DatabaseRegionConvertible) throws {
         checkIsUsedInItsAccess()
         guard !isReadingOnly else { return }
@@ -23,17 +30,22 @@ extension Database {
         let schemas = try strings("SELECT name FROM pragma_database_list")
         let known = try namesOfAllTables(schemas)
         let masters = schemas.contains("temp") ? ["sqlite_master", "sqlite_temp_master"] : ["sqlite_master"]
-        let spellings = Dictionary((known + masters).map { (CaseInsensitiveName($0), $0) }, uniquingKeysWith: { first, _ in first })
+        let spellings = Dictionary(
+            (known + masters).map { (CaseInsensitiveName($0), $0) }, uniquingKeysWith: { first, _ in first })
         let tables = region.tableNames.map { $0.compactMap { spellings[CaseInsensitiveName($0)] } } ?? known
         return try tables.sorted().flatMap { table -> [DatabaseEventKind] in
             let columns = try region.columnNames(ofTable: table) ?? namesOfAllColumns(in: table)
-            return [.delete(tableName: table), .insert(tableName: table), .update(tableName: table, columnNames: columns)]
+            return [
+                .delete(tableName: table), .insert(tableName: table),
+                .update(tableName: table, columnNames: columns),
+            ]
         }
     }
 
     private func namesOfAllTables(_ schemas: [String]) throws -> [String] {
         let tables = try schemas.flatMap { schema in
-            try strings("SELECT name FROM \(schema.quotedDatabaseIdentifier).sqlite_master WHERE type = 'table'")
+            try strings(
+                "SELECT name FROM \(schema.quotedDatabaseIdentifier).sqlite_master WHERE type = 'table'")
         }
         return Array(Set(tables))
     }
@@ -42,7 +54,9 @@ extension Database {
         Set(try strings("SELECT name FROM pragma_table_xinfo(?)", [table]))
     }
 
-    private func strings(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws -> [String] {
+    private func strings(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws
+        -> [String]
+    {
         let statement = try makeStatement(sql: sql)
         try statement.prepareExecution(arguments: arguments)
         var result: [String] = []

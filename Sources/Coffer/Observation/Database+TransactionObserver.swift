@@ -1,10 +1,11 @@
 extension Database {
-    /// How long an observer is told of changes and transactions.
+    /// How long an observer is called with changes and transactions.
     public enum TransactionObservationExtent: Sendable {
         /// As long as the observer lives. The connection does not keep it alive.
         case observerLifetime
 
-        /// Up to the end of the current transaction, or of the next one. The connection keeps the observer alive until then.
+        /// Up to the end of the current transaction, or of the next one. The connection keeps the observer
+        /// alive until then.
         case nextTransaction
 
         /// As long as the connection is open. The connection keeps the observer alive.
@@ -13,14 +14,22 @@ extension Database {
 
     /// Adds an observer of changes and transactions.
     ///
-    /// In the middle of a transaction, the observer hears of what is left of it. Observers are told in the order in which they were added.
-    public func add(transactionObserver: some TransactionObserver, extent: TransactionObservationExtent = .observerLifetime) {
+    /// In the middle of a transaction, the observer is called with what is left of it. Observers are called
+    /// in the order in which they were added.
+    ///
+    /// - Parameters:
+    ///   - transactionObserver: called with the changes of each transaction that it observes.
+    ///   - extent: how long the connection calls it.
+    public func add(
+        transactionObserver: some TransactionObserver,
+        extent: TransactionObservationExtent = .observerLifetime
+    ) {
         checkIsUsedInItsAccess()
         guard !isClosed else { return }
         observerNotifier.add(transactionObserver, extent: extent)
     }
 
-    /// Removes an observer, which hears nothing any more.
+    /// Removes an observer, which is not called any more.
     public func remove(transactionObserver: some TransactionObserver) {
         checkIsUsedInItsAccess()
         observerNotifier.remove(transactionObserver)
@@ -28,17 +37,27 @@ extension Database {
 
     /// Calls a function at the end of the current transaction, or of the next one.
     ///
-    /// The functions run where the connection is used, after the statement that ends the transaction, and may use the connection.
+    /// The functions run where the connection is used, after the statement that ends the transaction, and may
+    /// use the connection.
+    ///
+    ///     try queue.write { db in
+    ///         db.afterNextTransaction { _ in print("The item is gone for good.") }
+    ///         try Item.deleteOne(db, key: 1)
+    ///     }
+    ///
     /// - Parameters:
     ///   - onCommit: called when the transaction has been committed.
     ///   - onRollback: called when it has been rolled back.
-    /// - Precondition: the access may write: the ends of transactions that only read are told to nobody.
+    /// - Precondition: the access may write: no observer is called at the end of a transaction that only
+    ///   reads.
     public func afterNextTransaction(
         onCommit: @escaping @Sendable (Database) -> Void,
         onRollback: @escaping @Sendable (Database) -> Void = { _ in }
     ) {
         precondition(!isReadingOnly, "Only a transaction that can write has handlers of its end.")
-        add(transactionObserver: TransactionEndHandler(onCommit: onCommit, onRollback: onRollback), extent: .nextTransaction)
+        add(
+            transactionObserver: TransactionEndHandler(onCommit: onCommit, onRollback: onRollback),
+            extent: .nextTransaction)
     }
 }
 
@@ -59,14 +78,20 @@ private final class TransactionEndHandler: TransactionObserver {
 }
 
 extension DatabaseWriter {
-    /// Adds an observer of changes and transactions to the connection that writes. It waits for that connection.
+    /// Adds an observer of changes and transactions to the connection that writes. It waits for that
+    /// connection.
+    ///
+    /// - Parameters:
+    ///   - transactionObserver: called with the changes of each transaction that it observes.
+    ///   - extent: how long the connection calls it.
     public func add(
-        transactionObserver: some TransactionObserver, extent: Database.TransactionObservationExtent = .observerLifetime
+        transactionObserver: some TransactionObserver,
+        extent: Database.TransactionObservationExtent = .observerLifetime
     ) {
         unsafeReentrantWrite { $0.add(transactionObserver: transactionObserver, extent: extent) }
     }
 
-    /// Removes an observer, which hears nothing any more. It waits for the connection that writes.
+    /// Removes an observer, which is not called any more. It waits for the connection that writes.
     public func remove(transactionObserver: some TransactionObserver) {
         unsafeReentrantWrite { $0.remove(transactionObserver: transactionObserver) }
     }

@@ -8,8 +8,9 @@ internal import Synchronization
 ///         log.info("shares or attachments have changed: \(count ?? 0) shares")
 ///     }
 ///
-/// Each transaction is told right after its commit, before anybody else can write. Most applications want values instead, which cost the
-/// writer nothing: see ``ValueObservation``, also for the changes that are not noticed.
+/// It is called for each transaction right after its commit, before anybody else can write. Most applications
+/// want values instead, which cost the writer nothing: see ``ValueObservation``, also for the changes that
+/// are not noticed.
 public struct DatabaseRegionObservation: Sendable {
     private let regions: [any DatabaseRegionConvertible]
 
@@ -25,11 +26,14 @@ public struct DatabaseRegionObservation: Sendable {
 
     /// Starts the observation.
     ///
-    /// Transactions that begin after the return are observed. As long as it is started, it keeps the connection to the database open.
+    /// Transactions that begin after the return are observed. As long as it is started, it keeps the
+    /// connection to the database open.
     /// - Parameters:
     ///   - writer: a queue or a pool.
-    ///   - onError: called if the region could not be found out, or when the database was closed. The observation has ended then.
-    ///   - onChange: called after each transaction that has changed the regions, where the connection is used, which it may use too.
+    ///   - onError: called if the region could not be found out, or when the database was closed. The
+    ///     observation has ended then.
+    ///   - onChange: called after each transaction that has changed the regions, where the connection is
+    ///     used, which it may use too.
     /// - Returns: what the observation lives as long as.
     @preconcurrency
     public func start(
@@ -66,7 +70,8 @@ private final class RegionObserver: RegionListener {
     private let onChange: @Sendable (Database) -> Void
 
     init(
-        _ writer: any DatabaseWriter, onError: @escaping @Sendable (any Error) -> Void, onChange: @escaping @Sendable (Database) -> Void
+        _ writer: any DatabaseWriter, onError: @escaping @Sendable (any Error) -> Void,
+        onChange: @escaping @Sendable (Database) -> Void
     ) {
         phase = Mutex(.starting(writer))
         self.onError = onError

@@ -1,12 +1,14 @@
 internal import SQLCipherBridge
 
-/// Tells the observers of a connection what happens to it, at the moments that ``TransactionObserver`` promises.
+/// Notifies the observers of a connection of what happens to it, at the moments that ``TransactionObserver``
+/// promises.
 ///
-/// Its owner tells it of each statement that writes or has to do with transactions. SQLite's hooks are installed only as long as somebody
-/// needs them, so that a connection without observers pays nothing. The notifier decides nothing by itself: ``SavepointLedger`` tells which
-/// events count, ``TransactionTracker`` how transactions end, and ``RegionWatchState`` whose regions they have changed (I9).
+/// Its owner notifies it of each statement that writes or has to do with transactions. SQLite's hooks are
+/// installed only as long as they are needed, so that a connection without observers pays nothing. The
+/// notifier decides nothing by itself: ``SavepointLedger`` says which events count, ``TransactionTracker``
+/// how transactions end, and ``RegionWatchState`` whose regions they have changed (I9).
 final class ObserverNotifier {
-    /// A change that may wait for the end of a savepoint, and those who want to hear of it.
+    /// A change that may wait for the end of a savepoint, and those who observe it.
     private struct Change {
         enum Event {
             case row(DatabaseEvent)
@@ -14,7 +16,7 @@ final class ObserverNotifier {
             /// A row that is about to change.
             case rowAhead(DatabasePreUpdateEvent)
 
-            /// Changes of a table that SQLite does not tell one by one.
+            /// Changes of a table that SQLite does not report one by one.
             case table
         }
 
@@ -22,12 +24,12 @@ final class ObserverNotifier {
         let audience: Audience
     }
 
-    /// Those who want to hear of one kind of changes of the statement that runs now.
+    /// Those who observe one kind of changes of the statement that runs now.
     private struct Audience {
         let kind: DatabaseEventKind
         let registrations: [ObserverRegistration]
         var watchers: [RegionWatch.ID]
-        /// Whether the rows of all changes are told, as far as it matters to the watchers.
+        /// Whether the rows of all changes are reported, as far as it matters to the watchers.
         let tellsAllRows: Bool
     }
 
@@ -41,29 +43,32 @@ final class ObserverNotifier {
     private var transaction = TransactionTracker()
     private var isListening = false
 
-    /// Whether an observer has been told of a row since the last end of a transaction.
+    /// Whether an observer has been notified of a row since the last end of a transaction.
     private var hasToldOfRows = false
 
-    /// Whether a statement runs whose changes somebody may want to hear of.
+    /// Whether a statement runs whose changes may have to be reported.
     private var isExecuting = false
 
     /// How many events the statement that runs now has had, and the connection's count of changes before it.
     private var eventCount = 0
     private var changesCountBefore = 0
 
-    /// How many rows the last statement has changed, where those who were told of its commit have changed rows since.
+    /// How many rows the last statement has changed, where those who were notified of its commit have changed
+    /// rows since.
     private(set) var keptChangesCount: Int?
 
     private lazy var updateHook = UpdateHook { [unowned self] operation, names, rowID in
         didChange(DatabaseEvent(operation, names, rowID: rowID))
     }
 
-    /// Installed only while somebody wants to hear of rows before they change, and with an engine that can tell.
+    /// Installed only while an observer wants to be notified of rows before they change, and with an engine
+    /// that can report them.
     private lazy var preUpdateHook = PreUpdateHook { [unowned self] change in willChange(change) }
     private var isListeningAhead = false
 
     private lazy var hooks = TransactionHooks(
-        willCommit: { [unowned self] in transactionWillCommit() }, didRollBack: { [unowned self] in transaction.rollbackHookDidRun() })
+        willCommit: { [unowned self] in transactionWillCommit() },
+        didRollBack: { [unowned self] in transaction.rollbackHookDidRun() })
 
     init(_ connection: ConnectionHandle, inspector: StatementInspector) {
         self.connection = connection
@@ -110,7 +115,7 @@ extension ObserverNotifier {
         removeHooksIfUseless()
     }
 
-    /// Runs `body`, of whose transactions no observer hears.
+    /// Runs `body`, of whose transactions no observer is notified.
     ///
     /// - Precondition: no transaction is open before and after, or one in which nothing has happened.
     func unobserved<T>(_ body: () throws -> T) rethrows -> T {
@@ -132,10 +137,12 @@ extension ObserverNotifier {
 // MARK: - Statements
 
 extension ObserverNotifier {
-    /// Ends a statement that itself neither begins nor ends transactions or savepoints. Returns false if it matters to somebody, who has to be
-    /// told.
+    /// Ends a statement that itself neither begins nor ends transactions or savepoints. Returns false if it
+    /// matters to an observer, which has to be notified.
     func endIdleStatement() -> Bool {
-        guard !isObserved && !isListening && !savepoints.isHolding && !transaction.hasReport else { return false }
+        guard !isObserved && !isListening && !savepoints.isHolding && !transaction.hasReport else {
+            return false
+        }
         if connection.isAutocommit { watch.clock.transactionDidEnd() }
         return true
     }
@@ -147,17 +154,19 @@ extension ObserverNotifier {
         guard isObserved else { return }
         hooks.install(on: connection)
         if transaction.hasReport {
-            // Somebody has ended a transaction with the raw C functions.
+            // The program has ended a transaction with the raw C functions.
             try statementDidEnd(in: statement.database, successfully: true, step: nil)
         }
         try statement.updateFacts()
         isExecuting = !statement.isReadonly && !statement.changesTransactionOrSchema
         listen(to: statement.isReadonly ? [] : statement.facts.eventKinds, of: statement)
-        let observed = statement.facts.maybeTruncatedTables.filter { table in audiences.contains { $0.kind == .delete(tableName: table) } }
+        let observed = statement.facts.maybeTruncatedTables.filter { table in
+            audiences.contains { $0.kind == .delete(tableName: table) }
+        }
         if !observed.isEmpty { inspector.preventTruncation(of: observed) }
     }
 
-    /// Tells observers how the transaction has ended, if it has.
+    /// Calls observers when the transaction has ended, if it has.
     ///
     /// - Throws: the error of an observer who has refused the commit of a transaction without writes.
     func executionDidEnd(_ statement: Statement) throws {
@@ -171,28 +180,34 @@ extension ObserverNotifier {
         try statementDidEnd(in: statement.database, successfully: true, step: statement.facts.transactionStep)
     }
 
-    /// Tells observers that the transaction was rolled back, if it was.
+    /// Calls observers when the transaction was rolled back, if it was.
     ///
     /// - Throws: the error of an observer who has refused the commit, which is the reason for the failure.
     func executionDidFail(_ statement: Statement, _ error: DatabaseError) throws {
         stopListening(in: statement.database)
         if transaction.hasRollbackReport && !connection.isAutocommit {
-            // A release of the outermost savepoint that could not be committed: SQLite has undone the changes, and leaves an empty
-            // savepoint behind.
+            // A release of the outermost savepoint that could not be committed: SQLite has undone the
+            // changes, and leaves an empty savepoint behind.
             try? connection.execute("ROLLBACK")
         }
-        try statementDidEnd(in: statement.database, successfully: false, step: statement.facts.transactionStep)
+        try statementDidEnd(
+            in: statement.database, successfully: false, step: statement.facts.transactionStep)
     }
 
-    /// Tells observers how the transaction has ended, if it has with the reset of a statement that was not run to its end.
+    /// Calls observers when the transaction has ended, if it has with the reset of a statement that was not
+    /// run to its end.
     ///
     /// There is nobody left to throw at: an observer who refuses the commit has it rolled back all the same.
     func statementWasAbandoned(_ statement: Statement, _ code: CInt) {
         stopListening(in: statement.database)
-        try? statementDidEnd(in: statement.database, successfully: code == EngineCode.ok, step: statement.facts.transactionStep)
+        try? statementDidEnd(
+            in: statement.database, successfully: code == EngineCode.ok, step: statement.facts.transactionStep
+        )
     }
 
-    private func statementDidEnd(in database: Database, successfully: Bool, step: StatementFacts.TransactionStep?) throws {
+    private func statementDidEnd(
+        in database: Database, successfully: Bool, step: StatementFacts.TransactionStep?
+    ) throws {
         let isInsideTransaction = !connection.isAutocommit
         if !isInsideTransaction {
             watch.clock.transactionDidEnd()
@@ -202,7 +217,8 @@ extension ObserverNotifier {
             successfully: successfully, step: step, isInsideTransaction: isInsideTransaction,
             isReadOnly: database.isReadingOnly)
         let (rowID, changesCount) = (connection.lastInsertedRowID, connection.changesCount)
-        // Those who are told may write, but whoever has executed the statement wants to know of its own row and changes.
+        // Those who are notified may write, but whoever has executed the statement wants to know of its own
+        // row and changes.
         defer {
             if connection.lastInsertedRowID != rowID { connection.lastInsertedRowID = rowID }
             if connection.changesCount != changesCount { keptChangesCount = changesCount }
@@ -211,7 +227,7 @@ extension ObserverNotifier {
         if !isInsideTransaction { hasToldOfRows = false }
         switch ending {
         case nil:
-            // Those who began to watch in the middle of a transaction without hooks are told all the same.
+            // Those who began to watch in the middle of a transaction without hooks are notified too.
             if !isInsideTransaction { tellWatchers(in: database) }
         case .commit?:
             endTransaction { $0.databaseDidCommit(database) }
@@ -247,7 +263,7 @@ extension ObserverNotifier {
         }
     }
 
-    /// Asks and tells the observers of the end of a transaction that has written nothing.
+    /// Asks the observers about the end of a transaction that has written nothing, and notifies them of it.
     private func endEmptyTransaction(in database: Database) throws {
         do {
             try registrations.askForPermission()
@@ -260,9 +276,10 @@ extension ObserverNotifier {
         tellWatchers(in: database)
     }
 
-    /// Tells all observers of the end of a transaction.
+    /// Calls all observers at the end of a transaction.
     ///
-    /// An observer may use the connection, and run whole transactions: before the first one is told, everything is ready for them.
+    /// An observer may use the connection, and run whole transactions: before the first one is notified,
+    /// everything is ready for them.
     private func endTransaction(_ notify: (any TransactionObserver) -> Void) {
         for registration in registrations.transactionDidEnd() {
             if let observer = registration.observer { notify(observer) }
@@ -271,7 +288,7 @@ extension ObserverNotifier {
         removeHooksIfUseless()
     }
 
-    /// Tells those whose regions the transaction has changed that it has ended.
+    /// Notifies those whose regions the transaction has changed of its end.
     private func tellWatchers(rolledBack: Bool = false, in database: Database) {
         guard !watch.isEmpty else { return }
         for listener in watch.transactionDidEnd(rolledBack: rolledBack) {
@@ -283,16 +300,17 @@ extension ObserverNotifier {
 // MARK: - Changes
 
 extension ObserverNotifier {
-    /// Finds out who wants to hear of changes, and listens to SQLite only if somebody does.
+    /// Finds out which observers want to be notified of changes, and listens to SQLite only if there are any.
     private func listen(to kinds: [DatabaseEventKind], of statement: Statement) {
         audiences = kinds.compactMap { audience(of: $0, tellsAllRows: statement.tellsAllRows(ofChanges: $0)) }
         guard !audiences.isEmpty else { return stopListening() }
         startListening()
     }
 
-    /// Those who want to hear of a kind of changes; nil if nobody does.
+    /// Those who observe a kind of changes; nil if nobody does.
     ///
-    /// - Parameter tellsAllRows: whether there is an event for each row. It is found out only where it matters.
+    /// - Parameter tellsAllRows: whether there is an event for each row. It is found out only where it
+    ///   matters.
     private func audience(of kind: DatabaseEventKind, tellsAllRows: @autoclosure () -> Bool) -> Audience? {
         let interested = registrations.observing([kind])
         let watchers: [RegionWatch.ID] = watch.isEmpty ? [] : watch.watchers(of: kind)
@@ -313,7 +331,7 @@ extension ObserverNotifier {
         if isWanted { preUpdateHook.install(on: connection) } else { preUpdateHook.remove(from: connection) }
     }
 
-    /// Stops listening after a statement, whose changes may not all have been told.
+    /// Stops listening after a statement, whose changes may not all have been reported.
     private func stopListening(in database: Database) {
         isExecuting = false
         guard isListening else { return }
@@ -336,22 +354,27 @@ extension ObserverNotifier {
     private func didChange(_ event: DatabaseEvent) {
         eventCount += 1
         guard let index = audiences.firstIndex(where: { event.matchesKind($0.kind) }) else { return }
-        if let watchers = tell(Change(event: .row(event), audience: audiences[index])) { audiences[index].watchers = watchers }
+        if let watchers = tell(Change(event: .row(event), audience: audiences[index])) {
+            audiences[index].watchers = watchers
+        }
     }
 
-    /// Tells of a row that is about to change, to those who are told of its change by events, and not to those who watch regions.
+    /// Reports a row that is about to change to those who are notified of its change by events, and not to
+    /// those who watch regions.
     private func willChange(_ change: PreUpdateHook.Change) {
         let current = DatabasePreUpdateEvent.Current(change)
         defer { current.end() }
         let event = DatabasePreUpdateEvent(current, change)
-        guard let audience = audiences.first(where: { event.matchesKind($0.kind) }), !audience.registrations.isEmpty else { return }
-        // What is held back is told when the engine cannot be asked any more.
+        guard let audience = audiences.first(where: { event.matchesKind($0.kind) }),
+            !audience.registrations.isEmpty
+        else { return }
+        // What is held back is reported when the engine cannot be asked any more.
         tell(Change(event: .rowAhead(savepoints.isHolding ? event.copy() : event), audience: audience))
     }
 
-    /// Tells of a change, or holds it until the end of a savepoint.
+    /// Reports a change, or holds it until the end of a savepoint.
     ///
-    /// - Returns: the watchers who want to hear of more, if they were told.
+    /// - Returns: the watchers that observe more, if they were called.
     @discardableResult
     private func tell(_ change: Change) -> [RegionWatch.ID]? {
         guard savepoints.isHolding else { return send(change) }
@@ -359,7 +382,7 @@ extension ObserverNotifier {
         return nil
     }
 
-    /// Tells of a change, and returns the watchers who want to hear of more.
+    /// Reports a change, and returns the watchers that observe more.
     @discardableResult
     private func send(_ change: Change) -> [RegionWatch.ID] {
         let watchers = change.audience.watchers
@@ -371,14 +394,16 @@ extension ObserverNotifier {
         case .row(let event):
             if !change.audience.registrations.isEmpty { hasToldOfRows = true }
             for registration in change.audience.registrations { registration.send(event) }
-            if change.audience.tellsAllRows && !watchers.isEmpty { return watch.rowDidChange(event, for: watchers) }
+            if change.audience.tellsAllRows && !watchers.isEmpty {
+                return watch.rowDidChange(event, for: watchers)
+            }
         case .table: break
         }
         if !watchers.isEmpty { watch.tableDidChange(for: watchers) }
         return []
     }
 
-    /// Tells those who observe one of these kinds that something has changed.
+    /// Notifies those who observe one of these kinds that something has changed.
     ///
     /// Outside of a transaction, the change counts as a transaction of its own.
     func notifyChanges(ofKinds kinds: [DatabaseEventKind], in database: Database) throws {
@@ -391,14 +416,16 @@ extension ObserverNotifier {
         }
     }
 
-    /// Finds the changes of the statement that has ended for which there was no event: those of tables without row IDs, and of virtual tables.
+    /// Finds the changes of the statement that has ended for which there was no event: those of tables
+    /// without row IDs, and of virtual tables.
     ///
     /// SQLite counts them all the same.
     private func noteUntoldChanges(in database: Database) {
         guard audiences.contains(where: { !$0.watchers.isEmpty }), !database.isClosed,
             connection.totalChangesCount - changesCountBefore > eventCount
         else { return }
-        for audience in audiences where !audience.watchers.isEmpty && !database.hasEvents(forChangesOf: audience.kind.tableName) {
+        for audience in audiences
+        where !audience.watchers.isEmpty && !database.hasEvents(forChangesOf: audience.kind.tableName) {
             tell(Change(event: .table, audience: audience))
         }
     }
@@ -406,11 +433,12 @@ extension ObserverNotifier {
 
 // MARK: - Statements that are compiled again
 
-// A statement may be older than the schema, where others have changed it, or the application keeps its statements. SQLite compiles it again
-// in its first step: it may read and change other tables than before.
+// A statement may be older than the schema, where others have changed it, or the application keeps its
+// statements. SQLite compiles it again in its first step: it may read and change other tables than before.
 
 extension ObserverNotifier {
-    /// Listens also to changes that the statement that runs now was not known to make. Returns whether anybody wants to hear of them.
+    /// Listens also to changes that the statement that runs now was not known to make. Returns whether
+    /// any observer wants to be notified of them.
     func statementMayAlsoChange(_ kind: DatabaseEventKind) -> Bool {
         guard isExecuting else { return false }
         var kind = kind

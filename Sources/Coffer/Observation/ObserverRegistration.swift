@@ -10,7 +10,8 @@ final class ObserverRegistration {
     /// Whether the observer has had enough of changes until the next transaction.
     var isPaused = false
 
-    /// Whether the observer has been found not to implement ``TransactionObserver/databaseWillChange(with:)``, so that nothing is read for it.
+    /// Whether the observer has been found not to implement
+    /// ``TransactionObserver/databaseWillChange(with:)``, so that nothing is read for it.
     var ignoresChangesAhead = false
 
     /// Whether the observer was removed. Notifications that are under way skip it.
@@ -67,7 +68,9 @@ struct ObserverRegistrations {
     }
 
     mutating func remove(_ observer: any TransactionObserver) {
-        for registration in list where registration.isRegistration(of: observer) { registration.isRemoved = true }
+        for registration in list where registration.isRegistration(of: observer) {
+            registration.isRemoved = true
+        }
         removeUseless()
     }
 
@@ -75,14 +78,17 @@ struct ObserverRegistrations {
     mutating func removeUseless() { list.removeAll { $0.observer == nil } }
 
     /// Those who observe one of some kinds of changes.
-    func observing(_ kinds: [DatabaseEventKind]) -> [ObserverRegistration] { list.filter { kinds.contains(where: $0.observes) } }
+    func observing(_ kinds: [DatabaseEventKind]) -> [ObserverRegistration] {
+        list.filter { kinds.contains(where: $0.observes) }
+    }
 
     /// - Throws: the error of the first observer who refuses the commit.
     func askForPermission() throws {
         for registration in list { try registration.observer?.databaseWillCommit() }
     }
 
-    /// Those who are to be told of the end of a transaction: some for the last time, and all of them observe changes again.
+    /// Those who are to be notified of the end of a transaction: some for the last time, and all of them
+    /// observe changes again.
     mutating func transactionDidEnd() -> [ObserverRegistration] {
         defer { list.removeAll { $0.extent == .nextTransaction } }
         for registration in list { registration.isPaused = false }
@@ -93,7 +99,8 @@ struct ObserverRegistrations {
 // MARK: - The observation that is being notified
 
 extension ObserverRegistration {
-    /// A thread-specific value costs a few nanoseconds, where a lock or a task-local value would cost as much as the rest of the event.
+    /// A thread-specific value costs a few nanoseconds, where a lock or a task-local value would cost as much
+    /// as the rest of the event.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         let code = unsafe pthread_key_create(&key, nil)
@@ -101,7 +108,7 @@ extension ObserverRegistration {
         return key
     }()
 
-    /// The observation whose observer is being told of a change on the current thread.
+    /// The observation whose observer is being notified of a change on the current thread.
     static var current: ObserverRegistration? {
         guard let pointer = unsafe pthread_getspecific(key) else { return nil }
         return unsafe Unmanaged<ObserverRegistration>.fromOpaque(pointer).takeUnretainedValue()

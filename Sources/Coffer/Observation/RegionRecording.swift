@@ -31,11 +31,12 @@ struct RegionRecording {
         add(region)
     }
 
-    /// Adds a column that the running statement reads, unless it was known to read it: SQLite has compiled the statement again, in its
-    /// first step, so that no other statement has begun since.
+    /// Adds a column that the running statement reads, unless it was known to read it: SQLite has compiled
+    /// the statement again, in its first step, so that no other statement has begun since.
     mutating func statementAlsoReads(_ column: String, of table: String) {
         guard isRunning else { return }
-        let region = column.isEmpty ? DatabaseRegion(table: table) : DatabaseRegion(table: table, columns: [column])
+        let region =
+            column.isEmpty ? DatabaseRegion(table: table) : DatabaseRegion(table: table, columns: [column])
         if lastFacts.union(region) != lastFacts { add(region) }
     }
 }
@@ -49,10 +50,12 @@ extension Database {
         return (result, recording.recordedRegion)
     }
 
-    /// Has the observation whose value is being fetched observe a region, although the fetch does not read it.
+    /// Has the observation whose value is being fetched observe a region, although the fetch does not read
+    /// it.
     ///
     /// It has no effect outside of the function of ``ValueObservation/tracking(_:)`` and
-    /// ``ValueObservation/trackingConstantRegion(_:)``. Where the region is not of interest, it is not evaluated.
+    /// ``ValueObservation/trackingConstantRegion(_:)``. Where the region is not of interest, it is not
+    /// evaluated.
     /// - Throws: errors of finding out what the region is.
     public func registerAccess(to region: @autoclosure () -> any DatabaseRegionConvertible) throws {
         checkIsUsedInItsAccess()
@@ -61,12 +64,14 @@ extension Database {
         recording.add(region)
     }
 
-    /// Follows what statements do that SQLite compiles again in the middle of an execution, so that no change is missed in that execution.
+    /// Follows what statements do that SQLite compiles again in the middle of an execution, so that no change
+    /// is missed in that execution.
     func followRecompilations() {
         inspector.recompilation = { [unowned self] recompiled in
             switch recompiled {
             case .change(let kind):
-                return !kind.tableName.isSQLiteInternalTableName && observerNotifier.statementMayAlsoChange(kind)
+                return !kind.tableName.isSQLiteInternalTableName
+                    && observerNotifier.statementMayAlsoChange(kind)
             case .read(let column, let table):
                 if !table.isSQLiteInternalTableName { recording.statementAlsoReads(column, of: table) }
                 return false

@@ -1,7 +1,8 @@
 /// The open savepoints of a connection, and the events that they hold back. Decisions only (I9).
 ///
-/// An event counts when the outermost savepoint around it is released; an event of a savepoint that is rolled back never happened.
-/// Names are compared as SQLite compares them, and the innermost savepoint of a name is meant.
+/// An event counts when the outermost savepoint around it is released; an event of a savepoint that is rolled
+/// back never happened. Names are compared as SQLite compares them, and the innermost savepoint of a name is
+/// meant.
 struct SavepointLedger<Event> {
     private struct Savepoint {
         let name: CaseInsensitiveName
@@ -31,14 +32,16 @@ struct SavepointLedger<Event> {
         return savepoints.isEmpty ? takeEvents() : []
     }
 
-    /// Forgets the events since a savepoint began, and the savepoints inside of it; the savepoint itself stays open.
+    /// Forgets the events since a savepoint began, and the savepoints inside of it; the savepoint itself
+    /// stays open.
     mutating func rollback(to name: String) {
         guard let index = lastIndex(of: name) else { return }
         events.removeSubrange(savepoints[index].eventCount...)
         savepoints.removeSubrange((index + 1)...)
     }
 
-    /// All events, as the whole transaction is about to be committed. The savepoints stay open, as the commit may fail.
+    /// All events, as the whole transaction is about to be committed. The savepoints stay open, as the commit
+    /// may fail.
     mutating func takeEvents() -> [Event] {
         let result = events
         events = []

@@ -1,7 +1,7 @@
 internal import SQLCipherBridge
 
 extension Statement {
-    /// Asks anew what the statement does, if SQLite has compiled it again since that was told.
+    /// Asks anew what the statement does, if SQLite has compiled it again since that was found out.
     ///
     /// - Throws: what a new compilation throws, as the execution would.
     func updateFacts() throws {
@@ -10,15 +10,17 @@ extension Statement {
         setFacts(try database.makeStatement(sql: handle.sql).facts, preparation: preparation)
     }
 
-    /// Whether an event tells of each row that the statement changes in such a way.
+    /// Whether an event reports each row that the statement changes in such a way.
     ///
-    /// There is none for the rows that `REPLACE` deletes, and an update of the row ID itself tells the new one only.
+    /// There is none for the rows that `REPLACE` deletes, and an update of the row ID itself reports the new
+    /// one only.
     func tellsAllRows(ofChanges kind: DatabaseEventKind) -> Bool {
         do {
             switch kind {
             case .delete: return true
             case .insert: return try !mayReplaceRows()
-            case .update(let table, let columns): return try !mayReplaceRows() && !database.haveRowID(columns, of: table)
+            case .update(let table, let columns):
+                return try !mayReplaceRows() && !database.haveRowID(columns, of: table)
             }
         } catch {
             return false

@@ -1,49 +1,54 @@
-/// A type that hears of changes and transactions, as they happen on the connection that writes.
+/// A type that is called with changes and transactions, as they happen on the connection that writes.
 ///
-/// An observer hears of changes before they are committed, in this order: any number of ``databaseDidChange(with:)``, then
-/// ``databaseWillCommit()``, then ``databaseDidCommit(_:)`` or ``databaseDidRollback(_:)``. Changes inside of a savepoint are held back
-/// until it is released: those that are rolled back with it are never told.
+/// An observer is called with changes before they are committed, in this order: any number of
+/// ``databaseDidChange(with:)``, then ``databaseWillCommit()``, then ``databaseDidCommit(_:)`` or
+/// ``databaseDidRollback(_:)``. Changes inside of a savepoint are held back until it is released: it is never
+/// called with those that are rolled back with it.
 ///
-/// All functions are called where the connection is used, between its statements or in the middle of one. Only
-/// ``databaseDidCommit(_:)`` and ``databaseDidRollback(_:)`` may use the connection.
+/// All functions are called where the connection is used, between its statements or in the middle of one.
+/// Only ``databaseDidCommit(_:)`` and ``databaseDidRollback(_:)`` may use the connection.
 ///
-/// These changes are not told: those of other connections, of the schema, of tables `WITHOUT ROWID`, of rows that `ON CONFLICT REPLACE`
-/// deletes, and those made with the raw C functions. With an engine of one's own (``EngineFeature``), ``databaseWillChange(with:)`` tells of rows
-/// before they change, with their values, and of tables `WITHOUT ROWID` as well. See ``Database/notifyChanges(in:)``.
+/// It is not called with these changes: those of other connections, of the schema, of tables `WITHOUT ROWID`,
+/// of rows that `ON CONFLICT REPLACE` deletes, and those made with the raw C functions. With an engine of
+/// one's own (``EngineFeature``), ``databaseWillChange(with:)`` is called with rows before they change, with
+/// their values, and of tables `WITHOUT ROWID` as well. See ``Database/notifyChanges(in:)``.
 public protocol TransactionObserver: AnyObject {
-    /// Whether the observer wants to hear of changes of this kind.
+    /// Whether the observer is to be called with changes of this kind.
     ///
-    /// It is asked once for each execution of a statement that may make such changes, before it runs. When no observer wants to hear of
-    /// them, the statement runs as fast as without observers.
+    /// It is asked once for each execution of a statement that may make such changes, before it runs. When no
+    /// observer asks for them, the statement runs as fast as without observers.
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool
 
-    /// Tells that something may have changed, with no further detail: see ``Database/notifyChanges(in:)``.
+    /// Called when something may have changed, with no further detail: see ``Database/notifyChanges(in:)``.
     func databaseDidChange()
 
-    /// Tells of a change of a row, of a kind that the observer wants to hear of.
+    /// Called with a change of a row, of a kind that the observer asked for.
     ///
     /// It must not use the connection.
     func databaseDidChange(with event: DatabaseEvent)
 
-    /// Tells of a change of a row, of a kind that the observer wants to hear of, before it is made, with the values of the row.
+    /// Called with a change of a row, of a kind that the observer asked for, before it is made, with the
+    /// values of the row.
     ///
-    /// ``databaseDidChange(with:)`` follows, except for tables `WITHOUT ROWID`. Inside of a savepoint both are held back. It must not use the
-    /// connection. The event can be asked during the call only: keep ``DatabasePreUpdateEvent/copy()``.
+    /// ``databaseDidChange(with:)`` follows, except for tables `WITHOUT ROWID`. Inside of a savepoint both
+    /// are held back. It must not use the connection. The event can be asked during the call only: keep
+    /// ``DatabasePreUpdateEvent/copy()``.
     ///
-    /// It is never called with the engine of a distribution. `try EngineFeature.preUpdateEvents.require()` fails there, and names the script that
-    /// builds an engine that can.
+    /// It is never called with the engine of a distribution. `try EngineFeature.preUpdateEvents.require()`
+    /// fails there, and names the script that builds an engine that can.
     func databaseWillChange(with event: DatabasePreUpdateEvent)
 
-    /// Tells that the transaction is about to be committed.
+    /// Called when the transaction is about to be committed.
     ///
     /// It must not use the connection.
-    /// - Throws: any error, to have the transaction rolled back. The statement that was to commit throws the same error.
+    /// - Throws: any error, to have the transaction rolled back. The statement that was to commit throws the
+    ///   same error.
     func databaseWillCommit() throws
 
-    /// Tells that the transaction has been committed.
+    /// Called when the transaction has been committed.
     func databaseDidCommit(_ db: Database)
 
-    /// Tells that the transaction has been rolled back: on purpose, by an observer, or by an error.
+    /// Called when the transaction has been rolled back: on purpose, by an observer, or by an error.
     func databaseDidRollback(_ db: Database)
 }
 
@@ -53,7 +58,9 @@ extension TransactionObserver {
 
     /// Does nothing, and has nothing read for the observer from now on.
     public func databaseWillChange(with event: DatabasePreUpdateEvent) {
-        guard let observation = ObserverRegistration.current, observation.isRegistration(of: self) else { return }
+        guard let observation = ObserverRegistration.current, observation.isRegistration(of: self) else {
+            return
+        }
         observation.ignoresChangesAhead = true
     }
 
@@ -62,12 +69,15 @@ extension TransactionObserver {
 
     /// Spares the observer all further changes, up to the end of the current transaction.
     ///
-    /// An observer calls it of itself, as soon as it has heard enough.
-    /// - Precondition: it is called by ``databaseDidChange(with:)`` or ``databaseDidChange()`` of the same observer.
+    /// An observer calls it of itself, as soon as it has received enough.
+    /// - Precondition: it is called by ``databaseDidChange(with:)`` or ``databaseDidChange()`` of the same
+    ///   observer.
     public func stopObservingDatabaseChangesUntilNextTransaction() {
         guard let observation = ObserverRegistration.current, observation.isRegistration(of: self) else {
             preconditionFailure(
-                "stopObservingDatabaseChangesUntilNextTransaction() must be called by the observer, in its databaseDidChange method.")
+                "stopObservingDatabaseChangesUntilNextTransaction() must be called by the observer, in its "
+                    + "databaseDidChange method."
+            )
         }
         observation.isPaused = true
     }

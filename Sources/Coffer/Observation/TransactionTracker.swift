@@ -1,10 +1,10 @@
-/// Finds out how transactions end, from what SQLite's hooks tell in the middle of statements and from how statements end.
-/// Decisions only (I9).
+/// Finds out how transactions end, from what SQLite's hooks report in the middle of statements and from how
+/// statements end. Decisions only (I9).
 ///
-/// SQLite's commit hook is not called for transactions without writes, and it may be called for a commit that fails afterwards.
-/// The rollback hook is always called.
+/// SQLite's commit hook is not called for transactions without writes, and it may be called for a commit that
+/// fails afterwards. The rollback hook is always called.
 struct TransactionTracker {
-    /// What observers are to be told, once the statement has ended.
+    /// What observers are to be notified of, once the statement has ended.
     enum Ending {
         /// The transaction has been committed.
         case commit
@@ -12,8 +12,8 @@ struct TransactionTracker {
         /// The transaction has ended without any write, so that nobody was asked before.
         case emptyCommit
 
-        /// A statement outside of a transaction has failed, and its changes are undone: of interest only to those who were told of them, as the
-        /// program knows of no transaction.
+        /// A statement outside of a transaction has failed, and its changes are undone: of interest only to
+        /// those who were notified of them, as the program knows of no transaction.
         case failedStatement
 
         /// The transaction has been rolled back, by an observer if there is a refusal.
@@ -34,7 +34,8 @@ struct TransactionTracker {
     /// Whether a transaction was open after the last statement.
     private var isOpen = false
 
-    /// Whether that transaction began while the connection could only read. Its end is of no interest to observers.
+    /// Whether that transaction began while the connection could only read. Its end is of no interest to
+    /// observers.
     private var isReadOnly = false
 
     mutating func commitHookDidAllow() {
@@ -54,13 +55,13 @@ struct TransactionTracker {
         }
     }
 
-    /// Whether a hook has told of the end of a transaction, and no statement has ended since.
+    /// Whether a hook has reported the end of a transaction, and no statement has ended since.
     var hasReport: Bool {
         if case .nothing = report { return false }
         return true
     }
 
-    /// Whether a hook has told of a rollback, and no statement has ended since.
+    /// Whether a hook has reported a rollback, and no statement has ended since.
     var hasRollbackReport: Bool {
         switch report {
         case .nothing, .allowedCommit: false
@@ -68,7 +69,7 @@ struct TransactionTracker {
         }
     }
 
-    /// Takes note of a statement that has ended, and tells what it did to the transaction.
+    /// Takes note of a statement that has ended, and returns what it did to the transaction.
     ///
     /// - Parameters:
     ///   - step: what the statement does to transactions, as it was compiled.
@@ -100,7 +101,8 @@ struct TransactionTracker {
             return isInsideTransaction ? nil : .commit
         case .nothing:
             switch step {
-            case .commit where successfully && !isInsideTransaction, .releaseSavepoint where successfully && !isInsideTransaction:
+            case .commit where successfully && !isInsideTransaction,
+                .releaseSavepoint where successfully && !isInsideTransaction:
                 return wasReadOnly ? nil : .emptyCommit
             default:
                 return nil

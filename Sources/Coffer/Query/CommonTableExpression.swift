@@ -5,7 +5,7 @@
 ///     let heavy = CommonTableExpression(named: "heavy", request: Item.filter { $0.weight > 20_000 }.select(\.ownerId))
 ///     let carriers = Owner.with(heavy).filter { heavy.all().contains($0.id) }
 ///
-/// `RowDecoder` tells what its rows become when they are fetched: ``Row``, unless you say otherwise.
+/// `RowDecoder` says what its rows become when they are fetched: ``Row``, unless you say otherwise.
 public struct CommonTableExpression<RowDecoder>: Sendable {
     /// What the request calls it.
     public var tableName: String { definition.name }
@@ -19,45 +19,95 @@ public struct CommonTableExpression<RowDecoder>: Sendable {
     /// Names the query of a request.
     ///
     /// - Parameters:
-    ///   - recursive: whether the query may read what it has found itself: see <https://www.sqlite.org/lang_with.html>.
+    ///   - recursive: whether the query may read what it has found itself: see
+    ///     <https://www.sqlite.org/lang_with.html>.
     ///   - tableName: its name, which should not be that of a table.
     ///   - columns: the names of its columns; nil for those of the query.
     ///   - request: the query.
-    public init(recursive: Bool = false, named tableName: String, columns: [String]? = nil, request: some SQLSubqueryable) {
+    public init(
+        recursive: Bool = false, named tableName: String, columns: [String]? = nil,
+        request: some SQLSubqueryable
+    ) {
         self.init(tableName, recursive: recursive, columns: columns, query: request.sqlSubquery)
     }
 
-    /// Names a query in plain SQL; see ``init(recursive:named:columns:request:)``.
+    /// Names a query in plain SQL; see `init(recursive:named:columns:request:)`.
+    ///
+    /// - Parameters:
+    ///   - recursive: whether the expression may name itself.
+    ///   - tableName: the name of the expression in other requests.
+    ///   - columns: the names of its columns; nil takes those of the statement.
+    ///   - sql: the text of a `SELECT` statement.
+    ///   - arguments: the values of its parameters.
     public init(
         recursive: Bool = false, named tableName: String, columns: [String]? = nil, sql: String,
         arguments: StatementArguments = StatementArguments()
     ) {
-        self.init(recursive: recursive, named: tableName, columns: columns, literal: SQL(sql: sql, arguments: arguments))
+        self.init(
+            recursive: recursive, named: tableName, columns: columns,
+            literal: SQL(sql: sql, arguments: arguments))
     }
 
-    /// Names a query in an SQL literal, whose values become arguments; see ``init(recursive:named:columns:request:)``.
-    public init(recursive: Bool = false, named tableName: String, columns: [String]? = nil, literal sqlLiteral: SQL) {
-        self.init(tableName, recursive: recursive, columns: columns, query: SQLSubquery(impl: .literal(sqlLiteral)))
+    /// Names a query in an SQL literal, whose values become arguments; see
+    /// `init(recursive:named:columns:request:)`.
+    ///
+    /// - Parameters:
+    ///   - recursive: whether the expression may name itself.
+    ///   - tableName: the name of the expression in other requests.
+    ///   - columns: the names of its columns; nil takes those of the statement.
+    ///   - sqlLiteral: a `SELECT` statement, in which values are arguments.
+    public init(
+        recursive: Bool = false, named tableName: String, columns: [String]? = nil, literal sqlLiteral: SQL
+    ) {
+        self.init(
+            tableName, recursive: recursive, columns: columns, query: SQLSubquery(impl: .literal(sqlLiteral)))
     }
 }
 
 extension CommonTableExpression where RowDecoder == Row {
     /// Names the query of a request, whose rows are fetched as ``Row``.
-    public init(recursive: Bool = false, named tableName: String, columns: [String]? = nil, request: some SQLSubqueryable) {
+    ///
+    /// - Parameters:
+    ///   - recursive: whether the expression may name itself.
+    ///   - tableName: the name of the expression in other requests.
+    ///   - columns: the names of its columns; nil takes those of the request.
+    ///   - request: where its rows come from.
+    public init(
+        recursive: Bool = false, named tableName: String, columns: [String]? = nil,
+        request: some SQLSubqueryable
+    ) {
         self.init(tableName, recursive: recursive, columns: columns, query: request.sqlSubquery)
     }
 
     /// Names a query in plain SQL, whose rows are fetched as ``Row``.
+    ///
+    /// - Parameters:
+    ///   - recursive: whether the expression may name itself.
+    ///   - tableName: the name of the expression in other requests.
+    ///   - columns: the names of its columns; nil takes those of the statement.
+    ///   - sql: the text of a `SELECT` statement.
+    ///   - arguments: the values of its parameters.
     public init(
         recursive: Bool = false, named tableName: String, columns: [String]? = nil, sql: String,
         arguments: StatementArguments = StatementArguments()
     ) {
-        self.init(recursive: recursive, named: tableName, columns: columns, literal: SQL(sql: sql, arguments: arguments))
+        self.init(
+            recursive: recursive, named: tableName, columns: columns,
+            literal: SQL(sql: sql, arguments: arguments))
     }
 
     /// Names a query in an SQL literal, whose rows are fetched as ``Row``.
-    public init(recursive: Bool = false, named tableName: String, columns: [String]? = nil, literal sqlLiteral: SQL) {
-        self.init(tableName, recursive: recursive, columns: columns, query: SQLSubquery(impl: .literal(sqlLiteral)))
+    ///
+    /// - Parameters:
+    ///   - recursive: whether the expression may name itself.
+    ///   - tableName: the name of the expression in other requests.
+    ///   - columns: the names of its columns; nil takes those of the statement.
+    ///   - sqlLiteral: a `SELECT` statement, in which values are arguments.
+    public init(
+        recursive: Bool = false, named tableName: String, columns: [String]? = nil, literal sqlLiteral: SQL
+    ) {
+        self.init(
+            tableName, recursive: recursive, columns: columns, query: SQLSubquery(impl: .literal(sqlLiteral)))
     }
 }
 

@@ -36,10 +36,14 @@ extension SQLInterpolation {
     /// - Parameters:
     ///   - recordType: the type whose ``TableRecord/databaseSelection`` is selected.
     ///   - tableAlias: the name that the table has in this SQL, if it is not its own.
-    public mutating func appendInterpolation(columnsOf recordType: (some TableRecord).Type, tableAlias: String? = nil) {
+    public mutating func appendInterpolation(
+        columnsOf recordType: (some TableRecord).Type, tableAlias: String? = nil
+    ) {
         let tableName = recordType.databaseTableName
         append(
-            .columns(recordType.databaseSelection.map(\.sqlSelection), table: tableName, qualifier: tableAlias ?? tableName))
+            .columns(
+                recordType.databaseSelection.map(\.sqlSelection), table: tableName,
+                qualifier: tableAlias ?? tableName))
     }
 
     /// Appends the name of a common table expression.
@@ -47,7 +51,8 @@ extension SQLInterpolation {
         append(.identifier(cte.tableName))
     }
 
-    /// Appends the definition of a common table expression. The keyword before it is yours: `WITH`, or `WITH RECURSIVE`.
+    /// Appends the definition of a common table expression. The keyword before it is yours: `WITH`, or `WITH
+    /// RECURSIVE`.
     ///
     ///     // WITH "name" AS (SELECT ?) SELECT * FROM "name"
     ///     "WITH \(definitionFor: cte) SELECT * FROM \(cte)"

@@ -3,7 +3,8 @@
 ///     // SELECT * FROM "item" WHERE "name" = 'ring' LIMIT 1
 ///     let row = try Table("item").filter(Column("name") == "ring").fetchOne(db)
 ///
-/// `RowDecoder` tells what its rows become: ``Row``, unless you say otherwise, as in `Table<Player>("player")`.
+/// `RowDecoder` says what its rows become: ``Row``, unless you say otherwise, as in
+/// `Table<Player>("player")`.
 public struct Table<RowDecoder>: TypedRequest, Sendable {
     /// The name of the table or view.
     public var tableName: String
@@ -34,14 +35,26 @@ extension Table {
     public func none() -> QueryInterfaceRequest<RowDecoder> { all().none() }
 
     /// The request whose table an alias refers to.
-    public func aliased(_ alias: TableAlias<RowDecoder>) -> QueryInterfaceRequest<RowDecoder> { all().aliased(alias) }
+    public func aliased(_ alias: TableAlias<RowDecoder>) -> QueryInterfaceRequest<RowDecoder> {
+        all().aliased(alias)
+    }
 
     /// The request whose table an alias refers to.
-    public func aliased(_ alias: TableAlias<Void>) -> QueryInterfaceRequest<RowDecoder> { all().aliased(alias) }
+    public func aliased(_ alias: TableAlias<Void>) -> QueryInterfaceRequest<RowDecoder> {
+        all().aliased(alias)
+    }
 
     /// The request with the definition of a common table expression.
-    public func with<T>(_ cte: CommonTableExpression<T>) -> QueryInterfaceRequest<RowDecoder> { all().with(cte) }
+    public func with<T>(_ cte: CommonTableExpression<T>) -> QueryInterfaceRequest<RowDecoder> {
+        all().with(cte)
+    }
 
     /// The request for at most so many rows, after leaving out some.
-    public func limit(_ limit: Int, offset: Int? = nil) -> QueryInterfaceRequest<RowDecoder> { all().limit(limit, offset: offset) }
+    ///
+    /// - Parameters:
+    ///   - limit: how many rows there are at most.
+    ///   - offset: how many rows are passed over before; nil is none.
+    public func limit(_ limit: Int, offset: Int? = nil) -> QueryInterfaceRequest<RowDecoder> {
+        all().limit(limit, offset: offset)
+    }
 }

@@ -10,6 +10,9 @@ extension TableRecord {
 
     /// Whether there is a row with a primary key.
     ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - key: the value of the primary key, or the values of the columns of a unique key.
     /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns.
     public static func exists(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
         try !all().filter(key: key).isEmpty(db)
@@ -17,7 +20,11 @@ extension TableRecord {
 
     /// Whether there is a row with a primary or unique key.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns are neither the primary key nor those of a unique index.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - key: the value of the primary key, or the values of the columns of a unique key.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns are neither the primary key nor
+    ///   those of a unique index.
     public static func exists(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
         try !all().filter(key: key).isEmpty(db)
     }
@@ -26,6 +33,9 @@ extension TableRecord {
 extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
     /// Whether there is a row with a primary key.
     ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - id: the value of the primary key.
     /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns.
     public static func exists(_ db: Database, id: Self.ID) throws -> Bool {
         guard !RequestedKey(id).isNull else { return false }
@@ -38,7 +48,8 @@ extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
 extension TableRecord {
     /// Deletes all rows, and returns their number.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
+    ///   No row is deleted then.
     @discardableResult
     public static func deleteAll(_ db: Database) throws -> Int {
         try all().deleteAll(db)
@@ -46,7 +57,11 @@ extension TableRecord {
 
     /// Deletes the rows with some primary keys, and returns their number.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
+    ///   No row is deleted then.
     @discardableResult
     public static func deleteAll<Keys>(_ db: Database, keys: Keys) throws -> Int
     where Keys: Collection, Keys.Element: DatabaseValueConvertible {
@@ -56,16 +71,26 @@ extension TableRecord {
 
     /// Deletes the rows with some primary or unique keys, and returns their number.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
+    ///   No row is deleted then.
     @discardableResult
-    public static func deleteAll(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws -> Int {
+    public static func deleteAll(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws
+        -> Int
+    {
         guard !keys.isEmpty else { return 0 }
         return try all().filter(keys: keys).deleteAll(db)
     }
 
     /// Deletes the row with a primary key, and returns whether there was one.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - key: the value of the primary key, or the values of the columns of a unique key.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
+    ///   No row is deleted then.
     @discardableResult
     public static func deleteOne(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
         guard !RequestedKey(key).isNull else { return false }
@@ -74,9 +99,15 @@ extension TableRecord {
 
     /// Deletes the row with a primary or unique key, and returns whether there was one.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - key: the value of the primary key, or the values of the columns of a unique key.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
+    ///   No row is deleted then.
     @discardableResult
-    public static func deleteOne(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
+    public static func deleteOne(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws
+        -> Bool
+    {
         try all().filter(key: key).deleteAny(db)
     }
 }
@@ -84,7 +115,11 @@ extension TableRecord {
 extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
     /// Deletes the rows with some primary keys, and returns their number.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - ids: values of the primary key, one for each row.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
+    ///   No row is deleted then.
     @discardableResult
     public static func deleteAll(_ db: Database, ids: some Collection<Self.ID>) throws -> Int {
         guard !ids.isEmpty else { return 0 }
@@ -93,7 +128,11 @@ extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
 
     /// Deletes the row with a primary key, and returns whether there was one.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row. No row is deleted then.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - id: the value of the primary key.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
+    ///   No row is deleted then.
     @discardableResult
     public static func deleteOne(_ db: Database, id: Self.ID) throws -> Bool {
         guard !RequestedKey(id).isNull else { return false }
@@ -104,23 +143,49 @@ extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
 // MARK: - Updating
 
 extension TableRecord {
-    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
+    ///   - assignments: what the columns get. An empty list runs no statement.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
+    ///   `SQLITE_ERROR` where the table is not there.
     @discardableResult
     public static func updateAll(
-        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment]
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        _ assignments: [ColumnAssignment]
     ) throws -> Int {
         try all().updateAll(db, onConflict: conflictResolution, assignments)
     }
 
-    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
+    ///   - assignments: what the columns get. An empty list runs no statement.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
+    ///   `SQLITE_ERROR` where the table is not there.
     @discardableResult
     public static func updateAll(
-        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: ColumnAssignment...
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        _ assignments: ColumnAssignment...
     ) throws -> Int {
         try all().updateAll(db, onConflict: conflictResolution, assignments)
     }
 
-    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
+    ///   - assignments: what the columns get. An empty list runs no statement.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
+    ///   `SQLITE_ERROR` where the table is not there.
     @discardableResult
     public static func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
@@ -129,7 +194,15 @@ extension TableRecord {
         try all().updateAll(db, onConflict: conflictResolution, assignments: assignments)
     }
 
-    /// Updates all rows, and returns their number; see ``QueryInterfaceRequest/updateAll(_:onConflict:_:)``.
+    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
+    ///   - assignment: what a column gets; called with the columns of the table.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
+    ///   `SQLITE_ERROR` where the table is not there.
     @discardableResult
     public static func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,

@@ -9,8 +9,8 @@ public import Foundation
 ///         }
 ///     }
 ///
-/// A type that is `Encodable` needs no such function: each coding key is the name of a column. Values that are no database values are
-/// stored as JSON.
+/// A type that is `Encodable` needs no such function: each coding key is the name of a column. Values that
+/// are no database values are stored as JSON.
 public protocol EncodableRecord {
     /// Sets the values of the columns.
     func encode(to container: inout PersistenceContainer) throws
@@ -22,8 +22,9 @@ public protocol EncodableRecord {
 
     /// The encoder for a column that holds JSON.
     ///
-    /// By default, dates are numbers of milliseconds since 1970, data is in base 64, and keys are sorted. Keep them sorted in your own:
-    /// equal values must be stored as equal text, or they are saved and observed as changes.
+    /// By default, dates are numbers of milliseconds since 1970, data is in base 64, and keys are sorted.
+    /// Keep them sorted in your own: equal values must be stored as equal text, or they are saved and
+    /// observed as changes.
     static func databaseJSONEncoder(for column: String) -> JSONEncoder
 
     /// How data is stored in a column, in `Encodable` records, and in keys that records are looked up by.
@@ -51,11 +52,17 @@ extension EncodableRecord {
         return encoder
     }
 
-    public static func databaseDataEncodingStrategy(for column: String) -> DatabaseDataEncodingStrategy { .deferredToData }
+    public static func databaseDataEncodingStrategy(for column: String) -> DatabaseDataEncodingStrategy {
+        .deferredToData
+    }
 
-    public static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy { .deferredToDate }
+    public static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {
+        .deferredToDate
+    }
 
-    public static func databaseUUIDEncodingStrategy(for column: String) -> DatabaseUUIDEncodingStrategy { .deferredToUUID }
+    public static func databaseUUIDEncodingStrategy(for column: String) -> DatabaseUUIDEncodingStrategy {
+        .deferredToUUID
+    }
 
     public static var databaseColumnEncodingStrategy: DatabaseColumnEncodingStrategy { .useDefaultKeys }
 }
@@ -71,22 +78,30 @@ extension EncodableRecord {
     /// Whether both records have the same columns with the same values.
     ///
     /// A record that cannot be encoded equals none.
+    ///
+    ///     let isUnchanged = mended.databaseEquals(item)
     public func databaseEquals(_ record: Self) -> Bool {
-        guard let lhs = try? databaseDictionary, let rhs = try? record.databaseDictionary else { return false }
+        guard let lhs = try? databaseDictionary, let rhs = try? record.databaseDictionary else {
+            return false
+        }
         return lhs == rhs
     }
 
     /// The columns whose values differ from those of another record, with the values that they have there.
     ///
     /// Only columns of this record are compared; what the other record does not have is NULL.
+    ///
+    ///     let changes = try mended.databaseChanges(from: item)  // the former values of columns that differ
     public func databaseChanges(from record: some EncodableRecord) throws -> [String: DatabaseValue] {
         try PersistenceContainer(self).changes(from: PersistenceContainer(record))
     }
 
-    /// Changes the record, and tells the columns that have changed, with the values that they had before.
+    /// Changes the record, and returns the columns that have changed, with the values that they had before.
     ///
     /// If `modify` throws, the record keeps the changes that were made until then.
-    public mutating func databaseChanges(modify: (inout Self) throws -> Void) throws -> [String: DatabaseValue] {
+    public mutating func databaseChanges(modify: (inout Self) throws -> Void) throws -> [String:
+        DatabaseValue]
+    {
         // Encoded before, because a class does not keep its old values in a copy.
         let old = try PersistenceContainer(self)
         try modify(&self)

@@ -7,7 +7,12 @@ extension FetchableRecord where Self: TableRecord {
     ///     guard let owner = try Owner.fetchOne(db, key: 7) else { return }
     ///
     /// A table without a primary key has its row IDs for keys.
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and what ``init(row:)`` throws.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - key: the value of the primary key, or the values of the columns of a unique key.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and
+    ///   what ``init(row:)`` throws.
     @inlinable
     public static func fetchOne(_ db: Database, key: some DatabaseValueConvertible) throws -> Self? {
         guard let fetch = try db.fetch(Self.self, key: key) else { return nil }
@@ -17,6 +22,11 @@ extension FetchableRecord where Self: TableRecord {
 
     /// Fetches the record with a primary key: see `fetchOne(_:key:)`.
     ///
+    ///     let item = try Item.find(db, key: 1)
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - key: the value of the primary key, or the values of the columns of a unique key.
     /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if there is none.
     @inlinable
     public static func find(_ db: Database, key: some DatabaseValueConvertible) throws -> Self {
@@ -24,18 +34,28 @@ extension FetchableRecord where Self: TableRecord {
         return record
     }
 
-    /// Fetches the record with a primary or unique key, a value for each of its columns; nil if there is none, and for the key nil.
+    /// Fetches the record with a primary or unique key, a value for each of its columns; nil if there is
+    /// none, and for the key nil.
     ///
     ///     let share = try Share.fetchOne(db, key: ["guestId": guest.id, "itemId": item.id])
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns are neither the primary key nor those of a unique index.
-    public static func fetchOne(_ db: Database, key: [String: (any DatabaseValueConvertible)?]?) throws -> Self? {
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - key: the value of the primary key, or the values of the columns of a unique key.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns are neither the primary key nor
+    ///   those of a unique index.
+    public static func fetchOne(_ db: Database, key: [String: (any DatabaseValueConvertible)?]?) throws
+        -> Self?
+    {
         guard let key else { return nil }
         return try filter(key: key).fetchOne(db)
     }
 
     /// Fetches the record with a primary or unique key: see `fetchOne(_:key:)`.
     ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - key: the value of the primary key, or the values of the columns of a unique key.
     /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if there is none.
     public static func find(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Self {
         guard let record = try fetchOne(db, key: key) else {
@@ -51,26 +71,38 @@ extension FetchableRecord where Self: TableRecord & Identifiable, ID: DatabaseVa
     /// - Parameters:
     ///   - db: the connection of the access.
     ///   - id: the value of the primary key.
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and what ``init(row:)`` throws.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and
+    ///   what ``init(row:)`` throws.
     @inlinable
     public static func fetchOne(_ db: Database, id: ID) throws -> Self? { try fetchOne(db, key: id) }
 
     /// Fetches the record with an ID.
     ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - id: the value of the primary key.
     /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if there is none.
     @inlinable
     public static func find(_ db: Database, id: ID) throws -> Self { try find(db, key: id) }
 
     /// A cursor over the records with some IDs, in no particular order.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and what ``init(row:)`` throws.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - ids: values of the primary key, one for each row.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and
+    ///   what ``init(row:)`` throws.
     public static func fetchCursor(_ db: Database, ids: some Collection<ID>) throws -> RecordCursor<Self> {
         try filter(ids: ids).fetchCursor(db)
     }
 
     /// The records with some IDs, in no particular order.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and what ``init(row:)`` throws.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - ids: values of the primary key, one for each row.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and
+    ///   what ``init(row:)`` throws.
     public static func fetchAll(_ db: Database, ids: some Collection<ID>) throws -> [Self] {
         ids.isEmpty ? [] : try filter(ids: ids).fetchAll(db)
     }
@@ -79,7 +111,11 @@ extension FetchableRecord where Self: TableRecord & Identifiable, ID: DatabaseVa
 extension FetchableRecord where Self: TableRecord & Identifiable & Hashable, ID: DatabaseValueConvertible {
     /// The records with some IDs.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and what ``init(row:)`` throws.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - ids: values of the primary key, one for each row.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and
+    ///   what ``init(row:)`` throws.
     public static func fetchSet(_ db: Database, ids: some Collection<ID>) throws -> Set<Self> {
         ids.isEmpty ? [] : try filter(ids: ids).fetchSet(db)
     }
@@ -90,25 +126,32 @@ extension FetchableRecord where Self: TableRecord & Identifiable & Hashable, ID:
 extension FetchableRecord where Self: TableRecord {
     /// A cursor over all records of the table.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what ``init(row:)`` throws.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what
+    ///   ``init(row:)`` throws.
     @inlinable
     public static func fetchCursor(_ db: Database) throws -> RecordCursor<Self> { try fetchCursor(db, all()) }
 
     /// All records of the table.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what ``init(row:)`` throws.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what
+    ///   ``init(row:)`` throws.
     @inlinable
     public static func fetchAll(_ db: Database) throws -> [Self] { try fetchAll(db, all()) }
 
     /// The first record of the table, or nil if there is none.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what ``init(row:)`` throws.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what
+    ///   ``init(row:)`` throws.
     @inlinable
     public static func fetchOne(_ db: Database) throws -> Self? { try fetchOne(db, all()) }
 
     /// A cursor over the records with some primary keys, in no particular order.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and what ``init(row:)`` throws.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and
+    ///   what ``init(row:)`` throws.
     public static func fetchCursor<Keys>(_ db: Database, keys: Keys) throws -> RecordCursor<Self>
     where Keys: Collection, Keys.Element: DatabaseValueConvertible {
         try filter(keys: keys).fetchCursor(db)
@@ -116,7 +159,11 @@ extension FetchableRecord where Self: TableRecord {
 
     /// The records with some primary keys, in no particular order.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and what ``init(row:)`` throws.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and
+    ///   what ``init(row:)`` throws.
     public static func fetchAll<Keys>(_ db: Database, keys: Keys) throws -> [Self]
     where Keys: Collection, Keys.Element: DatabaseValueConvertible {
         keys.isEmpty ? [] : try filter(keys: keys).fetchAll(db)
@@ -124,15 +171,27 @@ extension FetchableRecord where Self: TableRecord {
 
     /// A cursor over the records with some primary or unique keys, in no particular order.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns of a key are not unique, and what ``init(row:)`` throws.
-    public static func fetchCursor(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws -> RecordCursor<Self> {
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns of a key are not unique, and
+    ///   what ``init(row:)`` throws.
+    public static func fetchCursor(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws
+        -> RecordCursor<Self>
+    {
         try filter(keys: keys).fetchCursor(db)
     }
 
     /// The records with some primary or unique keys, in no particular order.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns of a key are not unique, and what ``init(row:)`` throws.
-    public static func fetchAll(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws -> [Self] {
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns of a key are not unique, and
+    ///   what ``init(row:)`` throws.
+    public static func fetchAll(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws
+        -> [Self]
+    {
         keys.isEmpty ? [] : try filter(keys: keys).fetchAll(db)
     }
 }
@@ -140,13 +199,18 @@ extension FetchableRecord where Self: TableRecord {
 extension FetchableRecord where Self: TableRecord & Hashable {
     /// All distinct records of the table.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what ``init(row:)`` throws.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what
+    ///   ``init(row:)`` throws.
     @inlinable
     public static func fetchSet(_ db: Database) throws -> Set<Self> { try fetchSet(db, all()) }
 
     /// The records with some primary keys.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and what ``init(row:)`` throws.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns, and
+    ///   what ``init(row:)`` throws.
     public static func fetchSet<Keys>(_ db: Database, keys: Keys) throws -> Set<Self>
     where Keys: Collection, Keys.Element: DatabaseValueConvertible {
         keys.isEmpty ? [] : try filter(keys: keys).fetchSet(db)
@@ -154,8 +218,14 @@ extension FetchableRecord where Self: TableRecord & Hashable {
 
     /// The records with some primary or unique keys.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns of a key are not unique, and what ``init(row:)`` throws.
-    public static func fetchSet(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws -> Set<Self> {
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns of a key are not unique, and
+    ///   what ``init(row:)`` throws.
+    public static func fetchSet(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws
+        -> Set<Self>
+    {
         keys.isEmpty ? [] : try filter(keys: keys).fetchSet(db)
     }
 }

@@ -14,12 +14,13 @@ public import Foundation
 ///
 ///     let attachments = try Attachment.fetchAll(db, sql: "SELECT fileName, size FROM attachment")
 ///
-/// A type that is `Decodable` needs no initializer: each coding key is the name of a column. Values that are no database values are read
-/// from JSON.
+/// A type that is `Decodable` needs no initializer: each coding key is the name of a column. Values that are
+/// no database values are read from JSON.
 public protocol FetchableRecord {
     /// Creates a record from a row.
     ///
-    /// While records are fetched, all rows are the same object, which changes with each step: copy the row to keep it.
+    /// While records are fetched, all rows are the same object, which changes with each step: copy the row to
+    /// keep it.
     init(row: Row) throws
 
     /// What `Decodable` records find in `userInfo` of their decoder.
@@ -27,7 +28,8 @@ public protocol FetchableRecord {
     /// Declare it as `[CodingUserInfoKey: Any]`, or the compiler takes it for something else.
     static var databaseDecodingUserInfo: [CodingUserInfoKey: Any] { get }
 
-    /// The decoder for a column that holds JSON. Dates are numbers of milliseconds since 1970 by default, and data is in base 64.
+    /// The decoder for a column that holds JSON. Dates are numbers of milliseconds since 1970 by default, and
+    /// data is in base 64.
     static func databaseJSONDecoder(for column: String) -> JSONDecoder
 
     /// How data is read from a column, in `Decodable` records.
@@ -51,9 +53,13 @@ extension FetchableRecord {
         return decoder
     }
 
-    public static func databaseDataDecodingStrategy(for column: String) -> DatabaseDataDecodingStrategy { .deferredToData }
+    public static func databaseDataDecodingStrategy(for column: String) -> DatabaseDataDecodingStrategy {
+        .deferredToData
+    }
 
-    public static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy { .deferredToDate }
+    public static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
+        .deferredToDate
+    }
 
     public static var databaseColumnDecodingStrategy: DatabaseColumnDecodingStrategy { .useDefaultKeys }
 }
@@ -61,7 +67,8 @@ extension FetchableRecord {
 extension FetchableRecord where Self: Decodable {
     /// Creates a record from a row, whose columns are the coding keys of the record.
     ///
-    /// - Throws: a ``RowDecodingError`` for a missing column and for a value that does not fit, and what the decoding of JSON throws.
+    /// - Throws: a ``RowDecodingError`` for a missing column and for a value that does not fit, and what the
+    ///   decoding of JSON throws.
     @inlinable
     public init(row: Row) throws {
         try self.init(from: row.decoder(for: Self.self))

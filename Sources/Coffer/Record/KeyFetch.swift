@@ -2,14 +2,15 @@ internal import SQLCipherBridge
 
 /// The statement that fetches a record of some type by its primary key, prepared once for a connection.
 ///
-/// It is found by the type. While a record is fetched, SQLite itself tells whether the schema has changed since, by preparing the statement
-/// again: the key may be another one then, and the fetch starts anew.
+/// It is found by the type. While a record is fetched, SQLite itself shows whether the schema has changed
+/// since, by preparing the statement again: the key may be another one then, and the fetch starts anew.
 @usableFromInline
 final class KeyFetch {
     let tableName: String
     let keyColumn: String
 
-    /// What was selected when the statement was made; where its elements cannot be compared, the generated query decides.
+    /// What was selected when the statement was made; where its elements cannot be compared, the generated
+    /// query decides.
     private let selection: [any SQLSelectable]
     private let query: SQLWriter
 
@@ -20,7 +21,8 @@ final class KeyFetch {
     private var isRunning = false
 
     init(
-        tableName: String, selection: [any SQLSelectable], query: SQLWriter, keyColumn: String, isKeyRowID: Bool,
+        tableName: String, selection: [any SQLSelectable], query: SQLWriter, keyColumn: String,
+        isKeyRowID: Bool,
         statement: Statement
     ) {
         self.tableName = tableName
@@ -41,7 +43,9 @@ final class KeyFetch {
         try statement.beginExecution(
             bindingKey: key, after: query.arguments.values, rowIDTable: isKeyRowID ? tableName : nil)
         let hasRow = try statement.step { code in
-            if code != EngineCode.done { statement.recordArguments(query.arguments.values + [key.databaseValue]) }
+            if code != EngineCode.done {
+                statement.recordArguments(query.arguments.values + [key.databaseValue])
+            }
         }
         if statement.handle.repreparationCount != 0 {
             if hasRow { try statement.endExecution() }
@@ -60,7 +64,8 @@ final class KeyFetch {
 }
 
 extension Database {
-    /// Starts to fetch a record by its primary key: the result has its row, and wants to be ended. Nil if there is no such row.
+    /// Starts to fetch a record by its primary key: the result has its row, and wants to be ended. Nil if
+    /// there is no such row.
     @usableFromInline
     func fetch(_ record: any TableRecord.Type, key: some DatabaseValueConvertible) throws -> KeyFetch? {
         let tableName = record.databaseTableName
@@ -83,7 +88,8 @@ extension Database {
             case .row: return KeyFetch?.some(fetch)
             case .noRow: return nil
             case .changedSchema:
-                throw DatabaseError(resultCode: .SQLITE_SCHEMA, message: "The schema has changed while a record was fetched.")
+                throw DatabaseError(
+                    resultCode: .SQLITE_SCHEMA, message: "The schema has changed while a record was fetched.")
             }
         }
         return fetch
@@ -96,7 +102,9 @@ extension Database {
         guard primaryKey.columns.count == 1 else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "The primary key of \(tableName.quotedDatabaseIdentifier) has several columns. Give a dictionary of them: "
+                message:
+                    "The primary key of \(tableName.quotedDatabaseIdentifier) has several columns. Give a "
+                    + "dictionary of them: "
                     + primaryKey.columns.joined(separator: ", "))
         }
         let keyColumn = primaryKey.columns[0]
@@ -112,7 +120,8 @@ extension Database {
         }
         if let known, known.isFree(for: query) { return known }
         return KeyFetch(
-            tableName: tableName, selection: selection, query: query, keyColumn: keyColumn, isKeyRowID: primaryKey.isRowID,
+            tableName: tableName, selection: selection, query: query, keyColumn: keyColumn,
+            isKeyRowID: primaryKey.isRowID,
             statement: try makeStatement(sql: query.sql))
     }
 }
@@ -139,7 +148,9 @@ extension [any SQLSelectable] {
             let type = type(of: self[index])
             guard type == Swift.type(of: other[index]) else { return false }
             if type == AllColumns.self { continue }
-            guard let column = self[index] as? Column, let otherColumn = other[index] as? Column, column.name == otherColumn.name else {
+            guard let column = self[index] as? Column, let otherColumn = other[index] as? Column,
+                column.name == otherColumn.name
+            else {
                 return false
             }
         }

@@ -1,9 +1,14 @@
 // MARK: - Upserting
 
 extension MutablePersistableRecord {
-    /// Inserts the record, or updates the row that violates a constraint of uniqueness with it: all columns but the primary key.
+    /// Inserts the record, or updates the row that violates a constraint of uniqueness with it: all columns
+    /// but the primary key.
     ///
-    /// The callbacks are those of an insertion, also for an update. See <https://www.sqlite.org/lang_UPSERT.html>.
+    /// The callbacks are those of an insertion, also for an update. See
+    /// <https://www.sqlite.org/lang_UPSERT.html>.
+    ///
+    ///     try item.upsert(db)
+    ///
     /// - Throws: a ``DatabaseError``, and what the callbacks throw.
     public mutating func upsert(_ db: Database) throws {
         try upsertWithCallbacks(db) { try $0.upsertRow(db) }
@@ -18,22 +23,36 @@ extension MutablePersistableRecord {
     ///     }
     ///
     /// - Parameters:
-    ///   - conflictTarget: the columns of the primary key, or of the unique index, whose violation causes an update; all of them if empty.
+    ///   - db: the connection of the access.
+    ///   - conflictTarget: the columns of the primary key, or of the unique index, whose violation causes an
+    ///     update; all of them if empty.
     ///   - strategy: which columns are overwritten besides those of the assignments.
-    ///   - assignments: what an update sets. The argument of the closure refers to the values that could not be inserted.
+    ///   - assignments: what an update sets. The argument of the closure refers to the values that could not
+    ///     be inserted.
     /// - Throws: a ``DatabaseError``, and what the callbacks throw.
     public mutating func upsertAndFetch(
-        _ db: Database, onConflict conflictTarget: [String] = [], updating strategy: UpsertUpdateStrategy = .allColumns,
+        _ db: Database, onConflict conflictTarget: [String] = [],
+        updating strategy: UpsertUpdateStrategy = .allColumns,
         doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
     ) throws -> Self where Self: FetchableRecord {
-        try upsertAndFetch(db, as: Self.self, onConflict: conflictTarget, updating: strategy, doUpdate: assignments)
+        try upsertAndFetch(
+            db, as: Self.self, onConflict: conflictTarget, updating: strategy, doUpdate: assignments)
     }
 
-    /// Inserts the record, or updates the row that conflicts with it, and returns the row as a record of another type: see
-    /// ``upsertAndFetch(_:onConflict:updating:doUpdate:)``.
+    /// Inserts the record, or updates the row that conflicts with it, and returns the row as a record of
+    /// another type: see ``upsertAndFetch(_:onConflict:updating:doUpdate:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - returnedType: what the row becomes, with the columns that this type selects.
+    ///   - conflictTarget: the columns of the unique key that may be taken; empty is any unique key.
+    ///   - strategy: which columns of the row in the way are overwritten.
+    ///   - assignments: what columns of the row in the way get, from the values that would have been
+    ///     inserted.
     public mutating func upsertAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, as returnedType: T.Type, onConflict conflictTarget: [String] = [],
-        updating strategy: UpsertUpdateStrategy = .allColumns, doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
+        updating strategy: UpsertUpdateStrategy = .allColumns,
+        doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
     ) throws -> T {
         try upsertReturning(
             db, as: returnedType, onConflict: conflictTarget, updating: strategy,
@@ -41,7 +60,8 @@ extension MutablePersistableRecord {
     }
 
     fileprivate mutating func upsertReturning<T: FetchableRecord & TableRecord>(
-        _ db: Database, as type: T.Type, onConflict conflictTarget: [String], updating strategy: UpsertUpdateStrategy,
+        _ db: Database, as type: T.Type, onConflict conflictTarget: [String],
+        updating strategy: UpsertUpdateStrategy,
         assignments: [ColumnAssignment]
     ) throws -> T {
         try withResult { result in
@@ -54,31 +74,55 @@ extension MutablePersistableRecord {
         }
     }
 
-    fileprivate mutating func upsertWithCallbacks(_ db: Database, _ upsert: (Self) throws -> InsertionSuccess) throws {
+    fileprivate mutating func upsertWithCallbacks(_ db: Database, _ upsert: (Self) throws -> InsertionSuccess)
+        throws
+    {
         try saveWithCallbacks(db) { try $0.insertWithCallbacks(db, upsert) }
     }
 }
 
 extension PersistableRecord {
-    /// Inserts the record, or updates the row that conflicts with it: see ``MutablePersistableRecord/upsert(_:)``.
+    /// Inserts the record, or updates the row that conflicts with it: see
+    /// ``MutablePersistableRecord/upsert(_:)``.
+    ///
+    ///     try Owner(id: 7, name: "Ada Lovelace").upsert(db)  // there is an owner 7
     public func upsert(_ db: Database) throws {
         var record = self
         try record.upsertWithCallbacks(db) { try $0.upsertRow(db) }
     }
 
-    /// Inserts the record, or updates the row that conflicts with it, and returns the row as a new record: see
-    /// ``MutablePersistableRecord/upsertAndFetch(_:onConflict:updating:doUpdate:)``.
+    /// Inserts the record, or updates the row that conflicts with it, and returns the row as a new record:
+    /// see ``MutablePersistableRecord/upsertAndFetch(_:onConflict:updating:doUpdate:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictTarget: the columns of the unique key that may be taken; empty is any unique key.
+    ///   - strategy: which columns of the row in the way are overwritten.
+    ///   - assignments: what columns of the row in the way get, from the values that would have been
+    ///     inserted.
     public func upsertAndFetch(
-        _ db: Database, onConflict conflictTarget: [String] = [], updating strategy: UpsertUpdateStrategy = .allColumns,
+        _ db: Database, onConflict conflictTarget: [String] = [],
+        updating strategy: UpsertUpdateStrategy = .allColumns,
         doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
     ) throws -> Self where Self: FetchableRecord {
-        try upsertAndFetch(db, as: Self.self, onConflict: conflictTarget, updating: strategy, doUpdate: assignments)
+        try upsertAndFetch(
+            db, as: Self.self, onConflict: conflictTarget, updating: strategy, doUpdate: assignments)
     }
 
-    /// Inserts the record, or updates the row that conflicts with it, and returns the row as a record of another type.
+    /// Inserts the record, or updates the row that conflicts with it, and returns the row as a record of
+    /// another type.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - returnedType: what the row becomes, with the columns that this type selects.
+    ///   - conflictTarget: the columns of the unique key that may be taken; empty is any unique key.
+    ///   - strategy: which columns of the row in the way are overwritten.
+    ///   - assignments: what columns of the row in the way get, from the values that would have been
+    ///     inserted.
     public func upsertAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, as returnedType: T.Type, onConflict conflictTarget: [String] = [],
-        updating strategy: UpsertUpdateStrategy = .allColumns, doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
+        updating strategy: UpsertUpdateStrategy = .allColumns,
+        doUpdate assignments: ((TableAlias<Self>) -> [ColumnAssignment])? = nil
     ) throws -> T {
         var record = self
         return try record.upsertReturning(
@@ -113,13 +157,15 @@ extension MutablePersistableRecord {
     }
 
     fileprivate func upsertRow<T: FetchableRecord & TableRecord>(
-        _ db: Database, as type: T.Type, onConflict conflictTarget: [String], updating strategy: UpsertUpdateStrategy,
+        _ db: Database, as type: T.Type, onConflict conflictTarget: [String],
+        updating strategy: UpsertUpdateStrategy,
         assignments: [ColumnAssignment]
     ) throws -> (success: InsertionSuccess, result: T) {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
         var writer = SQLWriter(db)
-        try plan.writeUpsert(container, to: &writer, onConflict: conflictTarget, updating: strategy, assignments: assignments)
+        try plan.writeUpsert(
+            container, to: &writer, onConflict: conflictTarget, updating: strategy, assignments: assignments)
         try writer.inScope({ try $0.enter(SourceTable(tableName: plan.tableName)) }) { writer in
             writer.append(" RETURNING ")
             try writer.append(T.databaseSelection, separator: ", ") { try $0.sqlSelection.write(to: &$1) }
@@ -148,7 +194,8 @@ extension MutablePersistableRecord {
         // The row may be another one than the record asked for: the one that was updated.
         if let rowID, let column = plan.rowIDColumn { container[column] = rowID }
         let success = InsertionSuccess(
-            rowID: rowID ?? db.lastInsertedRowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)
+            rowID: rowID ?? db.lastInsertedRowID, rowIDColumn: plan.rowIDColumn,
+            persistenceContainer: container)
         if plan.isForRecordClass { wasInserted(success) }
         return success
     }
@@ -170,7 +217,9 @@ extension RecordPlan {
             }
             writer.append(" DO UPDATE SET ")
             let written = assignments.filter { $0.value != nil }
-            let overwritten = strategy.contains(.noColumnUnlessSpecified) ? [] : overwrittenColumns(conflictTarget, assignments)
+            let overwritten =
+                strategy.contains(.noColumnUnlessSpecified)
+                ? [] : overwrittenColumns(conflictTarget, assignments)
             try writer.append(written, separator: ", ") { try $0.write(to: &$1) }
             if !written.isEmpty, !overwritten.isEmpty { writer.append(", ") }
             writer.append(overwritten, separator: ", ") { name, writer in
@@ -179,7 +228,9 @@ extension RecordPlan {
                 writer.append(identifier: name)
             }
             // DO NOTHING would return no row, and no row ID.
-            if written.isEmpty, overwritten.isEmpty, let name = conflictTarget.first ?? keyColumns.first ?? columns.first {
+            if written.isEmpty, overwritten.isEmpty,
+                let name = conflictTarget.first ?? keyColumns.first ?? columns.first
+            {
                 writer.append(identifier: name)
                 writer.append(" = ")
                 writer.append(identifier: name)
@@ -188,8 +239,10 @@ extension RecordPlan {
     }
 
     /// The columns that are inserted, but the key, the target and those that are assigned or kept.
-    private func overwrittenColumns(_ conflictTarget: [String], _ assignments: [ColumnAssignment]) -> [String] {
-        let excluded = Set((keyColumns + conflictTarget + assignments.map(\.columnName)).map(CaseInsensitiveName.init))
+    private func overwrittenColumns(_ conflictTarget: [String], _ assignments: [ColumnAssignment]) -> [String]
+    {
+        let excluded = Set(
+            (keyColumns + conflictTarget + assignments.map(\.columnName)).map(CaseInsensitiveName.init))
         return columns.filter { !excluded.contains(CaseInsensitiveName($0)) }
     }
 }

@@ -1,10 +1,12 @@
-// How operations and callbacks are nested. The operations themselves are closures, which keep what they fetch in variables of their callers:
-// without a result of their own, nothing here is generic but the record, and the compiler makes plain code of it for each record type.
+// How operations and callbacks are nested. The operations themselves are closures, which keep what they fetch
+// in variables of their callers: without a result of their own, nothing here is generic but the record, and
+// the compiler makes plain code of it for each record type.
 
 extension MutablePersistableRecord {
     /// Calls the callbacks of a save around `body`.
     @inlinable
-    mutating func saveWithCallbacks(_ db: Database, _ body: (inout Self) throws -> PersistenceSuccess) throws {
+    mutating func saveWithCallbacks(_ db: Database, _ body: (inout Self) throws -> PersistenceSuccess) throws
+    {
         try willSave(db)
         var saved: PersistenceSuccess?
         // The callback gets the record as it is before the insertion, which may change it.
@@ -20,7 +22,9 @@ extension MutablePersistableRecord {
 
     /// Calls the callbacks of an insertion around `body`.
     @inlinable
-    mutating func insertWithCallbacks(_ db: Database, _ body: (Self) throws -> InsertionSuccess) throws -> PersistenceSuccess {
+    mutating func insertWithCallbacks(_ db: Database, _ body: (Self) throws -> InsertionSuccess) throws
+        -> PersistenceSuccess
+    {
         try willInsert(db)
         var inserted: InsertionSuccess?
         try aroundInsert(db) {
@@ -87,19 +91,25 @@ extension MutablePersistableRecord {
         return result
     }
 
-    /// The error of a callback that has returned, and neither called its closure with success nor thrown an error.
+    /// The error of a callback that has returned, and neither called its closure with success nor thrown an
+    /// error.
     @usableFromInline
     func closureWasNotCalled(_ callback: String) -> any Error {
         DatabaseError(
             resultCode: .SQLITE_MISUSE,
-            message: "\(type(of: self)).\(callback) must call its closure, and throw the error that the closure throws.")
+            message:
+                "\(type(of: self)).\(callback) must call its closure, and throw the error that the closure "
+                + "throws."
+        )
     }
 }
 
 extension PersistableRecord {
     /// Calls the callbacks of an insertion of a record that does not change by it.
     @inlinable
-    func insertWithCallbacks(_ db: Database, _ body: () throws -> InsertionSuccess) throws -> PersistenceSuccess {
+    func insertWithCallbacks(_ db: Database, _ body: () throws -> InsertionSuccess) throws
+        -> PersistenceSuccess
+    {
         try willInsert(db)
         var inserted: InsertionSuccess?
         try aroundInsert(db) {

@@ -3,11 +3,12 @@
 ///     container[Columns.weight] = weight
 ///     container["details"] = details.isEmpty ? nil : details
 ///
-/// Names are compared without regard to the case of ASCII letters. A column that is set to nil is stored as NULL; one that is not set is
-/// left out of the statement.
+/// Names are compared without regard to the case of ASCII letters. A column that is set to nil is stored as
+/// NULL; one that is not set is left out of the statement.
 public struct PersistenceContainer {
-    /// The names of the columns, in the order in which they were set, and behind them those that are expected to be set next: a record type
-    /// sets the same columns each time, so that names are compared once, and neither searched nor stored.
+    /// The names of the columns, in the order in which they were set, and behind them those that are expected
+    /// to be set next: a record type sets the same columns each time, so that names are compared once, and
+    /// neither searched nor stored.
     private(set) var names: [String]
 
     /// The values of the columns that were set.
@@ -115,5 +116,7 @@ extension PersistenceContainer: RandomAccessCollection {
     public var endIndex: Int { values.count }
 
     /// A column and its value as it is stored.
-    public subscript(position: Int) -> (String, DatabaseValue) { (names[position], databaseValue(at: position)) }
+    public subscript(position: Int) -> (String, DatabaseValue) {
+        (names[position], databaseValue(at: position))
+    }
 }

@@ -1,9 +1,11 @@
 /// What a record knows of its own insertion: see ``MutablePersistableRecord/didInsert(_:)``.
 public struct InsertionSuccess {
-    /// The row ID of the inserted row. Of a table `WITHOUT ROWID`, and of an insertion that was ignored, it is that of an earlier row.
+    /// The row ID of the inserted row. Of a table `WITHOUT ROWID`, and of an insertion that was ignored, it
+    /// is that of an earlier row.
     public var rowID: Int64
 
-    /// The column that is an alias of the row ID: the primary key of the table, if it is an `INTEGER PRIMARY KEY`.
+    /// The column that is an alias of the row ID: the primary key of the table, if it is an `INTEGER PRIMARY
+    /// KEY`.
     public var rowIDColumn: String?
 
     /// The values that were inserted.
@@ -39,7 +41,8 @@ extension InsertionSuccess: Sendable {}
 @available(*, unavailable)
 extension PersistenceSuccess: Sendable {}
 
-/// What SQLite does with inserted and updated records that violate a constraint: see <https://www.sqlite.org/lang_conflict.html>.
+/// What SQLite does with inserted and updated records that violate a constraint: see
+/// <https://www.sqlite.org/lang_conflict.html>.
 public struct PersistenceConflictPolicy: Sendable {
     /// For insertions.
     public let conflictResolutionForInsert: Database.ConflictResolution
@@ -47,8 +50,12 @@ public struct PersistenceConflictPolicy: Sendable {
     /// For updates.
     public let conflictResolutionForUpdate: Database.ConflictResolution
 
-    /// Creates a policy. `abort` leaves it to SQLite: the statement is rolled back, unless the table itself says something else with
-    /// `ON CONFLICT`.
+    /// Creates a policy. `abort` leaves it to SQLite: the statement is rolled back, unless the table itself
+    /// says something else with `ON CONFLICT`.
+    ///
+    /// - Parameters:
+    ///   - insert: the policy of insertions.
+    ///   - update: the policy of updates.
     @inlinable
     public init(insert: Database.ConflictResolution = .abort, update: Database.ConflictResolution = .abort) {
         self.conflictResolutionForInsert = insert
@@ -62,7 +69,8 @@ public struct UpsertUpdateStrategy: OptionSet, Sendable {
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Each column of the statement is overwritten, unless it belongs to the primary key or to the conflict target, or has `noOverwrite`.
+    /// Each column of the statement is overwritten, unless it belongs to the primary key or to the conflict
+    /// target, or has `noOverwrite`.
     public static let allColumns = UpsertUpdateStrategy([])
 
     /// Only the columns that get an assignment.

@@ -1,7 +1,8 @@
 /// A base class for records that know whether they have changed since they were fetched or saved.
 ///
-/// Subclasses override `databaseTableName`, `init(row:)`, `encode(to:)`, and the callbacks that they need. Structs that conform to
-/// ``FetchableRecord`` and ``PersistableRecord`` do the same with less, and are the better choice for new code.
+/// Subclasses override `databaseTableName`, `init(row:)`, `encode(to:)`, and the callbacks that they need.
+/// Structs that conform to ``FetchableRecord`` and ``PersistableRecord`` do the same with less, and are the
+/// better choice for new code.
 open class Record {
     /// The values that the row in the database has, as far as the record knows.
     private var savedValues: [CaseInsensitiveName: DatabaseValue]?
@@ -11,10 +12,12 @@ open class Record {
 
     /// Creates a record from a row. Subclasses call it with the row that they were given.
     ///
-    /// A record from a row that the program has made, and not fetched, is in no table yet: all of its columns are changes.
+    /// A record from a row that the program has made, and not fetched, is in no table yet: all of its columns
+    /// are changes.
     public required init(row: Row) throws {
         guard row.storage.isFetched else { return }
-        savedValues = Dictionary(row.map { (CaseInsensitiveName($0.0), $0.1) }, uniquingKeysWith: { first, _ in first })
+        savedValues = Dictionary(
+            row.map { (CaseInsensitiveName($0.0), $0.1) }, uniquingKeysWith: { first, _ in first })
     }
 
     // MARK: What subclasses override
@@ -44,7 +47,9 @@ open class Record {
     open func willUpdate(_ db: Database, columns: Set<String>) throws {}
 
     /// Called around the update: `update` does it.
-    open func aroundUpdate(_ db: Database, columns: Set<String>, update: () throws -> PersistenceSuccess) throws { _ = try update() }
+    open func aroundUpdate(_ db: Database, columns: Set<String>, update: () throws -> PersistenceSuccess)
+        throws
+    { _ = try update() }
 
     /// Called after the update.
     open func didUpdate(_ updated: PersistenceSuccess) {}
@@ -73,10 +78,12 @@ extension Record: FetchableRecord, PersistableRecord {}
 // MARK: - Changes
 
 extension Record {
-    /// Whether a column differs from what the record was fetched or saved with. A record that is in no table yet has changes.
+    /// Whether a column differs from what the record was fetched or saved with. A record that is in no table
+    /// yet has changes.
     public final var hasDatabaseChanges: Bool { (try? databaseChanges.isEmpty) != true }
 
-    /// The columns that differ from what the record was fetched or saved with, and the values that they had then; nil is unknown.
+    /// The columns that differ from what the record was fetched or saved with, and the values that they had
+    /// then; nil is unknown.
     public final var databaseChanges: [String: DatabaseValue?] {
         get throws {
             var changes: [String: DatabaseValue?] = [:]
@@ -98,7 +105,10 @@ extension Record {
     }
 
     /// Remembers the values that were written, all of them or those of some columns.
-    final func didWrite(_ container: PersistenceContainer, columns: Set<String>? = nil, rowID: (column: String, value: Int64)? = nil) {
+    final func didWrite(
+        _ container: PersistenceContainer, columns: Set<String>? = nil,
+        rowID: (column: String, value: Int64)? = nil
+    ) {
         let written = columns.map { Set($0.map(CaseInsensitiveName.init)) }
         var values = savedValues ?? [:]
         for (column, value) in container {

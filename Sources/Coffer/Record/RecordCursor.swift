@@ -24,7 +24,8 @@ public final class RecordCursor<Record: FetchableRecord>: DatabaseCursor {
 
     /// All records that are left.
     ///
-    /// Each goes from its initializer to its place in the array, and the row, which is the same for all, is asked for once.
+    /// Each goes from its initializer to its place in the array, and the row, which is the same for all, is
+    /// asked for once.
     @inlinable
     func all() throws -> [Record] {
         var records: [Record] = []

@@ -1,4 +1,10 @@
 /// A row that a record stands for does not exist.
+///
+///     do {
+///         try item.update(db)
+///     } catch RecordError.recordNotFound {
+///         print("The item was removed meanwhile.")
+///     }
 public enum RecordError: Error {
     /// No row of the table has the key, or the key is NULL.
     case recordNotFound(databaseTableName: String, key: [String: DatabaseValue])
@@ -8,7 +14,8 @@ extension RecordError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .recordNotFound(let databaseTableName, let key):
-            let columns = key.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ")
+            let columns = key.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(
+                separator: " ")
             return "Key not found in table \(databaseTableName): [\(columns.isEmpty ? ":" : columns)]"
         }
     }

@@ -2,35 +2,41 @@
 
 extension MutablePersistableRecord {
     @inlinable
-    func insertRow(_ db: Database, onConflict policy: Database.ConflictResolution?) throws -> InsertionSuccess {
+    func insertRow(_ db: Database, onConflict policy: Database.ConflictResolution?) throws -> InsertionSuccess
+    {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         var container = plan.emptyContainer()
         try encode(to: &container)
         let success = try plan.insert(
-            db, onConflict: policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForInsert, &container)
+            db, onConflict: policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForInsert,
+            &container)
         if plan.isForRecordClass { wasInserted(success) }
         return success
     }
 
-    /// Tells the base class ``Record`` what is in the row now.
+    /// Gives the base class ``Record`` what is in the row now.
     @usableFromInline
     func wasInserted(_ success: InsertionSuccess) {
-        (self as? Record)?.didWrite(success.persistenceContainer, rowID: success.rowIDColumn.map { ($0, success.rowID) })
+        (self as? Record)?.didWrite(
+            success.persistenceContainer, rowID: success.rowIDColumn.map { ($0, success.rowID) })
     }
 
     func insertRow(
-        _ db: Database, onConflict policy: Database.ConflictResolution?, returning selection: [any SQLSelectable],
+        _ db: Database, onConflict policy: Database.ConflictResolution?,
+        returning selection: [any SQLSelectable],
         fetch: (Statement) throws -> Void
     ) throws -> InsertionSuccess {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         var container = try plan.container(for: self)
         let policy = policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForInsert
         let statement = try plan.returningStatement(
-            db, sql: plan.insertSQL(policy), values: container.indices.map(container.databaseValue(at:)), selection: selection)
+            db, sql: plan.insertSQL(policy), values: container.indices.map(container.databaseValue(at:)),
+            selection: selection)
         try fetch(statement)
         let rowID = db.lastInsertedRowID
         plan.setNewRowID(rowID, in: &container)
-        let success = InsertionSuccess(rowID: rowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)
+        let success = InsertionSuccess(
+            rowID: rowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)
         if plan.isForRecordClass { wasInserted(success) }
         return success
     }
@@ -41,7 +47,9 @@ extension MutablePersistableRecord {
     ) throws -> PersistenceSuccess {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
-        guard let key = plan.positionsOfCompleteKey(in: container) else { throw plan.recordNotFound(container) }
+        guard let key = plan.positionsOfCompleteKey(in: container) else {
+            throw plan.recordNotFound(container)
+        }
         let policy = policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForUpdate
         let changesBefore = db.totalChangesCount
         if let columns {
@@ -49,26 +57,34 @@ extension MutablePersistableRecord {
         } else {
             try plan.update(db, onConflict: policy, container)
         }
-        guard try db.hasChanged(plan.tableName, since: changesBefore) else { throw plan.recordNotFound(container) }
+        guard try db.hasChanged(plan.tableName, since: changesBefore) else {
+            throw plan.recordNotFound(container)
+        }
         if plan.isForRecordClass { (self as? Record)?.didWrite(container, columns: columns) }
         return PersistenceSuccess(container)
     }
 
     func updateRow(
-        _ db: Database, onConflict policy: Database.ConflictResolution?, columns: Set<String>?, returning selection: [any SQLSelectable],
+        _ db: Database, onConflict policy: Database.ConflictResolution?, columns: Set<String>?,
+        returning selection: [any SQLSelectable],
         fetch: (Statement) throws -> Void
     ) throws -> PersistenceSuccess {
         let plan = try db.recordPlan(for: Swift.type(of: self))
         let container = try plan.container(for: self)
-        guard let key = plan.positionsOfCompleteKey(in: container) else { throw plan.recordNotFound(container) }
+        guard let key = plan.positionsOfCompleteKey(in: container) else {
+            throw plan.recordNotFound(container)
+        }
         let policy = policy ?? type(of: self).persistenceConflictPolicy.conflictResolutionForUpdate
         let positions = plan.positions(of: columns ?? Set(container.columns))
         let statement = try plan.returningStatement(
-            db, sql: try plan.updateSQL(db, policy, setting: positions[...]), values: (positions + key).map(container.databaseValue(at:)),
+            db, sql: try plan.updateSQL(db, policy, setting: positions[...]),
+            values: (positions + key).map(container.databaseValue(at:)),
             selection: selection)
         let changesBefore = db.totalChangesCount
         try fetch(statement)
-        guard try db.hasChanged(plan.tableName, since: changesBefore) else { throw plan.recordNotFound(container) }
+        guard try db.hasChanged(plan.tableName, since: changesBefore) else {
+            throw plan.recordNotFound(container)
+        }
         if plan.isForRecordClass { (self as? Record)?.didWrite(container, columns: columns) }
         return PersistenceSuccess(container)
     }
@@ -84,7 +100,8 @@ extension MutablePersistableRecord {
     }
 
     /// The first record that a statement returns for a row that was written.
-    func firstRecord<T: FetchableRecord>(_ db: Database, _ statement: Statement, as type: T.Type) throws -> T {
+    func firstRecord<T: FetchableRecord>(_ db: Database, _ statement: Statement, as type: T.Type) throws -> T
+    {
         if let record = try T.fetchOne(statement) { return record }
         // The write was ignored: see `INSERT OR IGNORE`.
         let plan = try db.recordPlan(for: Swift.type(of: self))
@@ -95,13 +112,14 @@ extension MutablePersistableRecord {
 extension Database {
     /// Whether the last statement has changed a row of the table.
     ///
-    /// - Parameter count: ``totalChangesCount`` before the statement. Rows of views count only there, as those that triggers have changed:
-    ///   <https://www.sqlite.org/c3ref/changes.html>.
+    /// - Parameter count: ``totalChangesCount`` before the statement. Rows of views count only there, as
+    ///   those that triggers have changed: <https://www.sqlite.org/c3ref/changes.html>.
     func hasChanged(_ table: String, since count: Int) throws -> Bool {
         try changesCount(in: table, since: count) > 0
     }
 
-    /// How many rows of the table the last statement has changed; of a view, how many rows its triggers have changed.
+    /// How many rows of the table the last statement has changed; of a view, how many rows its triggers have
+    /// changed.
     ///
     /// - Parameter count: ``totalChangesCount`` before the statement.
     func changesCount(in table: String, since count: Int) throws -> Int {

@@ -1,7 +1,8 @@
-/// What a connection needs again and again to write the records of a type: the key of the table, the columns that the records have, and
-/// prepared statements for exactly these columns.
+/// What a connection needs again and again to write the records of a type: the key of the table, the columns
+/// that the records have, and prepared statements for exactly these columns.
 ///
-/// A plan is found by the type, without any text, and given up as soon as the schema changes: see ``KnownSchema``.
+/// A plan is found by the type, without any text, and given up as soon as the schema changes: see
+/// ``KnownSchema``.
 @usableFromInline
 final class RecordPlan {
     let tableName: String
@@ -37,7 +38,9 @@ final class RecordPlan {
         self.rowIDColumn = primaryKey?.rowIDColumn
         self.isForRecordClass = record is Record.Type
         self.encoder =
-            if record is any Encodable.Type, let record = record as? any EncodableRecord.Type { RecordEncoder(record) } else { nil }
+            if record is any Encodable.Type, let record = record as? any EncodableRecord.Type {
+                RecordEncoder(record)
+            } else { nil }
     }
 
     /// The values of a record.
@@ -50,7 +53,9 @@ final class RecordPlan {
 
     /// A container for the values of a record, which is to be filled, and then completed.
     @usableFromInline
-    func emptyContainer() -> PersistenceContainer { PersistenceContainer(expecting: columns, encoder: encoder) }
+    func emptyContainer() -> PersistenceContainer {
+        PersistenceContainer(expecting: columns, encoder: encoder)
+    }
 
     /// Notes the columns of a container that was filled.
     private func complete(_ container: inout PersistenceContainer) {
@@ -89,7 +94,9 @@ extension RecordPlan {
     /// The values of the primary key; those that the record does not have are NULL.
     func key(of container: PersistenceContainer) -> [String: DatabaseValue] {
         Dictionary(
-            uniqueKeysWithValues: keyColumns.map { ($0, container.index(ofColumn: $0).map(container.databaseValue(at:)) ?? .null) })
+            uniqueKeysWithValues: keyColumns.map {
+                ($0, container.index(ofColumn: $0).map(container.databaseValue(at:)) ?? .null)
+            })
     }
 
     func recordNotFound(_ container: PersistenceContainer) -> RecordError {
@@ -103,7 +110,8 @@ extension RecordPlan {
     /// Completes the container, which a record has filled, and inserts its values.
     @usableFromInline
     func insert(
-        _ db: Database, onConflict policy: Database.ConflictResolution, _ container: inout PersistenceContainer
+        _ db: Database, onConflict policy: Database.ConflictResolution,
+        _ container: inout PersistenceContainer
     ) throws -> InsertionSuccess {
         complete(&container)
         try insertionStatement(db, policy).execute(db, container, positions: nil)
@@ -127,7 +135,8 @@ extension RecordPlan {
         if let rowIDColumn, container[rowIDColumn] == nil { container[rowIDColumn] = rowID }
     }
 
-    private func insertionStatement(_ db: Database, _ policy: Database.ConflictResolution) throws -> Statement {
+    private func insertionStatement(_ db: Database, _ policy: Database.ConflictResolution) throws -> Statement
+    {
         if let insertion, insertion.policy == policy { return insertion.statement }
         let statement = try db.checkOut(insertSQL(policy), for: .request)
         insertion = (policy, statement)
@@ -135,17 +144,23 @@ extension RecordPlan {
     }
 
     /// Updates all columns of the row with the key of the record.
-    func update(_ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer) throws {
-        if let update, update.policy == policy { return try update.statement.execute(db, container, positions: updatePositions) }
+    func update(
+        _ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer
+    ) throws {
+        if let update, update.policy == policy {
+            return try update.statement.execute(db, container, positions: updatePositions)
+        }
         let count = updatePositions.count - keyColumns.count
-        let statement = try db.checkOut(updateSQL(db, policy, setting: updatePositions[..<count]), for: .request)
+        let statement = try db.checkOut(
+            updateSQL(db, policy, setting: updatePositions[..<count]), for: .request)
         update = (policy, statement)
         try statement.execute(db, container, positions: updatePositions)
     }
 
     /// Updates the columns at some positions.
     func update(
-        _ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer, setting positions: [Int],
+        _ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer,
+        setting positions: [Int],
         key: [Int]
     ) throws {
         let statement = try db.checkOut(updateSQL(db, policy, setting: positions[...]), for: .request)
@@ -155,7 +170,8 @@ extension RecordPlan {
     func delete(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws {
         let statement =
             try deletion
-            ?? db.checkOut("DELETE FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition)", for: .request)
+            ?? db.checkOut(
+                "DELETE FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition)", for: .request)
         deletion = statement
         try statement.execute(db, container, positions: key)
     }
@@ -163,7 +179,9 @@ extension RecordPlan {
     func exists(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws -> Bool {
         let statement =
             try existence
-            ?? db.checkOut("SELECT EXISTS (SELECT 1 FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition))", for: .request)
+            ?? db.checkOut(
+                "SELECT EXISTS (SELECT 1 FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition))",
+                for: .request)
         existence = statement
         statement.setUncheckedArguments(StatementArguments(values: key.map(container.databaseValue(at:))))
         return try Bool.fetchOne(statement) ?? false
@@ -184,14 +202,16 @@ extension RecordPlan {
     ) throws -> String {
         let verb = policy == .abort ? "UPDATE" : "UPDATE OR \(policy.rawValue)"
         let columns = try columnsAsSpelled(db)
-        let assignments = positions.map { "\(columns[$0].quotedDatabaseIdentifier)=?" }.joined(separator: ", ")
+        let assignments = positions.map { "\(columns[$0].quotedDatabaseIdentifier)=?" }.joined(
+            separator: ", ")
         return "\(verb) \(tableName.quotedDatabaseIdentifier) SET \(assignments) WHERE \(keyCondition)"
     }
 
     private func columnsAsSpelled(_ db: Database) throws -> [String] {
         if let spelledColumns { return spelledColumns }
         let spellings = Dictionary(
-            try db.columns(in: tableName).map { (CaseInsensitiveName($0.name), $0.name) }, uniquingKeysWith: { first, _ in first })
+            try db.columns(in: tableName).map { (CaseInsensitiveName($0.name), $0.name) },
+            uniquingKeysWith: { first, _ in first })
         let result = columns.map { spellings[CaseInsensitiveName($0)] ?? $0 }
         spelledColumns = result
         return result
@@ -249,8 +269,11 @@ extension Database {
     func recordPlan(for record: any TableRecord.Type) throws -> RecordPlan {
         try readSchema {
             let tableName = record.databaseTableName
-            if let plan = knownSchema.recordPlans.plans.find(record), plan.tableName == tableName { return plan }
-            let plan = RecordPlan(record: record, tableName: tableName, primaryKey: try primaryKeyIfTable(tableName))
+            if let plan = knownSchema.recordPlans.plans.find(record), plan.tableName == tableName {
+                return plan
+            }
+            let plan = RecordPlan(
+                record: record, tableName: tableName, primaryKey: try primaryKeyIfTable(tableName))
             knownSchema.recordPlans.plans.insert(plan, for: record)
             return plan
         }

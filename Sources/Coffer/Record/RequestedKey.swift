@@ -23,7 +23,8 @@ enum RequestedKey: Sendable {
 
     /// Whether record types have a say in how values of the type are stored.
     static func mayDependOnRecord(_ type: any Any.Type) -> Bool {
-        type == UUID.self || type == Date.self || type == Data.self || type == UUID?.self || type == Date?.self || type == Data?.self
+        type == UUID.self || type == Date.self || type == Data.self || type == UUID?.self
+            || type == Date?.self || type == Data?.self
     }
 
     var isNull: Bool {
@@ -46,9 +47,14 @@ struct KeyStorage: @unchecked Sendable {
         let value: (any DatabaseValueConvertible)? =
             switch key {
             case .value(let value): value
-            case .date(let date): record.map { $0.databaseDateEncodingStrategy(for: column).encode(date) } ?? date
-            case .data(let data): try record.map { try $0.databaseDataEncodingStrategy(for: column).encode(data, column: column) } ?? data
-            case .uuid(let uuid): record.map { $0.databaseUUIDEncodingStrategy(for: column).encode(uuid) } ?? uuid
+            case .date(let date):
+                record.map { $0.databaseDateEncodingStrategy(for: column).encode(date) } ?? date
+            case .data(let data):
+                try record.map {
+                    try $0.databaseDataEncodingStrategy(for: column).encode(data, column: column)
+                } ?? data
+            case .uuid(let uuid):
+                record.map { $0.databaseUUIDEncodingStrategy(for: column).encode(uuid) } ?? uuid
             }
         return value?.databaseValue ?? .null
     }
@@ -56,8 +62,12 @@ struct KeyStorage: @unchecked Sendable {
 
 extension TableRecord {
     /// A key as the type stores it.
-    static func encodedKey(_ key: some DatabaseValueConvertible, column: String) throws -> any DatabaseValueConvertible {
-        guard RequestedKey.mayDependOnRecord(type(of: key)), self is any EncodableRecord.Type else { return key }
+    static func encodedKey(_ key: some DatabaseValueConvertible, column: String) throws
+        -> any DatabaseValueConvertible
+    {
+        guard RequestedKey.mayDependOnRecord(type(of: key)), self is any EncodableRecord.Type else {
+            return key
+        }
         return try KeyStorage(self).stored(RequestedKey(key), in: column)
     }
 }

@@ -19,15 +19,28 @@ extension Row {
 
     /// Decodes the record in a scope, at any depth: the scope nearest to the root.
     ///
-    /// - Throws: a ``RowDecodingError`` if there is no such scope, or nothing but NULL in its row, and what ``FetchableRecord/init(row:)`` throws.
+    /// - Parameters:
+    ///   - type: the type of the record.
+    ///   - scope: the name of the scope.
+    /// - Throws: a ``RowDecodingError`` if there is no such scope, or nothing but NULL in its row, and what
+    ///   ``FetchableRecord/init(row:)`` throws.
     @inlinable
-    public func decode<Record: FetchableRecord>(_ type: Record.Type = Record.self, forKey scope: String) throws -> Record {
+    public func decode<Record: FetchableRecord>(_ type: Record.Type = Record.self, forKey scope: String)
+        throws -> Record
+    {
         try Record(row: row(ofScope: scope))
     }
 
-    /// Decodes the record in a scope, or returns nil if there is no such scope, or nothing but NULL in its row.
+    /// Decodes the record in a scope, or returns nil if there is no such scope, or nothing but NULL in its
+    /// row.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the record.
+    ///   - scope: the name of the scope.
     @inlinable
-    public func decodeIfPresent<Record: FetchableRecord>(_ type: Record.Type = Record.self, forKey scope: String) throws -> Record? {
+    public func decodeIfPresent<Record: FetchableRecord>(
+        _ type: Record.Type = Record.self, forKey scope: String
+    ) throws -> Record? {
         try rowIfPresent(ofScope: scope).map { try Record(row: $0) }
     }
 
@@ -42,12 +55,14 @@ extension Row {
     func row(ofScope name: String) throws -> Row {
         if let row = rowIfPresent(ofScope: name) { return row }
         guard scope(named: name) == nil else {
-            throw RowDecodingError(.unsupported("scope \(String(reflecting: name)) only contains null values"), row: self)
+            throw RowDecodingError(
+                .unsupported("scope \(String(reflecting: name)) only contains null values"), row: self)
         }
         let names = scopesTree.names.sorted()
         throw RowDecodingError(
             .unsupported(
-                "scope not found: \(String(reflecting: name))" + (names.isEmpty ? "" : ", available scopes: \(names)")), row: self)
+                "scope not found: \(String(reflecting: name))"
+                    + (names.isEmpty ? "" : ", available scopes: \(names)")), row: self)
     }
 }
 
@@ -61,7 +76,8 @@ extension Row {
     ///
     /// - Precondition: the association was fetched, and its rows can be decoded.
     @inlinable
-    public subscript<Records: RangeReplaceableCollection>(_ key: String) -> Records where Records.Element: FetchableRecord {
+    public subscript<Records: RangeReplaceableCollection>(_ key: String) -> Records
+    where Records.Element: FetchableRecord {
         trapping { try decode(Records.self, forKey: key) }
     }
 
@@ -75,7 +91,11 @@ extension Row {
 
     /// Decodes the records of the rows that were fetched for an association.
     ///
-    /// - Throws: a ``RowDecodingError`` if the association was not fetched, and what ``FetchableRecord/init(row:)`` throws.
+    /// - Parameters:
+    ///   - type: the type of the collection.
+    ///   - key: the key of the prefetched rows, such as the plural of the name of the table.
+    /// - Throws: a ``RowDecodingError`` if the association was not fetched, and what
+    ///   ``FetchableRecord/init(row:)`` throws.
     @inlinable
     public func decode<Records: RangeReplaceableCollection>(
         _ type: Records.Type = Records.self, forKey key: String
@@ -89,7 +109,11 @@ extension Row {
 
     /// Decodes the distinct records of the rows that were fetched for an association.
     ///
-    /// - Throws: a ``RowDecodingError`` if the association was not fetched, and what ``FetchableRecord/init(row:)`` throws.
+    /// - Parameters:
+    ///   - type: the type of the collection.
+    ///   - key: the key of the prefetched rows, such as the plural of the name of the table.
+    /// - Throws: a ``RowDecodingError`` if the association was not fetched, and what
+    ///   ``FetchableRecord/init(row:)`` throws.
     @inlinable
     public func decode<Record: FetchableRecord & Hashable>(
         _ type: Set<Record>.Type = Set<Record>.self, forKey key: String
@@ -103,7 +127,8 @@ extension Row {
         let keys = prefetchedRows.keys.sorted()
         throw RowDecodingError(
             .unsupported(
-                "key for prefetched rows not found: \(String(reflecting: key))" + (keys.isEmpty ? "" : ", available keys: \(keys)")),
+                "key for prefetched rows not found: \(String(reflecting: key))"
+                    + (keys.isEmpty ? "" : ", available keys: \(keys)")),
             row: self)
     }
 }

@@ -14,18 +14,24 @@ extension Statement {
         forgetArguments()
         if let positions {
             for (parameter, position) in positions.enumerated() {
-                try bind(container.values[position], at: CInt(truncatingIfNeeded: parameter + 1), of: container, positions)
+                try bind(
+                    container.values[position], at: CInt(truncatingIfNeeded: parameter + 1), of: container,
+                    positions)
             }
         } else {
             for parameter in container.values.indices {
-                try bind(container.values[parameter], at: CInt(truncatingIfNeeded: parameter + 1), of: container, nil)
+                try bind(
+                    container.values[parameter], at: CInt(truncatingIfNeeded: parameter + 1), of: container,
+                    nil)
             }
         }
         try beginExecution(db)
         try run(in: db) { recordArguments(of: container, positions) }
     }
 
-    private func bind(_ value: PersistenceValue, at index: CInt, of container: PersistenceContainer, _ positions: [Int]?) throws {
+    private func bind(
+        _ value: PersistenceValue, at index: CInt, of container: PersistenceContainer, _ positions: [Int]?
+    ) throws {
         let code = bind(value, at: index)
         if code == EngineCode.ok { return }
         recordArguments(of: container, positions)

@@ -12,13 +12,16 @@ internal import Synchronization
 ///     // SELECT * FROM "attachment" WHERE "size" = 0 ORDER BY "fileName"
 ///     Attachment.order(\.fileName).filter { $0.size == 0 }
 public protocol TableRecord {
-    /// The columns that closures and key paths of requests refer to: mostly an enumeration inside of the record type.
+    /// The columns that closures and key paths of requests refer to: mostly an enumeration inside of the
+    /// record type.
     associatedtype Columns = Never
 
-    /// What closures of requests get as their argument: the type ``Columns``, unless you choose something else.
+    /// What closures of requests get as their argument: the type ``Columns``, unless you choose something
+    /// else.
     associatedtype DatabaseComponents = Columns.Type
 
-    /// The name of the table. Unless you give one, it is that of the type, with the capitals at its start made small.
+    /// The name of the table. Unless you give one, it is that of the type, with the capitals at its start
+    /// made small.
     ///
     /// `Place` is in the table `place`, `PostalAddress` in `postalAddress`, `HTTPRequest` in `httpRequest`.
     static var databaseTableName: String { get }
@@ -49,17 +52,21 @@ extension TableAlias where RowDecoder: TableRecord {
     public typealias DatabaseComponents = RowDecoder.DatabaseComponents
 
     /// A column of the table: `alias.name`.
-    public subscript<T: SQLSpecificExpressible>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLExpression {
+    public subscript<T: SQLSpecificExpressible>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>)
+        -> SQLExpression
+    {
         self[RowDecoder.databaseComponents[keyPath: keyPath]]
     }
 
     /// A selection of columns of the table.
-    public subscript<T: SQLSelectable>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLSelection {
+    public subscript<T: SQLSelectable>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLSelection
+    {
         self[RowDecoder.databaseComponents[keyPath: keyPath]]
     }
 
     /// An ordering by columns of the table.
-    public subscript<T: SQLOrderingTerm>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLOrdering {
+    public subscript<T: SQLOrderingTerm>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>) -> SQLOrdering
+    {
         self[RowDecoder.databaseComponents[keyPath: keyPath]]
     }
 }
@@ -78,8 +85,9 @@ final class DefaultTableName: Sendable {
         return name
     }
 
-    /// `Place` gives `place`, `HTTPRequest` gives `httpRequest`, `TOEFL` gives `toefl`, and `iPad` and `_Place`, which do not begin with a
-    /// capital ASCII letter, give `ipad` and `_place`; the parameters of a generic type do not count.
+    /// `Place` gives `place`, `HTTPRequest` gives `httpRequest`, `TOEFL` gives `toefl`, and `iPad` and
+    /// `_Place`, which do not begin with a capital ASCII letter, give `ipad` and `_place`; the parameters of
+    /// a generic type do not count.
     static func tableName(ofTypeNamed typeName: String) -> String {
         let name = typeName.prefix { $0 != "<" }
         let capitals = name.prefix { $0.isASCII && $0.isUppercase }

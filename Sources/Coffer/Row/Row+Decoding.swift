@@ -8,28 +8,40 @@ extension Row {
     ///
     /// The first branch is the one of rows that come straight from a statement; only it is worth inlining.
     @inlinable
-    func decodeFast<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at index: Int) throws -> Value {
+    func decodeFast<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ type: Value.Type, at index: Int
+    ) throws -> Value {
         if let liveHandle {
             let column = firstColumn &+ CInt(truncatingIfNeeded: index)
-            if let value = unsafe Value.fromStatement(liveHandle.pointer, atUncheckedIndex: column) { return value }
+            if let value = unsafe Value.fromStatement(liveHandle.pointer, atUncheckedIndex: column) {
+                return value
+            }
             throw RowDecodingError.valueMismatch(type, row: self, index: index)
         }
         return try decodeCopied(type, at: index)
     }
 
-    /// The same for a row that is no row of a statement. It is specialized in the module of the caller, and not inlined there.
+    /// The same for a row that is no row of a statement. It is specialized in the module of the caller, and
+    /// not inlined there.
     @inlinable @inline(never)
-    func decodeCopied<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at index: Int) throws -> Value {
+    func decodeCopied<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ type: Value.Type, at index: Int
+    ) throws -> Value {
         guard let copiedValues else { return try decodeShown(type, at: index) }
         if let value = Value.fromDatabaseValue(copiedValues[Int(firstColumn) + index]) { return value }
         throw RowDecodingError.valueMismatch(type, row: self, index: index)
     }
 
-    /// The same for a row that an adapter shows in another order. Columns of a statement have SQLite's conversions, however they are shown.
+    /// The same for a row that an adapter shows in another order. Columns of a statement have SQLite's
+    /// conversions, however they are shown.
     @usableFromInline
-    func decodeShown<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at index: Int) throws -> Value {
+    func decodeShown<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ type: Value.Type, at index: Int
+    ) throws -> Value {
         guard let column = storage.liveColumn(at: index) else { return try decodeStored(type, at: index) }
-        if let value = unsafe Value.fromStatement(column.handle.pointer, atUncheckedIndex: column.index) { return value }
+        if let value = unsafe Value.fromStatement(column.handle.pointer, atUncheckedIndex: column.index) {
+            return value
+        }
         throw RowDecodingError.valueMismatch(type, row: self, index: index)
     }
 
@@ -42,9 +54,12 @@ extension Row {
         return value
     }
 
-    /// The value at a position, which is checked already, or nil for NULL and for what has no conversion to `Value` of its own.
+    /// The value at a position, which is checked already, or nil for NULL and for what has no conversion to
+    /// `Value` of its own.
     @usableFromInline
-    func decodeStoredIfPresent<Value: DatabaseValueConvertible>(_ type: Value.Type, at index: Int) throws -> Value? {
+    func decodeStoredIfPresent<Value: DatabaseValueConvertible>(_ type: Value.Type, at index: Int) throws
+        -> Value?
+    {
         let databaseValue = storage.databaseValue(at: index)
         if let value = Value.fromDatabaseValue(databaseValue) { return value }
         if databaseValue.isNull { return nil }
@@ -57,14 +72,23 @@ extension Row {
 extension Row {
     /// Decodes the value at a position.
     ///
+    /// - Parameters:
+    ///   - type: what the value becomes.
+    ///   - index: the position of the column, from 0.
     /// - Precondition: the position is in the row.
     /// - Throws: a ``RowDecodingError`` if the value is NULL or has no conversion to the type.
-    public func decode<Value: DatabaseValueConvertible>(_ type: Value.Type = Value.self, atIndex index: Int) throws -> Value {
+    public func decode<Value: DatabaseValueConvertible>(_ type: Value.Type = Value.self, atIndex index: Int)
+        throws -> Value
+    {
         checkIndex(index)
         return try decodeStored(type, at: index)
     }
 
     /// Decodes the value at a position: see ``decode(_:atIndex:)``.
+    ///
+    /// - Parameters:
+    ///   - type: what the value becomes.
+    ///   - index: the position of the column, from 0.
     @inlinable
     public func decode<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ type: Value.Type = Value.self, atIndex index: Int
@@ -75,13 +99,23 @@ extension Row {
 
     /// Decodes the value of the first column with this name.
     ///
-    /// - Throws: a ``RowDecodingError`` also if there is no such column, unless the type has a value for missing columns.
-    public func decode<Value: DatabaseValueConvertible>(_ type: Value.Type = Value.self, forColumn columnName: String) throws -> Value {
+    /// - Parameters:
+    ///   - type: what the value becomes.
+    ///   - columnName: the name of the column; its case does not matter.
+    /// - Throws: a ``RowDecodingError`` also if there is no such column, unless the type has a value for
+    ///   missing columns.
+    public func decode<Value: DatabaseValueConvertible>(
+        _ type: Value.Type = Value.self, forColumn columnName: String
+    ) throws -> Value {
         guard let index = index(ofColumn: columnName) else { return try valueForMissingColumn(columnName) }
         return try decodeStored(type, at: index)
     }
 
     /// Decodes the value of the first column with this name: see ``decode(_:forColumn:)``.
+    ///
+    /// - Parameters:
+    ///   - type: what the value becomes.
+    ///   - columnName: the name of the column; its case does not matter.
     @inlinable
     public func decode<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ type: Value.Type = Value.self, forColumn columnName: String
@@ -91,6 +125,10 @@ extension Row {
     }
 
     /// Decodes the value of a column: see ``decode(_:forColumn:)``.
+    ///
+    /// - Parameters:
+    ///   - type: what the value becomes.
+    ///   - column: the column, which is found by its name.
     public func decode<Value: DatabaseValueConvertible>(
         _ type: Value.Type = Value.self, forColumn column: some ColumnExpression
     ) throws -> Value {
@@ -98,6 +136,10 @@ extension Row {
     }
 
     /// Decodes the value of a column: see ``decode(_:forColumn:)``.
+    ///
+    /// - Parameters:
+    ///   - type: what the value becomes.
+    ///   - column: the column, which is found by its name.
     @inlinable
     public func decode<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ type: Value.Type = Value.self, forColumn column: some ColumnExpression
@@ -107,12 +149,15 @@ extension Row {
 
     /// Decodes the value at a position, or returns nil for NULL.
     @usableFromInline
-    func decodeIfPresent<Value: DatabaseValueConvertible>(_ type: Value.Type = Value.self, atIndex index: Int) throws -> Value? {
+    func decodeIfPresent<Value: DatabaseValueConvertible>(_ type: Value.Type = Value.self, atIndex index: Int)
+        throws -> Value?
+    {
         checkIndex(index)
         return try decodeStoredIfPresent(type, at: index)
     }
 
-    /// Decodes the value of the first column with this name, or returns nil for NULL and for a column that does not exist.
+    /// Decodes the value of the first column with this name, or returns nil for NULL and for a column that
+    /// does not exist.
     @usableFromInline
     func decodeIfPresent<Value: DatabaseValueConvertible>(
         _ type: Value.Type = Value.self, forColumn columnName: String
@@ -154,22 +199,25 @@ extension Row {
         return trapping { try decodeFast(Value.self, at: index) }
     }
 
-    /// The value of the first column with this name, as the type in which SQLite stores it; nil for NULL and for a missing column.
+    /// The value of the first column with this name, as the type in which SQLite stores it; nil for NULL and
+    /// for a missing column.
     public subscript(_ columnName: String) -> (any DatabaseValueConvertible)? {
         index(ofColumn: columnName).flatMap { storage.databaseValue(at: $0).storage.value }
     }
 
     /// The value of the first column with this name, compared without case.
     ///
-    /// - Precondition: the column exists, unless the type has a value for missing columns (as optionals do), and the value has a
-    ///   conversion to the type.
+    /// - Precondition: the column exists, unless the type has a value for missing columns (as optionals do),
+    ///   and the value has a conversion to the type.
     public subscript<Value: DatabaseValueConvertible>(_ columnName: String) -> Value {
         trapping { try decode(Value.self, forColumn: columnName) }
     }
 
     /// The value of the first column with this name: see `subscript(_:)`.
     @inlinable
-    public subscript<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ columnName: String) -> Value {
+    public subscript<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ columnName: String)
+        -> Value
+    {
         trapping { try decode(Value.self, forColumn: columnName) }
     }
 
@@ -177,11 +225,15 @@ extension Row {
     public subscript(_ column: some ColumnExpression) -> (any DatabaseValueConvertible)? { self[column.name] }
 
     /// The value of a column: see `subscript(_:)` with a name.
-    public subscript<Value: DatabaseValueConvertible>(_ column: some ColumnExpression) -> Value { self[column.name] }
+    public subscript<Value: DatabaseValueConvertible>(_ column: some ColumnExpression) -> Value {
+        self[column.name]
+    }
 
     /// The value of a column: see `subscript(_:)` with a name.
     @inlinable
-    public subscript<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ column: some ColumnExpression) -> Value {
+    public subscript<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ column: some ColumnExpression
+    ) -> Value {
         self[column.name]
     }
 
@@ -203,7 +255,10 @@ extension Row {
 // MARK: - The first of several
 
 extension Row {
-    /// The first value other than NULL among columns, as `COALESCE` finds it. Columns that do not exist are passed over.
+    /// The first value other than NULL among columns, as `COALESCE` finds it. Columns that do not exist are
+    /// passed over.
+    ///
+    ///     let shown: String? = row.coalesce(["email", "name"])
     public func coalesce<T: DatabaseValueConvertible>(_ columns: some Collection<String>) -> T? {
         for column in columns {
             if let value = trapping({ try decodeIfPresent(T.self, forColumn: column) }) { return value }
@@ -212,7 +267,8 @@ extension Row {
     }
 
     /// The first value other than NULL among columns: see ``coalesce(_:)-(Collection<String>)``.
-    public func coalesce<T: DatabaseValueConvertible>(_ columns: some Collection<any ColumnExpression>) -> T? {
+    public func coalesce<T: DatabaseValueConvertible>(_ columns: some Collection<any ColumnExpression>) -> T?
+    {
         coalesce(columns.lazy.map { $0.name })
     }
 }
@@ -220,21 +276,34 @@ extension Row {
 // MARK: - Bytes
 
 extension Row {
-    /// Calls `body` with the bytes at a position, without a copy where the row comes straight from a statement; nil for NULL.
+    /// Calls `body` with the bytes at a position, without a copy where the row comes straight from a
+    /// statement; nil for NULL.
     ///
     /// The data is valid during the call only.
+    ///
+    /// - Parameters:
+    ///   - index: the position of the column, from 0.
+    ///   - body: reads the bytes, which are valid during the call only.
     public func withUnsafeData<T>(atIndex index: Int, _ body: (Data?) throws -> T) throws -> T {
         checkIndex(index)
         return try withUncheckedData(at: index, body)
     }
 
     /// Calls `body` with the bytes of the first column with this name; nil for NULL and for a missing column.
+    ///
+    /// - Parameters:
+    ///   - columnName: the name of the column.
+    ///   - body: reads the bytes, which are valid during the call only.
     public func withUnsafeData<T>(named columnName: String, _ body: (Data?) throws -> T) throws -> T {
         guard let index = index(ofColumn: columnName) else { return try body(nil) }
         return try withUncheckedData(at: index, body)
     }
 
     /// Calls `body` with the bytes of a column; nil for NULL and for a missing column.
+    ///
+    /// - Parameters:
+    ///   - column: the column.
+    ///   - body: reads the bytes, which are valid during the call only.
     public func withUnsafeData<T>(at column: some ColumnExpression, _ body: (Data?) throws -> T) throws -> T {
         try withUnsafeData(named: column.name, body)
     }
@@ -246,10 +315,13 @@ extension Row {
         guard let bytes = unsafe column.handle.blobNoCopy(at: column.index) else { return try body(nil) }
         guard let base = bytes.baseAddress else { return try body(Data()) }
         // SQLite's bytes are not written to: a mutation of the data copies them first.
-        return try body(unsafe Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: base), count: bytes.count, deallocator: .none))
+        return try body(
+            unsafe Data(
+                bytesNoCopy: UnsafeMutableRawPointer(mutating: base), count: bytes.count, deallocator: .none))
     }
 
-    /// The bytes at a position, without a copy where the row comes straight from a statement: valid until the statement goes on.
+    /// The bytes at a position, without a copy where the row comes straight from a statement: valid until the
+    /// statement goes on.
     @available(*, deprecated, message: "Use withUnsafeData(atIndex:_:) instead.")
     public func dataNoCopy(atIndex index: Int) -> Data? {
         trapping { try withUnsafeData(atIndex: index) { $0 } }

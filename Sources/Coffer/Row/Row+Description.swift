@@ -4,12 +4,14 @@ extension Row: CustomStringConvertible, CustomDebugStringConvertible {
         "[" + map { "\($0.0):\($0.1)" }.joined(separator: " ") + "]"
     }
 
-    /// The columns and their values, the row without its adapter, the scopes, and how many rows were prefetched, one a line.
+    /// The columns and their values, the row without its adapter, the scopes, and how many rows were
+    /// prefetched, one a line.
     public var debugDescription: String {
         let details = details(indentation: "  ")
         let isAdapted = unadapted !== self
         guard isAdapted || !details.isEmpty else { return description }
-        return (["▿ " + description] + (isAdapted ? ["  unadapted: " + unadapted.description] : []) + details).joined(separator: "\n")
+        return (["▿ " + description] + (isAdapted ? ["  unadapted: " + unadapted.description] : []) + details)
+            .joined(separator: "\n")
     }
 
     private func details(indentation: String) -> [String] {

@@ -43,7 +43,8 @@ extension Row {
             return keys
         }
 
-        /// The rows of an association, or nil if it was not fetched. Of equal keys, that nearest to the row counts.
+        /// The rows of an association, or nil if it was not fetched. Of equal keys, that nearest to the row
+        /// counts.
         public subscript(key: String) -> [Row]? {
             var rows: [Row]?
             forEachLevel { trees in

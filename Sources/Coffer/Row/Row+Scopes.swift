@@ -35,6 +35,7 @@ extension Row {
         public var endIndex: Index { adapters.endIndex }
         public func index(after index: Index) -> Index { adapters.index(after: index) }
 
+        /// The scope at a position, with its name.
         public subscript(position: Index) -> (name: String, row: Row) {
             let (name, adapter) = adapters[position]
             return (name: name, row: scope(name, adapter))

@@ -2,10 +2,11 @@ public import SQLCipherBridge
 
 /// A row of a result: values in order, with the names of their columns.
 ///
-/// A row that comes from a cursor changes with each step of the cursor: copy it with ``copy()`` to keep it. Rows of `fetchAll`,
-/// `fetchSet` and `fetchOne` are copies.
+/// A row that comes from a cursor changes with each step of the cursor: copy it with ``copy()`` to keep it.
+/// Rows of `fetchAll`, `fetchSet` and `fetchOne` are copies.
 ///
-/// The subscripts trap when a column does not exist or its value has no sensible conversion; ``decode(_:atIndex:)`` throws instead.
+/// The subscripts trap when a column does not exist or its value has no sensible conversion;
+/// `decode(_:atIndex:)` throws instead.
 @safe  // The layout is alive as long as the storage, which the row owns.
 public final class Row {
     /// How many columns there are.
@@ -13,7 +14,8 @@ public final class Row {
 
     let storage: any RowStorage
 
-    /// The statement's current row, where the columns are columns of it that follow each other: the fast way to them.
+    /// The statement's current row, where the columns are columns of it that follow each other: the fast way
+    /// to them.
     @usableFromInline let liveHandle: StatementHandle?
 
     /// The values of a copy, where the columns are some of them that follow each other: the fast way to them.
@@ -22,15 +24,17 @@ public final class Row {
     /// Which column of the statement, or of the copied values, is the first one of the row.
     @usableFromInline let firstColumn: CInt
 
-    /// The layout of the live row. The storage keeps it alive: a reference that did so as well would be counted at each look-up of a column.
+    /// The layout of the live row. The storage keeps it alive: a reference that did so as well would be
+    /// counted at each look-up of a column.
     @usableFromInline let liveLayout: Unmanaged<StatementColumnLayout>?
 
-    /// The scopes of a row of a statement that were asked for, or their absence. They are kept with the row, so that what decodes them is made
-    /// once.
+    /// The scopes of a row of a statement that were asked for, or their absence. They are kept with the row,
+    /// so that what decodes them is made once.
     private var liveScopes: [(name: String, row: Row?)] = []
 
-    /// The decoders of records from this row, by their types: mostly one, which serves for all rows of a cursor. They are objects of the floor
-    /// of records: an `any Decoder` would cost more to get out of the array than to make a value of a column.
+    /// The decoders of records from this row, by their types: mostly one, which serves for all rows of a
+    /// cursor. They are objects of the floor of records: an `any Decoder` would cost more to get out of the
+    /// array than to make a value of a column.
     @exclusivity(unchecked) var recordDecoders: [(record: ObjectIdentifier, decoder: AnyObject)] = []
 
     /// The rows that were fetched for this one. They are set before anything is decoded.
@@ -54,7 +58,11 @@ public final class Row {
         self.liveHandle = first == nil ? nil : base.liveHandle
         self.copiedValues = first == nil ? nil : base.copiedValues
         self.firstColumn = first.map { base.firstColumn + CInt($0) } ?? 0
-        if let layout = storage.liveLayout { unsafe self.liveLayout = .passUnretained(layout) } else { unsafe self.liveLayout = nil }
+        if let layout = storage.liveLayout {
+            unsafe self.liveLayout = .passUnretained(layout)
+        } else {
+            unsafe self.liveLayout = nil
+        }
     }
 
     /// The current row of a statement, which changes when the statement goes on.
@@ -87,6 +95,9 @@ public final class Row {
     }
 
     /// A row with the same values, which does not change.
+    ///
+    ///     let rows = try Row.fetchCursor(db, sql: "SELECT * FROM item ORDER BY id")
+    ///     let first = try rows.next()?.copy()
     public func copy() -> Row {
         if liveHandle == nil, storage is CopiedRowStorage || storage is EmptyRowStorage { return self }
         let row = Row(storage: storage.copy())
@@ -126,6 +137,8 @@ extension Row: ExpressibleByDictionaryLiteral {
     }
 
     /// Creates a row with columns in the order of the literal; a name may come twice.
+    ///
+    ///     let row: Row = ["id": 7, "name": "Ada", "email": nil]
     public convenience init(dictionaryLiteral elements: (String, (any DatabaseValueConvertible)?)...) {
         self.init(columns: elements.map { ($0, $1?.databaseValue ?? .null) })
     }
@@ -148,6 +161,8 @@ extension Row {
     public var databaseValues: LazyMapCollection<Row, DatabaseValue> { lazy.map { $0.1 } }
 
     /// Whether there is a column with this name, compared without case.
+    ///
+    ///     let isKnown = row.hasColumn("NAME")
     public func hasColumn(_ columnName: String) -> Bool { index(ofColumn: columnName) != nil }
 
     /// Whether the value at a position is NULL, without reading it.
@@ -171,7 +186,9 @@ extension Row {
     /// The position of the first column with this name, compared without case.
     @inlinable
     func index(ofColumn name: String) -> Int? {
-        if let liveLayout = unsafe liveLayout { return unsafe liveLayout._withUnsafeGuaranteedRef { $0.index(ofColumn: name) } }
+        if let liveLayout = unsafe liveLayout {
+            return unsafe liveLayout._withUnsafeGuaranteedRef { $0.index(ofColumn: name) }
+        }
         return storedIndex(ofColumn: name)
     }
 
@@ -210,6 +227,7 @@ extension Row: RandomAccessCollection {
     public var startIndex: Index { Index(position: 0) }
     public var endIndex: Index { Index(position: count) }
 
+    /// The name and the value of the column at a position.
     public subscript(position: Index) -> (String, DatabaseValue) {
         checkIndex(position.position)
         return (storage.columnName(at: position.position), storage.databaseValue(at: position.position))
@@ -219,7 +237,8 @@ extension Row: RandomAccessCollection {
 // MARK: - Equality
 
 extension Row: Hashable {
-    /// Rows are equal if they have the same columns in the same order, with equal values, equal scopes, and equal prefetched rows.
+    /// Rows are equal if they have the same columns in the same order, with equal values, equal scopes, and
+    /// equal prefetched rows.
     public static func == (lhs: Row, rhs: Row) -> Bool {
         if lhs === rhs { return true }
         guard lhs.count == rhs.count else { return false }

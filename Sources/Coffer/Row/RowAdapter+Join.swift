@@ -28,21 +28,27 @@ struct JoinedRowAdapter: RowAdapter, Equatable {
     /// A statement that is executed again and again keeps what its rows are seen through.
     private func layoutedAdapter(of statement: Statement) throws -> any _LayoutedRowAdapter {
         let columns = statement.currentColumnLayout()
-        if let known = columns.layoutedAdapter as? LayoutedJoin, known.adapter == self { return known.layouted }
+        if let known = columns.layoutedAdapter as? LayoutedJoin, known.adapter == self {
+            return known.layouted
+        }
         let layouted = try newLayoutedAdapter(from: statement)
         columns.layoutedAdapter = LayoutedJoin(adapter: self, layouted: layouted)
         return layouted
     }
 
     private func newLayoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter {
-        // A process that has changed the schema since the columns were counted must not shift values from one table to another.
+        // A process that has changed the schema since the columns were counted must not shift values from one
+        // table to another.
         guard layout._layoutColumns.count == columnCount else {
             throw DatabaseError(
                 resultCode: .SQLITE_SCHEMA,
                 message:
-                    "The statement has \(layout._layoutColumns.count) columns, and \(columnCount) were expected: the schema has changed.")
+                    "The statement has \(layout._layoutColumns.count) columns, and \(columnCount) were "
+                    + "expected: the schema has changed."
+            )
         }
-        return try ScopeAdapter(base: RangeRowAdapter(0..<rootColumnCount), scopes: scopes.adapters)._layoutedAdapter(from: layout)
+        return try ScopeAdapter(base: RangeRowAdapter(0..<rootColumnCount), scopes: scopes.adapters)
+            ._layoutedAdapter(from: layout)
     }
 }
 

@@ -5,7 +5,8 @@ public struct _LayoutedColumnMapping: Sendable {
 
     private let positions: ColumnNameIndex
 
-    /// Which column of the base row is the first one, if there is one and all others follow it in the base row, too.
+    /// Which column of the base row is the first one, if there is one and all others follow it in the base
+    /// row, too.
     let firstOfFollowingColumns: Int?
 
     init(layoutColumns: some Sequence<(Int, String)>) {
@@ -41,12 +42,15 @@ struct ColumnNameIndex: Sendable {
 
     init(_ names: some Sequence<String>) {
         self.names = Array(names)
-        positions = Dictionary(self.names.enumerated().map { ($1.lowercased(), $0) }, uniquingKeysWith: { leftmost, _ in leftmost })
+        positions = Dictionary(
+            self.names.enumerated().map { ($1.lowercased(), $0) },
+            uniquingKeysWith: { leftmost, _ in leftmost })
     }
 
     subscript(name: String) -> Int? {
-        // The usual name is written as the column is, and short names are compared faster than they are hashed. Where two columns differ
-        // in case only, the one that is written so may not be the leftmost one.
+        // The usual name is written as the column is, and short names are compared faster than they are
+        // hashed. Where two columns differ in case only, the one that is written so may not be the leftmost
+        // one.
         if positions.count == names.count, let position = names.firstIndex(of: name) { return position }
         return positions[name.lowercased()]
     }

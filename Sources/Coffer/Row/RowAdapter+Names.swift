@@ -6,10 +6,11 @@
 public struct ColumnMapping: RowAdapter {
     private let mapping: [String: String]
 
-    /// Creates an adapter from a dictionary: its keys are the names of the adapted row, its values those of the base row.
+    /// Creates an adapter from a dictionary: its keys are the names of the adapted row, its values those of
+    /// the base row.
     ///
-    /// The columns keep their order. Where the adapter is applied to a row that has not all of these columns, it throws a
-    /// ``DatabaseError`` of code `SQLITE_MISUSE`.
+    /// The columns keep their order. Where the adapter is applied to a row that has not all of these columns,
+    /// it throws a ``DatabaseError`` of code `SQLITE_MISUSE`.
     public init(_ mapping: [String: String]) {
         self.mapping = mapping
     }
@@ -24,7 +25,8 @@ public struct ColumnMapping: RowAdapter {
         }
         // By name where one column is shown twice, for a result that is the same at each run.
         let sortedColumns = columns.sorted { ($0.position, $0.name) < ($1.position, $1.name) }
-        return _LayoutedColumnMapping(layoutColumns: sortedColumns.map { (baseColumns[$0.position].0, $0.name) })
+        return _LayoutedColumnMapping(
+            layoutColumns: sortedColumns.map { (baseColumns[$0.position].0, $0.name) })
     }
 }
 
@@ -47,6 +49,9 @@ extension DatabaseError {
         let names = columns.map { "\"\($0.1)\"" }.joined(separator: ", ")
         return DatabaseError(
             resultCode: .SQLITE_MISUSE,
-            message: "The row adapter maps the column \"\(name)\", which the row has not. Its columns are: \(names).")
+            message:
+                "The row adapter maps the column \"\(name)\", which the row has not. Its columns are: "
+                + "\(names)."
+        )
     }
 }

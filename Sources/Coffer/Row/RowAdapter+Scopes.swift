@@ -15,9 +15,14 @@ public struct ScopeAdapter: RowAdapter {
         self.init(base: SuffixRowAdapter(fromIndex: 0), scopes: scopes)
     }
 
-    /// Creates an adapter that shows the columns of `base` and adds scopes, which see the columns before `base` is applied.
+    /// Creates an adapter that shows the columns of `base` and adds scopes, which see the columns before
+    /// `base` is applied.
     ///
     /// Scopes of the same name in `base` are replaced.
+    ///
+    /// - Parameters:
+    ///   - base: the adapter of the row itself.
+    ///   - scopes: the adapters of its scopes, by their names.
     public init(base: some RowAdapter, scopes: [String: any RowAdapter]) {
         self.base = base
         self.scopes = scopes
@@ -37,7 +42,8 @@ struct ChainedRowAdapter: RowAdapter {
 
     func _layoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter {
         let first = try first._layoutedAdapter(from: layout)
-        // The columns of a mapping carry the indexes of the base row, so the second adapter resolves to base columns too.
+        // The columns of a mapping carry the indexes of the base row, so the second adapter resolves to base
+        // columns too.
         let second = try second._layoutedAdapter(from: first._mapping)
         guard !first._scopes.isEmpty else { return second }
         return ScopeLayout(_mapping: second._mapping, _scopes: first._scopes.merging(second._scopes) { $1 })

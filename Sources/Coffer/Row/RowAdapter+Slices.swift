@@ -13,7 +13,8 @@ public struct SuffixRowAdapter: RowAdapter {
 
     /// Creates an adapter that shows the columns from the one at `index`, which starts at 0.
     ///
-    /// Where it is applied to a row that has fewer columns than `index`, it throws a ``DatabaseError`` of code `SQLITE_MISUSE`.
+    /// Where it is applied to a row that has fewer columns than `index`, it throws a ``DatabaseError`` of
+    /// code `SQLITE_MISUSE`.
     public init(fromIndex index: Int) {
         precondition(index >= 0, "The index of a column is not negative.")
         self.index = index
@@ -34,13 +35,15 @@ public struct RangeRowAdapter: RowAdapter {
 
     /// Creates an adapter that shows the columns of a range of positions, which start at 0.
     ///
-    /// Where it is applied to a row that has not all of these columns, it throws a ``DatabaseError`` of code `SQLITE_MISUSE`.
+    /// Where it is applied to a row that has not all of these columns, it throws a ``DatabaseError`` of code
+    /// `SQLITE_MISUSE`.
     public init(_ range: CountableRange<Int>) {
         precondition(range.lowerBound >= 0, "The position of a column is not negative.")
         self.range = range
     }
 
-    /// Creates an adapter that shows the columns of a range of positions; see ``init(_:)-(CountableRange<Int>)``.
+    /// Creates an adapter that shows the columns of a range of positions; see
+    /// ``init(_:)-(CountableRange<Int>)``.
     public init(_ range: CountableClosedRange<Int>) {
         self.init(range.lowerBound..<(range.upperBound + 1))
     }
@@ -54,7 +57,8 @@ public struct RangeRowAdapter: RowAdapter {
     }
 }
 
-/// Returns adapters that cut a row in consecutive parts of the given widths, and one more for all remaining columns.
+/// Returns adapters that cut a row in consecutive parts of the given widths, and one more for all remaining
+/// columns.
 ///
 ///     let tables = try ["owner", "item"].map { try db.columns(in: $0).count }
 ///     // One adapter for the columns of owner, one for those of item, and one for all that follow.

@@ -1,9 +1,11 @@
 /// A type that changes how the columns of a fetched row are seen: renamed, sliced, or grouped in scopes.
 ///
-/// The adapters are ``ColumnMapping``, ``EmptyRowAdapter``, ``RangeRowAdapter``, ``RenameColumnAdapter``, ``ScopeAdapter`` and
-/// ``SuffixRowAdapter``. An adapter is resolved once for a statement, not once for a row.
+/// The adapters are ``ColumnMapping``, ``EmptyRowAdapter``, ``RangeRowAdapter``, ``RenameColumnAdapter``,
+/// ``ScopeAdapter`` and ``SuffixRowAdapter``. An adapter is resolved once for a statement, not once for a
+/// row.
 public protocol RowAdapter: Sendable {
-    /// Resolves the adapter for the columns of a statement or of a row; an adapter that does not fit them throws.
+    /// Resolves the adapter for the columns of a statement or of a row; an adapter that does not fit them
+    /// throws.
     func _layoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter
 }
 

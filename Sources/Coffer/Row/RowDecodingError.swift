@@ -33,14 +33,18 @@ public struct RowDecodingError: Error {
 }
 
 extension RowDecodingError: CustomStringConvertible {
-    /// What was asked for and where; the values of the row and the arguments only where the configuration makes them public.
+    /// What was asked for and where; the values of the row and the arguments only where the configuration
+    /// makes them public.
     public var description: String {
         var parts: [String] = []
         switch failure {
         case .columnNotFound(let name):
             parts.append("column not found: \(String(reflecting: name))")
         case .valueMismatch(let type, let value):
-            parts.append("could not decode \(type) from database value \(showsValues || value.isNull ? value.description : value.typeName)")
+            parts.append(
+                "could not decode \(type) from database value "
+                    + "\(showsValues || value.isNull ? value.description : value.typeName)"
+            )
         case .unsupported(let message):
             parts.append(message)
         }
@@ -76,13 +80,16 @@ extension RowDecodingError {
     @usableFromInline
     static func valueMismatch(_ type: any Any.Type, statement: Statement, index: Int) -> RowDecodingError {
         let value = unsafe DatabaseValue(sqliteStatement: statement.sqliteStatement, index: CInt(index))
-        return RowDecodingError(.valueMismatch(type, value), row: Row(liveRowOf: statement), columnIndex: index, statement: statement)
+        return RowDecodingError(
+            .valueMismatch(type, value), row: Row(liveRowOf: statement), columnIndex: index,
+            statement: statement)
     }
 
     /// The error for a value of a row.
     @usableFromInline
     static func valueMismatch(_ type: any Any.Type, row: Row, index: Int) -> RowDecodingError {
-        RowDecodingError(.valueMismatch(type, row.storage.databaseValue(at: index)), row: row, columnIndex: index)
+        RowDecodingError(
+            .valueMismatch(type, row.storage.databaseValue(at: index)), row: row, columnIndex: index)
     }
 
     @usableFromInline

@@ -58,7 +58,9 @@ final class EmptyRowStorage: RowStorage {
     var count: Int { 0 }
     func columnName(at index: Int) -> String { preconditionFailure("The row has no column of this index.") }
     func index(ofColumn name: String) -> Int? { nil }
-    func databaseValue(at index: Int) -> DatabaseValue { preconditionFailure("The row has no column of this index.") }
+    func databaseValue(at index: Int) -> DatabaseValue {
+        preconditionFailure("The row has no column of this index.")
+    }
     func isNull(at index: Int) -> Bool { preconditionFailure("The row has no column of this index.") }
     func copy() -> any RowStorage { self }
 }
@@ -157,7 +159,9 @@ final class AdaptedRowStorage: RowStorage {
     func index(ofColumn name: String) -> Int? { mapping._layoutIndex(ofColumn: name) }
     func databaseValue(at index: Int) -> DatabaseValue { base.storage.databaseValue(at: baseIndex(index)) }
     func isNull(at index: Int) -> Bool { base.storage.isNull(at: baseIndex(index)) }
-    func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { base.storage.liveColumn(at: baseIndex(index)) }
+    func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? {
+        base.storage.liveColumn(at: baseIndex(index))
+    }
 
     func unadapted(_ row: Row) -> Row { base.unadapted }
     func unscoped(_ row: Row) -> Row {

@@ -11,7 +11,8 @@ extension Database {
 
     /// Prepares a statement and sets its arguments to the values of the literal, if it has any.
     ///
-    /// - Throws: a ``DatabaseError`` if the SQL does not compile, or if the literal brings values, but more or fewer than the SQL needs.
+    /// - Throws: a ``DatabaseError`` if the SQL does not compile, or if the literal brings values, but more
+    ///   or fewer than the SQL needs.
     public func makeStatement(literal sqlLiteral: SQL) throws -> Statement {
         let (sql, arguments) = try sqlLiteral.build(self)
         let statement = try makeStatement(sql: sql)

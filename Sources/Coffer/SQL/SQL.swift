@@ -2,10 +2,12 @@
 ///
 ///     try db.execute(literal: "UPDATE item SET worth = worth * \(factor) WHERE ownerId = \(owner.id)")
 ///
-/// Interpolated values become arguments of the statement: whatever they contain, they never become SQL. Other interpolations are
-/// those of expressions, columns, sequences, subqueries, collations, other literals and plain SQL: see ``SQLInterpolation``.
+/// Interpolated values become arguments of the statement: whatever they contain, they never become SQL. Other
+/// interpolations are those of expressions, columns, sequences, subqueries, collations, other literals and
+/// plain SQL: see ``SQLInterpolation``.
 public struct SQL: Sendable {
-    /// The parts of a literal, which are generated as late as possible: only a request knows what its columns have to be called.
+    /// The parts of a literal, which are generated as late as possible: only a request knows what its columns
+    /// have to be called.
     enum Element: Sendable {
         case sql(String, StatementArguments)
         case expression(SQLExpression)
@@ -32,6 +34,10 @@ public struct SQL: Sendable {
     /// Creates a literal from plain SQL.
     ///
     ///     let overweight = SQL(sql: "weight > ? AND amount > ?", arguments: [limit, 1])
+    ///
+    /// - Parameters:
+    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - arguments: the values of its parameters.
     public init(sql: String, arguments: StatementArguments = StatementArguments()) {
         self.init(elements: [.sql(sql, arguments)])
     }
@@ -57,7 +63,8 @@ public struct SQL: Sendable {
         for (index, element) in elements.enumerated() {
             switch element {
             case .sql(let sql, let arguments): try writer.append(sql: sql, arguments: arguments)
-            case .expression(let expression): try expression.write(to: &writer, asOperand: !standsAlone(index))
+            case .expression(let expression):
+                try expression.write(to: &writer, asOperand: !standsAlone(index))
             case .selection(let selection): try selection.write(to: &writer)
             case .ordering(let ordering): try ordering.write(to: &writer)
             case .subquery(let subquery): try subquery.write(to: &writer)
@@ -75,8 +82,9 @@ public struct SQL: Sendable {
 // MARK: - Parentheses
 
 extension SQL {
-    /// Whether the plain SQL around an expression shows that no operator takes it for an operand, as in `SELECT \(a + 1) AS b`. Then it needs no
-    /// parentheses, and is the same text as in views that GRDB has made.
+    /// Whether the plain SQL around an expression shows that no operator takes it for an operand, as in
+    /// `SELECT \(a + 1) AS b`. Then it needs no parentheses, and is the same text as in views that GRDB has
+    /// made.
     private func standsAlone(_ index: Int) -> Bool {
         guard index > 0, index + 1 < elements.count, case .sql(let before, _) = elements[index - 1],
             case .sql(let after, _) = elements[index + 1]
@@ -107,16 +115,22 @@ extension SQL {
     }
 
     private static let wordsBefore: Set<String> = [
-        "SELECT", "DISTINCT", "WHERE", "HAVING", "BY", "CASE", "WHEN", "THEN", "ELSE", "LIMIT", "OFFSET", "RETURNING",
+        "SELECT", "DISTINCT", "WHERE", "HAVING", "BY", "CASE", "WHEN", "THEN", "ELSE", "LIMIT", "OFFSET",
+        "RETURNING",
     ]
     private static let wordsAfter: Set<String> = [
-        "AS", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "WHEN", "THEN", "ELSE", "END", "ASC", "DESC", "UNION",
+        "AS", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "WHEN", "THEN", "ELSE", "END",
+        "ASC", "DESC", "UNION",
         "EXCEPT", "INTERSECT",
     ]
 
-    private static func endsExpression(_ byte: UInt8) -> Bool { [UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: ";")].contains(byte) }
+    private static func endsExpression(_ byte: UInt8) -> Bool {
+        [UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: ";")].contains(byte)
+    }
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
-    private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5a).contains(byte & 0xdf) || byte == UInt8(ascii: "_") }
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (0x41...0x5a).contains(byte & 0xdf) || byte == UInt8(ascii: "_")
+    }
 }
 
 extension BidirectionalCollection {
@@ -137,6 +151,10 @@ extension SQL {
     }
 
     /// Appends plain SQL.
+    ///
+    /// - Parameters:
+    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - arguments: the values of its parameters.
     public mutating func append(sql: String, arguments: StatementArguments = StatementArguments()) {
         elements.append(.sql(sql, arguments))
     }
@@ -181,5 +199,7 @@ extension SQL: ExpressibleByStringInterpolation {
     /// Creates a literal without interpolation: the string is plain SQL.
     public init(stringLiteral: String) { self.init(sql: stringLiteral) }
 
-    public init(stringInterpolation sqlInterpolation: SQLInterpolation) { self.init(elements: sqlInterpolation.elements) }
+    public init(stringInterpolation sqlInterpolation: SQLInterpolation) {
+        self.init(elements: sqlInterpolation.elements)
+    }
 }

@@ -4,7 +4,8 @@ internal import SQLCipherBridge
 extension DatabaseValue {
     /// The value as SQL: a literal that SQLite reads back as the same value.
     ///
-    /// Values are arguments wherever SQLite takes arguments. It takes none in the definitions of tables, indexes and views.
+    /// Values are arguments wherever SQLite takes arguments. It takes none in the definitions of tables,
+    /// indexes and views.
     var sqlLiteral: String {
         switch storage {
         case .null: "NULL"
@@ -17,7 +18,8 @@ extension DatabaseValue {
 }
 
 extension Double {
-    /// SQLite has no literal for infinity, but takes what is out of range for it. It has no NaN: that is NULL, as it is in a binding.
+    /// SQLite has no literal for infinity, but takes what is out of range for it. It has no NaN: that is
+    /// NULL, as it is in a binding.
     fileprivate var sqlLiteral: String {
         if isNaN { return "NULL" }
         if isInfinite { return self < 0 ? "-9.0e+999" : "9.0e+999" }
@@ -26,11 +28,13 @@ extension Double {
 }
 
 extension String {
-    /// The string in single quotes. SQL text cannot contain a NUL character, so that such a string is written by its bytes.
+    /// The string in single quotes. SQL text cannot contain a NUL character, so that such a string is written
+    /// by its bytes.
     var sqlLiteral: String {
         guard !utf8.contains(0) else { return "CAST(\(Data(utf8).sqlLiteral) AS TEXT)" }
         var result = "'"
-        // Scalars, not characters: a combining mark after a quote forms one character with it, and must not hide it.
+        // Scalars, not characters: a combining mark after a quote forms one character with it, and must not
+        // hide it.
         for scalar in unicodeScalars {
             if scalar == "'" { result.unicodeScalars.append(scalar) }
             result.unicodeScalars.append(scalar)
@@ -49,7 +53,8 @@ extension Data {
 extension SQL {
     /// The SQL text with its arguments written into it, for statements that define tables, indexes and views.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if there are more or fewer arguments than the text has parameters.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if there are more or fewer arguments than the
+    ///   text has parameters.
     func inlined(_ db: Database) throws -> String {
         let (sql, arguments) = try build(db)
         var inlining = ArgumentInlining(sql: sql, arguments: arguments)
@@ -88,7 +93,9 @@ private struct ArgumentInlining {
             result += try value(of: text(parameter)).sqlLiteral
             position = parameter.upperBound
         }
-        guard remaining.isEmpty else { throw mismatch("too many statement arguments: \(arguments.values.count)") }
+        guard remaining.isEmpty else {
+            throw mismatch("too many statement arguments: \(arguments.values.count)")
+        }
         return result + text(position..<bytes.count)
     }
 
@@ -124,7 +131,9 @@ private struct ArgumentInlining {
     }
 
     private mutating func next() throws -> DatabaseValue {
-        guard let value = remaining.popFirst() else { throw mismatch("wrong number of statement arguments: \(arguments.values.count)") }
+        guard let value = remaining.popFirst() else {
+            throw mismatch("wrong number of statement arguments: \(arguments.values.count)")
+        }
         return value
     }
 

@@ -33,7 +33,13 @@ public struct SQLInterpolation: StringInterpolationProtocol, Sendable {
 
 extension SQLInterpolation {
     /// Appends plain SQL and its arguments. The text is not checked in any way.
-    public mutating func appendInterpolation(sql: String, arguments: StatementArguments = StatementArguments()) {
+    ///
+    /// - Parameters:
+    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - arguments: the values of its parameters.
+    public mutating func appendInterpolation(
+        sql: String, arguments: StatementArguments = StatementArguments()
+    ) {
         append(.sql(sql, arguments))
     }
 
@@ -61,9 +67,11 @@ extension SQLInterpolation {
         append(.expression(expressible?.sqlExpression ?? .databaseValue(.null)))
     }
 
-    /// Appends an expression, in parentheses where it has an operator, unless the SQL around it shows that it stands alone, as behind `SELECT` or `,`
-    /// and before `AS` or `)`.
-    public mutating func appendInterpolation(_ expressible: some SQLExpressible & SQLOrderingTerm & SQLSelectable) {
+    /// Appends an expression, in parentheses where it has an operator, unless the SQL around it shows that it
+    /// stands alone, as behind `SELECT` or `,` and before `AS` or `)`.
+    public mutating func appendInterpolation(
+        _ expressible: some SQLExpressible & SQLOrderingTerm & SQLSelectable
+    ) {
         append(.expression(expressible.sqlExpression))
     }
 
@@ -73,13 +81,15 @@ extension SQLInterpolation {
     }
 
     /// Appends a value that is a sequence as well, such as `Data`, as one argument.
-    public mutating func appendInterpolation<S>(_ expressible: S) where S: SQLExpressible, S: Sequence, S.Element: SQLExpressible {
+    public mutating func appendInterpolation<S>(_ expressible: S)
+    where S: SQLExpressible, S: Sequence, S.Element: SQLExpressible {
         append(.expression(expressible.sqlExpression))
     }
 
     /// Appends the values of a sequence, in parentheses and separated by commas.
     ///
-    /// An empty sequence becomes a subquery without rows, so that `IN` and `NOT IN` find nothing and everything.
+    /// An empty sequence becomes a subquery without rows, so that `IN` and `NOT IN` find nothing and
+    /// everything.
     public mutating func appendInterpolation<S: Sequence>(_ sequence: S) where S.Element: SQLExpressible {
         append(list: sequence.map(\.sqlExpression))
     }
@@ -123,7 +133,9 @@ extension SQLInterpolation {
     }
 
     /// Appends a coding key that is an expression by itself.
-    public mutating func appendInterpolation(_ key: some SQLExpressible & SQLOrderingTerm & SQLSelectable & CodingKey) {
+    public mutating func appendInterpolation(
+        _ key: some SQLExpressible & SQLOrderingTerm & SQLSelectable & CodingKey
+    ) {
         append(.expression(key.sqlExpression))
     }
 

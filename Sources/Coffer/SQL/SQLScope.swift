@@ -1,7 +1,7 @@
 /// What names mean at one place of an SQL text: in one query, and in the queries that it is nested in.
 ///
-/// Table aliases have no names of their own until here. They are looked up when an expression is written, so that the same expression
-/// can be a part of any request.
+/// Table aliases have no names of their own until here. They are looked up when an expression is written, so
+/// that the same expression can be a part of any request.
 struct SQLScope {
     /// The table that columns without one are qualified with; nil writes them bare.
     var columnQualifier: String?
@@ -33,7 +33,8 @@ struct SQLScope {
         if depth > 1 || !source.aliases.isEmpty {
             tables.append(
                 Table(
-                    tableName: source.tableName, name: aliasName ?? source.tableName, aliases: source.aliases, depth: depth,
+                    tableName: source.tableName, name: aliasName ?? source.tableName, aliases: source.aliases,
+                    depth: depth,
                     isQualified: aliasName != nil))
         }
     }
@@ -44,7 +45,9 @@ struct SQLScope {
     mutating func enter(_ joinedTables: [NamedTable]) throws {
         depth += 1
         for table in joinedTables {
-            let isShared = table.aliases.contains { alias in tables.contains { $0.depth == depth && $0.aliases.contains(alias) } }
+            let isShared = table.aliases.contains { alias in
+                tables.contains { $0.depth == depth && $0.aliases.contains(alias) }
+            }
             guard !isShared else {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
@@ -52,13 +55,16 @@ struct SQLScope {
                         + "\(table.tableName.quotedDatabaseIdentifier). Use an alias for each of them.")
             }
             tables.append(
-                Table(tableName: table.tableName, name: table.name, aliases: table.aliases, depth: depth, isQualified: true))
+                Table(
+                    tableName: table.tableName, name: table.name, aliases: table.aliases, depth: depth,
+                    isQualified: true))
         }
         tableName = joinedTables.first?.tableName
         columnQualifier = joinedTables.first?.name
     }
 
-    /// One of the tables of a query of several: what it is, what it is called in the SQL text, and what refers to it.
+    /// One of the tables of a query of several: what it is, what it is called in the SQL text, and what
+    /// refers to it.
     struct NamedTable {
         let tableName: String
         let name: String
@@ -80,32 +86,43 @@ struct SQLScope {
 
     /// Has the columns that follow belong to the table of an alias.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if no table in reach has the alias, or another table hides the one that has.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if no table in reach has the alias, or another
+    ///   table hides the one that has.
     mutating func qualifyColumns(with alias: TableAliasBase) throws {
         if let table = try table(of: alias) {
             tableName = table.tableName
             columnQualifier = table.depth == depth && !table.isQualified ? nil : table.name
         } else if let name = alias._tableName {
-            // The name may be one that SQL brings along, such as "excluded", or one of a query that is written in SQL.
+            // The name may be one that SQL brings along, such as "excluded", or one of a query that is
+            // written in SQL.
             columnQualifier = name
             tableName = nil
         } else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "A TableAlias belongs to no table of this request. Give it to a table with aliased(_:), or give it a name.")
+                message:
+                    "A TableAlias belongs to no table of this request. Give it to a table with aliased(_:), "
+                    + "or give it a name."
+            )
         }
     }
 
     private func table(of alias: TableAliasBase) throws -> Table? {
-        guard let index = tables.lastIndex(where: { table in table.aliases.contains { $0 === alias } }) else { return nil }
+        guard let index = tables.lastIndex(where: { table in table.aliases.contains { $0 === alias } }) else {
+            return nil
+        }
         let table = tables[index]
         let name = CaseInsensitiveName(table.name)
         // Tables of other queries on the way hide it; those that ended have left the list.
-        if tables[(index + 1)...].contains(where: { $0.depth > table.depth && CaseInsensitiveName($0.name) == name }) {
+        if tables[(index + 1)...].contains(where: {
+            $0.depth > table.depth && CaseInsensitiveName($0.name) == name
+        }) {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "Two tables of this request are called \(table.name.quotedDatabaseIdentifier), so that a TableAlias cannot refer "
-                    + "to the outer one. Give the alias a name, with TableAlias(name:).")
+                message:
+                    "Two tables of this request are called \(table.name.quotedDatabaseIdentifier), so that "
+                    + "a TableAlias cannot refer to the outer one. Give the alias a name, with "
+                    + "TableAlias(name:).")
         }
         return table
     }
@@ -129,7 +146,10 @@ struct SourceTable: Sendable {
             guard result == nil || result == name else {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
-                    message: "The table \(tableName.quotedDatabaseIdentifier) has several aliases of different names.")
+                    message:
+                        "The table \(tableName.quotedDatabaseIdentifier) has several aliases of different "
+                        + "names."
+                )
             }
             result = name
         }

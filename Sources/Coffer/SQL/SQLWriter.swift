@@ -2,8 +2,8 @@ internal import SQLCipherBridge
 
 /// The one place where SQL text and its arguments come together.
 ///
-/// Whatever can be written as SQL writes itself into a writer. Values become arguments and identifiers are quoted here, so that
-/// the text never depends on what a value or a name contains.
+/// Whatever can be written as SQL writes itself into a writer. Values become arguments and identifiers are
+/// quoted here, so that the text never depends on what a value or a name contains.
 struct SQLWriter {
     /// The connection that the SQL is generated for.
     let db: Database
@@ -39,7 +39,8 @@ struct SQLWriter {
         sql.append(quotedIdentifier: name)
     }
 
-    /// Appends the name of a function, a type or a collation: bare if it is a word without a meaning in SQL, and quoted otherwise.
+    /// Appends the name of a function, a type or a collation: bare if it is a word without a meaning in SQL,
+    /// and quoted otherwise.
     mutating func append(functionName name: String) {
         sql.append(name.quotedUnlessWord)
     }
@@ -60,10 +61,13 @@ struct SQLWriter {
     mutating func append(sql text: String, arguments newArguments: StatementArguments) throws {
         sql.append(text)
         guard !newArguments.isEmpty else { return }
-        for (name, previous) in arguments.append(contentsOf: newArguments) where previous != newArguments.namedValues[name] {
+        for (name, previous) in arguments.append(contentsOf: newArguments)
+        where previous != newArguments.namedValues[name] {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "The argument :\(name) has two values. Name it differently in one of the two pieces of SQL.",
+                message:
+                    "The argument :\(name) has two values. Name it differently in one of the two pieces of "
+                    + "SQL.",
                 sql: sql)
         }
     }
@@ -80,7 +84,8 @@ struct SQLWriter {
 
     /// Appends elements with a separator between them.
     mutating func append<Element>(
-        _ elements: some Sequence<Element>, separator: String, write: (Element, inout SQLWriter) throws -> Void
+        _ elements: some Sequence<Element>, separator: String,
+        write: (Element, inout SQLWriter) throws -> Void
     ) rethrows {
         var isFirst = true
         for element in elements {

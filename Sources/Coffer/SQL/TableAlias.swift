@@ -16,14 +16,16 @@ extension TableAliasBase: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// A reference to a table of a request, for expressions outside of the place where columns belong to that table anyway.
+/// A reference to a table of a request, for expressions outside of the place where columns belong to that
+/// table anyway.
 ///
 ///     // SELECT * FROM "owner" WHERE EXISTS (SELECT * FROM "item" WHERE ("ownerId" = "owner"."id") AND ("worth" > 5000))
 ///     let keeper = TableAlias<Owner>()
 ///     let treasures = Item.filter { $0.ownerId == keeper.id && $0.worth > 5000 }
 ///     let wealthy = Owner.aliased(keeper).filter(treasures.exists())
 ///
-/// Give the alias a name where the request has the same table twice, or where a piece of SQL has to know the name.
+/// Give the alias a name where the request has the same table twice, or where a piece of SQL has to know the
+/// name.
 @dynamicMemberLookup
 // @unchecked: it adds no state to its superclass.
 public final class TableAlias<RowDecoder>: TableAliasBase, @unchecked Sendable {
@@ -61,6 +63,7 @@ extension TableAliasBase {
     /// A column of the table, by its name.
     public subscript(column: String) -> SQLExpression { self[Column(column)] }
 
-    /// Whether there is a row of the table, for tables that are joined optionally: its primary key is not NULL.
+    /// Whether there is a row of the table, for tables that are joined optionally: its primary key is not
+    /// NULL.
     public var exists: SQLExpression { SQLExpression(impl: .rowExists(self, isNegated: false)) }
 }

@@ -1,4 +1,5 @@
-/// A column of a table or view, as `PRAGMA table_xinfo` tells of it: <https://www.sqlite.org/pragma.html#pragma_table_xinfo>.
+/// A column of a table or view, as `PRAGMA table_xinfo` describes it:
+/// <https://www.sqlite.org/pragma.html#pragma_table_xinfo>.
 public struct ColumnInfo: Sendable {
     /// The name of the column.
     public let name: String
@@ -9,13 +10,16 @@ public struct ColumnInfo: Sendable {
     /// Whether the column has a `NOT NULL` constraint.
     public let isNotNull: Bool
 
-    /// The SQL of the default value, such as `"'unknown'"` with its quotes or `"CURRENT_TIMESTAMP"`; nil if there is none.
+    /// The SQL of the default value, such as `"'unknown'"` with its quotes or `"CURRENT_TIMESTAMP"`; nil if
+    /// there is none.
     public let defaultValueSQL: String?
 
-    /// The position of the column in the primary key, which starts at 1; 0 for a column that is not in the primary key.
+    /// The position of the column in the primary key, which starts at 1; 0 for a column that is not in the
+    /// primary key.
     public let primaryKeyIndex: Int
 
-    /// Whether the column is computed from others: <https://www.sqlite.org/gencol.html>. It cannot be written to.
+    /// Whether the column is computed from others: <https://www.sqlite.org/gencol.html>. It cannot be written
+    /// to.
     let isGenerated: Bool
 }
 
@@ -29,7 +33,7 @@ extension ColumnInfo: FetchableRecord {
         isNotNull = row["notnull"]
         defaultValueSQL = row["dflt_value"]
         primaryKeyIndex = row["pk"]
-        // Only one of the pragmas tells of generated columns, and of hidden ones: 2 and 3 are generated.
+        // Only one of the pragmas reports generated columns, and hidden ones: 2 and 3 are generated.
         let visibility: Int? = row["hidden"]
         isGenerated = visibility == 2 || visibility == 3
     }

@@ -1,9 +1,9 @@
 internal import SQLCipherBridge
 
-// What the schema says about the changes that SQLite tells of, and about those that it does not.
+// What the schema says about the changes that SQLite reports, and about those that it does not.
 
 extension Database {
-    /// Whether SQLite tells of each row that changes in a table.
+    /// Whether SQLite reports each row that changes in a table.
     func hasEvents(forChangesOf table: String) -> Bool {
         var result: Bool?
         do {
@@ -26,7 +26,9 @@ extension Database {
             var result = false
             for schema in schemas {
                 let table = schema.quotedDatabaseIdentifier + ".sqlite_master"
-                try forEachSchemaRow("SELECT 1 FROM \(table) WHERE sql LIKE '%REPLACE%' LIMIT 1") { _ in result = true }
+                try forEachSchemaRow("SELECT 1 FROM \(table) WHERE sql LIKE '%REPLACE%' LIMIT 1") { _ in
+                    result = true
+                }
             }
             knownSchema.insert(mentionsReplace: result)
             return result

@@ -1,7 +1,8 @@
 extension Database {
     /// Returns a cursor over the rows of the main database that refer to rows that do not exist.
     ///
-    /// It reads all rows of all tables with foreign keys: see <https://www.sqlite.org/pragma.html#pragma_foreign_key_check>.
+    /// It reads all rows of all tables with foreign keys: see
+    /// <https://www.sqlite.org/pragma.html#pragma_foreign_key_check>.
     public func foreignKeyViolations() throws -> RecordCursor<ForeignKeyViolation> {
         try foreignKeyViolations(table: nil, in: .main)
     }
@@ -18,8 +19,11 @@ extension Database {
     }
 
     /// - Parameter table: nil for all tables of the schema.
-    private func foreignKeyViolations(table: String?, in schemaID: DatabaseSchemaID) throws -> RecordCursor<ForeignKeyViolation> {
-        // The pragma in the form of a table, which can tell the schema too: https://www.sqlite.org/pragma.html#pragfunc
+    private func foreignKeyViolations(table: String?, in schemaID: DatabaseSchemaID) throws -> RecordCursor<
+        ForeignKeyViolation
+    > {
+        // The pragma in the form of a table, which can return the schema too:
+        // https://www.sqlite.org/pragma.html#pragfunc
         try ForeignKeyViolation.fetchCursor(
             self, sql: "SELECT \"table\", \"rowid\", parent, fkid, ?2 FROM pragma_foreign_key_check(?1, ?2)",
             arguments: [table, schemaID.name])
@@ -43,6 +47,7 @@ extension Database {
 
     private func throwFirst(of violations: some Cursor<ForeignKeyViolation>) throws {
         guard let violation = try violations.next() else { return }
-        throw DatabaseError(resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY, message: try violation.failureDescription(self))
+        throw DatabaseError(
+            resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY, message: try violation.failureDescription(self))
     }
 }

@@ -3,22 +3,34 @@ internal import SQLCipherBridge
 // MARK: - Existence
 
 extension Database {
-    /// Returns whether a table, possibly a virtual one, exists. The tables that list what there is, as `sqlite_master`, do not count.
+    /// Returns whether a table, possibly a virtual one, exists. The tables that list what there is, as
+    /// `sqlite_master`, do not count.
     ///
     /// - Parameters:
     ///   - name: the name of the table, without regard to the case of ASCII letters.
-    ///   - schemaName: where to look. Nil looks in the temporary schema, in the main database, and in the attached ones.
+    ///   - schemaName: where to look. Nil looks in the temporary schema, in the main database, and in the
+    ///     attached ones.
     /// - Throws: a ``DatabaseError`` if the database cannot be read, or has no schema of that name.
     public func tableExists(_ name: String, in schemaName: String? = nil) throws -> Bool {
         try readSchema { try object(name, kind: .table, in: schemaName) != nil }
     }
 
     /// Returns whether a view exists. See ``tableExists(_:in:)``.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the object, without regard to case.
+    ///   - schemaName: `main`, `temp` or an attached database; nil looks in all of them.
+    /// - Throws: a ``DatabaseError`` if the schema cannot be read.
     public func viewExists(_ name: String, in schemaName: String? = nil) throws -> Bool {
         try readSchema { try object(name, kind: .view, in: schemaName) != nil }
     }
 
     /// Returns whether a trigger exists. See ``tableExists(_:in:)``.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the object, without regard to case.
+    ///   - schemaName: `main`, `temp` or an attached database; nil looks in all of them.
+    /// - Throws: a ``DatabaseError`` if the schema cannot be read.
     public func triggerExists(_ name: String, in schemaName: String? = nil) throws -> Bool {
         try readSchema { try object(name, kind: .trigger, in: schemaName) != nil }
     }
@@ -26,10 +38,14 @@ extension Database {
     /// Returns a number that each change of the schema of the main database increases.
     ///
     /// See <https://www.sqlite.org/pragma.html#pragma_schema_version>.
+    ///
+    /// - Throws: a ``DatabaseError`` if the schema cannot be read.
     public func schemaVersion() throws -> Int32 {
         checkIsUsedInItsAccess()
         var version: Int32 = 0
-        try forEachSchemaRow("PRAGMA main.schema_version") { version = Int32(truncatingIfNeeded: $0.int64(at: 0)) }
+        try forEachSchemaRow("PRAGMA main.schema_version") {
+            version = Int32(truncatingIfNeeded: $0.int64(at: 0))
+        }
         return version
     }
 }
@@ -42,7 +58,8 @@ extension Database {
         tableName.isSQLiteInternalTableName
     }
 
-    /// Returns whether this library reserves the name of a table for itself, as it does for the list of migrations: it starts with `grdb_`.
+    /// Returns whether this library reserves the name of a table for itself, as it does for the list of
+    /// migrations: it starts with `grdb_`.
     public static func isGRDBInternalTable(_ tableName: String) -> Bool {
         CaseInsensitiveName(String(tableName.prefix(5))) == CaseInsensitiveName("grdb_")
     }
@@ -88,7 +105,9 @@ extension Database {
         throw DatabaseError.noSuchTable(name)
     }
 
-    private func object(_ name: String, kind: SchemaObjectKind, in schemaName: String?) throws -> DatabaseObjectID? {
+    private func object(_ name: String, kind: SchemaObjectKind, in schemaName: String?) throws
+        -> DatabaseObjectID?
+    {
         for schemaID in try searchedSchemas(schemaName) {
             if let name = try objects(in: schemaID).canonicalName(name, kind: kind) {
                 return DatabaseObjectID(name: name, schemaID: schemaID)
@@ -111,7 +130,9 @@ extension Database {
     private func objects(in schemaID: DatabaseSchemaID) throws -> SchemaObjects {
         if let objects = knownSchema.objects[schemaID] { return objects }
         var objects = SchemaObjects()
-        try forEachSchemaRow("SELECT type, name, rootpage FROM \(schemaID.name.quotedDatabaseIdentifier).sqlite_master") { row in
+        try forEachSchemaRow(
+            "SELECT type, name, rootpage FROM \(schemaID.name.quotedDatabaseIdentifier).sqlite_master"
+        ) { row in
             // Of tables, only virtual ones have no page of their own.
             guard let kind = SchemaObjectKind(rawValue: row.string(at: 0)) else { return }
             objects.insert(row.string(at: 1), kind: kind, isVirtual: kind == .table && row.int64(at: 2) == 0)

@@ -1,17 +1,18 @@
 internal import SQLCipherBridge
 
-// The queries of the library about the schema. They go around `Statement`, so that they are no part of what the application observes:
-// neither of its trace, nor of the region of what it reads.
+// The queries of the library about the schema. They go around `Statement`, so that they are no part of what
+// the application observes: neither of its trace, nor of the region of what it reads.
 
 extension Database {
     /// Forgets what the connection has found out about the schema.
     ///
-    /// There is no need to call it, unless the schema was changed in the current transaction, or a database was attached, through
-    /// the C functions and ``sqliteConnection``. All other changes are noticed, those by other connections and processes too.
+    /// There is no need to call it, unless the schema was changed in the current transaction, or a database
+    /// was attached, through the C functions and ``sqliteConnection``. All other changes are noticed, those
+    /// by other connections and processes too.
     public func clearSchemaCache() {
         checkIsUsedInItsAccess()
         knownSchema = KnownSchema()
-        // Statements of the old schema tell its columns, until their next execution.
+        // Statements of the old schema report its columns, until their next execution.
         statementCaches.removeAll()
     }
 
@@ -61,12 +62,15 @@ extension Database {
         try forEachSchemaRow("PRAGMA database_list") { row in
             schemas.append(.attached(row.string(at: 1)))
         }
-        // The list starts with the main database; the temporary one, which is searched first, is in it once it is used.
+        // The list starts with the main database; the temporary one, which is searched first, is in it once
+        // it is used.
         if let index = schemas.firstIndex(of: .temp) {
             schemas.remove(at: index)
             schemas.insert(.temp, at: 0)
         }
-        return SchemaWatch(schemas: schemas, statement: try prepareSchemaQuery(SchemaWatch.sql(for: schemas), persistent: true))
+        return SchemaWatch(
+            schemas: schemas,
+            statement: try prepareSchemaQuery(SchemaWatch.sql(for: schemas), persistent: true))
     }
 }
 
@@ -91,7 +95,10 @@ extension Database {
         if isTaskCancelled { throw CancellationError() }
         do {
             var offset = 0
-            guard let statement = try handle.prepare(Array(sql.utf8CString), offset: &offset, persistent: persistent) else {
+            guard
+                let statement = try handle.prepare(
+                    Array(sql.utf8CString), offset: &offset, persistent: persistent)
+            else {
                 throw DatabaseError(message: "empty statement", sql: sql)
             }
             return statement

@@ -9,7 +9,8 @@ extension Database {
     ///
     /// - Parameters:
     ///   - tableName: the name of the table or view, without regard to the case of ASCII letters.
-    ///   - schemaName: where to look. Nil looks in the temporary schema, in the main database, and in the attached ones.
+    ///   - schemaName: where to look. Nil looks in the temporary schema, in the main database, and in the
+    ///     attached ones.
     /// - Throws: a ``DatabaseError`` if there is no such table.
     public func columns(in tableName: String, in schemaName: String? = nil) throws -> [ColumnInfo] {
         try readSchema { try columns(of: tableOrView(tableName, in: schemaName)) }
@@ -24,7 +25,8 @@ extension Database {
             columns.append(
                 ColumnInfo(
                     name: row.string(at: 1), type: row.string(at: 2), isNotNull: row.int64(at: 3) != 0,
-                    defaultValueSQL: row.isNull(at: 4) ? nil : row.string(at: 4), primaryKeyIndex: Int(row.int64(at: 5)),
+                    defaultValueSQL: row.isNull(at: 4) ? nil : row.string(at: 4),
+                    primaryKeyIndex: Int(row.int64(at: 5)),
                     isGenerated: visibility != 0))
         }
         table.columns = columns
@@ -41,7 +43,8 @@ extension Database {
 extension Database {
     /// Returns the primary key of a table, which is the hidden row ID if the table declares none.
     ///
-    /// - Throws: a ``DatabaseError`` if there is no such table. A view has the primary key that the ``schemaSource`` knows, or none.
+    /// - Throws: a ``DatabaseError`` if there is no such table. A view has the primary key that the
+    ///   ``schemaSource`` knows, or none.
     /// - Parameters: as those of ``columns(in:in:)``.
     public func primaryKey(_ tableName: String, in schemaName: String? = nil) throws -> PrimaryKeyInfo {
         let (table, key) = try readSchema {
@@ -58,22 +61,32 @@ extension Database {
         return primaryKey
     }
 
-    /// The primary key of a table, or that of a view which the schema source knows; nil for other views, and where there is neither.
+    /// The primary key of a table, or that of a view which the schema source knows; nil for other views, and
+    /// where there is neither.
     func primaryKeyIfKnown(_ name: String) throws -> PrimaryKeyInfo? {
         if try tableExists(name) { return try primaryKey(name) }
         guard try viewExists(name) else { return nil }
         return try primaryKeyIfKnown(ofView: readSchema { try tableOrView(name, in: nil) })
     }
 
-    /// The primary key that the schema source knows. The source runs outside of `readSchema`: it may do what it wants.
+    /// The primary key that the schema source knows. The source runs outside of `readSchema`: it may do what
+    /// it wants.
     private func primaryKeyIfKnown(ofView view: TableStructure) throws -> PrimaryKeyInfo? {
         let isPermanent = temporarySchemaSource == nil
         if isPermanent, let primaryKey = view.primaryKey { return primaryKey }
-        guard let names = try schemaSource?.columnsForPrimaryKey(self, inView: view.id), !names.isEmpty else { return nil }
+        guard let names = try schemaSource?.columnsForPrimaryKey(self, inView: view.id), !names.isEmpty else {
+            return nil
+        }
         let columns = try columns(in: view.id.name, in: view.id.schemaID.name)
         let keyColumns = try names.map { name in
-            guard let column = columns.first(where: { CaseInsensitiveName($0.name) == CaseInsensitiveName(name) }) else {
-                throw DatabaseError(message: "no such column: \(name) in the view \(view.id.name), which the schema source names")
+            guard
+                let column = columns.first(where: {
+                    CaseInsensitiveName($0.name) == CaseInsensitiveName(name)
+                })
+            else {
+                throw DatabaseError(
+                    message:
+                        "no such column: \(name) in the view \(view.id.name), which the schema source names")
             }
             return column
         }
@@ -82,13 +95,15 @@ extension Database {
         return primaryKey
     }
 
-    /// Returns whether some columns identify a row: the primary key is among them, or the row ID, or all columns of a unique index.
+    /// Returns whether some columns identify a row: the primary key is among them, or the row ID, or all
+    /// columns of a unique index.
     ///
     ///     // CREATE TABLE owner (id INTEGER PRIMARY KEY, email TEXT UNIQUE, name TEXT)
     ///     try db.table("owner", hasUniqueKey: ["email", "name"])  // true
     ///     try db.table("owner", hasUniqueKey: ["name"])           // false
     ///
-    /// An index with a `WHERE` clause does not count, as it does not see all rows. Of a view, only the primary key does.
+    /// An index with a `WHERE` clause does not count, as it does not see all rows. Of a view, only the
+    /// primary key does.
     ///
     /// - Parameters:
     ///   - tableName: the name of a table or view.
@@ -96,7 +111,9 @@ extension Database {
     /// - Throws: a ``DatabaseError`` if there is no such table.
     public func table(_ tableName: String, hasUniqueKey columns: some Collection<String>) throws -> Bool {
         let names = Set(columns.map(CaseInsensitiveName.init))
-        let isCovered: ([String]) -> Bool = { key in !key.isEmpty && key.allSatisfy { names.contains(CaseInsensitiveName($0)) } }
+        let isCovered: ([String]) -> Bool = { key in
+            !key.isEmpty && key.allSatisfy { names.contains(CaseInsensitiveName($0)) }
+        }
         let structure = try readSchema { try tableOrView(tableName, in: nil) }
         if structure.kind == .view {
             return try primaryKeyIfKnown(ofView: structure).map { isCovered($0.columns) } ?? false
@@ -109,7 +126,8 @@ extension Database {
         }
     }
 
-    /// A name by which SQL can ask for the row ID, or nil if there is none: the table has no row ID, or columns with all of its names.
+    /// A name by which SQL can ask for the row ID, or nil if there is none: the table has no row ID, or
+    /// columns with all of its names.
     func rowIDName(of tableName: String, in schemaName: String?) throws -> String? {
         try readSchema {
             let table = try table(tableName, in: schemaName)
@@ -120,7 +138,8 @@ extension Database {
         }
     }
 
-    /// A name of the row ID that every table with row IDs has, unless its columns have taken all of them: then its alias, if there is one.
+    /// A name of the row ID that every table with row IDs has, unless its columns have taken all of them:
+    /// then its alias, if there is one.
     func hiddenRowIDName(of tableName: String) throws -> String? {
         try readSchema {
             let table = try table(tableName, in: nil)
@@ -139,13 +158,17 @@ extension Database {
 
     private func primaryKeyKind(of table: TableStructure) throws -> PrimaryKeyInfo.Kind {
         let columns = try columns(of: table)
-        let keyColumns = columns.filter { $0.primaryKeyIndex > 0 }.sorted { $0.primaryKeyIndex < $1.primaryKeyIndex }
+        let keyColumns = columns.filter { $0.primaryKeyIndex > 0 }.sorted {
+            $0.primaryKeyIndex < $1.primaryKeyIndex
+        }
         guard let firstColumn = keyColumns.first else {
             let columnNames = Set(columns.map { CaseInsensitiveName($0.name) })
-            return .hiddenRowID(name: rowIDNames.first { !columnNames.contains(CaseInsensitiveName($0)) } ?? rowIDNames[0])
+            return .hiddenRowID(
+                name: rowIDNames.first { !columnNames.contains(CaseInsensitiveName($0)) } ?? rowIDNames[0])
         }
         let hasRowID = try tableHasRowID(table)
-        // Only an alias of the row ID needs no index. The declared type does not tell: INTEGER PRIMARY KEY DESC is no alias.
+        // Only an alias of the row ID needs no index. The declared type is not enough: INTEGER PRIMARY KEY
+        // DESC is no alias.
         if hasRowID, table.kind == .table, keyColumns.count == 1,
             try !allIndexes(of: table).contains(where: { $0.origin == .primaryKeyConstraint })
         {
@@ -154,10 +177,12 @@ extension Database {
         return .regular(keyColumns, tableHasRowID: hasRowID)
     }
 
-    /// `PRAGMA index_info` answers to the name of a table only if this table is its own index, which it is without row IDs.
+    /// `PRAGMA index_info` answers to the name of a table only if this table is its own index, which it is
+    /// without row IDs.
     private func tableHasRowID(_ table: TableStructure) throws -> Bool {
         var isIndex = false
-        try forEachSchemaRow(pragma("index_info", table.id.name, in: table.id.schemaID)) { _ in isIndex = true }
+        try forEachSchemaRow(pragma("index_info", table.id.name, in: table.id.schemaID)) { _ in isIndex = true
+        }
         return !isIndex
     }
 
@@ -165,7 +190,9 @@ extension Database {
     private func isRowIDName(_ name: String, in table: TableStructure) throws -> Bool {
         let name = CaseInsensitiveName(name)
         guard rowIDNames.contains(where: { CaseInsensitiveName($0) == name }) else { return false }
-        guard try !columns(of: table).contains(where: { CaseInsensitiveName($0.name) == name }) else { return false }
+        guard try !columns(of: table).contains(where: { CaseInsensitiveName($0.name) == name }) else {
+            return false
+        }
         return try primaryKey(of: table).tableHasRowID
     }
 }
@@ -178,8 +205,8 @@ let rowIDNames = ["rowid", "_rowid_", "oid"]
 extension Database {
     /// Returns the indexes of a table, those of its constraints included.
     ///
-    /// An index on an expression is left out, and an `INTEGER PRIMARY KEY` has no index: to know whether columns identify a row, ask
-    /// ``table(_:hasUniqueKey:)``.
+    /// An index on an expression is left out, and an `INTEGER PRIMARY KEY` has no index: to know whether
+    /// columns identify a row, ask ``table(_:hasUniqueKey:)``.
     ///
     /// - Throws: a ``DatabaseError`` if there is no such table.
     /// - Parameters: as those of ``columns(in:in:)``.
@@ -197,7 +224,8 @@ extension Database {
             let names = columns.compactMap(\.self)
             guard names.count == columns.count else { return nil as IndexInfo? }
             return IndexInfo(
-                name: index.name, columns: names, isUnique: index.isUnique, origin: index.origin, isPartial: index.isPartial)
+                name: index.name, columns: names, isUnique: index.isUnique, origin: index.origin,
+                isPartial: index.isPartial)
         }
         table.indexes = indexes
         return indexes
@@ -221,9 +249,11 @@ extension Database {
 extension Database {
     /// Returns the foreign keys of a table.
     ///
-    /// Where a foreign key does not name the columns that it refers to, they are those of the primary key of the other table.
+    /// Where a foreign key does not name the columns that it refers to, they are those of the primary key of
+    /// the other table.
     ///
-    /// - Throws: a ``DatabaseError`` if there is no such table, or no such other table where its primary key is needed.
+    /// - Throws: a ``DatabaseError`` if there is no such table, or no such other table where its primary key
+    ///   is needed.
     /// - Parameters: as those of ``columns(in:in:)``.
     public func foreignKeys(on tableName: String, in schemaName: String? = nil) throws -> [ForeignKeyInfo] {
         try readSchema { try foreignKeys(of: table(tableName, in: schemaName)) }
@@ -250,7 +280,8 @@ extension Database {
             let named = declaration.columns.compactMap(\.destination)
             // Both tables of a foreign key are in the same schema.
             let destinations =
-                try named.isEmpty ? primaryKey(declaration.destinationTable, in: table.id.schemaID.name).columns : named
+                try named.isEmpty
+                ? primaryKey(declaration.destinationTable, in: table.id.schemaID.name).columns : named
             guard destinations.count == declaration.columns.count else {
                 throw DatabaseError(
                     message: "foreign key mismatch - \(table.id.name.quotedDatabaseIdentifier) referencing "

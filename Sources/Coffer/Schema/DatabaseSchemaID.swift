@@ -1,4 +1,5 @@
-/// The name of a schema: the main database, the temporary one, or a database that is attached to the connection.
+/// The name of a schema: the main database, the temporary one, or a database that is attached to the
+/// connection.
 ///
 /// Names are compared as SQLite compares them: without regard to the case of ASCII letters.
 public struct DatabaseSchemaID: Hashable, Sendable {

@@ -1,6 +1,8 @@
-/// A foreign key of a table, as `PRAGMA foreign_key_list` tells of it: <https://www.sqlite.org/pragma.html#pragma_foreign_key_list>.
+/// A foreign key of a table, as `PRAGMA foreign_key_list` describes it:
+/// <https://www.sqlite.org/pragma.html#pragma_foreign_key_list>.
 public struct ForeignKeyInfo: Sendable {
-    /// The number of the foreign key among those of its table, which ``ForeignKeyViolation/foreignKeyId`` refers to.
+    /// The number of the foreign key among those of its table, which ``ForeignKeyViolation/foreignKeyId``
+    /// refers to.
     public var id: Int
 
     /// The name of the table that the foreign key refers to. SQLite does not require that this table exists.

@@ -15,9 +15,11 @@ public struct ForeignKeyViolation: Sendable {
     /// The schema of both tables.
     var schemaID: DatabaseSchemaID
 
-    /// A description with the columns of the foreign key and the values of the row, which may be confidential.
+    /// A description with the columns of the foreign key and the values of the row, which may be
+    /// confidential.
     ///
-    /// For example: `FOREIGN KEY constraint violation - from share(itemId) to item(id), in [itemId:8 guestId:3 expiry:NULL]`.
+    /// For example: `FOREIGN KEY constraint violation - from share(itemId) to item(id), in [itemId:8
+    /// guestId:3 expiry:NULL]`.
     public func failureDescription(_ db: Database) throws -> String {
         var origin = originTable
         var destination = destinationTable
@@ -34,14 +36,15 @@ public struct ForeignKeyViolation: Sendable {
 
     /// The error that SQLite throws for a violation, of the code `SQLITE_CONSTRAINT_FOREIGNKEY`.
     ///
-    /// - Returns: an error whose message is ``failureDescription(_:)``, which has the values of the row, which may be confidential; or
-    ///   ``description`` where that cannot be made.
+    /// - Returns: an error whose message is ``failureDescription(_:)``, which has the values of the row,
+    ///   which may be confidential; or ``description`` where that cannot be made.
     public func databaseError(_ db: Database) -> DatabaseError {
         DatabaseError(
             resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY, message: (try? failureDescription(db)) ?? description)
     }
 
-    /// Nil when the columns cannot be told, because the foreign key names none and its destination does not exist.
+    /// Nil when the columns cannot be known, because the foreign key names none and its destination does not
+    /// exist.
     private func violatedForeignKey(_ db: Database) throws -> ForeignKeyInfo? {
         do {
             return try db.foreignKeys(on: originTable, in: schemaID.name).first { $0.id == foreignKeyId }
@@ -51,15 +54,19 @@ public struct ForeignKeyViolation: Sendable {
     }
 
     private func originRow(_ db: Database) throws -> Row? {
-        guard let originRowID, let rowIDName = try db.rowIDName(of: originTable, in: schemaID.name) else { return nil }
+        guard let originRowID, let rowIDName = try db.rowIDName(of: originTable, in: schemaID.name) else {
+            return nil
+        }
         let table = DatabaseObjectID(name: originTable, schemaID: schemaID).quotedDatabaseIdentifier
         return try Row.fetchOne(
-            db, sql: "SELECT * FROM \(table) WHERE \(rowIDName.quotedDatabaseIdentifier) = ?", arguments: [originRowID])
+            db, sql: "SELECT * FROM \(table) WHERE \(rowIDName.quotedDatabaseIdentifier) = ?",
+            arguments: [originRowID])
     }
 }
 
 extension ForeignKeyViolation: FetchableRecord {
-    /// Creates a violation from a row of `PRAGMA foreign_key_check`, of the main database unless a column `schema` follows.
+    /// Creates a violation from a row of `PRAGMA foreign_key_check`, of the main database unless a column
+    /// `schema` follows.
     ///
     /// - Precondition: the row has the columns of this pragma.
     public init(row: Row) {

@@ -1,4 +1,5 @@
-/// An index of a table, as `PRAGMA index_list` tells of it: <https://www.sqlite.org/pragma.html#pragma_index_list>.
+/// An index of a table, as `PRAGMA index_list` describes it:
+/// <https://www.sqlite.org/pragma.html#pragma_index_list>.
 public struct IndexInfo: Sendable {
     /// Why an index exists.
     public struct Origin: RawRepresentable, Equatable, DatabaseValueConvertible, Sendable {

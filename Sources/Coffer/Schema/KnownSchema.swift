@@ -1,8 +1,9 @@
 /// What a connection has found out about its schema, and whether it still holds.
 ///
-/// It is forgotten with each statement of the connection that changes the schema. What statements cannot tell (changes by other
-/// connections, rollbacks) is seen by ``SchemaWatch``, which is asked once in each transaction: as a transaction keeps the state of the
-/// database that it began to read, nothing else can change the schema until it ends.
+/// It is forgotten with each statement of the connection that changes the schema. What statements do not show
+/// (changes by other connections, rollbacks) is seen by ``SchemaWatch``, which is asked once in each
+/// transaction: as a transaction keeps the state of the database that it began to read, nothing else can
+/// change the schema until it ends.
 struct KnownSchema {
     /// Whether the watch was asked in the current transaction.
     private(set) var isVerified = false
@@ -10,7 +11,7 @@ struct KnownSchema {
     /// Whether the watch stands on its row, and so holds the schema still outside of transactions as well.
     private(set) var isHeld = false
 
-    /// What tells that the schema has changed, once it was needed.
+    /// What shows that the schema has changed, once it was needed.
     private(set) var watch: SchemaWatch?
 
     /// The names of the objects of each schema.
@@ -35,7 +36,7 @@ struct KnownSchema {
         }
     }
 
-    /// Notes what tells of changes, and that it does.
+    /// Notes what shows changes, and that it does.
     mutating func insert(_ watch: SchemaWatch) { self.watch = watch }
     mutating func didHold() { isHeld = true }
     mutating func didRelease(isVerified: Bool) { (isHeld, self.isVerified) = (false, isVerified) }
@@ -47,7 +48,9 @@ struct KnownSchema {
     mutating func doubt() { isVerified = false }
 
     mutating func insert(mentionsReplace: Bool) { self.mentionsReplace = mentionsReplace }
-    mutating func insert(_ objects: SchemaObjects, for schemaID: DatabaseSchemaID) { self.objects[schemaID] = objects }
+    mutating func insert(_ objects: SchemaObjects, for schemaID: DatabaseSchemaID) {
+        self.objects[schemaID] = objects
+    }
     mutating func insert(_ table: TableStructure, for key: TableKey) { tables[key] = table }
 
     /// Forgets the schema, and keeps the watch.
@@ -60,7 +63,8 @@ struct KnownSchema {
     }
 }
 
-/// The kinds of objects of a schema that can be looked for, as the column `type` of `sqlite_master` names them.
+/// The kinds of objects of a schema that can be looked for, as the column `type` of `sqlite_master` names
+/// them.
 enum SchemaObjectKind: String {
     case table, view, trigger
 }
@@ -77,7 +81,9 @@ struct SchemaObjects {
 
     /// The name as the schema spells it, or nil if there is no such object.
     func canonicalName(_ name: String, kind: SchemaObjectKind) -> String? {
-        guard let names = names[kind], let index = names.firstIndex(of: CaseInsensitiveName(name)) else { return nil }
+        guard let names = names[kind], let index = names.firstIndex(of: CaseInsensitiveName(name)) else {
+            return nil
+        }
         return names[index].spelling
     }
 

@@ -34,7 +34,8 @@ public struct PrimaryKeyInfo: Sendable {
         }
     }
 
-    /// The name of the column that is an alias of the row ID, or nil where there is none: the row ID is hidden, or not the key.
+    /// The name of the column that is an alias of the row ID, or nil where there is none: the row ID is
+    /// hidden, or not the key.
     public var rowIDColumn: String? {
         guard case .rowID(let column) = kind else { return nil }
         return column.name

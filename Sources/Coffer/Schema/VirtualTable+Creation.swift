@@ -9,7 +9,9 @@ extension Database {
     ///   - options: whether the table is temporary, or may exist already.
     ///   - module: what comes after `USING`: the module and its arguments. It is SQL, and written as it is.
     /// - Throws: a ``DatabaseError``.
-    public func create(virtualTable name: String, options: VirtualTableOptions = [], using module: String) throws {
+    public func create(virtualTable name: String, options: VirtualTableOptions = [], using module: String)
+        throws
+    {
         checkIsUsedInItsAccess()
         try executeDefinitions([VirtualTableSQL.creation(of: name, options: options, using: module)])
     }
@@ -34,11 +36,13 @@ extension Database {
         _ body: ((Module.TableDefinition) throws -> Void)? = nil
     ) throws where Module: VirtualTableModule {
         checkIsUsedInItsAccess()
-        let definition = module.makeTableDefinition(configuration: VirtualTableConfiguration(options: options))
+        let definition = module.makeTableDefinition(
+            configuration: VirtualTableConfiguration(options: options))
         try body?(definition)
         let arguments = try module.moduleArguments(for: definition, in: self)
         let sql = VirtualTableSQL.creation(
-            of: tableName, options: options, using: VirtualTableSQL.module(module.moduleName, arguments: arguments))
+            of: tableName, options: options,
+            using: VirtualTableSQL.module(module.moduleName, arguments: arguments))
         try inSavepoint {
             try executeDefinitions([sql])
             try module.database(self, didCreate: tableName, using: definition)
@@ -47,12 +51,23 @@ extension Database {
     }
 
     /// Creates a virtual table: the older form of ``create(virtualTable:options:using:)``.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the table.
+    ///   - ifNotExists: whether a table that is there already is no error.
+    ///   - module: the module, such as `fts5`.
     @_disfavoredOverload
     public func create(virtualTable name: String, ifNotExists: Bool = false, using module: String) throws {
         try create(virtualTable: name, options: ifNotExists ? .ifNotExists : [], using: module)
     }
 
     /// Creates a virtual table: the older form of ``create(virtualTable:options:using:_:)``.
+    ///
+    /// - Parameters:
+    ///   - tableName: the name of the table.
+    ///   - ifNotExists: whether a table that is there already is no error.
+    ///   - module: the module, such as ``FTS5``.
+    ///   - body: defines the columns; nil leaves it to the module.
     @_disfavoredOverload
     public func create<Module>(
         virtualTable tableName: String, ifNotExists: Bool = false, using module: Module,
@@ -79,11 +94,13 @@ enum VirtualTableSQL {
 }
 
 extension String {
-    /// A name among the arguments of a module: as it is if it is a word, and otherwise in quotes, so that it stays a name.
+    /// A name among the arguments of a module: as it is if it is a word, and otherwise in quotes, so that it
+    /// stays a name.
     var bareOrQuotedWord: String {
         let isWord = utf8.allSatisfy { byte in
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"),
                 UInt8(ascii: "_"), 0x80...:
                 true
             default: false

@@ -35,7 +35,8 @@ public protocol VirtualTableModule {
     /// - Parameter configuration: how the table is created.
     func makeTableDefinition(configuration: VirtualTableConfiguration) -> TableDefinition
 
-    /// The arguments of the module, as SQL: they are written in parentheses, with commas between them. None writes no parentheses.
+    /// The arguments of the module, as SQL: they are written in parentheses, with commas between them. None
+    /// writes no parentheses.
     ///
     /// - Parameters:
     ///   - definition: the definition, as the closure has filled it.
@@ -46,6 +47,11 @@ public protocol VirtualTableModule {
     /// Completes a table that has just been created: with triggers or content, for instance.
     ///
     /// It runs also if the table was there already and ``VirtualTableOptions/ifNotExists`` let that pass.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - tableName: the name of the table that is created.
+    ///   - definition: what its closure has defined.
     /// - Throws: any error, which takes the table back.
     func database(_ db: Database, didCreate tableName: String, using definition: TableDefinition) throws
 }

@@ -4,8 +4,11 @@ internal import SQLCipherBridge
 public struct DatabaseEvent: Hashable, Sendable {
     /// What happened to a row.
     public enum Kind: CInt, Sendable {
+        /// A row was inserted.
         case insert = 18
+        /// A row was deleted.
         case delete = 9
+        /// A row was changed.
         case update = 23
     }
 
@@ -50,7 +53,8 @@ public protocol DatabaseEventProtocol {
 extension DatabaseEvent: DatabaseEventProtocol {
     public func matchesKind(_ eventKind: DatabaseEventKind) -> Bool {
         switch (kind, eventKind) {
-        case (.insert, .insert(let name)), (.delete, .delete(let name)), (.update, .update(let name, _)): name == tableName
+        case (.insert, .insert(let name)), (.delete, .delete(let name)), (.update, .update(let name, _)):
+            name == tableName
         default: false
         }
     }

@@ -1,4 +1,4 @@
-/// What kind of changes a statement is about to make to a table, told before it makes them.
+/// What kind of changes a statement is about to make to a table, known before it makes them.
 ///
 /// See ``TransactionObserver/observes(eventsOfKind:)``.
 @frozen

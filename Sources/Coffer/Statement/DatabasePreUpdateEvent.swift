@@ -2,7 +2,8 @@ internal import SQLCipherBridge
 
 /// A change of one row that is about to be made, with the values of the row before and after it.
 ///
-/// It can be asked during the call of ``TransactionObserver/databaseWillChange(with:)`` only. Keep a ``copy()``, which has all values:
+/// It can be asked during the call of ``TransactionObserver/databaseWillChange(with:)`` only. Keep a
+/// ``copy()``, which has all values:
 ///
 /// ```swift
 /// func databaseWillChange(with event: DatabasePreUpdateEvent) {
@@ -12,8 +13,11 @@ internal import SQLCipherBridge
 public struct DatabasePreUpdateEvent {
     /// What is about to happen to a row.
     public enum Kind: CInt, Sendable {
+        /// A row will be inserted.
         case insert = 18
+        /// A row will be deleted.
         case delete = 9
+        /// A row will be changed.
         case update = 23
     }
 
@@ -68,12 +72,16 @@ public struct DatabasePreUpdateEvent {
     }
 
     private init(copying event: DatabasePreUpdateEvent) {
-        (kind, databaseName, tableName, count) = (event.kind, event.databaseName, event.tableName, event.count)
+        (kind, databaseName, tableName, count) = (
+            event.kind, event.databaseName, event.tableName, event.count
+        )
         (initialRowID, finalRowID) = (event.initialRowID, event.finalRowID)
-        values = .kept(initial: event.initialDatabaseValues, final: event.finalDatabaseValues, depth: event.depth)
+        values = .kept(
+            initial: event.initialDatabaseValues, final: event.finalDatabaseValues, depth: event.depth)
     }
 
-    /// How many triggers have led to the change: 0 for one of the statement itself, 1 for one of its triggers, 2 for one of their triggers.
+    /// How many triggers have led to the change: 0 for one of the statement itself, 1 for one of its
+    /// triggers, 2 for one of their triggers.
     ///
     /// - Precondition: during the call, or of a ``copy()``.
     public var depth: CInt {
@@ -83,7 +91,8 @@ public struct DatabasePreUpdateEvent {
         }
     }
 
-    /// The values of all columns before the change, in the order of the table; nil for a row that is inserted.
+    /// The values of all columns before the change, in the order of the table; nil for a row that is
+    /// inserted.
     ///
     /// What the engine cannot read, as in a damaged file, is NULL.
     ///
@@ -94,7 +103,8 @@ public struct DatabasePreUpdateEvent {
         return (0..<count).map { initialDatabaseValue(atIndex: $0) ?? .null }
     }
 
-    /// The value of a column before the change; nil for a row that is inserted, and for a value that the engine cannot read, as in a damaged file.
+    /// The value of a column before the change; nil for a row that is inserted, and for a value that the
+    /// engine cannot read, as in a damaged file.
     ///
     /// - Parameter index: of the column in the table, from 0.
     /// - Precondition: the table has the column; during the call, or of a ``copy()``.
@@ -138,12 +148,17 @@ public struct DatabasePreUpdateEvent {
     }
 
     private func checkIndex(_ index: Int) {
-        precondition((0..<count).contains(index), "There is no column \(index) in \(tableName), which has \(count) columns.")
+        precondition(
+            (0..<count).contains(index),
+            "There is no column \(index) in \(tableName), which has \(count) columns.")
     }
 
     private func change(_ current: Current) -> PreUpdateHook.Change {
         guard let change = current.change else {
-            preconditionFailure("An event is asked for its values after databaseWillChange(with:) has returned. Keep event.copy().")
+            preconditionFailure(
+                "An event is asked for its values after databaseWillChange(with:) has returned. Keep "
+                    + "event.copy()."
+            )
         }
         return change
     }
@@ -152,7 +167,8 @@ public struct DatabasePreUpdateEvent {
 extension DatabasePreUpdateEvent: DatabaseEventProtocol {
     public func matchesKind(_ eventKind: DatabaseEventKind) -> Bool {
         switch (kind, eventKind) {
-        case (.insert, .insert(let name)), (.delete, .delete(let name)), (.update, .update(let name, _)): name == tableName
+        case (.insert, .insert(let name)), (.delete, .delete(let name)), (.update, .update(let name, _)):
+            name == tableName
         default: false
         }
     }

@@ -1,7 +1,7 @@
 /// A part of the database: tables, some of their columns, some of their rows, in any union; or everything.
 ///
-/// Regions tell whether a change may alter what a request fetches. Names are compared without regard to the case of ASCII letters, and
-/// tables of the same name in several attached databases are one.
+/// Regions say whether a change may alter what a request fetches. Names are compared without regard to the
+/// case of ASCII letters, and tables of the same name in several attached databases are one.
 public struct DatabaseRegion: Equatable, Sendable {
     /// The parts of tables that the region consists of, none of which is empty; nil for the whole database.
     private var tables: [CaseInsensitiveName: TableRegion]?
@@ -33,7 +33,9 @@ extension DatabaseRegion {
 
     /// Some columns of all rows of a table.
     init(table: String, columns: Set<String>) {
-        self.init(table: table, region: TableRegion(columns: Set(columns.map(CaseInsensitiveName.init)), rowIDs: nil))
+        self.init(
+            table: table,
+            region: TableRegion(columns: Set(columns.map(CaseInsensitiveName.init)), rowIDs: nil))
     }
 
     /// All columns of some rows of a table.
@@ -71,8 +73,8 @@ extension DatabaseRegion {
 extension DatabaseRegion {
     /// What is in the one region, the other, or both.
     ///
-    /// Columns and rows are united apart from each other: the union of column `a` of row 1 and column `b` of row 2 is both columns of
-    /// both rows. So a union may be too large, never too small.
+    /// Columns and rows are united apart from each other: the union of column `a` of row 1 and column `b` of
+    /// row 2 is both columns of both rows. So a union may be too large, never too small.
     public func union(_ other: DatabaseRegion) -> DatabaseRegion {
         var result = self
         result.formUnion(other)
@@ -133,7 +135,8 @@ extension String {
 extension DatabaseRegion {
     /// Whether changes of this kind may alter the region.
     ///
-    /// It is asked before a statement runs, and knows nothing of rows: it answers true for a region of some rows of the table.
+    /// It is asked before a statement runs, and knows nothing of rows: it answers true for a region of some
+    /// rows of the table.
     public func isModified(byEventsOfKind eventKind: DatabaseEventKind) -> Bool {
         guard let tables else { return true }
         guard let region = tables[CaseInsensitiveName(eventKind.tableName)] else { return false }
@@ -143,7 +146,8 @@ extension DatabaseRegion {
 
     /// Whether this change alters the region.
     ///
-    /// It knows nothing of columns: the kind of the change must have passed ``isModified(byEventsOfKind:)`` before.
+    /// It knows nothing of columns: the kind of the change must have passed ``isModified(byEventsOfKind:)``
+    /// before.
     public func isModified(by event: DatabaseEvent) -> Bool {
         guard let tables else { return true }
         guard let region = tables[CaseInsensitiveName(event.tableName)] else { return false }
@@ -156,7 +160,8 @@ extension DatabaseRegion: CustomStringConvertible {
     public var description: String {
         guard let tables else { return "full database" }
         guard !tables.isEmpty else { return "empty" }
-        return tables.sorted { $0.key < $1.key }.map { $0.key.spelling + $0.value.description }.joined(separator: ",")
+        return tables.sorted { $0.key < $1.key }.map { $0.key.spelling + $0.value.description }.joined(
+            separator: ",")
     }
 }
 

@@ -13,11 +13,11 @@ extension DatabaseRegionConvertible where Self == DatabaseRegion {
     public static var fullDatabase: DatabaseRegion { DatabaseRegion.fullDatabase }
 }
 
-/// A region that a function tells, or that of another value whose type is of no interest.
+/// A region that a function returns, or that of another value whose type is of no interest.
 public struct AnyDatabaseRegionConvertible: DatabaseRegionConvertible {
     private let region: @Sendable (Database) throws -> DatabaseRegion
 
-    /// Creates a region that `region` tells each time it is asked for.
+    /// Creates a region that `region` returns each time it is asked for.
     public init(_ region: @escaping @Sendable (Database) throws -> DatabaseRegion) {
         self.region = region
     }
@@ -30,9 +30,10 @@ public struct AnyDatabaseRegionConvertible: DatabaseRegionConvertible {
     public func databaseRegion(_ db: Database) throws -> DatabaseRegion { try region(db) }
 }
 
-/// A query whose conditions may tell that it reads only some rows.
+/// A query whose conditions may say that it reads only some rows.
 protocol RegionNarrowing: Sendable {
-    /// The part of the database that the query reads: of the region that SQLite knows for its statement, the rows that it asks for by ID.
+    /// The part of the database that the query reads: of the region that SQLite knows for its statement, the
+    /// rows that it asks for by ID.
     func narrowedRegion(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion
 
     /// Whether tables are read for the rows that the statement itself does not read.

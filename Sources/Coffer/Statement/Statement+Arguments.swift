@@ -3,7 +3,8 @@ internal import SQLCipherBridge
 extension Statement {
     /// The arguments that the statement is executed with.
     ///
-    /// - Precondition: the arguments fit the parameters of the statement. Use ``setArguments(_:)`` where that is not certain.
+    /// - Precondition: the arguments fit the parameters of the statement. Use ``setArguments(_:)`` where that
+    ///   is not certain.
     public var arguments: StatementArguments {
         get { boundArguments }
         set {
@@ -24,17 +25,19 @@ extension Statement {
 
     /// Validates and binds arguments.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` when they do not fit, and `SQLITE_TOOBIG` for values beyond SQLite's limits.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` when they do not fit, and `SQLITE_TOOBIG` for
+    ///   values beyond SQLite's limits.
     public func setArguments(_ arguments: StatementArguments) throws {
         guard arguments.namedValues.isEmpty, arguments.values.count == parameterNames.count else {
             return try bind(try assignment(of: arguments), recording: arguments)
         }
-        // All values in order: whatever the parameters are called, each takes the next one, unless two parameters share a name,
-        // which SQLite counts as one.
+        // All values in order: whatever the parameters are called, each takes the next one, unless two
+        // parameters share a name, which SQLite counts as one.
         try bind(arguments.values, recording: arguments)
     }
 
-    /// Binds arguments without the check that they fit: parameters without a value are NULL, values without a parameter are ignored.
+    /// Binds arguments without the check that they fit: parameters without a value are NULL, values without a
+    /// parameter are ignored.
     public func setUncheckedArguments(_ arguments: StatementArguments) {
         var remaining = arguments.values[...]
         let values: [DatabaseValue] = parameterNames.map { name in
@@ -52,7 +55,9 @@ extension Statement {
 
     /// The arguments as the values of the parameters in order, for errors.
     var orderedArguments: StatementArguments {
-        guard !boundArguments.namedValues.isEmpty, let values = try? assignment(of: boundArguments) else { return boundArguments }
+        guard !boundArguments.namedValues.isEmpty, let values = try? assignment(of: boundArguments) else {
+            return boundArguments
+        }
         return StatementArguments(values: values)
     }
 
@@ -74,14 +79,16 @@ extension Statement {
             let names = missing.filter { !$0.isEmpty }
             throw names.isEmpty || names.count < missing.count
                 ? wrongNumberOfArguments(arguments.values.count)
-                : DatabaseError(resultCode: .SQLITE_MISUSE, message: "missing statement argument: \(names[0])", sql: sql)
+                : DatabaseError(
+                    resultCode: .SQLITE_MISUSE, message: "missing statement argument: \(names[0])", sql: sql)
         }
         if !remaining.isEmpty { throw wrongNumberOfArguments(arguments.values.count) }
         return values
     }
 
     func wrongNumberOfArguments(_ count: Int) -> DatabaseError {
-        DatabaseError(resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(count)", sql: sql)
+        DatabaseError(
+            resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(count)", sql: sql)
     }
 
     func bind(_ values: [DatabaseValue], recording arguments: StatementArguments) throws {
@@ -108,7 +115,8 @@ extension Statement {
     /// Refuses arguments that SQLite has refused: the statement has none after that.
     func failBinding(_ code: CInt) throws -> Never {
         let error = DatabaseError(
-            resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql, arguments: boundArguments,
+            resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql,
+            arguments: boundArguments,
             publicStatementArguments: database.configuration.publicStatementArguments)
         areArgumentsValid = false
         boundArguments = StatementArguments()
@@ -124,7 +132,8 @@ extension Statement {
         areArgumentsValid = true
     }
 
-    /// Lets go of the arguments and of SQLite's copies of them: the statement is kept for long, and they may be large.
+    /// Lets go of the arguments and of SQLite's copies of them: the statement is kept for long, and they may
+    /// be large.
     @usableFromInline
     func releaseArguments() {
         guard !parameterNames.isEmpty else { return }

@@ -3,9 +3,11 @@ internal import SQLCipherBridge
 // Values go to SQLite as they are, without a list of arguments.
 
 extension Statement {
-    /// Executes the statement with one value for each parameter, in their order, and ignores the rows that it may return.
+    /// Executes the statement with one value for each parameter, in their order, and ignores the rows that it
+    /// may return.
     ///
-    /// It does what ``execute(arguments:)`` does with a list of the values, and makes no list: the fastest way to execute a statement again and again.
+    /// It does what ``execute(arguments:)`` does with a list of the values, and makes no list: the fastest
+    /// way to execute a statement again and again.
     ///
     /// ```swift
     /// let statement = try db.makeStatement(sql: "INSERT INTO item (owner, name, weight) VALUES (?, ?, ?)")
@@ -16,7 +18,11 @@ extension Statement {
     ///
     /// The values do not become the ``arguments`` of the statement: the next execution needs some of its own.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if there are more or fewer values than parameters; `CancellationError` in a cancelled task.
+    /// - Parameters:
+    ///   - first: the first argument.
+    ///   - others: the other arguments.
+    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if there are more or fewer values than
+    ///   parameters; `CancellationError` in a cancelled task.
     @inlinable
     public func execute<First: DatabaseValueConvertible, each Other: DatabaseValueConvertible>(
         values first: First, _ others: repeat each Other
@@ -75,7 +81,8 @@ extension Statement {
 extension Database {
     /// Executes all statements of an SQL text, with values for their parameters, in their order.
     ///
-    /// It does what ``execute(sql:arguments:)`` does with a list of the values, and makes no list for a statement that it has kept.
+    /// It does what ``execute(sql:arguments:)`` does with a list of the values, and makes no list for a
+    /// statement that it has kept.
     ///
     /// ```swift
     /// try db.execute(sql: "UPDATE item SET weight = ? WHERE name = ?", values: 12, "lamp")

@@ -12,16 +12,17 @@ public final class Statement {
     /// The same pointer, behind the thin calls of the bridge.
     @usableFromInline let handle: StatementHandle
 
-    /// Finalizes the prepared statement, before the buffer ends that its parameters point to: properties end in their order.
+    /// Finalizes the prepared statement, before the buffer ends that its parameters point to: properties end
+    /// in their order.
     private let engineStatement: EngineStatement
 
     /// The connection that made the statement.
     unowned let database: Database
 
-    /// What the compilation told about the statement. See ``updateFacts()``.
+    /// What the compilation reported about the statement. See ``updateFacts()``.
     private(set) var facts: StatementFacts
 
-    /// How often the statement had been prepared again when the facts were told.
+    /// How often the statement had been prepared again when the facts were reported.
     private(set) var factsPreparation = 0
 
     /// Whether the statement makes no direct change to the content of a database file.
@@ -45,7 +46,7 @@ public final class Statement {
     /// The parameters of the SQL text: nil for an anonymous one.
     let parameterNames: [String?]
 
-    /// The request that the statement has its arguments from, which may tell that only some rows are read.
+    /// The request that the statement has its arguments from, which may say that only some rows are read.
     private(set) var request: (any RegionNarrowing)?
 
     /// Whether there is such a request. Each execution asks, and asking the request itself would copy it.
@@ -61,10 +62,11 @@ public final class Statement {
     /// Whether each parameter has its value.
     var areArgumentsValid: Bool
 
-    /// Which execution this is, so that a cursor that is given up late does not end the execution of another one.
+    /// Which execution this is, so that a cursor that is given up late does not end the execution of another
+    /// one.
     @usableFromInline private(set) var executionNumber = 0
 
-    /// Whether the notifier has to hear of each execution: writes, transactions, and schema changes.
+    /// Whether each execution has to be reported to the notifier: writes, transactions, and schema changes.
     let reportsToNotifier: Bool
 
     /// Whether an execution begins or ends transactions or savepoints, or changes the schema.
@@ -80,7 +82,8 @@ public final class Statement {
         self.isReadonly = handle.isReadonly
         self.sql = KeyRedaction.redactingKeys(in: handle.sql.unpaddedStatement)
         let parameterCount = handle.parameterCount
-        self.parameterNames = parameterCount == 0 ? [] : (1...CInt(parameterCount)).map(handle.parameterName(at:))
+        self.parameterNames =
+            parameterCount == 0 ? [] : (1...CInt(parameterCount)).map(handle.parameterName(at:))
         self.areArgumentsValid = parameterCount == 0
         self.changesTransactionOrSchema = facts.transactionStep != nil || facts.outdatesKnownSchema
         self.reportsToNotifier = !isReadonly || changesTransactionOrSchema
@@ -93,7 +96,9 @@ public final class Statement {
 
     /// The database region that the statement reads.
     public var databaseRegion: DatabaseRegion {
-        if let fetchedRow { return facts.databaseRegion.tableIntersection(fetchedRow.table, rowIds: [fetchedRow.rowID]) }
+        if let fetchedRow {
+            return facts.databaseRegion.tableIntersection(fetchedRow.table, rowIds: [fetchedRow.rowID])
+        }
         // Without the schema, the region is all that the statement could read with any arguments.
         guard let request else { return facts.databaseRegion }
         do {
@@ -111,7 +116,8 @@ public final class Statement {
 
     /// The layout of the result columns, made when it is first needed.
     ///
-    /// SQLite prepares a statement again when the schema has changed, in its first step. The columns of a `SELECT *` may be others then.
+    /// SQLite prepares a statement again when the schema has changed, in its first step. The columns of a
+    /// `SELECT *` may be others then.
     @usableFromInline
     func currentColumnLayout() -> StatementColumnLayout {
         if let columnLayout, isColumnLayoutCurrent {
@@ -204,8 +210,8 @@ extension Statement {
         try prepareExecution(database, arguments: arguments)
     }
 
-    /// Makes the statement of `database` ready for its first step. Who has the connection gives it: a reference that keeps no object alive is
-    /// not for free.
+    /// Makes the statement of `database` ready for its first step. Who has the connection gives it: a
+    /// reference that keeps no object alive is not for free.
     private func prepareExecution(_ database: Database, arguments: StatementArguments?) throws {
         database.checkIsUsedInItsAccess()
         if let arguments {
@@ -224,9 +230,10 @@ extension Statement {
         executionNumber &+= 1
     }
 
-    /// Ends an execution whose last step told that it is done.
+    /// Ends an execution whose last step reported that it is done.
     ///
-    /// The reset ends the read transaction of a statement in autocommit mode at once, instead of at the next use.
+    /// The reset ends the read transaction of a statement in autocommit mode at once, instead of at the next
+    /// use.
     @usableFromInline
     func endExecution() throws { try endExecution(database) }
 
@@ -245,12 +252,14 @@ extension Statement {
         let error = DatabaseError(
             resultCode: ResultCode(rawValue: code), message: refusal ?? database.handle.lastErrorMessage,
             sql: handle.sql.unpaddedStatement, arguments: orderedArguments,
-            publicStatementArguments: database.configuration.publicStatementArguments, messageIsOurs: refusal != nil)
+            publicStatementArguments: database.configuration.publicStatementArguments,
+            messageIsOurs: refusal != nil)
         handle.reset()
         try database.executionDidFail(self, with: error)
     }
 
-    /// Ends an execution that is given up before its last row. The changes of a statement with `RETURNING` stay, and may be committed here.
+    /// Ends an execution that is given up before its last row. The changes of a statement with `RETURNING`
+    /// stay, and may be committed here.
     ///
     /// - Parameter number: the execution; nothing happens if it has ended, or another one has begun.
     @usableFromInline
@@ -267,7 +276,9 @@ extension String {
     /// The text without the white space and semicolons around it.
     var unpaddedStatement: String {
         let isPadding: (Character) -> Bool = { $0 == ";" || $0.isWhitespace }
-        guard let first = firstIndex(where: { !isPadding($0) }), let last = lastIndex(where: { !isPadding($0) }) else { return "" }
+        guard let first = firstIndex(where: { !isPadding($0) }),
+            let last = lastIndex(where: { !isPadding($0) })
+        else { return "" }
         return first == startIndex && index(after: last) == endIndex ? self : String(self[first...last])
     }
 }

@@ -76,10 +76,12 @@ extension StatementArguments: ExpressibleByDictionaryLiteral {
     public init(_ pairs: some Sequence<(String, (any DatabaseValueConvertible)?)>) {
         self.init(
             values: [],
-            namedValues: Dictionary(pairs.map { ($0, $1?.databaseValue ?? .null) }, uniquingKeysWith: { _, last in last }))
+            namedValues: Dictionary(
+                pairs.map { ($0, $1?.databaseValue ?? .null) }, uniquingKeysWith: { _, last in last }))
     }
 
-    /// Creates named arguments, or returns nil if a key is no string or a value cannot be stored in a database.
+    /// Creates named arguments, or returns nil if a key is no string or a value cannot be stored in a
+    /// database.
     public init?(_ dictionary: [AnyHashable: Any]) {
         var namedValues: [String: DatabaseValue] = [:]
         for (key, element) in dictionary {
@@ -139,7 +141,9 @@ extension StatementArguments {
 
 extension StatementArguments: CustomStringConvertible {
     public var description: String {
-        let named = namedValues.sorted { $0.key < $1.key }.map { "\(String(reflecting: $0.key)): \($0.value)" }
+        let named = namedValues.sorted { $0.key < $1.key }.map {
+            "\(String(reflecting: $0.key)): \($0.value)"
+        }
         return "[" + (named + values.map(\.description)).joined(separator: ", ") + "]"
     }
 }

@@ -2,24 +2,29 @@ internal import SQLCipherBridge
 
 /// The statements that a connection keeps for reuse.
 ///
-/// What the application asks for by ``Database/cachedStatement(sql:)`` is shared by all who ask, unless it is in the middle of its rows. All other
-/// statements have one user at a time: they are not handed out again before nothing else holds them.
+/// What the application asks for by ``Database/cachedStatement(sql:)`` is shared by all who ask, unless it is
+/// in the middle of its rows. All other statements have one user at a time: they are not handed out again
+/// before nothing else holds them.
 struct StatementCaches {
-    /// What a statement is checked out for. Statements of the same text and of different uses are different ones.
+    /// What a statement is checked out for. Statements of the same text and of different uses are different
+    /// ones.
     enum Use: Int, CaseIterable {
         /// For the application, which may hold the statement while it is handed out again.
         case application
         /// For a request, and everything that the library generates.
         case request
-        /// For a request of which only the first row is wanted: what is prepared may have a limit that the text does not have.
+        /// For a request of which only the first row is wanted: what is prepared may have a limit that the
+        /// text does not have.
         case firstRow
         /// For a text of the application that is executed with arguments.
         case execution
     }
 
-    /// The texts that begin and end transactions, which each access needs: their statements are found without a text.
+    /// The texts that begin and end transactions, which each access needs: their statements are found without
+    /// a text.
     enum FixedText: Int, CaseIterable {
-        case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, rollbackToSavepoint, releaseSavepoint
+        case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, rollbackToSavepoint,
+            releaseSavepoint
 
         var sql: String {
             switch self {
@@ -35,8 +40,8 @@ struct StatementCaches {
         }
     }
 
-    /// The length in bytes up to which texts are kept that the application did not ask to keep. Longer ones come of long lists of values: they hardly
-    /// come twice, and their statements take much memory.
+    /// The length in bytes up to which texts are kept that the application did not ask to keep. Longer ones
+    /// come of long lists of values: they hardly come twice, and their statements take much memory.
     static let longestText = 4096
 
     private var caches = [StatementStore](repeating: StatementStore(), count: Use.allCases.count)
@@ -49,15 +54,18 @@ struct StatementCaches {
         set { fixed[text.rawValue] = newValue }
     }
 
-    /// The statement that is kept for a text, if it can be used now, and tells the columns of the schema that it was prepared for.
+    /// The statement that is kept for a text, if it can be used now, and reports the columns of the schema
+    /// that it was prepared for.
     mutating func find(_ sql: String, for use: Use) -> Statement? {
         guard use != .application else {
-            // One that is executed right now, in whose middle a function or an observer asks for it, must not be reset: SQLite would go on with
-            // memory that it has freed.
+            // One that is executed right now, in whose middle a function or an observer asks for it, must not
+            // be reset: SQLite would go on with memory that it has freed.
             guard let statement = caches[use.rawValue][sql], !statement.handle.isBusy else { return nil }
             return statement
         }
-        guard let statement = caches[use.rawValue].unusedStatement(for: sql), statement.tellsItsColumns else { return nil }
+        guard let statement = caches[use.rawValue].unusedStatement(for: sql), statement.tellsItsColumns else {
+            return nil
+        }
         return statement
     }
 
@@ -75,15 +83,17 @@ struct StatementCaches {
 }
 
 extension Statement {
-    /// Whether what the compilation told still holds: SQLite has not compiled the statement again, which may read other columns since.
+    /// Whether what the compilation reported still holds: SQLite has not compiled the statement again, which
+    /// may read other columns since.
     var tellsItsColumns: Bool { handle.repreparationCount == 0 }
 }
 
 /// Statements by their SQL text.
 ///
-/// A cache is limited twice, by what the Performance article measures. To find a statement costs 0.1 microseconds, to prepare it 7 and more, so
-/// that none that a program uses again and again should be given up: most take 6 to 8 kB. But a list of 500 values takes 100 kB, and such
-/// texts, each with another number of values, must not fill the memory.
+/// A cache is limited twice, by what the Performance article measures. To find a statement costs 0.1
+/// microseconds, to prepare it 7 and more, so that none that a program uses again and again should be given
+/// up: most take 6 to 8 kB. But a list of 500 values takes 100 kB, and such texts, each with another number
+/// of values, must not fill the memory.
 struct StatementStore {
     private struct Entry {
         var statement: Statement
@@ -95,7 +105,8 @@ struct StatementStore {
     /// How many statements are kept before the cache starts anew.
     private let capacity: Int
 
-    /// How many bytes of the engine they may take before the cache starts anew. The library's own part is about as large.
+    /// How many bytes of the engine they may take before the cache starts anew. The library's own part is
+    /// about as large.
     private let memoryLimit: Int
 
     /// How many bytes of the engine the statements took when they were inserted.
@@ -111,9 +122,12 @@ struct StatementStore {
 
     subscript(sql: String) -> Statement? { entries[SQLText(sql)]?.statement }
 
-    /// The statement that is kept for this text, if nobody else holds it: neither a cursor nor the application.
+    /// The statement that is kept for this text, if no other code holds it: neither a cursor nor the
+    /// application.
     mutating func unusedStatement(for sql: String) -> Statement? {
-        guard let index = entries.index(forKey: SQLText(sql)), isKnownUniquelyReferenced(&entries.values[index].statement) else {
+        guard let index = entries.index(forKey: SQLText(sql)),
+            isKnownUniquelyReferenced(&entries.values[index].statement)
+        else {
             return nil
         }
         return entries.values[index].statement
@@ -137,8 +151,8 @@ struct StatementStore {
     }
 }
 
-/// An SQL text, equal to those with the same bytes. Strings are equal when they look the same, but SQLite tells a letter with an accent from the
-/// same letter and an accent.
+/// An SQL text, equal to those with the same bytes. Strings are equal when they look the same, but SQLite
+/// distinguishes a letter with an accent from the same letter and an accent.
 private struct SQLText: Hashable {
     let sql: String
 
@@ -147,7 +161,9 @@ private struct SQLText: Hashable {
     static func == (lhs: SQLText, rhs: SQLText) -> Bool { lhs.sql.hasSameBytes(as: rhs.sql) }
 
     func hash(into hasher: inout Hasher) {
-        let isHashed: Void? = unsafe sql.utf8.withContiguousStorageIfAvailable { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        let isHashed: Void? = unsafe sql.utf8.withContiguousStorageIfAvailable {
+            unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0))
+        }
         if isHashed == nil { for byte in sql.utf8 { hasher.combine(byte) } }
     }
 }

@@ -1,6 +1,7 @@
 /// The names of a statement's result columns, and the fast way from a name to a position.
 ///
-/// Rows are mostly read from left to right, so that a look-up first compares with the column after the one found last.
+/// Rows are mostly read from left to right, so that a look-up first compares with the column after the one
+/// found last.
 @usableFromInline
 final class StatementColumnLayout {
     @usableFromInline let names: [String]
@@ -10,8 +11,8 @@ final class StatementColumnLayout {
 
     /// Where the next look-up starts.
     ///
-    /// Without the check for overlapping accesses, which costs as much as the rest of a look-up: each access is a load or a store of a
-    /// whole word, with nothing in between.
+    /// Without the check for overlapping accesses, which costs as much as the rest of a look-up: each access
+    /// is a load or a store of a whole word, with nothing in between.
     @exclusivity(unchecked) @usableFromInline var expectedIndex = 0
 
     private let lowercasedIndexes: [String: Int]
@@ -49,7 +50,9 @@ final class StatementColumnLayout {
 
     /// The layout of columns that follow each other, which rows of their own show under these names.
     func partialLayout(named names: [String], from first: Int) -> StatementColumnLayout {
-        if let known = partialLayouts.first(where: { $0.first == first && $0.layout.names == names }) { return known.layout }
+        if let known = partialLayouts.first(where: { $0.first == first && $0.layout.names == names }) {
+            return known.layout
+        }
         let layout = StatementColumnLayout(names: names)
         // Adapters that rename columns could be different each time.
         if partialLayouts.count < 64 { partialLayouts.append((first, layout)) }

@@ -1,8 +1,10 @@
 internal import SQLCipherBridge
 
-/// Hears from SQLite what statements do while they are compiled: gathers the facts, and refuses what would endanger encrypted data.
+/// Is notified by SQLite of what statements do while they are compiled: gathers the facts, and refuses what
+/// would endanger encrypted data.
 ///
-/// The authorizer stays installed as long as its connection is open, because SQLite may compile statements again at any execution.
+/// The authorizer stays installed as long as its connection is open, because SQLite may compile statements
+/// again at any execution.
 final class StatementInspector {
     /// Whether the connection has its key, and its settings must not be undone any more.
     var isKeyed = false
@@ -19,8 +21,9 @@ final class StatementInspector {
     /// Decides about files that a statement attaches while it runs: the reason why not, or nil.
     var refusalOfNestedAttach: ((_ path: String) -> String?)?
 
-    /// Hears what statements do that SQLite compiles by itself: those that it is about to execute and whose schema has changed, and those of
-    /// virtual tables. Answers whether somebody wants to hear of each row that changes.
+    /// Is called with what statements do that SQLite compiles by itself: those that it is about to execute
+    /// and whose schema has changed, and those of virtual tables. Returns whether an observer wants to be
+    /// notified of each row that changes.
     var recompilation: ((Recompiled) -> Bool)?
 
     /// What such a statement does.
@@ -34,10 +37,12 @@ final class StatementInspector {
     private var hook: AuthorizerHook?
     private var collector: StatementFacts.Collector?
 
-    /// Whether the statement that is compiled is an `ATTACH` in the form of ``AttachStatement``, or does not run.
+    /// Whether the statement that is compiled is an `ATTACH` in the form of ``AttachStatement``, or does not
+    /// run.
     private var mayAttach = false
 
-    /// Whether somebody else than the library has changed `PRAGMA query_only`, or compiled a statement that would.
+    /// Whether code other than the library has changed `PRAGMA query_only`, or compiled a statement that
+    /// would.
     private(set) var hasSeenQueryOnly = false
 
     /// Whether the library is about to change it.
@@ -60,7 +65,8 @@ final class StatementInspector {
 
     /// Starts to gather the facts of the statement that is compiled next.
     ///
-    /// - Parameter mayAttach: whether the statement is an `ATTACH` in the form of ``AttachStatement``, or does not run.
+    /// - Parameter mayAttach: whether the statement is an `ATTACH` in the form of ``AttachStatement``, or
+    ///   does not run.
     func begin(mayAttach: Bool = false) {
         self.mayAttach = mayAttach
         collector = StatementFacts.Collector()
@@ -84,8 +90,9 @@ final class StatementInspector {
         return executionRefusal
     }
 
-    /// Has SQLite delete the rows of tables one by one in statements that are executed from now on, even without a condition, until
-    /// ``allowTruncation()``: <https://www.sqlite.org/lang_delete.html#the_truncate_optimization>.
+    /// Has SQLite delete the rows of tables one by one in statements that are executed from now on, even
+    /// without a condition, until ``allowTruncation()``:
+    /// <https://www.sqlite.org/lang_delete.html#the_truncate_optimization>.
     ///
     /// It costs a new compilation of every statement before its next execution.
     func preventTruncation(of tables: Set<String>) {
@@ -105,7 +112,9 @@ extension StatementInspector {
         switch request.action {
         case .pragma:
             denialMessage = nil
-            switch request.first.map({ verdict(onPragma: $0.lowercased(), value: request.second, schema: request.schema) }) {
+            switch request.first.map({
+                verdict(onPragma: $0.lowercased(), value: request.second, schema: request.schema)
+            }) {
             case .deny(let words):
                 denialMessage = words
                 return .deny
@@ -119,7 +128,8 @@ extension StatementInspector {
                 } else if let recompilation, recompilation(.change(.delete(tableName: table))) {
                     return .ignore
                 }
-                // An ignored deletion in the middle of DROP TABLE would keep the table, but no change of the schema gets here with one.
+                // An ignored deletion in the middle of DROP TABLE would keep the table, but no change of the
+                // schema gets here with one.
                 if tablesWithoutTruncation.contains(table) { return .ignore }
             }
         case .attach where !allowsAttach(request.first):
@@ -140,7 +150,9 @@ extension StatementInspector {
     private func allowsAttach(_ path: String?) -> Bool {
         guard collector == nil else {
             if !mayAttach {
-                denialMessage = "The statement could not be understood. Write ATTACH 'path' AS name, or ATTACH 'path' AS name KEY 'key'."
+                denialMessage =
+                    "The statement could not be understood. Write ATTACH 'path' AS name, or ATTACH 'path' "
+                    + "AS name KEY 'key'."
             }
             return mayAttach
         }
@@ -189,37 +201,53 @@ extension StatementInspector {
         }
     }
 
-    /// What becomes of a pragma. SQLCipher obeys its pragmas while they are compiled: later would be too late.
+    /// What becomes of a pragma. SQLCipher obeys its pragmas while they are compiled: later would be too
+    /// late.
     ///
-    /// Once the connection is keyed, a new key breaks it, the engine's own rekeying can lose the file (I6), other settings make pages
-    /// that no connection can read, and temporary files would be plaintext on the disk (I1). Settings that hold already are left out, as
-    /// SQLCipher would set them anew on a connection that is in use.
+    /// Once the connection is keyed, a new key breaks it, the engine's own rekeying can lose the file (I6),
+    /// other settings make pages that no connection can read, and temporary files would be plaintext on the
+    /// disk (I1). Settings that hold already are left out, as SQLCipher would set them anew on a connection
+    /// that is in use.
     private func verdict(onPragma name: String, value: String?, schema: String?) -> PragmaVerdict {
         if name == "cipher_hmac_salt_mask", let value, cipher.holds(name, value) { return .ignore }
         if value != nil, name.hasPrefix("cipher_default_") || name == "cipher_hmac_salt_mask" {
             return .deny(
-                "PRAGMA \(name) would change the encryption of every connection in this process. Use Configuration.cipher instead.")
+                "PRAGMA \(name) would change the encryption of every connection in this process. Use "
+                    + "Configuration.cipher instead."
+            )
         }
         switch name {
         case "cipher_profile" where value != nil:
             return .deny(
-                "PRAGMA cipher_profile writes SQL with its values to a file that others may read. Use Database.trace(options:_:) instead.")
+                "PRAGMA cipher_profile writes SQL with its values to a file that others may read. Use "
+                    + "Database.trace(options:_:) instead."
+            )
         case "cipher_log" where value.map(StatementInspector.isFileOfLog) == true && collector != nil:
-            return .deny("Use Database.enableCipherLogging(logLevel:target:), which makes a file that only its owner can read.")
+            return .deny(
+                "Use Database.enableCipherLogging(logLevel:target:), which makes a file that only its owner "
+                    + "can read."
+            )
         default: break
         }
         if name == "query_only", value != nil, !setsQueryOnly { hasSeenQueryOnly = true }
         guard isKeyed else { return .allow }
         switch name {
         case "key", "hexkey", "textkey":
-            return .deny("The key of a connection cannot be set once it is open. Set it through Configuration.key.")
+            return .deny(
+                "The key of a connection cannot be set once it is open. Set it through Configuration.key.")
         case "rekey", "hexrekey", "textrekey":
-            return .deny("PRAGMA \(name) can leave a file that no key opens. Use changePassphrase(_:) instead.")
+            return .deny(
+                "PRAGMA \(name) can leave a file that no key opens. Use changePassphrase(_:) instead.")
         case "cipher_migrate":
-            return .deny("PRAGMA cipher_migrate can lose data. Copy the database into a new file with other settings instead.")
+            return .deny(
+                "PRAGMA cipher_migrate can lose data. Copy the database into a new file with other settings "
+                    + "instead."
+            )
         case "temp_store":
             guard let value, value.lowercased() != "memory", value != "2" else { return .allow }
-            return .deny("Temporary tables of an encrypted database stay in memory: in a file they would be plaintext.")
+            return .deny(
+                "Temporary tables of an encrypted database stay in memory: in a file they would be plaintext."
+            )
         case "temp_store_directory" where value != nil, "data_store_directory" where value != nil:
             return .deny("Encrypted databases write no temporary files, so that they have no directory.")
         case _ where StatementInspector.cipherSettings.contains(name):
@@ -227,7 +255,9 @@ extension StatementInspector {
             guard let value, schema == nil || schema?.lowercased() == "main" else { return .allow }
             if cipher.holds(name, value) || (name == "cipher_salt" && isSaltOfFile(value)) { return .ignore }
             return .deny(
-                "Cipher settings cannot change once the key is set: the file would not be readable. Set them in Configuration.cipher.")
+                "Cipher settings cannot change once the key is set: the file would not be readable. Set "
+                    + "them in Configuration.cipher."
+            )
         default:
             return .allow
         }
@@ -245,13 +275,17 @@ extension StatementInspector {
     }
 
     private func isSaltOfFile(_ text: String) -> Bool {
-        guard cipher.plaintextHeaderSize == 0, let salt = try? connection.readFile(at: 0, count: 16), salt.count == 16 else { return false }
+        guard cipher.plaintextHeaderSize == 0, let salt = try? connection.readFile(at: 0, count: 16),
+            salt.count == 16
+        else { return false }
         return text.lowercased() == "x'\(salt.hexadecimal)'"
     }
 
     private static let cipherSettings: Set<String> = [
-        "cipher", "cipher_compatibility", "cipher_hmac_algorithm", "cipher_hmac_pgno", "cipher_kdf_algorithm", "cipher_page_size",
-        "cipher_plaintext_header_size", "cipher_salt", "cipher_store_pass", "cipher_use_hmac", "fast_kdf_iter", "kdf_iter", "page_size",
+        "cipher", "cipher_compatibility", "cipher_hmac_algorithm", "cipher_hmac_pgno", "cipher_kdf_algorithm",
+        "cipher_page_size",
+        "cipher_plaintext_header_size", "cipher_salt", "cipher_store_pass", "cipher_use_hmac",
+        "fast_kdf_iter", "kdf_iter", "page_size",
         "rekey_cipher", "rekey_kdf_iter",
     ]
 }
@@ -262,18 +296,20 @@ extension StatementInspector.Recompiled {
         switch request.action {
         case .read: self = .read(column: request.second ?? "", table: table)
         case .insert: self = .change(.insert(tableName: table))
-        case .update: self = .change(.update(tableName: table, columnNames: request.second.map { [$0] } ?? []))
+        case .update:
+            self = .change(.update(tableName: table, columnNames: request.second.map { [$0] } ?? []))
         default: return nil
         }
     }
 }
 
-/// What the compilation of a statement tells of it.
+/// What the compilation of a statement reports about it.
 struct StatementFacts: Sendable {
     /// The tables and columns that the statement reads.
     var databaseRegion = DatabaseRegion()
 
-    /// The changes that the statement, its triggers and its foreign keys may make, one for each operation and table.
+    /// The changes that the statement, its triggers and its foreign keys may make, one for each operation and
+    /// table.
     ///
     /// Changes of the tables that SQLite keeps for itself are left out, as no events come of them.
     var eventKinds: [DatabaseEventKind] = []
@@ -284,8 +320,8 @@ struct StatementFacts: Sendable {
     /// What the statement does to transactions.
     var transactionStep: TransactionStep?
 
-    /// The tables of each `DELETE` that may have no condition, so that SQLite may empty the table without a look at its rows: that of the
-    /// statement itself, and those of its triggers.
+    /// The tables of each `DELETE` that may have no condition, so that SQLite may empty the table without a
+    /// look at its rows: that of the statement itself, and those of its triggers.
     var maybeTruncatedTables: Set<String> = []
 
     /// What a statement does to transactions.
@@ -310,7 +346,8 @@ struct StatementFacts: Sendable {
 extension StatementFacts {
     /// Gathers facts while a statement is compiled.
     struct Collector {
-        /// The columns that are read; an empty name is a table that is read without any column, as `COUNT(*)` does.
+        /// The columns that are read; an empty name is a table that is read without any column, as `COUNT(*)`
+        /// does.
         private var readColumns: [String: Set<String>] = [:]
         private var insertions: Set<String> = []
         private var deletions: Set<String> = []
@@ -321,7 +358,9 @@ extension StatementFacts {
         private var changesSchema = false
         private var transactionStep: TransactionStep?
 
-        mutating func reads(column: String, of table: String) { readColumns[table, default: []].insert(column) }
+        mutating func reads(column: String, of table: String) {
+            readColumns[table, default: []].insert(column)
+        }
         mutating func inserts(into table: String) { insertions.insert(table) }
         mutating func updates(column: String, of table: String) { updates[table, default: []].insert(column) }
 
@@ -340,11 +379,15 @@ extension StatementFacts {
             var facts = StatementFacts()
             for (table, columns) in readColumns {
                 facts.databaseRegion.formUnion(
-                    columns.contains("") ? DatabaseRegion(table: table) : DatabaseRegion(table: table, columns: columns))
+                    columns.contains("")
+                        ? DatabaseRegion(table: table) : DatabaseRegion(table: table, columns: columns))
             }
-            // Dropping a table asks for permission to delete its rows. That is a change of the schema, which is not observed.
+            // Dropping a table asks for permission to delete its rows. That is a change of the schema, which
+            // is not observed.
             let insertedTables = insertions.filter { !$0.isSQLiteInternalTableName }.sorted()
-            let deletedTables = deletions.filter { !$0.isSQLiteInternalTableName && !droppedTables.contains($0) }.sorted()
+            let deletedTables = deletions.filter {
+                !$0.isSQLiteInternalTableName && !droppedTables.contains($0)
+            }.sorted()
             let updatedTables = updates.keys.filter { !$0.isSQLiteInternalTableName }.sorted()
             facts.eventKinds =
                 insertedTables.map { .insert(tableName: $0) }
@@ -353,10 +396,15 @@ extension StatementFacts {
             facts.outdatesKnownSchema = changesSchema
             facts.transactionStep = transactionStep
             if !changesSchema {
-                // A condition reads a column. In triggers it does not tell: something else of the statement may have read it.
-                if let directDeletion, readColumns[directDeletion] == nil { facts.maybeTruncatedTables.insert(directDeletion) }
+                // A condition reads a column. In triggers that says nothing: something else of the statement
+                // may have read it.
+                if let directDeletion, readColumns[directDeletion] == nil {
+                    facts.maybeTruncatedTables.insert(directDeletion)
+                }
                 facts.maybeTruncatedTables.formUnion(indirectDeletions)
-                facts.maybeTruncatedTables = facts.maybeTruncatedTables.filter { !$0.isSQLiteInternalTableName }
+                facts.maybeTruncatedTables = facts.maybeTruncatedTables.filter {
+                    !$0.isSQLiteInternalTableName
+                }
             }
             return facts
         }

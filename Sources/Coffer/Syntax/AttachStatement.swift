@@ -1,8 +1,10 @@
-/// The text of an `ATTACH` statement, taken apart, so that the connection can have a say in it before SQLite opens the file.
+/// The text of an `ATTACH` statement, taken apart, so that the connection can have a say in it before SQLite
+/// opens the file.
 ///
-/// SQLite would create a file that anybody may read, and SQLCipher would give a file without a key the salt of the main database, or none of
-/// the keys that open it. So the path and the key of each statement go through two functions of the connection, see `Database+Attach.swift`:
-/// `ATTACH 'a.db' AS a` is compiled as `ATTACH coffer_path('a.db') AS a KEY coffer_key()`. Users see their own text.
+/// SQLite would create a file that anybody may read, and SQLCipher would give a file without a key the salt
+/// of the main database, or none of the keys that open it. So the path and the key of each statement go
+/// through two functions of the connection, see `Database+Attach.swift`: `ATTACH 'a.db' AS a` is compiled as
+/// `ATTACH coffer_path('a.db') AS a KEY coffer_key()`. Users see their own text.
 struct AttachStatement {
     /// What SQLite compiles, terminated by a zero byte.
     let text: [CChar]
@@ -24,21 +26,25 @@ struct AttachStatement {
         case attach, explain, other
     }
 
-    /// Looks at the first word behind white space, comments and semicolons. For most statements it is the first byte that decides.
+    /// Looks at the first word behind white space, comments and semicolons. For most statements it is the
+    /// first byte that decides.
     static func kind(of text: [CChar], from offset: Int) -> Kind {
         var index = offset
         while index < text.count {
             switch UInt8(bitPattern: text[index]) {
             case 0x09, 0x0A, 0x0C, 0x0D, 0x20, UInt8(ascii: ";"): index += 1
-            case UInt8(ascii: "a"), UInt8(ascii: "A"): return starts(text, index, with: "attach") ? .attach : .other
-            case UInt8(ascii: "e"), UInt8(ascii: "E"): return starts(text, index, with: "explain") ? .explain : .other
+            case UInt8(ascii: "a"), UInt8(ascii: "A"):
+                return starts(text, index, with: "attach") ? .attach : .other
+            case UInt8(ascii: "e"), UInt8(ascii: "E"):
+                return starts(text, index, with: "explain") ? .explain : .other
             case UInt8(ascii: "-"), UInt8(ascii: "/"), 0xEF:
                 var scanner = SQLScanner(text[index...].map(UInt8.init(bitPattern:)))
                 while let token = scanner.next() {
                     switch token.kind {
                     case .semicolon: continue
                     // A byte order mark is white space for SQLite, and no part of the word for the scanner.
-                    case .word: return token.word == "attach" ? .attach : token.word == "explain" ? .explain : .other
+                    case .word:
+                        return token.word == "attach" ? .attach : token.word == "explain" ? .explain : .other
                     case .quoted, .other: return .other
                     }
                 }
@@ -51,7 +57,8 @@ struct AttachStatement {
 
     private static func starts(_ text: [CChar], _ index: Int, with word: StaticString) -> Bool {
         let length = word.utf8CodeUnitCount
-        guard index + length < text.count, !SQLScanner.isWordByte(UInt8(bitPattern: text[index + length])) else { return false }
+        guard index + length < text.count, !SQLScanner.isWordByte(UInt8(bitPattern: text[index + length]))
+        else { return false }
         return word.withUTF8Buffer { word in
             word.indices.allSatisfy { unsafe UInt8(bitPattern: text[index + $0]) | 0x20 == word[$0] }
         }
@@ -73,7 +80,9 @@ struct AttachStatement {
         }
         guard let parts = Parts(tokens), !bytes.contains(0) else { return nil }
         // What is not closed would take the added text into itself.
-        guard parts.all.allSatisfy({ $0.kind != .quoted || AttachStatement.isClosed($0, in: bytes) }) else { return nil }
+        guard parts.all.allSatisfy({ $0.kind != .quoted || AttachStatement.isClosed($0, in: bytes) }) else {
+            return nil
+        }
 
         var result = Array(bytes[..<parts.path.lowerBound(tokens)])
         result += Array((AttachStatement.pathFunction + AttachStatement.mark).utf8)
@@ -93,8 +102,10 @@ struct AttachStatement {
     /// SQL as its author wrote it.
     static func withoutWrappers(_ sql: String) -> String {
         guard sql.contains(mark) else { return sql }
-        return sql.replacing(absentKey, with: "").replacing(pathFunction + mark, with: "").replacing(keyFunction + mark, with: "")
-            .replacing(endMark, with: "")
+        return sql.replacing(absentKey, with: "").replacing(pathFunction + mark, with: "").replacing(
+            keyFunction + mark, with: ""
+        )
+        .replacing(endMark, with: "")
     }
 
     private static func isClosed(_ token: SQLScanner.Token, in bytes: [UInt8]) -> Bool {
@@ -103,7 +114,8 @@ struct AttachStatement {
         return token.range.count > 1 && last == (first == UInt8(ascii: "[") ? UInt8(ascii: "]") : first)
     }
 
-    /// A path or a key as the argument of a function. A name alone means its letters in `ATTACH`, and would be a column in a function.
+    /// A path or a key as the argument of a function. A name alone means its letters in `ATTACH`, and would
+    /// be a column in a function.
     private static func expression(_ tokens: ArraySlice<SQLScanner.Token>, _ bytes: [UInt8]) -> [UInt8] {
         guard let first = tokens.first, let last = tokens.last else { return [] }
         let whole = Array(bytes[first.range.lowerBound..<last.range.upperBound])
@@ -147,16 +159,22 @@ private struct Parts {
     init?(_ tokens: [SQLScanner.Token]) {
         guard tokens.count >= 4, tokens[0].isWord("attach") else { return nil }
         let start = tokens[1].isWord("database") ? 2 : 1
-        guard let separator = Parts.first("as", in: tokens, from: start), separator > start, separator + 1 < tokens.count,
+        guard let separator = Parts.first("as", in: tokens, from: start), separator > start,
+            separator + 1 < tokens.count,
             Parts.isBalanced(tokens[start..<separator])
         else { return nil }
-        // The name is one word, one text or one parameter: with anything longer, it could not be told from a key.
+        // The name is one word, one text or one parameter: with anything longer, it could not be
+        // distinguished from a key.
         var end = separator + 2
         let first = tokens[separator + 1]
         switch first.kind {
         case .word, .quoted: break
         case .other where ["?", ":", "@"].contains(first.word):
-            if end < tokens.count, tokens[end].kind == .word, tokens[end].range.lowerBound == first.range.upperBound { end += 1 }
+            if end < tokens.count, tokens[end].kind == .word,
+                tokens[end].range.lowerBound == first.range.upperBound
+            {
+                end += 1
+            }
         case .other, .semicolon: return nil
         }
         path = start..<separator
@@ -166,7 +184,9 @@ private struct Parts {
             key = nil
             return
         }
-        guard tokens[end].isWord("key"), end + 1 < tokens.count, Parts.isBalanced(tokens[(end + 1)...]) else { return nil }
+        guard tokens[end].isWord("key"), end + 1 < tokens.count, Parts.isBalanced(tokens[(end + 1)...]) else {
+            return nil
+        }
         key = end + 1..<tokens.count
     }
 
@@ -204,5 +224,7 @@ extension Range<Int> {
     fileprivate func lowerBound(_ tokens: [SQLScanner.Token]) -> Int { tokens[lowerBound].range.lowerBound }
 
     /// Where the last of these tokens ends in the text.
-    fileprivate func upperBound(_ tokens: [SQLScanner.Token]) -> Int { tokens[upperBound - 1].range.upperBound }
+    fileprivate func upperBound(_ tokens: [SQLScanner.Token]) -> Int {
+        tokens[upperBound - 1].range.upperBound
+    }
 }

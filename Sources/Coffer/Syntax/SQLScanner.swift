@@ -1,10 +1,12 @@
-/// Cuts SQL into tokens as SQLite does, and goes on where SQLite gives up: an unterminated literal or comment ends with the text.
+/// Cuts SQL into tokens as SQLite does, and goes on where SQLite gives up: an unterminated literal or comment
+/// ends with the text.
 struct SQLScanner {
     struct Token {
         enum Kind { case word, quoted, semicolon, other }
         let kind: Kind
         let range: Range<Int>
-        /// A word or the content of quotes in lower case, without what is not ASCII; a single character of punctuation; else empty.
+        /// A word or the content of quotes in lower case, without what is not ASCII; a single character of
+        /// punctuation; else empty.
         let word: String
     }
 
@@ -24,7 +26,8 @@ struct SQLScanner {
         case UInt8(ascii: ";"):
             index += 1
             return token(.semicolon, start..<index)
-        case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"): return quoted(start, closing: bytes[start], doubled: true)
+        case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"):
+            return quoted(start, closing: bytes[start], doubled: true)
         case UInt8(ascii: "["): return quoted(start, closing: UInt8(ascii: "]"), doubled: false)
         case let byte where SQLScanner.isWordByte(byte):
             while index < bytes.count, SQLScanner.isWordByte(bytes[index]) { index += 1 }
@@ -60,7 +63,9 @@ struct SQLScanner {
     }
 
     private func token(_ kind: Token.Kind, _ range: Range<Int>) -> Token {
-        let content = kind == .quoted ? bytes[range].dropFirst().filter { !"'\"`]".utf8.contains($0) } : Array(bytes[range])
+        let content =
+            kind == .quoted
+            ? bytes[range].dropFirst().filter { !"'\"`]".utf8.contains($0) } : Array(bytes[range])
         let word = String(decoding: content.filter { $0 < 0x80 }, as: UTF8.self).lowercased()
         return Token(kind: kind, range: range, word: word)
     }
@@ -84,7 +89,8 @@ struct SQLScanner {
     /// Letters, digits, `_`, `$`, and whatever is not ASCII.
     static func isWordByte(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"),
             UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...:
             true
         default: false

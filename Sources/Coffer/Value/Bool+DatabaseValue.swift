@@ -16,7 +16,9 @@ extension Bool: DatabaseValueConvertible, StatementColumnConvertible {
     }
 
     @inlinable
-    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Bool? {
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt)
+        -> Bool?
+    {
         unsafe StatementHandle(sqliteStatement).boolIfPresent(at: index)
     }
 

@@ -34,8 +34,8 @@ public struct DatabaseDateComponents: Hashable, Sendable {
 
     /// Combines components with the format in which they are to be stored.
     ///
-    /// Components that the format does not have are not stored, nor is the time zone. Missing ones are stored as the year 0, the month 1, the
-    /// day 1, and a time of zero.
+    /// Components that the format does not have are not stored, nor is the time zone. Missing ones are stored
+    /// as the year 0, the month 1, the day 1, and a time of zero.
     public init(_ dateComponents: DateComponents, format: Format) {
         self.format = format
         self.dateComponents = dateComponents
@@ -54,7 +54,8 @@ extension DatabaseDateComponents: DatabaseValueConvertible {
     /// The text of the components in their format.
     public var databaseValue: DatabaseValue { text.databaseValue }
 
-    /// Creates components from text in one of the formats, also with a `T` between day and time, or a time zone after the time.
+    /// Creates components from text in one of the formats, also with a `T` between day and time, or a time
+    /// zone after the time.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> DatabaseDateComponents? {
         DateText(dbValue).map { DatabaseDateComponents($0) }
     }
@@ -116,7 +117,8 @@ extension DatabaseDateComponents {
     }
 
     private var dayText: String {
-        "\(padded(dateComponents.year ?? 0, 4))-\(padded(dateComponents.month ?? 1, 2))-\(padded(dateComponents.day ?? 1, 2))"
+        let (year, month) = (padded(dateComponents.year ?? 0, 4), padded(dateComponents.month ?? 1, 2))
+        return "\(year)-\(month)-\(padded(dateComponents.day ?? 1, 2))"
     }
 
     private var minuteText: String {

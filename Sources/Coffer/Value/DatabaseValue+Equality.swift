@@ -6,7 +6,8 @@ extension DatabaseValue.Storage: Hashable {
         case (.null, .null): true
         case (.int64(let lhs), .int64(let rhs)): lhs == rhs
         case (.double(let lhs), .double(let rhs)): lhs == rhs
-        // Swift's equality of strings is canonical equivalence; SQLite's is equality of bytes, and so is a change that must be saved.
+        // Swift's equality of strings is canonical equivalence; SQLite's is equality of bytes, and so is a
+        // change that must be saved.
         case (.string(let lhs), .string(let rhs)): lhs.hasSameBytes(as: rhs)
         case (.blob(let lhs), .blob(let rhs)): lhs == rhs
         default: false

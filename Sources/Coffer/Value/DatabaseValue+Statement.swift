@@ -4,7 +4,12 @@ internal import SQLCipherBridge
 extension DatabaseValue {
     /// Creates a value from a column of the current row of a statement.
     ///
-    /// Text and bytes are copied. Text that is not valid UTF-8 is repaired with replacement characters; read it as `Data` to get its bytes.
+    /// Text and bytes are copied. Text that is not valid UTF-8 is repaired with replacement characters; read
+    /// it as `Data` to get its bytes.
+    ///
+    /// - Parameters:
+    ///   - sqliteStatement: a statement that stands on a row.
+    ///   - index: the position of the column, from 0.
     public init(sqliteStatement: SQLiteStatement, index: CInt) {
         let statement = unsafe StatementHandle(sqliteStatement)
         switch statement.columnType(at: index) {
@@ -15,7 +20,8 @@ extension DatabaseValue {
         case EngineType.text:
             self.init(storage: .string(statement.string(at: index)))
         case EngineType.blob:
-            self.init(storage: .blob(unsafe statement.blobNoCopy(at: index).map { unsafe Data($0) } ?? Data()))
+            self.init(
+                storage: .blob(unsafe statement.blobNoCopy(at: index).map { unsafe Data($0) } ?? Data()))
         default:
             self.init(storage: .null)
         }

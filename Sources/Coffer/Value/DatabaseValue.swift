@@ -9,12 +9,14 @@ public import Foundation
 /// let date = Date.fromDatabaseValue(value)  // nil if it is not a date
 /// ```
 ///
-/// Two database values are equal when SQLite holds them for equal: an integer and a floating-point number are equal if they are the same
-/// number, text is compared byte by byte (`"é"` as one or as two Unicode scalars are two values), and NULL equals NULL.
+/// Two database values are equal when SQLite holds them for equal: an integer and a floating-point number are
+/// equal if they are the same number, text is compared byte by byte (`"é"` as one or as two Unicode scalars
+/// are two values), and NULL equals NULL.
 public struct DatabaseValue: Sendable {
     /// What is stored, by SQLite's storage class.
     ///
-    /// Equality is stricter than that of ``DatabaseValue``: the integer 1 and the floating-point number 1.0 are different.
+    /// Equality is stricter than that of ``DatabaseValue``: the integer 1 and the floating-point number 1.0
+    /// are different.
     @frozen public enum Storage: Sendable {
         /// NULL.
         case null

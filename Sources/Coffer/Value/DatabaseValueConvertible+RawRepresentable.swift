@@ -13,6 +13,10 @@ extension DatabaseValueConvertible where Self: RawRepresentable, RawValue: Datab
     public var sqlExpression: SQLExpression { rawValue.sqlExpression }
 
     /// Binds the raw value.
+    ///
+    /// - Parameters:
+    ///   - sqliteStatement: a statement that stands on a row.
+    ///   - index: the position of the column, from 0.
     @inlinable
     public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
         unsafe rawValue.bind(to: sqliteStatement, at: index)

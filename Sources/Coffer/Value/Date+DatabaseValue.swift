@@ -4,13 +4,16 @@ internal import SQLCipherBridge
 extension Date: DatabaseValueConvertible, StatementColumnConvertible {
     /// The text `YYYY-MM-DD HH:MM:SS.SSS` in UTC, rounded to the nearest millisecond.
     ///
-    /// The text sorts like the date, compares with `CURRENT_TIMESTAMP`, and is understood by SQLite's date functions. A date outside of the
-    /// years 0000 to 9999, which the format does not have, is stored as a number of seconds since 1970: it can be read back, but not
-    /// compared with text.
+    /// The text sorts like the date, compares with `CURRENT_TIMESTAMP`, and is understood by SQLite's date
+    /// functions. A date outside of the years 0000 to 9999, which the format does not have, is stored as a
+    /// number of seconds since 1970: it can be read back, but not compared with text.
     ///
-    /// The calendar is SQLite's, the Gregorian one at all times. Foundation's calendars and formatters are Julian before 1582-10-15.
+    /// The calendar is SQLite's, the Gregorian one at all times. Foundation's calendars and formatters are
+    /// Julian before 1582-10-15.
     public var databaseValue: DatabaseValue {
-        guard let milliseconds = DateText.milliseconds(of: self) else { return timeIntervalSince1970.databaseValue }
+        guard let milliseconds = DateText.milliseconds(of: self) else {
+            return timeIntervalSince1970.databaseValue
+        }
         let text = unsafe String(unsafeUninitializedCapacity: DateText.length) {
             unsafe DateText.write(milliseconds: milliseconds, to: $0)
             return DateText.length
@@ -18,10 +21,12 @@ extension Date: DatabaseValueConvertible, StatementColumnConvertible {
         return text.databaseValue
     }
 
-    /// Creates a date from text in one of the formats of SQLite that have a day, or from a number of seconds since 1970.
+    /// Creates a date from text in one of the formats of SQLite that have a day, or from a number of seconds
+    /// since 1970.
     ///
-    /// The formats are `YYYY-MM-DD`, alone or followed by a space or `T` and `HH:MM`, `HH:MM:SS` or `HH:MM:SS.SSS`, and then, if you like, by
-    /// `Z` or an offset like `+02:00`. Without a time zone, the text is taken as UTC.
+    /// The formats are `YYYY-MM-DD`, alone or followed by a space or `T` and `HH:MM`, `HH:MM:SS` or
+    /// `HH:MM:SS.SSS`, and then, if you like, by `Z` or an offset like `+02:00`. Without a time zone, the
+    /// text is taken as UTC.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Date? {
         switch dbValue.storage {
         case .int64(let seconds): Date(timeIntervalSince1970: Double(seconds))
@@ -30,9 +35,11 @@ extension Date: DatabaseValueConvertible, StatementColumnConvertible {
         }
     }
 
-    /// Creates a date from a Julian day, as SQLite's `julianday()` returns it, rounded to the nearest millisecond.
+    /// Creates a date from a Julian day, as SQLite's `julianday()` returns it, rounded to the nearest
+    /// millisecond.
     ///
-    /// Nil outside of the range of SQLite, which begins on -4713-11-24 at noon (day 0) and ends with the year 9999.
+    /// Nil outside of the range of SQLite, which begins on -4713-11-24 at noon (day 0) and ends with the
+    /// year 9999.
     public init?(julianDay: Double) {
         guard julianDay >= 0, julianDay < 5_373_484.5 else { return nil }
         let milliseconds = (julianDay * 86_400_000).rounded()
@@ -46,10 +53,12 @@ extension Date: DatabaseValueConvertible, StatementColumnConvertible {
         case EngineType.integer, EngineType.float:
             self.init(timeIntervalSince1970: statement.double(at: index))
         case EngineType.text:
-            guard let bytes = unsafe statement.textNoCopy(at: index), let date = unsafe DateText(bytes)?.date else { return nil }
+            guard let bytes = unsafe statement.textNoCopy(at: index), let date = unsafe DateText(bytes)?.date
+            else { return nil }
             self = date
         default:
-            guard let bytes = unsafe statement.blobNoCopy(at: index), let date = unsafe DateText(bytes)?.date else { return nil }
+            guard let bytes = unsafe statement.blobNoCopy(at: index), let date = unsafe DateText(bytes)?.date
+            else { return nil }
             self = date
         }
     }
@@ -60,7 +69,8 @@ extension Date: DatabaseValueConvertible, StatementColumnConvertible {
         }
         return unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: DateText.length) { buffer in
             unsafe DateText.write(milliseconds: milliseconds, to: buffer)
-            return unsafe StatementHandle(sqliteStatement).bind(text: UnsafeRawBufferPointer(buffer), at: index)
+            return unsafe StatementHandle(sqliteStatement).bind(
+                text: UnsafeRawBufferPointer(buffer), at: index)
         }
     }
 }

@@ -34,7 +34,8 @@ extension DateText {
     }
 
     private static func put(
-        _ number: Int, digits: Int, at start: Int, then separator: Unicode.Scalar?, in buffer: UnsafeMutableBufferPointer<UInt8>
+        _ number: Int, digits: Int, at start: Int, then separator: Unicode.Scalar?,
+        in buffer: UnsafeMutableBufferPointer<UInt8>
     ) {
         var number = number
         for index in (start..<start + digits).reversed() {

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// A date, a time, or both, as the text formats of SQLite's date functions write them.
 ///
-/// The fields are within the ranges that SQLite accepts: day 31 and hour 24 pass in any month and with any minutes, and spill over into what
-/// follows. See <https://www.sqlite.org/lang_datefunc.html>.
+/// The fields are within the ranges that SQLite accepts: day 31 and hour 24 pass in any month and with any
+/// minutes, and spill over into what follows. See <https://www.sqlite.org/lang_datefunc.html>.
 struct DateText {
     struct Day {
         var year: Int
@@ -35,7 +35,8 @@ struct DateText {
             guard let day = reader.day() else { return nil }
             self.day = day
             if reader.isAtEnd { return }
-            guard reader.skip(UInt8(ascii: " ")) || reader.skip(UInt8(ascii: "T")), let time = reader.time() else { return nil }
+            guard reader.skip(UInt8(ascii: " ")) || reader.skip(UInt8(ascii: "T")), let time = reader.time()
+            else { return nil }
             self.time = time
         }
         guard reader.isAtEnd else { return nil }
@@ -44,7 +45,9 @@ struct DateText {
     init?(_ dbValue: DatabaseValue) {
         switch dbValue.storage {
         case .string(var text):
-            guard let value = text.withUTF8({ unsafe DateText(UnsafeRawBufferPointer($0)) }) else { return nil }
+            guard let value = text.withUTF8({ unsafe DateText(UnsafeRawBufferPointer($0)) }) else {
+                return nil
+            }
             self = value
         case .blob(let data):
             guard let value = unsafe data.withUnsafeBytes({ unsafe DateText($0) }) else { return nil }
@@ -54,7 +57,8 @@ struct DateText {
         }
     }
 
-    /// The instant, in UTC if there is no time zone, or nil if there is no day. Missing parts of the time are zero.
+    /// The instant, in UTC if there is no time zone, or nil if there is no day. Missing parts of the time are
+    /// zero.
     var date: Date? {
         guard let day else { return nil }
         var seconds = daysSince1970(year: day.year, month: day.month, day: day.day) * 86_400
@@ -72,9 +76,11 @@ extension Date {
     }
 }
 
-/// The number of days from 1970-01-01 to a day of the proleptic Gregorian calendar. A day beyond the end of its month counts on.
+/// The number of days from 1970-01-01 to a day of the proleptic Gregorian calendar. A day beyond the end of
+/// its month counts on.
 func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-    // The year begins in March here, so that the leap day is its last. All numbers stay positive for years from 0.
+    // The year begins in March here, so that the leap day is its last. All numbers stay positive for years
+    // from 0.
     let shiftedYear = month > 2 ? year : year - 1
     let cycle = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
     let yearOfCycle = shiftedYear - cycle * 400
@@ -86,7 +92,8 @@ func daysSince1970(year: Int, month: Int, day: Int) -> Int {
 }
 
 /// Reads fields of fixed width from ASCII text.
-// @safe: the buffer outlives the reader, which does not leave the initializer above, and every access is checked.
+// @safe: the buffer outlives the reader, which does not leave the initializer above, and every access is
+// checked.
 @safe
 private struct Reader {
     let bytes: UnsafeRawBufferPointer
@@ -109,7 +116,9 @@ private struct Reader {
     }
 
     mutating func digit() -> Int? {
-        guard let byte = byte(at: position), byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+        guard let byte = byte(at: position), byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else {
+            return nil
+        }
         position += 1
         return Int(byte - UInt8(ascii: "0"))
     }
@@ -132,7 +141,8 @@ private struct Reader {
     }
 
     mutating func time() -> DateText.Time? {
-        guard let hour = number(digits: 2, in: 0...24), skip(UInt8(ascii: ":")), let minute = number(digits: 2, in: 0...59)
+        guard let hour = number(digits: 2, in: 0...24), skip(UInt8(ascii: ":")),
+            let minute = number(digits: 2, in: 0...59)
         else { return nil }
         var time = DateText.Time(hour: hour, minute: minute)
         if skip(UInt8(ascii: ":")) {
@@ -169,7 +179,8 @@ private struct Reader {
         if skip(UInt8(ascii: "Z")) || skip(UInt8(ascii: "z")) { return 0 }
         let sign = skip(UInt8(ascii: "-")) ? -1 : 1
         guard sign < 0 || skip(UInt8(ascii: "+")),
-            let hours = number(digits: 2, in: 0...14), skip(UInt8(ascii: ":")), let minutes = number(digits: 2, in: 0...59)
+            let hours = number(digits: 2, in: 0...14), skip(UInt8(ascii: ":")),
+            let minutes = number(digits: 2, in: 0...59)
         else { return nil }
         return sign * (hours * 3600 + minutes * 60)
     }

@@ -19,7 +19,9 @@ extension Double: DatabaseValueConvertible, StatementColumnConvertible {
     }
 
     @inlinable
-    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Double? {
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt)
+        -> Double?
+    {
         unsafe StatementHandle(sqliteStatement).doubleIfPresent(at: index)
     }
 
@@ -36,8 +38,11 @@ extension Double: DatabaseValueConvertible, StatementColumnConvertible {
 
 /// A floating-point number that is stored as a `Double`.
 ///
-/// It exists so that the two types share their code. Do not conform to it: a type of yours is a ``DatabaseValueConvertible``.
-public protocol _ConvertedDouble: BinaryFloatingPoint, Codable, DatabaseValueConvertible, StatementColumnConvertible {}
+/// It exists so that the two types share their code. Do not conform to it: a type of yours is a
+/// ``DatabaseValueConvertible``.
+public protocol _ConvertedDouble: BinaryFloatingPoint, Codable, DatabaseValueConvertible,
+    StatementColumnConvertible
+{}
 
 extension _ConvertedDouble {
     /// The number as a `Double`, which is exact.
@@ -51,7 +56,9 @@ extension _ConvertedDouble {
     }
 
     @inlinable
-    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Self? {
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt)
+        -> Self?
+    {
         unsafe StatementHandle(sqliteStatement).doubleIfPresent(at: index).map { Self($0) }
     }
 

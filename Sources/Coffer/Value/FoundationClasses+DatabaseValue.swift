@@ -1,6 +1,7 @@
 public import Foundation
 
-// The classes behind the value types of Foundation: each is stored and read as its value type. A cast to `Self` fails for subclasses only.
+// The classes behind the value types of Foundation: each is stored and read as its value type. A cast to
+// `Self` fails for subclasses only.
 
 extension NSString: DatabaseValueConvertible {
     /// The text.

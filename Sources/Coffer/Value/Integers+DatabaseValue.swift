@@ -2,8 +2,11 @@ public import SQLCipherBridge
 
 /// An integer of the standard library, which is stored as an integer of SQLite.
 ///
-/// It exists so that the ten types share their code. Do not conform to it: a type of yours is a ``DatabaseValueConvertible``.
-public protocol _StandardInteger: FixedWidthInteger, Codable, DatabaseValueConvertible, StatementColumnConvertible {}
+/// It exists so that the ten types share their code. Do not conform to it: a type of yours is a
+/// ``DatabaseValueConvertible``.
+public protocol _StandardInteger: FixedWidthInteger, Codable, DatabaseValueConvertible,
+    StatementColumnConvertible
+{}
 
 extension _StandardInteger {
     /// The integer.
@@ -24,8 +27,12 @@ extension _StandardInteger {
     }
 
     @inlinable
-    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Self? {
-        guard let value = unsafe StatementHandle(sqliteStatement).integerIfPresent(at: index) else { return nil }
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt)
+        -> Self?
+    {
+        guard let value = unsafe StatementHandle(sqliteStatement).integerIfPresent(at: index) else {
+            return nil
+        }
         return Self(exactly: value)
     }
 
@@ -43,7 +50,8 @@ extension _StandardInteger {
     @inlinable
     var _storedInteger: Int64 {
         guard let value = Int64(exactly: self) else {
-            fatalError("The unsigned integer \(self) cannot be stored: SQLite's integers end at \(Int64.max).")
+            fatalError(
+                "The unsigned integer \(self) cannot be stored: SQLite's integers end at \(Int64.max).")
         }
         return value
     }

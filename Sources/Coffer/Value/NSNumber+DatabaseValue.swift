@@ -3,8 +3,8 @@ public import Foundation
 extension NSNumber: DatabaseValueConvertible {
     /// An integer for booleans and integers, else a floating-point number.
     ///
-    /// An `NSDecimalNumber` is an integer if it is one, and loses precision otherwise: store a `Decimal` to keep the digits. An integer above
-    /// `Int64.max` is a fatal error, as with `UInt64`.
+    /// An `NSDecimalNumber` is an integer if it is one, and loses precision otherwise: store a `Decimal` to
+    /// keep the digits. An integer above `Int64.max` is a fatal error, as with `UInt64`.
     public var databaseValue: DatabaseValue {
         if let decimal = self as? NSDecimalNumber { return decimal.decimalValue.numericDatabaseValue }
         return switch unsafe Character(Unicode.Scalar(UInt8(bitPattern: objCType.pointee))) {
@@ -30,7 +30,8 @@ extension NSNumber: DatabaseValueConvertible {
 extension Decimal {
     fileprivate var numericDatabaseValue: DatabaseValue {
         if isNaN { return .null }
-        // By way of the text, as Foundation's conversion to `Double` is not to the nearest number. An integer has no fraction in its text.
+        // By way of the text, as Foundation's conversion to `Double` is not to the nearest number. An integer
+        // has no fraction in its text.
         let text = description
         return Int64(text)?.databaseValue ?? Double(text).databaseValue
     }

@@ -25,6 +25,10 @@ extension Optional: SQLSpecificExpressible where Wrapped: SQLSpecificExpressible
 
 extension Optional: StatementBinding where Wrapped: StatementBinding {
     /// Binds the wrapped value, or NULL.
+    ///
+    /// - Parameters:
+    ///   - sqliteStatement: a statement that stands on a row.
+    ///   - index: the position of the column, from 0.
     @inlinable
     public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
         switch self {
@@ -43,7 +47,8 @@ extension Optional: DatabaseValueConvertible where Wrapped: DatabaseValueConvert
         self?.databaseValue ?? .null
     }
 
-    /// Converts to the wrapped type, NULL to nil if the wrapped type does not take it, and fails for all else.
+    /// Converts to the wrapped type, NULL to nil if the wrapped type does not take it, and fails for all
+    /// else.
     @inlinable
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Wrapped?? {
         // The wrapped type first: `DatabaseValue` accepts NULL.
@@ -58,8 +63,12 @@ extension Optional: DatabaseValueConvertible where Wrapped: DatabaseValueConvert
 
 extension Optional: StatementColumnConvertible where Wrapped: StatementColumnConvertible {
     @inlinable
-    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Wrapped?? {
-        if let value = unsafe Wrapped.fromStatement(sqliteStatement, atUncheckedIndex: index) { return .some(.some(value)) }
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt)
+        -> Wrapped??
+    {
+        if let value = unsafe Wrapped.fromStatement(sqliteStatement, atUncheckedIndex: index) {
+            return .some(.some(value))
+        }
         return unsafe StatementHandle(sqliteStatement).isNull(at: index) ? .some(.none) : .none
     }
 

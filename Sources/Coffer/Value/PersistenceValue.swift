@@ -1,12 +1,19 @@
 /// A value that a record has set in a ``PersistenceContainer``.
 ///
-/// It keeps the types that columns mostly have as they are, without a box, so that they are copied and bound without a look at what they are.
+/// It keeps the types that columns mostly have as they are, without a box, so that they are copied and bound
+/// without a look at what they are.
 public enum PersistenceValue {
+    /// NULL.
     case null
+    /// A whole number.
     case int(Int)
+    /// A whole number of 64 bits.
     case int64(Int64)
+    /// A number with a fraction.
     case double(Double)
+    /// Text.
     case string(String)
+    /// A value of any other type, which says itself what is stored.
     indirect case other(any DatabaseValueConvertible)
 
     /// The value as the record has set it.

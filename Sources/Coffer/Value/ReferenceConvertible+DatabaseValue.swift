@@ -1,9 +1,10 @@
 public import Foundation
 
-// Value types of Foundation whose classes are stored in databases: `extension TimeZone: DatabaseValueConvertible {}` stores what the class
-// does, and not the `Codable` form of the structure.
+// Value types of Foundation whose classes are stored in databases: `extension TimeZone:
+// DatabaseValueConvertible {}` stores what the class does, and not the `Codable` form of the structure.
 
-extension DatabaseValueConvertible where Self: ReferenceConvertible, Self.ReferenceType: DatabaseValueConvertible {
+extension DatabaseValueConvertible
+where Self: ReferenceConvertible, Self.ReferenceType: DatabaseValueConvertible {
     /// The stored value of the object behind the value.
     public var databaseValue: DatabaseValue { storedReference }
 
@@ -11,7 +12,8 @@ extension DatabaseValueConvertible where Self: ReferenceConvertible, Self.Refere
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? { fromStoredReference(dbValue) }
 }
 
-extension DatabaseValueConvertible where Self: ReferenceConvertible & Codable, Self.ReferenceType: DatabaseValueConvertible {
+extension DatabaseValueConvertible
+where Self: ReferenceConvertible & Codable, Self.ReferenceType: DatabaseValueConvertible {
     /// The stored value of the object behind the value.
     public var databaseValue: DatabaseValue { storedReference }
 

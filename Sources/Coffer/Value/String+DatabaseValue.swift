@@ -24,7 +24,9 @@ extension String: DatabaseValueConvertible, StatementColumnConvertible {
     }
 
     @inlinable
-    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> String? {
+    public static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt)
+        -> String?
+    {
         unsafe StatementHandle(sqliteStatement).text(at: index)
     }
 

@@ -62,7 +62,9 @@ struct AuditChain {
             guard seal.hasSecret else { return .needsSecret }
             return record.keyID == nil ? .notSealed(line: lineNumber) : .otherSecret
         }
-        guard record.previous == tornEnd ?? lastHash, record.sequence == lastSequence + 1, record.followsTornLine == (tornEnd != nil) else {
+        guard record.previous == tornEnd ?? lastHash, record.sequence == lastSequence + 1,
+            record.followsTornLine == (tornEnd != nil)
+        else {
             return .broken(line: tornEnd == nil ? lineNumber : lineNumber - 1)
         }
         return try record.isSealed(by: seal) ? nil : .broken(line: lineNumber)
@@ -78,7 +80,9 @@ extension AuditChain {
     /// - Parameter onRecord: called with the hash of each record that fits, and with its bytes.
     /// - Returns: whether the last line has its end.
     @discardableResult
-    mutating func add(linesOf file: borrowing Descriptor, onRecord: (String, [UInt8]) throws -> Void = { _, _ in }) throws -> Bool {
+    mutating func add(
+        linesOf file: borrowing Descriptor, onRecord: (String, [UInt8]) throws -> Void = { _, _ in }
+    ) throws -> Bool {
         var reader = LineReader(file.number, limit: AuditRecord.longestLine)
         var isTerminated = true
         while problem == nil {
@@ -106,18 +110,27 @@ extension Failure {
     /// What is wrong with the chain of a log.
     init(_ problem: AuditChain.Problem, log: String) {
         switch problem {
-        case .broken(let line): self.init(.badData, "broken_chain", "The chain of the audit log '\(log)' is broken at line \(line).")
-        case .noRecords: self.init(.badData, "no_records", "'\(log)' has no record of an audit log, and proves nothing.")
+        case .broken(let line):
+            self.init(
+                .badData, "broken_chain", "The chain of the audit log '\(log)' is broken at line \(line).")
+        case .noRecords:
+            self.init(.badData, "no_records", "'\(log)' has no record of an audit log, and proves nothing.")
         case .needsSecret:
             self.init(
                 .keyRejected, "no_key",
-                "The audit log '\(log)' is chained with a secret. Give it with --audit-key-file or another of these options.")
+                "The audit log '\(log)' is chained with a secret. Give it with --audit-key-file or another "
+                    + "of these options."
+            )
         case .otherSecret:
-            self.init(.keyRejected, "wrong_key", "The audit log '\(log)' is chained with another secret than the one that was given.")
+            self.init(
+                .keyRejected, "wrong_key",
+                "The audit log '\(log)' is chained with another secret than the one that was given.")
         case .notSealed(let line):
             self.init(
                 .badData, "no_secret",
-                "Line \(line) of the audit log '\(log)' is chained without a secret: it is not of those who have the one that was given.")
+                "Line \(line) of the audit log '\(log)' is chained without a secret: it is not of those who "
+                    + "have the one that was given."
+            )
         }
     }
 }

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// A file to which lines are only added, by any number of processes.
 ///
-/// The whole chain is checked before the first record is added, and what others have added since before each further one: nothing is chained
-/// to a log that is broken, foreign, or of another secret.
+/// The whole chain is checked before the first record is added, and what others have added since before each
+/// further one: nothing is chained to a log that is broken, foreign, or of another secret.
 final class AuditLog: Sendable {
     let path: String
     private let seal: AuditSeal
@@ -36,7 +36,8 @@ final class AuditLog: Sendable {
                 guard Retry.onInterrupt({ flock(file.number, LOCK_EX) }) == 0 else { throw SystemError.last }
                 var current = try read(file, from: known)
                 let line = try AuditRecord.line(
-                    members, sequence: current.chain.lastSequence + 1, previous: current.chain.tornEnd ?? current.chain.lastHash,
+                    members, sequence: current.chain.lastSequence + 1,
+                    previous: current.chain.tornEnd ?? current.chain.lastHash,
                     followsTornLine: current.chain.tornEnd != nil, seal: seal)
                 let isNew = current.size == 0
                 let text = (current.endsWithLine ? "" : "\n") + line + "\n"
@@ -74,12 +75,15 @@ final class AuditLog: Sendable {
     private func read(_ file: borrowing Descriptor, from known: Position?) throws -> Position {
         let status = try file.status()
         var position = Position(file: FileIdentity(status), chain: AuditChain(seal: seal))
-        if let known, known.file == position.file, known.size <= status.st_size, known.endsWithLine { position = known }
+        if let known, known.file == position.file, known.size <= status.st_size, known.endsWithLine {
+            position = known
+        }
         guard lseek(file.number, position.size, SEEK_SET) >= 0 else { throw SystemError.last }
         position.endsWithLine = try position.chain.add(linesOf: file)
         if let problem = position.chain.problem {
             let failure = Failure(problem, log: path)
-            throw Failure(failure.status, failure.reason, failure.message + " Nothing is added to it: begin a new log.")
+            throw Failure(
+                failure.status, failure.reason, failure.message + " Nothing is added to it: begin a new log.")
         }
         position.size = status.st_size
         return position
@@ -90,9 +94,11 @@ final class AuditLog: Sendable {
         return Failure(.inputOutput, "audit", "The audit log '\(path)' cannot be written: \(words).")
     }
 
-    /// A file of that name that nobody else has a hand in: what is believed of it, and written to it, stays there.
+    /// A file of that name that no other user has a hand in: what is believed of it, and written to it, stays
+    /// there.
     private func open() throws(Failure) -> Descriptor {
         try OwnFile.open(
-            path, O_RDWR | O_APPEND | O_CREAT, name: "The audit log '\(path)'", action: "cannot be written", reason: "audit")
+            path, O_RDWR | O_APPEND | O_CREAT, name: "The audit log '\(path)'", action: "cannot be written",
+            reason: "audit")
     }
 }

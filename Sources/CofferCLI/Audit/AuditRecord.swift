@@ -1,8 +1,8 @@
 /// One line of an audit log: a JSON object whose last members chain it to the line before.
 ///
-/// `prev` is the hash of the line before, and `hash` that of this line up to the comma before `"hash"`, as its ``AuditSeal`` computes it. With a
-/// secret, `key` says which one. The members for the chain have fixed places at both ends of the line, so that nothing in between can be
-/// taken for them.
+/// `prev` is the hash of the line before, and `hash` that of this line up to the comma before `"hash"`, as
+/// its ``AuditSeal`` computes it. With a secret, `key` says which one. The members for the chain have fixed
+/// places at both ends of the line, so that nothing in between can be taken for them.
 struct AuditRecord {
     static let firstPrevious = String(repeating: "0", count: 64)
 
@@ -31,10 +31,12 @@ struct AuditRecord {
     let followsTornLine: Bool
     private let body: ArraySlice<UInt8>
 
-    /// Reads a line back; nil unless it has the form of a whole record. Whether its hash is right is what ``isSealed(by:)`` tells.
+    /// Reads a line back; nil unless it has the form of a whole record. Whether its hash is right is what
+    /// ``isSealed(by:)`` returns.
     init?(_ line: [UInt8]) {
         var rest = line[...]
-        guard rest.drop(prefix: AuditRecord.start), let digits = rest.drop(while: { (0x30...0x39).contains($0) }),
+        guard rest.drop(prefix: AuditRecord.start),
+            let digits = rest.drop(while: { (0x30...0x39).contains($0) }),
             let sequence = Int(digits), rest.drop(prefix: ",")
         else { return nil }
         self.sequence = sequence
@@ -50,7 +52,8 @@ struct AuditRecord {
         body = line[..<(line.count - hashSize)]
         var end = rest.suffix(previousSize + hashSize)
         followsTornLine = rest.dropLast(previousSize + hashSize).ends(with: ",\"after_torn_line\":true")
-        guard end.drop(prefix: ",\"prev\":\""), let previous = end.drop(hexadecimalDigits: 64), end.drop(prefix: "\",\"hash\":\""),
+        guard end.drop(prefix: ",\"prev\":\""), let previous = end.drop(hexadecimalDigits: 64),
+            end.drop(prefix: "\",\"hash\":\""),
             let hash = end.drop(hexadecimalDigits: 64), end.drop(prefix: "\"}"), end.isEmpty
         else { return nil }
         self.previous = previous
@@ -63,7 +66,8 @@ struct AuditRecord {
     /// Whether bytes may be what a crash has left of a record: they begin like one, and do not end like one.
     static func mayBeTorn(_ line: [UInt8]) -> Bool {
         let start = Array(start.utf8)
-        return line.prefix(start.count).elementsEqual(start.prefix(line.count)) && !line.isEmpty && line.last != UInt8(ascii: "}")
+        return line.prefix(start.count).elementsEqual(start.prefix(line.count)) && !line.isEmpty
+            && line.last != UInt8(ascii: "}")
     }
 
     private static let start = "{\"schema\":1,\"seq\":"
@@ -86,7 +90,9 @@ extension ArraySlice<UInt8> {
 
     fileprivate mutating func drop(hexadecimalDigits count: Int) -> String? {
         let digits = prefix(count)
-        guard digits.count == count, digits.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) else { return nil }
+        guard digits.count == count,
+            digits.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+        else { return nil }
         removeFirst(count)
         return String(decoding: digits, as: UTF8.self)
     }

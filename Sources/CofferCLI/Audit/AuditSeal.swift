@@ -3,15 +3,16 @@ internal import SQLCipherBridge
 
 /// What chains the lines of an audit log: a hash that anybody can compute, or a code that needs a secret.
 ///
-/// The plain hash shows accidents, and changes by people who do not compute the hashes of all later lines anew. Only the code of a secret that
-/// the forger does not have is evidence against somebody who can write to the log.
+/// The plain hash shows accidents, and changes by people who do not compute the hashes of all later lines
+/// anew. Only the code of a secret that the forger does not have is evidence against a user who can write
+/// to the log.
 struct AuditSeal: Sendable {
     /// SHA-256, without a secret.
     static let plain = AuditSeal()
 
     private let secret: SharedSecret?
 
-    /// Tells logs of different secrets apart, and says nothing about the secret; nil without one.
+    /// Distinguishes logs of different secrets, and says nothing about the secret; nil without one.
     let keyID: String?
 
     private init() {
@@ -27,11 +28,12 @@ struct AuditSeal: Sendable {
         guard secret.bytes.count >= 16 else {
             throw Failure(
                 .keyRejected, "invalid_key",
-                "The secret of the audit log from \(sourceName) has less than 16 bytes, and could be guessed from the log. Make one with "
-                    + "'coffer keygen --out audit.key'.")
+                "The secret of the audit log from \(sourceName) has less than 16 bytes, and could be "
+                    + "guessed from the log. Make one with 'coffer keygen --out audit.key'.")
         }
         self.secret = secret
-        keyID = try AuditSeal.hexadecimal(secret, Array("Coffer audit key identifier 1".utf8).prefix(64), count: 8)
+        keyID = try AuditSeal.hexadecimal(
+            secret, Array("Coffer audit key identifier 1".utf8).prefix(64), count: 8)
     }
 
     var hasSecret: Bool { secret != nil }
@@ -48,9 +50,12 @@ struct AuditSeal: Sendable {
         return try AuditSeal.hexadecimal(secret, bytes, count: 32)
     }
 
-    private static func hexadecimal(_ secret: SharedSecret, _ bytes: ArraySlice<UInt8>, count: Int) throws(Failure) -> String {
+    private static func hexadecimal(_ secret: SharedSecret, _ bytes: ArraySlice<UInt8>, count: Int)
+        throws(Failure) -> String
+    {
         do throws(CryptographyFailure) {
-            return Hex.digits(try KeyDerivation.hmac(key: secret.bytes, message: Array(bytes), hash: .sha256).prefix(count))
+            return Hex.digits(
+                try KeyDerivation.hmac(key: secret.bytes, message: Array(bytes), hash: .sha256).prefix(count))
         } catch {
             throw Failure(.unavailable, "engine", "The cryptographic library does not compute HMAC-SHA-256.")
         }

@@ -24,13 +24,17 @@ struct AuditTrail: Sendable {
     ///
     /// - Parameters:
     ///   - keys: the keys that open the file before and after.
-    ///   - body: calls the function that it is given before the work counts as completed, so that a crash in between is not lost to the log.
+    ///   - body: calls the function that it is given before the work counts as completed, so that a crash in
+    ///     between is not lost to the log.
     func recordProof<Result: AuditedResult>(
-        _ path: String, _ keys: KeyPassage = .unknown, _ body: (_ audit: @escaping @Sendable (Result) throws -> Void) throws -> Result
+        _ path: String, _ keys: KeyPassage = .unknown,
+        _ body: (_ audit: @escaping @Sendable (Result) throws -> Void) throws -> Result
     ) throws -> Result {
         let entry = try AuditEntry(trail: self, path: path, keys: members(keys))
         let audit: @Sendable (Result) throws -> Void = { result in
-            let kept = result.keptOldPath.map { [JSONValue.Member("kept_old", .string(AuditEntry.absolute($0)))] }
+            let kept = result.keptOldPath.map {
+                [JSONValue.Member("kept_old", .string(AuditEntry.absolute($0)))]
+            }
             let made = result.madePath.map(AuditEntry.absolute).flatMap { made in
                 made == entry.path || path == "-" ? nil : [JSONValue.Member("destination", .string(made))]
             }
@@ -43,7 +47,8 @@ struct AuditTrail: Sendable {
         }
     }
 
-    /// What the records say about keys: `site_key_id` is of the one that opens the file once the work is done, and null for plaintext.
+    /// What the records say about keys: `site_key_id` is of the one that opens the file once the work is
+    /// done, and null for plaintext.
     private func members(_ keys: KeyPassage) throws(Failure) -> [JSONValue.Member] {
         guard let site else { return [] }
         func id(_ key: Key?) throws(Failure) -> JSONValue {
@@ -53,7 +58,8 @@ struct AuditTrail: Sendable {
         switch keys {
         case .unknown: return []
         case .kept(let key): return [.init("site_key_id", try id(key))]
-        case .changed(let old, let new): return [.init("site_key_id_before", try id(old)), .init("site_key_id", try id(new))]
+        case .changed(let old, let new):
+            return [.init("site_key_id_before", try id(old)), .init("site_key_id", try id(new))]
         }
     }
 
@@ -115,7 +121,8 @@ final class AuditEntry: Sendable {
     func failed(_ failure: Failure) {
         guard !hasEnded.isSet else { return }
         try? write([
-            .init("event", "end"), .init("code", .count(failure.status.rawValue)), .init("reason", .string(failure.reason)),
+            .init("event", "end"), .init("code", .count(failure.status.rawValue)),
+            .init("reason", .string(failure.reason)),
         ])
         hasEnded.set()
     }
@@ -124,7 +131,8 @@ final class AuditEntry: Sendable {
         guard let log = trail.log else { return }
         let user = geteuid()
         let members: [JSONValue.Member] = [
-            .init("time", .string(Date().formatted(.iso8601))), .init("command", .string(trail.command)), .init("path", .string(path)),
+            .init("time", .string(Date().formatted(.iso8601))), .init("command", .string(trail.command)),
+            .init("path", .string(path)),
             .init("pid", .count(getpid())), .init("uid", .count(user)),
         ]
         do throws(Failure) {

@@ -23,13 +23,16 @@ struct BatchConversion: Sendable {
             try FileNames.checkHasBytes(item.location)
             let keys = try setting.keys(of: item)
             guard !isKeyNew else { return try step(item, keys.current) }
-            return try keys.open(item.location, cipher: cipher == nil ? nil : item.cipher ?? cipher) { key in try step(item, key) }
+            return try keys.open(item.location, cipher: cipher == nil ? nil : item.cipher ?? cipher) { key in
+                try step(item, key)
+            }
         }
     }
 
     private func step(_ item: Manifest.Item, _ key: FileKey) throws -> BatchJob.Step {
         let (work, passage) = work(key)
-        var conversion = Conversion(item.location, work, cipher: isKeyNew ? nil : item.cipher ?? cipher, in: setting.session)
+        var conversion = Conversion(
+            item.location, work, cipher: isKeyNew ? nil : item.cipher ?? cipher, in: setting.session)
         conversion.label = item.path
         conversion.keys = passage
         if let newCipher { conversion.options.newCipher = isKeyNew ? item.cipher ?? newCipher : newCipher }

@@ -13,10 +13,12 @@ struct BatchJob: Sendable {
     /// The work on one file, once all is known that it needs.
     typealias Step = @Sendable () throws -> Effect
 
-    /// Whether all files are prepared before the work on the first one: what changes files tries the keys of all of them first.
+    /// Whether all files are prepared before the work on the first one: what changes files tries the keys of
+    /// all of them first.
     var preparesAllFirst = false
 
-    /// What tells this work from other work of the same command, such as its statements: with another one, nothing counts as done before.
+    /// What distinguishes this work from other work of the same command, such as its statements: with another
+    /// one, nothing counts as done before.
     var identity = ""
 
     /// Whether a file is as the work leaves it, where an earlier run says that it was done.
@@ -35,7 +37,8 @@ struct BatchSetting: Sendable {
     private let cache: KeyCache
 
     init(
-        _ session: Session, _ trail: AuditTrail, _ given: [Manifest.Item], key: FileKeyOptions, newKey: KeyRequest?,
+        _ session: Session, _ trail: AuditTrail, _ given: [Manifest.Item], key: FileKeyOptions,
+        newKey: KeyRequest?,
         role: KeyRequest.Role, needsKeys: Bool
     ) throws {
         self.session = session
@@ -56,12 +59,14 @@ struct BatchSetting: Sendable {
                 throw BatchSetting.bad(item, "gets its first key, and has no previous ones")
             }
             if item.previousKeys != nil, item.key == nil, !needsKeys {
-                throw BatchSetting.bad(item, "has previous keys and no other: name its key in the line, or on the command line")
+                throw BatchSetting.bad(
+                    item, "has previous keys and no other: name its key in the line, or on the command line")
             }
             item.previous =
                 item.previousKeys.map { keys in
                     KeyRequest.previous(
-                        keys.sources, keys.types.isEmpty ? [key.current.type] : keys.types, allowsInsecureFile: key.allowsInsecureFiles)
+                        keys.sources, keys.types.isEmpty ? [key.current.type] : keys.types,
+                        allowsInsecureFile: key.allowsInsecureFiles)
                 } ?? previous
             item.line = try BatchState.id(item)
             item.key = item.key ?? request
@@ -78,14 +83,20 @@ struct BatchSetting: Sendable {
     }
 
     /// The keys that may open a file.
-    func keys(of item: Manifest.Item) throws -> FileKeys { try FileKeys([item.key].compactMap { $0 } + item.previous, cache) }
+    func keys(of item: Manifest.Item) throws -> FileKeys {
+        try FileKeys([item.key].compactMap { $0 } + item.previous, cache)
+    }
 
     /// The key that a file is to get.
-    func newKey(of item: Manifest.Item) throws -> Key? { try item.newKey.map { request throws(Failure) in try cache.key(request) } }
+    func newKey(of item: Manifest.Item) throws -> Key? {
+        try item.newKey.map { request throws(Failure) in try cache.key(request) }
+    }
 
     /// Whether one of the keys opens the file.
     func opens(_ item: Manifest.Item, cipher: CipherSettings?) -> Bool {
-        (try? keys(of: item).open(item.location, cipher: item.cipher ?? cipher, isNamed: true) { $0.id != nil }) ?? false
+        (try? keys(of: item).open(item.location, cipher: item.cipher ?? cipher, isNamed: true) {
+            $0.id != nil
+        }) ?? false
     }
 }
 
@@ -113,7 +124,8 @@ protocol BatchOperation: RecordingOperation {
 extension BatchOperation {
     var dryRun: Bool { false }
 
-    /// What is in the name of the state: nothing for the first three, which had states before there were others.
+    /// What is in the name of the state: nothing for the first three, which had states before there were
+    /// others.
     private var stateWord: String? {
         let word = Self.configuration.commandName ?? ""
         return ["rotate", "verify", "info"].contains(word) ? nil : word
@@ -125,13 +137,16 @@ extension BatchOperation {
 
     func run(in session: Session) throws -> ExitStatus {
         let given = try batch.readItems()
-        session.reporter.start([.init("files", .strings(given.map(\.path)))] + (onlyReads ? [] : [.init("dry_run", .bool(dryRun))]))
+        session.reporter.start(
+            [.init("files", .strings(given.map(\.path)))]
+                + (onlyReads ? [] : [.init("dry_run", .bool(dryRun))]))
         let trail = try audit.trail(session, command: Self.title)
         let setting = try BatchSetting(
             session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)
         let job = try job(setting)
         let state = dryRun ? nil : try batch.openState(Self.title, stateWord, isOptional: onlyReads)
-        let run = BatchRun(session: session, command: Self.title, state: state, jobs: batch.jobs, failsFast: batch.failFast)
+        let run = BatchRun(
+            session: session, command: Self.title, state: state, jobs: batch.jobs, failsFast: batch.failFast)
         let status = try run.run(setting.items, job)
         if status == .done && batch.shard == nil { state?.remove() }
         return status

@@ -23,7 +23,8 @@ struct BatchRun: Sendable {
 
     /// Does a job on each file. Failures of single files are reported here, and their results by the job.
     ///
-    /// Where all are prepared first, files whose keys do not prove right are reported then, and not worked on.
+    /// Where all are prepared first, files whose keys do not prove right are reported then, and not worked
+    /// on.
     func run(_ items: [Manifest.Item], _ job: BatchJob) throws -> ExitStatus {
         let board = Board()
         var ready = Array(items.indices)
@@ -48,18 +49,23 @@ struct BatchRun: Sendable {
         return try end(board, items)
     }
 
-    /// Does the same for each of some files, several at a time. Its progress counts the files with which this phase is through; those that
-    /// it has nothing to do with are through before it begins.
+    /// Does the same for each of some files, several at a time. Its progress counts the files with which this
+    /// phase is through; those that it has nothing to do with are through before it begins.
     private func each(
-        _ indices: [Int], phase: String, _ span: ClosedRange<Double>, of items: [Manifest.Item], _ board: Board,
+        _ indices: [Int], phase: String, _ span: ClosedRange<Double>, of items: [Manifest.Item],
+        _ board: Board,
         _ body: @Sendable (Int) -> Outcome
     ) throws {
         guard !indices.isEmpty else { return }
         let next = Mutex(0)
         // Also a file without content takes its time.
-        let weights = Dictionary(uniqueKeysWithValues: indices.map { ($0, Double((FileNames.size(items[$0].location) ?? 0) + 65_536)) })
+        let weights = Dictionary(
+            uniqueKeysWithValues: indices.map {
+                ($0, Double((FileNames.size(items[$0].location) ?? 0) + 65_536))
+            })
         let all = weights.values.reduce(0, +)
-        session.reporter.batch(.phase(phase, files: items.count, through: items.count - indices.count, start: span.lowerBound))
+        session.reporter.batch(
+            .phase(phase, files: items.count, through: items.count - indices.count, start: span.lowerBound))
         try session.interruption.cooperatively {
             DispatchQueue.concurrentPerform(iterations: min(jobs, indices.count)) { _ in
                 while session.interruption.status == nil, !(failsFast && board.tally.failed > 0),
@@ -94,14 +100,18 @@ struct BatchRun: Sendable {
     }
 
     private func process(
-        _ item: Manifest.Item, _ job: BatchJob, unless isDone: (Manifest.Item) -> Bool, _ body: (Manifest.Item) throws -> Outcome
+        _ item: Manifest.Item, _ job: BatchJob, unless isDone: (Manifest.Item) -> Bool,
+        _ body: (Manifest.Item) throws -> Outcome
     ) -> Outcome {
         do {
             let id = try BatchState.id(item, job.identity)
             // What the state claims has to prove true: the sources of the keys may have other keys by now.
             if let state, state.isDone(id), isDone(item) {
                 session.reporter.result(
-                    [.init("path", .string(item.path)), .init("changed", false), .init("skipped", true), .init("code", 0)],
+                    [
+                        .init("path", .string(item.path)), .init("changed", false), .init("skipped", true),
+                        .init("code", 0),
+                    ],
                     text: ["\(item.path): done by an earlier run"])
                 return .skipped
             }
@@ -116,7 +126,8 @@ struct BatchRun: Sendable {
             }
             switch outcome {
             case .finished: try state?.note(id, item, command: command, work: job.identity, code: .done)
-            case .failed(let failure): try state?.note(id, item, command: command, work: job.identity, code: failure.status)
+            case .failed(let failure):
+                try state?.note(id, item, command: command, work: job.identity, code: failure.status)
             case .skipped, .prepared, .interrupted: break
             }
             return outcome

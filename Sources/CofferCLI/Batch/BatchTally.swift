@@ -45,7 +45,8 @@ struct BatchTally: Sendable {
         var lines = [
             "\(TextLayout.grouped(succeeded)) of \(TextLayout.counted(total, "file", "files")) done, "
                 + "\(TextLayout.grouped(failed)) failed, \(TextLayout.grouped(skipped)) done before"
-                + (rest > 0 ? ", \(TextLayout.grouped(rest)) not begun" : "") + " (\(TextLayout.size(bytes)), \(time))"
+                + (rest > 0 ? ", \(TextLayout.grouped(rest)) not begun" : "")
+                + " (\(TextLayout.size(bytes)), \(time))"
         ]
         if groups.count > 1 || failures["wrong_key"] != nil {
             for (name, count) in groups.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
@@ -54,8 +55,13 @@ struct BatchTally: Sendable {
         }
         for (reason, same) in failures.sorted(by: { ($1.value.count, $0.key) < ($0.value.count, $1.key) }) {
             let words = reason == "wrong_key" ? "opened by no key" : reason.replacing("_", with: " ")
-            let paths = same.paths.map { TextLayout.harmless($0) }.joined(separator: ", ") + (same.count > same.paths.count ? ", ..." : "")
-            lines.append("  \(words) (\(same.status.rawValue)): \(TextLayout.counted(same.count, "file", "files")): \(paths)")
+            let paths =
+                same.paths.map { TextLayout.harmless($0) }.joined(separator: ", ")
+                + (same.count > same.paths.count ? ", ..." : "")
+            lines.append(
+                "  \(words) (\(same.status.rawValue)): \(TextLayout.counted(same.count, "file", "files")): "
+                    + "\(paths)"
+            )
         }
         return lines
     }
@@ -63,11 +69,16 @@ struct BatchTally: Sendable {
     /// What a program reads, in the last line.
     func json(of total: Int) -> [JSONValue.Member] {
         [
-            .init("files", .count(total)), .init("done", .count(succeeded)), .init("changed", .count(changed)),
-            .init("failed", .count(failed)), .init("done_before", .count(skipped)), .init("not_begun", .count(notBegun(of: total))),
+            .init("files", .count(total)), .init("done", .count(succeeded)),
+            .init("changed", .count(changed)),
+            .init("failed", .count(failed)), .init("done_before", .count(skipped)),
+            .init("not_begun", .count(notBegun(of: total))),
             .init("opened_by_no_key", .count(failures["wrong_key"]?.count ?? 0)), .init("bytes", .int(bytes)),
-            .init("groups", .object(groups.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value)) })),
-            .init("reasons", .object(failures.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value.count)) })),
+            .init(
+                "groups", .object(groups.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value)) })),
+            .init(
+                "reasons",
+                .object(failures.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value.count)) })),
         ]
     }
 }

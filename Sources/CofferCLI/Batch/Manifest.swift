@@ -3,9 +3,10 @@ internal import Foundation
 
 /// The files of a batch, and where their keys come from.
 ///
-/// Either one path a line, whose keys are those of the command line; or one JSON object a line, whose members have the names of the options:
-/// `{"path": "a.db", "key-file": "a.key", "new-key-file": "b.key", "key-type": "raw"}`. Members for previous keys may be lists, too. Empty lines and lines that start with `#` say nothing.
-/// Or paths that end with a byte of zero, as `find -print0` writes them, taken as they are.
+/// Either one path a line, whose keys are those of the command line; or one JSON object a line, whose members
+/// have the names of the options: `{"path": "a.db", "key-file": "a.key", "new-key-file": "b.key", "key-type":
+/// "raw"}`. Members for previous keys may be lists, too. Empty lines and lines that start with `#` say
+/// nothing. Or paths that end with a byte of zero, as `find -print0` writes them, taken as they are.
 struct Manifest: Sendable {
     struct Item: Sendable {
         /// As it stands in the manifest.
@@ -19,7 +20,7 @@ struct Manifest: Sendable {
         /// Those keys, or the ones of the command line.
         var previous: [KeyRequest] = []
         let cipher: CipherSettings?
-        /// What tells the line of the manifest from others, without what the command line adds.
+        /// What distinguishes the line of the manifest from others, without what the command line adds.
         var line = ""
     }
 
@@ -28,7 +29,7 @@ struct Manifest: Sendable {
         /// Empty for that of the key of the file.
         let types: [KeyType]
 
-        /// Tells them from others.
+        /// Distinguishes them from others.
         var identity: String { (sources.map(\.identity) + types.map(\.rawValue)).joined(separator: "\u{1}") }
     }
 
@@ -53,16 +54,23 @@ struct Manifest: Sendable {
         var seen: Set<[UInt8]> = []
         var reader = LineReader(input, separator: form.separator, limit: Manifest.longestLine)
         while let line = try Manifest.next(&reader, form, name) {
-            let line = Line(number: line.number, form: form, text: try Manifest.text(line, form, name), folder: folder)
+            let line = Line(
+                number: line.number, form: form, text: try Manifest.text(line, form, name), folder: folder)
             guard let item = try line.item() else { continue }
-            guard seen.insert(Array(item.location.utf8)).inserted else { throw line.bad("'\(item.path)' is there twice") }
+            guard seen.insert(Array(item.location.utf8)).inserted else {
+                throw line.bad("'\(item.path)' is there twice")
+            }
             items.append(item)
         }
-        guard !items.isEmpty else { throw Failure(.unsafeConfiguration, "manifest", "The manifest names no file.") }
+        guard !items.isEmpty else {
+            throw Failure(.unsafeConfiguration, "manifest", "The manifest names no file.")
+        }
         self.items = items
     }
 
-    private static func next(_ reader: inout LineReader, _ form: Form, _ name: String) throws(Failure) -> LineReader.Line? {
+    private static func next(_ reader: inout LineReader, _ form: Form, _ name: String) throws(Failure)
+        -> LineReader.Line?
+    {
         do throws(LineReader.Problem) {
             return try reader.next()
         } catch {
@@ -71,17 +79,22 @@ struct Manifest: Sendable {
             case .tooLong(let line):
                 throw Failure(
                     .unsafeConfiguration, "manifest",
-                    "\(form.unit) \(line) of the manifest \(name) has more than \(TextLayout.grouped(longestLine)) bytes.")
+                    "\(form.unit) \(line) of the manifest \(name) has more than "
+                        + "\(TextLayout.grouped(longestLine)) bytes."
+                )
             }
         }
     }
 
     /// Bytes that are no UTF-8 would become the name of another file.
-    private static func text(_ line: LineReader.Line, _ form: Form, _ name: String) throws(Failure) -> String {
+    private static func text(_ line: LineReader.Line, _ form: Form, _ name: String) throws(Failure) -> String
+    {
         if let text = String(validating: line.bytes, as: UTF8.self) { return text }
         throw Failure(
             .unsafeConfiguration, "manifest",
-            "\(form.unit) \(line.number) of the manifest \(name) is not UTF-8. Give the file a name that is, or a link of such a name.")
+            "\(form.unit) \(line.number) of the manifest \(name) is not UTF-8. Give the file a name that "
+                + "is, or a link of such a name."
+        )
     }
 
     /// A line, or a path, and what it says.
@@ -98,15 +111,19 @@ struct Manifest: Sendable {
                 return item(path: text)
             }
             guard !text.utf8.contains(0) else {
-                throw bad("it has a byte of zero in it. If zeros end the paths, as those of 'find -print0', give --null")
+                throw bad(
+                    "it has a byte of zero in it. If zeros end the paths, as those of 'find -print0', give "
+                        + "--null"
+                )
             }
             let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
             guard !trimmed.isEmpty, !trimmed.hasPrefix("#") else { return nil }
             if trimmed.hasPrefix("{") { return try item(json: trimmed) }
             guard trimmed.utf8.elementsEqual(text.utf8) else {
                 throw bad(
-                    "the path begins or ends with white space. If its name does, write it as JSON, {\"path\": \"...\"}, or give --null; "
-                        + "if not, remove it (and the carriage returns of other systems)")
+                    "the path begins or ends with white space. If its name does, write it as JSON, "
+                        + "{\"path\": \"...\"}, or give --null; if not, remove it (and the carriage returns "
+                        + "of other systems)")
             }
             return item(path: text)
         }
@@ -120,7 +137,8 @@ struct Manifest: Sendable {
         }
 
         private func item(json line: String) throws(Failure) -> Item {
-            guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else {
+            guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            else {
                 throw bad("it is no JSON object; the path of a file whose name begins with { is './{...'")
             }
             if let unknown = object.keys.filter({ !names.contains($0) }).min() {
@@ -131,7 +149,8 @@ struct Manifest: Sendable {
             guard let path = try reader.text("path"), !path.isEmpty else { throw bad("it has no path") }
             return Item(
                 path: path, location: Manifest.located(path, in: folder), key: try reader.request(.current),
-                newKey: try reader.request(.new), previousKeys: try reader.previousKeys(), cipher: try reader.cipher())
+                newKey: try reader.request(.new), previousKeys: try reader.previousKeys(),
+                cipher: try reader.cipher())
         }
     }
 
@@ -143,10 +162,12 @@ struct Manifest: Sendable {
 
     private static let names: Set<String> = Set(
         ["path", "cipher-format", "kdf-iterations", "page-size"]
-            + ["key", "new-key", "previous-key"].flatMap { role in ["file", "command", "env", "credential", "type"].map { "\(role)-\($0)" }
+            + ["key", "new-key", "previous-key"].flatMap { role in
+                ["file", "command", "env", "credential", "type"].map { "\(role)-\($0)" }
             })
 
-    /// How many members an object has that is good JSON, those counted twice of which a reader keeps only one.
+    /// How many members an object has that is good JSON, those counted twice of which a reader keeps only
+    /// one.
     private static func memberCount(_ json: String) -> Int {
         var (count, depth, isInText, isEscaped) = (0, 0, false, false)
         for byte in json.utf8 {
@@ -179,8 +200,12 @@ struct Manifest: Sendable {
         /// A text, or a list of texts; empty for a member that is not there.
         private func texts(_ name: String) throws(Failure) -> [String] {
             guard let list = object[name] as? [Any] else { return try [text(name)].compactMap { $0 } }
-            guard let texts = list as? [String], !texts.isEmpty else { throw line.bad("'\(name)' is neither a text nor a list of texts") }
-            guard !texts.contains(where: { $0.utf8.contains(0) }) else { throw line.bad("'\(name)' has a byte of zero in it") }
+            guard let texts = list as? [String], !texts.isEmpty else {
+                throw line.bad("'\(name)' is neither a text nor a list of texts")
+            }
+            guard !texts.contains(where: { $0.utf8.contains(0) }) else {
+                throw line.bad("'\(name)' has a byte of zero in it")
+            }
             return texts
         }
 
@@ -193,7 +218,9 @@ struct Manifest: Sendable {
         func request(_ role: KeyRequest.Role) throws(Failure) -> KeyRequest? {
             let prefix = role == .current ? "key" : "new-key"
             let sources = try sources(prefix) { name throws(Failure) in try [text(name)].compactMap { $0 } }
-            guard sources.count <= 1 else { throw line.bad("it has more than one source of the \(role.rawValue) key") }
+            guard sources.count <= 1 else {
+                throw line.bad("it has more than one source of the \(role.rawValue) key")
+            }
             guard let source = sources.first else { return nil }
             let type = try text("\(prefix)-type").map(type) ?? .passphrase
             return KeyRequest(role: role, source: source, type: type)
@@ -204,7 +231,9 @@ struct Manifest: Sendable {
             var types: [KeyType] = []
             for word in try texts("previous-key-type") { types.append(try type(word)) }
             guard !sources.isEmpty else {
-                guard types.isEmpty else { throw line.bad("'previous-key-type' is about keys, and there are none") }
+                guard types.isEmpty else {
+                    throw line.bad("'previous-key-type' is about keys, and there are none")
+                }
                 return nil
             }
             // The key of the line may be that of the command line, whose type is known there.
@@ -218,9 +247,13 @@ struct Manifest: Sendable {
         }
 
         /// Files first, then commands, variables and credentials, each in their order.
-        private func sources(_ prefix: String, _ texts: (String) throws(Failure) -> [String]) throws(Failure) -> [SecretSource] {
+        private func sources(_ prefix: String, _ texts: (String) throws(Failure) -> [String]) throws(Failure)
+            -> [SecretSource]
+        {
             var sources: [SecretSource] = []
-            for file in try texts("\(prefix)-file") { sources.append(.file(Manifest.located(file, in: line.folder))) }
+            for file in try texts("\(prefix)-file") {
+                sources.append(.file(Manifest.located(file, in: line.folder)))
+            }
             for command in try texts("\(prefix)-command") {
                 do throws(Failure) {
                     try sources.append(.command(CommandWords.split(command)))
@@ -241,7 +274,9 @@ struct Manifest: Sendable {
             let iterations = try number("kdf-iterations")
             let pageSize = try number("page-size")
             guard format != nil || iterations != nil || pageSize != nil else { return nil }
-            if let problem = CipherOptions.problem(format: format, pageSize: pageSize, kdfIterations: iterations) {
+            if let problem = CipherOptions.problem(
+                format: format, pageSize: pageSize, kdfIterations: iterations)
+            {
                 // As a part of a sentence.
                 throw line.bad(problem.prefix(1).lowercased() + problem.dropFirst().dropLast())
             }

@@ -2,14 +2,17 @@ internal import ArgumentParser
 
 /// One of several shares of a manifest, for as many machines: `2/8` is the second one of eight.
 ///
-/// To which share a file belongs depends on its path as the manifest has it, and on nothing else: not on its line, nor on the other files, nor on the machine.
+/// To which share a file belongs depends on its path as the manifest has it, and on nothing else: not on its
+/// line, nor on the other files, nor on the machine.
 struct Shard: ExpressibleByArgument, Equatable {
     let number: Int
     let count: Int
 
     init?(argument: String) {
         let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let number = Shard.number(parts[0]), let count = Shard.number(parts[1]), number <= count else { return nil }
+        guard parts.count == 2, let number = Shard.number(parts[0]), let count = Shard.number(parts[1]),
+            number <= count
+        else { return nil }
         (self.number, self.count) = (number, count)
     }
 
@@ -23,7 +26,9 @@ struct Shard: ExpressibleByArgument, Equatable {
 
     /// Digits only: `Int` would also take a sign.
     private static func number(_ text: Substring) -> Int? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let number = Int(text) else {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let number = Int(text)
+        else {
             return nil
         }
         return (1...10_000).contains(number) ? number : nil

@@ -8,7 +8,9 @@ struct AuditCommand: ParsableCommand {
         usage: "coffer audit verify|find-key <file>... [options]",
         subcommands: [AuditVerifyCommand.self, AuditFindKeyCommand.self])
 
-    func run() throws { throw ValidationError("Give a command: coffer audit verify, or coffer audit find-key.") }
+    func run() throws {
+        throw ValidationError("Give a command: coffer audit verify, or coffer audit find-key.")
+    }
 }
 
 struct AuditVerifyCommand: Operation {
@@ -17,13 +19,15 @@ struct AuditVerifyCommand: Operation {
         abstract: "Check the chain of an audit log.",
         usage: "coffer audit verify <file> [--last <hash>] [options]",
         discussion: """
-            Each record carries the hash of the one before. A record that was changed, added or taken out breaks the chain, and a file \
-            without a record is no log (exit code 65). That records are missing at the end shows only by the hash of the last one: keep it \
-            elsewhere, and give it with --last (exit code 1 unless it is in the log).
+            Each record carries the hash of the one before. A record that was changed, added or taken out \
+            breaks the chain, and a file without a record is no log (exit code 65). That records are missing \
+            at the end shows only by the hash of the last one: keep it elsewhere, and give it with --last \
+            (exit code 1 unless it is in the log).
 
-            A chain without a secret needs nothing to be computed anew: it shows accidents and careless changes, and says nothing against \
-            somebody who can write to the log and means to forge it. A log that was written with --audit-key-file, or another of these \
-            options, can be continued and checked only with its secret; with another one, or with none, the answer is 77.
+            A chain without a secret needs nothing to be computed anew: it shows accidents and careless \
+            changes, and says nothing against somebody who can write to the log and means to forge it. A log \
+            that was written with --audit-key-file, or another of these options, can be continued and \
+            checked only with its secret; with another one, or with none, the answer is 77.
 
             EXAMPLES
               coffer audit verify /var/log/coffer.log
@@ -69,13 +73,21 @@ struct AuditVerifyCommand: Operation {
 
     private func lines(_ chain: AuditChain, _ isThere: Bool) throws -> [String] {
         let records = TextLayout.counted(chain.recordCount, "record", "records")
-        var lines = ["\(file): \(isThere ? "whole" : "the record is not there: the end of the log was removed") (\(records))"]
+        var lines = [
+            "\(file): \(isThere ? "whole" : "the record is not there: the end of the log was removed") "
+                + "(\(records))"
+        ]
         lines.append("  last hash: \(chain.lastHash)")
         if chain.tornLineCount > 0 {
             lines.append(
-                "  \(TextLayout.counted(chain.tornLineCount, "torn line", "torn lines")), as a crash leaves: a record may be lost there")
+                "  \(TextLayout.counted(chain.tornLineCount, "torn line", "torn lines")), as a crash "
+                    + "leaves: a record may be lost there"
+            )
         }
-        if try !secret.isGiven { lines.append("  chained without a secret: whoever can write to the log can compute the chain anew") }
+        if try !secret.isGiven {
+            lines.append(
+                "  chained without a secret: whoever can write to the log can compute the chain anew")
+        }
         return lines
     }
 }

@@ -8,11 +8,13 @@ struct AuditFindKeyCommand: Operation {
         abstract: "List the files that a key still opens, by audit logs.",
         usage: "coffer audit find-key <log>... [options]",
         discussion: """
-            Takes the logs of commands that were given the secret of the site, and the key itself, or its identifier. For each file the last record \
-            counts: a file is listed if the key opened it then, or if a command was broken off that may have left it so. Kept old files and \
-            copies are listed too. Exit code 0 when there is none, 1 when there are some. A log knows what coffer did: files that were \
-            copied in another way are not in it, and 'coffer batch info' with the key is the proof. Files that no command has opened while the \
-            secret of the site was given are listed as unknown, and count as found.
+            Takes the logs of commands that were given the secret of the site, and the key itself, or its \
+            identifier. For each file the last record counts: a file is listed if the key opened it then, or \
+            if a command was broken off that may have left it so. Kept old files and copies are listed too. \
+            Exit code 0 when there is none, 1 when there are some. A log knows what coffer did: files that \
+            were copied in another way are not in it, and 'coffer batch info' with the key is the proof. \
+            Files that no command has opened while the secret of the site was given are listed as unknown, \
+            and count as found.
 
             EXAMPLES
               coffer audit find-key audit.log --key-file leaked.key --site-secret-file site.secret
@@ -24,7 +26,9 @@ struct AuditFindKeyCommand: Operation {
     @Argument(help: "The logs.", completion: .file())
     var files: [String]
 
-    @Option(help: ArgumentHelp("The identifier of the key, as 'coffer info --key-id' prints it.", valueName: "digits"))
+    @Option(
+        help: ArgumentHelp(
+            "The identifier of the key, as 'coffer info --key-id' prints it.", valueName: "digits"))
     var id: String?
 
     @OptionGroup(title: "The key")
@@ -42,11 +46,18 @@ struct AuditFindKeyCommand: Operation {
     func validate() throws {
         if let id {
             guard id.utf8.count == 16,
-                id.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0 })
+                id.utf8.allSatisfy({
+                    UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+                })
             else { throw ValidationError("An identifier has 16 digits from 0 to f.") }
-            if try key.isGiven || site.isGiven { throw ValidationError("Give the identifier, or the key and the secret of the site.") }
+            if try key.isGiven || site.isGiven {
+                throw ValidationError("Give the identifier, or the key and the secret of the site.")
+            }
         } else if try !site.isGiven {
-            throw ValidationError("The key has its name by the secret of the site: give --site-secret-file, or the identifier by --id.")
+            throw ValidationError(
+                "The key has its name by the secret of the site: give --site-secret-file, or the identifier "
+                    + "by --id."
+            )
         }
     }
 
@@ -56,15 +67,20 @@ struct AuditFindKeyCommand: Operation {
         if let id {
             wanted = id
         } else {
-            guard let site = try site.secret(session) else { throw Failure.usage("There is no secret of the site.") }
-            wanted = try site.id(of: session.keys.key(key.request(), subject: "the files that are looked for"))
+            guard let site = try site.secret(session) else {
+                throw Failure.usage("There is no secret of the site.")
+            }
+            wanted = try site.id(
+                of: session.keys.key(key.request(), subject: "the files that are looked for"))
         }
         let seal = try secret.seal(session)
         var events: [KeyHistory.Event] = []
         for file in files { events += try KeyHistory.events(in: file, seal) }
         // Logs of several machines, in the order of their times; within one log the order stays.
         var history = KeyHistory()
-        for event in events.enumerated().sorted(by: { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }) {
+        for event in events.enumerated().sorted(by: {
+            ($0.element.time, $0.offset) < ($1.element.time, $1.offset)
+        }) {
             history.take(event.element)
         }
         let found = history.files(openedBy: wanted)
@@ -74,16 +90,18 @@ struct AuditFindKeyCommand: Operation {
                     .init("path", .string(file.path)), .init("certainty", .string(file.certainty.rawValue)),
                     .init("time", .string(file.time)), .init("last_command", .string(file.command)),
                 ],
-                text: ["\(file.path): \(file.certainty.words) (\(file.command), \(file.time))"], isAnswer: true)
+                text: ["\(file.path): \(file.certainty.words) (\(file.command), \(file.time))"],
+                isAnswer: true)
         }
         session.reporter.note(
-            "key \(wanted): \(TextLayout.grouped(found.count)) of \(TextLayout.counted(history.fileCount, "file", "files")) in the log"
+            "key \(wanted): \(TextLayout.grouped(found.count)) of "
+                + "\(TextLayout.counted(history.fileCount, "file", "files")) in the log"
         )
         return found.isEmpty ? .done : .answerIsNo
     }
 }
 
-/// Which key opens which file, as audit records tell it one after the other.
+/// Which key opens which file, as audit records say it one after the other.
 struct KeyHistory {
     /// What one record says.
     struct Event {
@@ -208,8 +226,10 @@ struct KeyHistory {
 extension KeyHistory.Event {
     /// Nil for a record that is not about a file.
     fileprivate init?(_ line: [UInt8]) {
-        guard let object = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any], let event = object["event"] as? String,
-            let path = object["path"] as? String, let command = object["command"] as? String, let time = object["time"] as? String
+        guard let object = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any],
+            let event = object["event"] as? String,
+            let path = object["path"] as? String, let command = object["command"] as? String,
+            let time = object["time"] as? String
         else { return nil }
         (self.time, self.command, self.path) = (time, command, path)
         isBegin = event == "begin"

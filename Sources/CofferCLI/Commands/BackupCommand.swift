@@ -8,23 +8,29 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         abstract: "Copy a database into a new file, while it is in use.",
         usage: "coffer backup <source> (<destination> | --into <folder> | -) [options]",
         discussion: """
-            The copy is one state of the database, encrypted with the same key (or with a new one) and a fresh salt. It gets its name \
-            when it was read again and found equal. Never overwrites. To put a backup in the place of its database: coffer restore.
+            The copy is one state of the database, encrypted with the same key (or with a new one) and a \
+            fresh salt. It gets its name when it was read again and found equal. Never overwrites. To put a \
+            backup in the place of its database: coffer restore.
 
-            With --into, names are made of the database, the time in UTC, the salt and where the database is, and sort by time. --keep removes older \
-            backups of this database once the new one is proved and on the disk: 7d,4w,6m keeps the newest of each of the last seven days, four weeks and \
-            six months that have one (also h for hours, y for years). Only what has such a name, and a content that proves it, counts or is removed; \
-            the rest is named and stays. A database that was moved begins anew.
+            With --into, names are made of the database, the time in UTC, the salt and where the database \
+            is, and sort by time. --keep removes older backups of this database once the new one is proved \
+            and on the disk: 7d,4w,6m keeps the newest of each of the last seven days, four weeks and six \
+            months that have one (also h for hours, y for years). Only what has such a name, and a content \
+            that proves it, counts or is removed; the rest is named and stays. A database that was moved \
+            begins anew.
 
-            With -, the copy goes to the standard output when it is proved. Until then it is in a file without a name, in the folder that \
-            TMPDIR names, or in /var/tmp.
+            With -, the copy goes to the standard output when it is proved. Until then it is in a file \
+            without a name, in the folder that TMPDIR names, or in /var/tmp.
 
-            With --same-pages the copy has the salt and the encrypted pages of the database, also of one in WAL mode. Pages that were not \
-            written to stay the same, so that restic, rsync and snapshots of file systems store and send little. The cost: whoever sees several \
-            such backups learns which pages changed and when, and whoever may write to them can mix their pages unnoticed; and all have the key of the database.
+            With --same-pages the copy has the salt and the encrypted pages of the database, also of one in \
+            WAL mode. Pages that were not written to stay the same, so that restic, rsync and snapshots of \
+            file systems store and send little. The cost: whoever sees several such backups learns which \
+            pages changed and when, and whoever may write to them can mix their pages unnoticed; and all \
+            have the key of the database.
 
-            With --recipient the copy gets a key of its own and a keyring beside it, which only the identities of the recipients open: who made it cannot \
-            read it afterwards.
+            With --recipient the copy gets a key of its own and a keyring beside it, which only the \
+            identities of the recipients open: who made it cannot read it afterwards. A copy of a file that \
+            was opened by its keyring gets one with the same slots.
 
             EXAMPLES
               coffer backup app.db /backup/app.db --key-file app.key
@@ -40,15 +46,22 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     @Argument(help: "The file to make; - for the standard output.", completion: .file())
     var destination: String?
 
-    @Option(help: ArgumentHelp("Make a file with the date in its name in this folder.", valueName: "folder"), completion: .directory)
+    @Option(
+        help: ArgumentHelp("Make a file with the date in its name in this folder.", valueName: "folder"),
+        completion: .directory)
     var into: String?
 
     @Option(
-        help: ArgumentHelp("How many older backups to keep in the folder, such as 7d,4w,6m.", valueName: "numbers"),
+        help: ArgumentHelp(
+            "How many older backups to keep in the folder, such as 7d,4w,6m.", valueName: "numbers"),
         transform: DatabaseFile.BackupRetention.parsed)
     var keep: DatabaseFile.BackupRetention?
 
-    @Flag(help: "Copy the encrypted pages as they are, so that backups have equal parts. See what it costs in security above.")
+    @Flag(
+        help: """
+            Copy the encrypted pages as they are, so that backups have equal parts. \
+            See what it costs in security above.
+            """)
     var samePages = false
 
     @Flag(help: "Try the keys, say what would be done, and do nothing.")
@@ -77,20 +90,25 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
 
     func validate() throws {
         guard (destination == nil) != (into == nil) else {
-            throw ValidationError("Say where the copy goes: give either a destination, or --into and a folder.")
+            throw ValidationError(
+                "Say where the copy goes: give either a destination, or --into and a folder.")
         }
-        if keep != nil, into == nil { throw ValidationError("--keep is for backups with a date in a folder: give --into.") }
+        if keep != nil, into == nil {
+            throw ValidationError("--keep is for backups with a date in a folder: give --into.")
+        }
         if samePages, try newKey.isGiven {
-            throw ValidationError("--same-pages keeps the key of the database: a copy with another key has other pages.")
+            throw ValidationError(
+                "--same-pages keeps the key of the database: a copy with another key has other pages.")
         }
+        try recipients.checkFits(newKey, keeps: keep != nil)
         if recipients.isGiven {
-            if try newKey.isGiven { throw ValidationError("A copy for recipients has a key that nobody is told: give no --new-key-....") }
             if samePages {
-                throw ValidationError("--same-pages keeps the key of the database, and --recipient gives the copy another one.")
+                throw ValidationError(
+                    "--same-pages keeps the key of the database, and --recipient gives the copy another one.")
             }
-            if destination == "-" { throw ValidationError("A copy for recipients has a keyring beside it: give a file, or --into.") }
-            if keep != nil {
-                throw ValidationError("Backups that only recipients open are proved by nobody here, and so not removed: give no --keep.")
+            if destination == "-" {
+                throw ValidationError(
+                    "A copy for recipients has a keyring beside it: give a file, or --into.")
             }
         }
         if let into { try FileNames.checkIsNoDash(into, "the folder") }
@@ -103,20 +121,31 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     var measuredWork: RunMetrics.Work { .backup }
     var names: [String] { [source] + [destination ?? into].compactMap { $0 } }
 
-    func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] { runs(meter, status, of: [source]) }
+    func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
+        runs(meter, status, of: [source])
+    }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         if destination == "-", !dryRun, OutputFile.output.isTerminal {
-            throw Failure.usage("The backup is no text, and a terminal could take it for commands. Give a file, or a pipe.")
+            throw Failure.usage(
+                "The backup is no text, and a terminal could take it for commands. Give a file, or a pipe.")
         }
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil
-        let folder = try keep.flatMap { keep in try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) } }
+        let folder = try keep.flatMap { keep in
+            try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) }
+        }
         let keys = try session.keys(key, of: source)
-        let copyKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: destination ?? into ?? "the copy") }
+        let copyKey = try new.map { request throws(Failure) in
+            try session.keys.key(request, subject: destination ?? into ?? "the copy")
+        }
         return try keys.open(source, cipher: cipher.settings) { opening in
-            if recipients.isGiven {
-                try copyForRecipients(opening.database, in: session, trail)
-                return .done
+            let slots =
+                copyKey == nil && !samePages && destination != "-"
+                ? try recipients.slotsOfCopy(of: source, opening.key) : []
+            if !slots.isEmpty {
+                try copy(opening.database, slots, in: session, trail)
+                return try folder?.prune(keys: [opening.database], isDryRun: dryRun, in: session, trail)
+                    ?? .done
             }
             let work = work(opening.database, newKey: copyKey?.database, session.reporter)
             var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
@@ -128,21 +157,23 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         }
     }
 
-    private func copyForRecipients(_ key: DatabaseKey, in session: Session, _ trail: AuditTrail) throws {
+    private func copy(
+        _ key: DatabaseKey, _ slots: [DatabaseKeyring.NewSlot], in session: Session, _ trail: AuditTrail
+    ) throws {
         func perform(_ work: DatabaseFile.Work, _ keyring: KeyringOfCopy? = nil) throws {
             var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
             if let keyring {
                 conversion.options.beforeNaming = { path in try keyring.make(beside: path) }
-                conversion.whenDone = { RecipientOptions.tell("\($0.path).keys", session) }
+                conversion.whenDone = { recipients.tell("\($0.path).keys", session) }
             }
             try conversion.perform(isDryRun: dryRun, in: session, trail)
         }
         if let into {
-            let keyring = try KeyringOfCopy(recipients.slots(), near: into)
+            let keyring = try KeyringOfCopy(slots, near: into)
             return try perform(.datedBackup(in: into, key, newKey: keyring.key), keyring)
         }
         guard let destination else { return }
-        try recipients.copying(to: destination, isDryRun: dryRun, session) { copyKey in
+        try recipients.copying(to: destination, slots, isDryRun: dryRun, session) { copyKey in
             try perform(.backup(to: destination, key, newKey: copyKey))
         }
     }
@@ -154,7 +185,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
                 reporter.raw(bytes: part)
                 if let lost = reporter.outputFailure { throw lost }
                 if reporter.isOutputClosed {
-                    throw Failure(.inputOutput, "io", "Nobody reads the output any more: what was read is no backup.")
+                    throw Failure(
+                        .inputOutput, "io", "Nobody reads the output any more: what was read is no backup.")
                 }
             }
         }
@@ -165,7 +197,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
 extension DatabaseFile.BackupRetention {
     static func parsed(_ text: String) throws -> DatabaseFile.BackupRetention {
         guard let retention = DatabaseFile.BackupRetention(text) else {
-            throw ValidationError("'\(text)' says not what to keep: give numbers with h, d, w, m or y, such as 7d,4w,6m.")
+            throw ValidationError(
+                "'\(text)' says not what to keep: give numbers with h, d, w, m or y, such as 7d,4w,6m.")
         }
         return retention
     }
@@ -179,7 +212,9 @@ struct BackupFolder {
     private let cipher: CipherSettings
 
     /// Fails before a backup is made whose folder is not safe to remove files from.
-    init(_ path: String, of source: String, _ retention: DatabaseFile.BackupRetention, cipher: CipherSettings) throws {
+    init(_ path: String, of source: String, _ retention: DatabaseFile.BackupRetention, cipher: CipherSettings)
+        throws
+    {
         self.path = path
         database = DatabaseFile(path: source)
         self.retention = retention
@@ -187,11 +222,14 @@ struct BackupFolder {
         _ = try database.backupPruning(in: path, keeping: .init(years: 9999))
     }
 
-    func prune(keys: [DatabaseKey], isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+    func prune(keys: [DatabaseKey], isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws
+        -> ExitStatus
+    {
         let pruning = try database.backupPruning(
             in: path, keeping: retention, planned: isDryRun ? .now : nil, keys: keys, cipher: cipher)
         for backup in pruning.future {
-            session.reporter.warning("\(backup.path): is dated in the future, stays, and counts for nothing. Look at the clock.")
+            session.reporter.warning(
+                "\(backup.path): is dated in the future, stays, and counts for nothing. Look at the clock.")
         }
         for (backup, reason) in pruning.unproved {
             session.reporter.warning("\(backup.path): stays, and counts for nothing: \(reason).")
@@ -223,12 +261,17 @@ struct BackupFolder {
         let lines = removed.map { "  \(isDryRun ? "would be removed" : "removed"): \($0)" }
         session.reporter.result(
             [
-                .init("path", .string(path)), .init("dry_run", .bool(isDryRun)), .init("changed", .bool(!isDryRun && !removed.isEmpty)),
+                .init("path", .string(path)), .init("dry_run", .bool(isDryRun)),
+                .init("changed", .bool(!isDryRun && !removed.isEmpty)),
                 .init("kept", .count(kept)), .init("removed", .strings(removed)),
-                .init("unproved", .strings(pruning.unproved.map(\.backup.path))), .init("future", .strings(pruning.future.map(\.path))),
+                .init("unproved", .strings(pruning.unproved.map(\.backup.path))),
+                .init("future", .strings(pruning.future.map(\.path))),
                 .init("code", .count(status.rawValue)),
             ],
-            text: ["\(path): \(counts), \(isDryRun ? "\(removed.count) would be removed" : "\(removed.count) removed")"] + lines,
+            text: [
+                "\(path): \(counts), "
+                    + "\(isDryRun ? "\(removed.count) would be removed" : "\(removed.count) removed")"
+            ] + lines,
             isAnswer: isDryRun)
         return status
     }

@@ -8,15 +8,20 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
         abstract: "Back up many databases into folders, while they are in use.",
         usage: "coffer batch backup --manifest <file> [options]",
         discussion: """
-            Each copy is proved, and gets a name with the date and the time, as those of coffer backup --into. The backups of /srv/app/a.db go to \
-            srv/app in the folder, which is made if need be, so that files of one name do not get into each other's way. --keep removes older \
-            backups of a file once its new one is proved.
+            Each copy is proved, and gets a name with the date and the time, as those of coffer backup \
+            --into. The backups of /srv/app/a.db go to srv/app in the folder, which is made if need be, so \
+            that files of one name do not get into each other's way. --keep removes older backups of a file \
+            once its new one is proved.
+
+            With --recipient, each copy gets a keyring beside it that only the identities of the recipients \
+            open. Copies of files that were opened by their keyrings get keyrings with the same slots.
 
             \(Manifest.help)
 
             EXAMPLES
               coffer batch backup --manifest list --into /backup --keep 7d,4w,6m --key-file app.key
-              find /srv -name '*.db' -print0 | coffer batch backup --manifest - --null --into /backup --key-file app.key
+              find /srv -name '*.db' -print0 | coffer batch backup --manifest - --null --into /backup \
+            --key-file app.key
             """)
 
     static let title = "batch backup"
@@ -25,12 +30,16 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
     var into: String
 
     @Option(
-        help: ArgumentHelp("How many older backups to keep of each file, such as 7d,4w,6m.", valueName: "numbers"),
+        help: ArgumentHelp(
+            "How many older backups to keep of each file, such as 7d,4w,6m.", valueName: "numbers"),
         transform: DatabaseFile.BackupRetention.parsed)
     var keep: DatabaseFile.BackupRetention?
 
     @OptionGroup(title: "The key of the copies, where it is another one")
     var newKey: NewKeyOptions
+
+    @OptionGroup(title: "Who opens the copies, where nobody else is to")
+    var recipients: RecipientOptions
 
     @OptionGroup
     var batch: BatchOptions
@@ -53,12 +62,18 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
     var measuredWork: RunMetrics.Work { .backup }
     var onlyReads: Bool { false }
 
-    func validate() throws { try FileNames.checkIsNoDash(into, "the folder") }
+    func validate() throws {
+        try FileNames.checkIsNoDash(into, "the folder")
+        try recipients.checkFits(newKey, keeps: keep != nil)
+    }
 
     func newKeyRequest() throws -> KeyRequest? { try newKey.isGiven ? newKey.request(besides: key) : nil }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
-        let (cipher, into, keep, session) = (cipher.settings, into, keep, setting.session)
+        let (cipher, into, keep, recipients, session) = (
+            cipher.settings, into, keep, recipients, setting.session
+        )
+        let given = try recipients.slots()
         return BatchJob(identity: into) { item in
             setting.opens(item, cipher: cipher)
         } prepare: { item in
@@ -71,15 +86,28 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
             return {
                 try keys.open(item.location, cipher: cipher) { key in
                     try NewFolder.make(folder)
-                    let pruning = try keep.map { try BackupFolder(folder, of: item.location, $0, cipher: cipher) }
-                    let work = DatabaseFile.Work.datedBackup(in: folder, key.database, newKey: copyKey?.database)
+                    let pruning = try keep.map {
+                        try BackupFolder(folder, of: item.location, $0, cipher: cipher)
+                    }
+                    let slots =
+                        copyKey != nil || !given.isEmpty
+                        ? given : try recipients.slotsOfCopy(of: item.location, key.key)
+                    let keyring = slots.isEmpty ? nil : try KeyringOfCopy(slots, near: folder)
+                    let work = DatabaseFile.Work.datedBackup(
+                        in: folder, key.database, newKey: keyring?.key ?? copyKey?.database)
                     var conversion = Conversion(item.location, work, cipher: cipher, in: session)
+                    if let keyring {
+                        conversion.options.beforeNaming = { path in try keyring.make(beside: path) }
+                    }
                     conversion.label = item.path
                     conversion.keys = .changed(from: nil, to: copyKey ?? key.key)
                     try conversion.perform(isDryRun: false, in: session, setting.trail)
                     let all = [copyKey?.database, key.database].compactMap { $0 }
-                    if let status = try pruning?.prune(keys: all, isDryRun: false, in: session, setting.trail), status != .done {
-                        throw Failure(status, "pruning", "The backup is made; older ones could not be removed.")
+                    if let status = try pruning?.prune(
+                        keys: all, isDryRun: false, in: session, setting.trail), status != .done
+                    {
+                        throw Failure(
+                            status, "pruning", "The backup is made; older ones could not be removed.")
                     }
                     return .init(isChanged: true, group: key.option)
                 }
@@ -92,7 +120,8 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
         let parts = path.split(separator: "/").dropLast().filter { $0 != "." }
         guard !parts.contains("..") else {
             throw Failure(
-                .unsafeConfiguration, "manifest", "A path with '..' has no place of its own in a folder of backups: give it without.")
+                .unsafeConfiguration, "manifest",
+                "A path with '..' has no place of its own in a folder of backups: give it without.")
         }
         return ([folder] + parts.map(String.init)).joined(separator: "/")
     }

@@ -7,9 +7,10 @@ struct BatchDecryptCommand: BatchOperation {
         abstract: "Make many encrypted databases readable without a key, in their places.",
         usage: "coffer batch decrypt --manifest <file> [options]",
         discussion: """
-            Each file is copied, decrypted and proved, and the copy takes its place in one step, readable by its owner only. The encrypted file is kept \
-            beside it under its name with .encrypted at the end, unless --keep-none is given. Everybody who can read a plaintext file can read its \
-            content, and what was plaintext on a disk may be found on it after it was removed.
+            Each file is copied, decrypted and proved, and the copy takes its place in one step, readable by \
+            its owner only. The encrypted file is kept beside it under its name with .encrypted at the end, \
+            unless --keep-none is given. Everybody who can read a plaintext file can read its content, and \
+            what was plaintext on a disk may be found on it after it was removed.
 
             \(Manifest.help)
 
@@ -47,13 +48,15 @@ struct BatchDecryptCommand: BatchOperation {
 
     func validate() throws {
         guard yesPlaintext || dryRun else {
-            throw ValidationError("The files would be readable without a key. If that is meant, add --yes-plaintext.")
+            throw ValidationError(
+                "The files would be readable without a key. If that is meant, add --yes-plaintext.")
         }
     }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
         BatchConversion(
-            setting: setting, isDryRun: dryRun, keptSuffix: kept.suffix(".encrypted"), cipher: cipher.settings,
+            setting: setting, isDryRun: dryRun, keptSuffix: kept.suffix(".encrypted"),
+            cipher: cipher.settings,
             isDone: { item in (try? DatabaseFile(path: item.location).inspect().kind) == .plaintext },
             work: { key in (.decrypt(to: nil, key.database), .changed(from: key.key, to: nil)) }
         ).job()

@@ -7,9 +7,10 @@ struct BatchEncryptCommand: BatchOperation {
         abstract: "Encrypt many plaintext databases, in their places.",
         usage: "coffer batch encrypt --manifest <file> [options]",
         discussion: """
-            Each file is copied, encrypted and proved, and the copy takes its place in one step. The file as it was is kept beside it under its name with \
-            .plaintext at the end, unless --keep-none is given: remove it when the encrypted file is in use. A file that the key opens already is \
-            left as it is. What a disk has stored in the clear may be found on it until it is overwritten.
+            Each file is copied, encrypted and proved, and the copy takes its place in one step. The file as \
+            it was is kept beside it under its name with .plaintext at the end, unless --keep-none is given: \
+            remove it when the encrypted file is in use. A file that the key opens already is left as it is. \
+            What a disk has stored in the clear may be found on it until it is overwritten.
 
             \(Manifest.help)
 
@@ -46,15 +47,19 @@ struct BatchEncryptCommand: BatchOperation {
     var keyRole: KeyRequest.Role { .new }
 
     func validate() throws {
-        if try key.previous.isGiven { throw ValidationError("The files get one key: previous keys are for files that have some.") }
+        if try key.previous.isGiven {
+            throw ValidationError("The files get one key: previous keys are for files that have some.")
+        }
     }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let cipher = cipher.settings
         return BatchConversion(
-            setting: setting, isDryRun: dryRun, keptSuffix: kept.suffix(".plaintext"), cipher: nil, newCipher: cipher,
+            setting: setting, isDryRun: dryRun, keptSuffix: kept.suffix(".plaintext"), cipher: nil,
+            newCipher: cipher,
             isDone: { item in setting.opens(item, cipher: cipher) },
-            work: { key in (.encrypt(to: nil, key.database), .changed(from: nil, to: key.key)) }, isKeyNew: true
+            work: { key in (.encrypt(to: nil, key.database), .changed(from: nil, to: key.key)) },
+            isKeyNew: true
         ).job()
     }
 }

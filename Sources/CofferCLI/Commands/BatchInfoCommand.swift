@@ -7,9 +7,10 @@ struct BatchInfoCommand: BatchOperation {
         abstract: "Tell what many files are, and which of several keys opens each of them.",
         usage: "coffer batch info --manifest <file> [options]",
         discussion: """
-            Sorts out files whose keys are mixed: with --previous-key-file (any number of times) all keys are tried, and each file is told with the \
-            option whose key opens it. Files that none of them opens fail (77), and are counted apart. Changes nothing. Without a key, only what \
-            can be seen from outside is told.
+            Sorts out files whose keys are mixed: with --previous-key-file (any number of times) all keys \
+            are tried, and each file is told with the option whose key opens it. Files that none of them \
+            opens fail (77), and are counted apart. Changes nothing. Without a key, only what can be seen \
+            from outside is told.
 
             \(Manifest.help)
 
@@ -50,16 +51,21 @@ struct BatchInfoCommand: BatchOperation {
             let hasKey = isKeyGiven || item.key?.source != .prompt
             guard inspection.kind == .encrypted, hasKey else {
                 return {
-                    tell(item, FileFacts(inspection, nil), "\(inspection.kind.words), \(TextLayout.size(inspection.size))", session)
+                    tell(
+                        item, FileFacts(inspection, nil),
+                        "\(inspection.kind.words), \(TextLayout.size(inspection.size))", session)
                     return .init(group: inspection.kind.name)
                 }
             }
             let keys = try setting.keys(of: item)
             return {
                 try keys.open(item.location, cipher: item.cipher ?? cipher, isNamed: true) { opening in
-                    let facts = try FileFacts(item.location, opening, item.cipher ?? cipher, setting.trail.site, isKeyTold: true)
+                    let facts = try FileFacts(
+                        item.location, opening, item.cipher ?? cipher, setting.trail.site, isKeyTold: true)
                     try tell(
-                        item, facts, "encrypted, \(TextLayout.size(inspection.size)), opened by \(opening.words(setting.trail.site))",
+                        item, facts,
+                        "encrypted, \(TextLayout.size(inspection.size)), opened by "
+                            + "\(opening.words(setting.trail.site))",
                         session)
                     return .init(group: opening.option)
                 }
@@ -69,6 +75,7 @@ struct BatchInfoCommand: BatchOperation {
 
     private func tell(_ item: Manifest.Item, _ facts: FileFacts, _ words: String, _ session: Session) {
         session.reporter.result(
-            [.init("path", .string(item.path))] + facts.json + [.init("code", 0)], text: ["\(item.path): \(words)"], isAnswer: true)
+            [.init("path", .string(item.path))] + facts.json + [.init("code", 0)],
+            text: ["\(item.path): \(words)"], isAnswer: true)
     }
 }

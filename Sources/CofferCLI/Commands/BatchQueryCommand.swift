@@ -7,8 +7,9 @@ struct BatchQueryCommand: BatchOperation {
         abstract: "Run the same SQL statements in many files.",
         usage: "coffer batch query [<sql>] --manifest <file> [options]",
         discussion: """
-            Reads only, unless --write is given. The first column of the rows is the path of the file, and in JSON each object has it. With --write \
-            and --transaction each file gets all of the statements or none.
+            Reads only, unless --write is given. The first column of the rows is the path of the file, and \
+            in JSON each object has it. With --write and --transaction each file gets all of the statements \
+            or none.
 
             \(Manifest.help)
 
@@ -23,7 +24,8 @@ struct BatchQueryCommand: BatchOperation {
     var sql: String?
 
     @Option(
-        name: .customLong("file"), help: ArgumentHelp("Read the statements from a file.", valueName: "script"), completion: .file())
+        name: .customLong("file"),
+        help: ArgumentHelp("Read the statements from a file.", valueName: "script"), completion: .file())
     var script: String?
 
     @Flag(help: "Allow the statements to change the databases.")
@@ -60,9 +62,15 @@ struct BatchQueryCommand: BatchOperation {
 
     func validate() throws {
         try rows.check(output)
-        guard (sql == nil) != (script == nil) else { throw ValidationError("Give the statements as an argument or by --file.") }
-        if sql == "-" || script == "-" { throw ValidationError("The statements of a batch come from an argument or a file.") }
-        if batch.jobs > 1, !output.json { throw ValidationError("The rows of several files would mix: --jobs needs --json here.") }
+        guard (sql == nil) != (script == nil) else {
+            throw ValidationError("Give the statements as an argument or by --file.")
+        }
+        if sql == "-" || script == "-" {
+            throw ValidationError("The statements of a batch come from an argument or a file.")
+        }
+        if batch.jobs > 1, !output.json {
+            throw ValidationError("The rows of several files would mix: --jobs needs --json here.")
+        }
     }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
@@ -83,9 +91,11 @@ struct BatchQueryCommand: BatchOperation {
                     configuration.readonly = !allowsWriting
                     // What leaves one open is rolled back, and reported.
                     configuration.allowsUnsafeTransactions = true
-                    let printer = RowPrinter(style, reporter: session.reporter, path: item.path, header: hasHeader)
+                    let printer = RowPrinter(
+                        style, reporter: session.reporter, path: item.path, header: hasHeader)
                     let run = try ScriptRun(
-                        script, BoundValues(bind), allowsWriting: allowsWriting, isTransaction: isTransaction, isDryRun: isDryRun,
+                        script, BoundValues(bind), allowsWriting: allowsWriting, isTransaction: isTransaction,
+                        isDryRun: isDryRun,
                         printer: printer, reporter: session.reporter, path: item.path)
                     var isChanged = false
                     if isDryRun {

@@ -49,18 +49,25 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let (cipher, isDryRun) = (cipher.settings, dryRun)
         let session = setting.session
-        // With the key that opens the file, or the current one: then the rotation finds out whether the file has the new one.
-        @Sendable func rotation<Result>(_ item: Manifest.Item, _ body: (KeyRotation, FileKey) throws -> Result) throws -> Result {
+        // With the key that opens the file, or the current one: then the rotation finds out whether the file
+        // has the new one.
+        @Sendable func rotation<Result>(
+            _ item: Manifest.Item, _ body: (KeyRotation, FileKey) throws -> Result
+        ) throws -> Result {
             try FileNames.checkReadable(item.location)
             try FileNames.checkHasBytes(item.location)
-            guard let new = try setting.newKey(of: item), let old = try setting.keys(of: item).except(new) else {
+            guard let new = try setting.newKey(of: item), let old = try setting.keys(of: item).except(new)
+            else {
                 throw Failure(.usage, "same_key", "The new key is the current one.")
             }
             var options = DatabaseFile.RotationOptions()
             options.cipher = item.cipher ?? cipher
             options.lockTimeout = session.lockTimeout
             return try old.open(item.location, cipher: options.cipher) { opening in
-                try body(KeyRotation(path: item.location, name: item.path, old: opening.key, new: new, options: options), opening)
+                try body(
+                    KeyRotation(
+                        path: item.location, name: item.path, old: opening.key, new: new, options: options),
+                    opening)
             }
         }
         return BatchJob(preparesAllFirst: !isDryRun) { item in
@@ -78,7 +85,9 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
                 let prepared = try rotation.prepare(setting.trail)
                 return {
                     let result = try rotation.run(prepared, in: session, setting.trail)
-                    return .init(isChanged: result.isChanged, group: result.isChanged ? opening.option : "has the new key")
+                    return .init(
+                        isChanged: result.isChanged,
+                        group: result.isChanged ? opening.option : "has the new key")
                 }
             }
         }

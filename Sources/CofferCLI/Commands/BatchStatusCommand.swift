@@ -7,10 +7,10 @@ struct BatchStatusCommand: Operation {
         abstract: "Tell what a batch, or all shares of it, have not done yet.",
         usage: "coffer batch status --manifest <file> [--shards <count>] [options]",
         discussion: """
-            The states beside the manifest are read, one for each share, as far as they are of the last command. \
-            A line of the manifest that was changed since is not begun. \
-            Exit code 0 when all files are done, 1 when some failed or were not begun. A state is what a \
-            batch has noted, and no proof: 'coffer batch verify' with the new key is one.
+            The states beside the manifest are read, one for each share, as far as they are of the last \
+            command. A line of the manifest that was changed since is not begun. Exit code 0 when all files \
+            are done, 1 when some failed or were not begun. A state is what a batch has noted, and no proof: \
+            'coffer batch verify' with the new key is one.
 
             EXAMPLES
               coffer batch status --manifest fleet.jsonl
@@ -23,11 +23,15 @@ struct BatchStatusCommand: Operation {
     var list: ManifestOptions
 
     @Option(
-        help: ArgumentHelp("How many shares there are. Without it, the state of a batch of the whole manifest is read.", valueName: "count")
+        help: ArgumentHelp(
+            "How many shares there are. Without it, the state of a batch of the whole manifest is read.",
+            valueName: "count")
     )
     var shards: Int?
 
-    @Option(name: .customLong("of"), help: ArgumentHelp("Which batch is meant: rotate by default.", valueName: "command"))
+    @Option(
+        name: .customLong("of"),
+        help: ArgumentHelp("Which batch is meant: rotate by default.", valueName: "command"))
     var command: Batch = .rotate
 
     enum Batch: String, ExpressibleByArgument, CaseIterable, Sendable {
@@ -41,14 +45,19 @@ struct BatchStatusCommand: Operation {
     var output: OutputOptions
 
     func validate() throws {
-        guard shards.map({ (1...10_000).contains($0) }) ?? true else { throw ValidationError("--shards takes a number from 1 to 10000.") }
-        guard list.manifest != "-" else { throw ValidationError("A manifest from the standard input has no state.") }
+        guard shards.map({ (1...10_000).contains($0) }) ?? true else {
+            throw ValidationError("--shards takes a number from 1 to 10000.")
+        }
+        guard list.manifest != "-" else {
+            throw ValidationError("A manifest from the standard input has no state.")
+        }
     }
 
     func run(in session: Session) throws -> ExitStatus {
         let items = try list.read().items
         session.reporter.start([.init("files", .strings(items.map(\.path)))])
-        let shares: [Shard?] = try shards.map { count in try (1...count).map { try Shard(number: $0, of: count) } } ?? [nil]
+        let shares: [Shard?] =
+            try shards.map { count in try (1...count).map { try Shard(number: $0, of: count) } } ?? [nil]
         let states = shares.compactMap { list.state(of: $0, command == .rotate ? nil : command.rawValue) }
         let codes = try states.reduce(into: [String: Int]()) { codes, state in
             codes.merge(try BatchState.codes(in: state) ?? [:]) { $1 }
@@ -61,13 +70,18 @@ struct BatchStatusCommand: Operation {
             case let code:
                 failed += code == nil ? 0 : 1
                 session.reporter.result(
-                    [.init("path", .string(item.path)), .init("begun", .bool(code != nil)), .init("code", .count(code ?? 1))],
-                    text: ["\(item.path): \(code.map { "failed (exit code \($0))" } ?? "not begun")"], isAnswer: true)
+                    [
+                        .init("path", .string(item.path)), .init("begun", .bool(code != nil)),
+                        .init("code", .count(code ?? 1)),
+                    ],
+                    text: ["\(item.path): \(code.map { "failed (exit code \($0))" } ?? "not begun")"],
+                    isAnswer: true)
             }
         }
         session.reporter.note(
-            "\(TextLayout.grouped(done)) of \(TextLayout.counted(items.count, "file", "files")) done, \(TextLayout.grouped(failed)) failed, "
-                + "\(TextLayout.grouped(items.count - done - failed)) not begun")
+            "\(TextLayout.grouped(done)) of \(TextLayout.counted(items.count, "file", "files")) done, "
+                + "\(TextLayout.grouped(failed)) failed, \(TextLayout.grouped(items.count - done - failed)) "
+                + "not begun")
         guard done == items.count else { return .answerIsNo }
         if remove { try states.forEach { try BatchState.remove($0) } }
         return .done

@@ -7,7 +7,8 @@ struct BatchUpgradeCommand: BatchOperation {
         abstract: "Bring many files of SQLCipher 1 to 3 into format 4.",
         usage: "coffer batch upgrade --manifest <file> [options]",
         discussion: """
-            The format of each file is found out. A file that has format 4 is left as it is. With --keep-suffix the old files are kept.
+            The format of each file is found out. A file that has format 4 is left as it is. With \
+            --keep-suffix the old files are kept.
 
             \(Manifest.help)
 

@@ -7,7 +7,8 @@ struct BatchVacuumCommand: BatchOperation {
         abstract: "Give the free pages of many files back to the disk.",
         usage: "coffer batch vacuum --manifest <file> [options]",
         discussion: """
-            Each file is copied without its free pages and proved, and the copy takes its place in one step, for which nobody else may use it.
+            Each file is copied without its free pages and proved, and the copy takes its place in one step, \
+            for which nobody else may use it.
 
             \(Manifest.help)
 
@@ -40,7 +41,8 @@ struct BatchVacuumCommand: BatchOperation {
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let cipher = cipher.settings
         return BatchConversion(
-            setting: setting, isDryRun: dryRun, keptSuffix: nil, cipher: cipher, isDone: { item in setting.opens(item, cipher: cipher) },
+            setting: setting, isDryRun: dryRun, keptSuffix: nil, cipher: cipher,
+            isDone: { item in setting.opens(item, cipher: cipher) },
             work: { key in (.vacuum(key.database), .kept(key.key)) },
             adds: { conversion, key in try conversion.lookBefore(key.database) }
         ).job()

@@ -11,7 +11,8 @@ struct BatchVerifyCommand: BatchOperation, MeasuredOperation {
 
             EXAMPLES
               coffer batch verify --manifest fleet.jsonl --jobs 2 --quiet
-              coffer batch verify --manifest fleet --key-file new.key --previous-key-file old.key --key-type raw
+              coffer batch verify --manifest fleet --key-file new.key --previous-key-file old.key --key-type \
+            raw
               find /srv -name '*.db' -print0 | coffer batch verify --manifest - --null --key-file app.key
             """)
 
@@ -20,7 +21,10 @@ struct BatchVerifyCommand: BatchOperation, MeasuredOperation {
     @OptionGroup
     var batch: BatchOptions
 
-    @Option(help: ArgumentHelp("How the structure is checked: full also compares indices with their tables.", valueName: "depth"))
+    @Option(
+        help: ArgumentHelp(
+            "How the structure is checked: full also compares indices with their tables.", valueName: "depth")
+    )
     var structure = VerifyCommand.Structure.quick
 
     @Flag(help: "Accept files of no bytes, which are no databases yet. Otherwise they are damaged.")
@@ -57,7 +61,8 @@ struct BatchVerifyCommand: BatchOperation, MeasuredOperation {
             return { [options] in
                 try keys.open(item.location, cipher: options.cipher, isNamed: true) { opening in
                     try FileVerification(
-                        path: item.location, name: item.path, key: opening, options: options, isKeyTold: !keys.isOne,
+                        path: item.location, name: item.path, key: opening, options: options,
+                        isKeyTold: !keys.isOne,
                         allowsEmpty: allowEmpty
                     ).run(in: setting.session, setting.trail)
                     return .init(group: opening.option)

@@ -1,6 +1,6 @@
 internal import Coffer
 
-/// A change of the content of a file, and how it is told.
+/// A change of the content of a file, and how it is reported.
 struct Conversion {
     let source: String
     /// The file, as the user named it, where that differs from its path.
@@ -10,7 +10,7 @@ struct Conversion {
     /// More about the file as it was: a line for people, and members for programs.
     var remark: String?
     var facts: [JSONValue.Member] = []
-    /// Called when the work is done, before it is told.
+    /// Called when the work is done, before it is reported.
     var whenDone: @Sendable (DatabaseFile.ConversionResult) -> Void = { _ in }
     /// The keys that open the result, and the file before where it takes its place.
     var keys = KeyPassage.unknown
@@ -48,7 +48,8 @@ struct Conversion {
             names + facts + details + plan.outlineFacts,
             text: plan.isAlreadyDone
                 ? ["\(name): \(work.alreadyWord); nothing would be done"]
-                : ["\(name): would be \(work.word) (\(plan.room)); nothing was changed"] + remarkLines + plan.lines, isAnswer: true)
+                : ["\(name): would be \(work.word) (\(plan.room)); nothing was changed"] + remarkLines
+                    + plan.lines, isAnswer: true)
     }
 
     private func run(in session: Session, _ trail: AuditTrail) throws -> Bool {
@@ -56,7 +57,9 @@ struct Conversion {
             try trail.recordProof(target, keys) { audit in
                 var options = options
                 options.audit = audit
-                return try examined { [options] in try file.perform(work, options: options, progress: progress) }
+                return try examined { [options] in
+                    try file.perform(work, options: options, progress: progress)
+                }
             }
         }
         whenDone(result)
@@ -68,13 +71,15 @@ struct Conversion {
     private func examined<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
-        } catch let error where Failure(error).status == .internalError || Failure(error).reason == "damaged" {
+        } catch let error where Failure(error).status == .internalError || Failure(error).reason == "damaged"
+        {
             guard let findings = try? examine(), !findings.isIntact else { throw error }
             throw DatabaseFileError(.damaged(pages: findings.damagedPages), path: source)
         }
     }
 
-    /// Looks for damage in the source, where there is a way to: the format of an older file was only found out.
+    /// Looks for damage in the source, where there is a way to: the format of an older file was only found
+    /// out.
     private func examine() throws -> DatabaseFile.Verification? {
         var verification = DatabaseFile.VerificationOptions()
         verification.cipher = options.cipher
@@ -82,7 +87,8 @@ struct Conversion {
         case .upgrade: return nil
         case .encrypt: return try file.verify(key: nil)
         case .decrypt(_, let key): return try file.verify(key: key, options: verification)
-        case .vacuum(let key), .backup(_, let key, _), .datedBackup(_, let key, _), .streamedBackup(_, let key, _, _),
+        case .vacuum(let key), .backup(_, let key, _), .datedBackup(_, let key, _),
+            .streamedBackup(_, let key, _, _),
             .restore(_, let key, _), .copy(_, let key, _):
             return try file.verify(key: key, options: verification)
         }
@@ -98,7 +104,9 @@ struct Conversion {
 
     private func tell(_ result: DatabaseFile.ConversionResult, _ reporter: Reporter) {
         // The standard output is for the backup itself.
-        if case .streamedBackup = work { return reporter.note("\(source): copied to the standard output, and proved before") }
+        if case .streamedBackup = work {
+            return reporter.note("\(source): copied to the standard output, and proved before")
+        }
         var (name, names) = (name, names)
         if case .datedBackup = work {
             name = result.path
@@ -134,8 +142,10 @@ extension DatabaseFile.ConversionResult: AuditedResult {
     var evidence: [JSONValue.Member] {
         guard let proof else { return [] }
         return [
-            .init("pages", .count(proof.pageCount)), .init("tables", .count(proof.tableCount)), .init("rows", .count(proof.rowCount)),
-            .init("salt_before", .optional(proof.saltBefore)), .init("salt_after", .optional(proof.saltAfter)),
+            .init("pages", .count(proof.pageCount)), .init("tables", .count(proof.tableCount)),
+            .init("rows", .count(proof.rowCount)),
+            .init("salt_before", .optional(proof.saltBefore)),
+            .init("salt_after", .optional(proof.saltAfter)),
             .init("old_key_id", .optional(proof.oldKeyID)), .init("new_key_id", .optional(proof.newKeyID)),
             .init("content_digest", .string(proof.contentDigest)),
         ]

@@ -44,7 +44,10 @@ struct CreateCommand: RecordingOperation {
         let key = try session.keys.key(key.request(.new), subject: file)
         guard !dryRun else {
             session.reporter.result(
-                [.init("path", .string(file)), .init("changed", false), .init("dry_run", true), .init("code", 0)],
+                [
+                    .init("path", .string(file)), .init("changed", false), .init("dry_run", true),
+                    .init("code", 0),
+                ],
                 text: ["\(file): would be made, encrypted; nothing was changed"])
             return .done
         }
@@ -64,10 +67,14 @@ struct CreateCommand: RecordingOperation {
             try DatabaseQueue(path: path, configuration: configuration).close()
             // The proof: a connection of its own, which has nothing but the file and the key.
             let queue = try DatabaseQueue(path: path, configuration: configuration)
-            let tables = try queue.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") }
+            let tables = try queue.read { db in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master")
+            }
             try queue.close()
             guard tables == 0, try DatabaseFile(path: path).inspect().kind == .encrypted else {
-                throw Failure(.internalError, "not_encrypted", "The new file is not what it should be, and was removed.")
+                throw Failure(
+                    .internalError, "not_encrypted", "The new file is not what it should be, and was removed."
+                )
             }
             try file.publish()
         } catch {

@@ -7,8 +7,9 @@ struct DecryptCommand: ChangingOperation {
         abstract: "Make a plaintext copy of an encrypted database.",
         usage: "coffer decrypt <source> <destination> --yes-plaintext [options]",
         discussion: """
-            Everybody who can read the copy can read its content, and what was plaintext on a disk may be found on it after it was removed. \
-            The copy is readable by you only, has the row IDs and versions of the source, and gets its name when it was found equal.
+            Everybody who can read the copy can read its content, and what was plaintext on a disk may be \
+            found on it after it was removed. The copy is readable by you only, has the row IDs and versions \
+            of the source, and gets its name when it was found equal.
 
             EXAMPLES
               coffer decrypt app.db plain.db --yes-plaintext --key-file app.key
@@ -40,7 +41,8 @@ struct DecryptCommand: ChangingOperation {
 
     func validate() throws {
         guard yesPlaintext || dryRun else {
-            throw ValidationError("The copy would be readable without a key. If that is meant, add --yes-plaintext.")
+            throw ValidationError(
+                "The copy would be readable without a key. If that is meant, add --yes-plaintext.")
         }
         try FileNames.checkIsNoDash(destination, "the copy")
     }
@@ -50,7 +52,8 @@ struct DecryptCommand: ChangingOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: source).open(source, cipher: cipher.settings) { opening in
-            var conversion = Conversion(source, .decrypt(to: destination, opening.database), cipher: cipher.settings, in: session)
+            var conversion = Conversion(
+                source, .decrypt(to: destination, opening.database), cipher: cipher.settings, in: session)
             conversion.keys = .changed(from: nil, to: nil)
             try conversion.perform(isDryRun: dryRun, in: session, trail)
         }

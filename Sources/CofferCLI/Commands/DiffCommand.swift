@@ -7,12 +7,13 @@ struct DiffCommand: RecordedOperation {
         abstract: "Compare two databases by schema, tables and rows.",
         usage: "coffer diff <old> <new> [--rows] [options]",
         discussion: """
-            Says what the second database has that the first has not, and the reverse. Rows are the same row by their row ID, or by their \
-            primary key in tables without one; values are compared byte for byte. Both may be in use, and have keys of their own. Ends with 0 when \
-            they have the same content, and with 1 when they differ. What encryption and layout of pages do does not count.
+            Says what the second database has that the first has not, and the reverse. Rows are the same row \
+            by their row ID, or by their primary key in tables without one; values are compared byte for \
+            byte. Both may be in use, and have keys of their own. Ends with 0 when they have the same \
+            content, and with 1 when they differ. What encryption and layout of pages do does not count.
 
-            With --rows, each row that differs is a line: - for one that is gone, + for a new one, and ~ for a change, with the values as literals of \
-            SQL. They are content: mind where they go.
+            With --rows, each row that differs is a line: - for one that is gone, + for a new one, and ~ for \
+            a change, with the values as literals of SQL. They are content: mind where they go.
 
             EXAMPLES
               coffer diff /backup/app.db app.db --key-file app.key
@@ -55,14 +56,20 @@ struct DiffCommand: RecordedOperation {
         try FileNames.checkReadable(new)
         try FileNames.checkHasBytes(new)
         let keys = try session.keys(key, of: old)
-        let given = try newRequest.map { request throws(Failure) in try session.keys.key(request, subject: new).database }
+        let given = try newRequest.map { request throws(Failure) in
+            try session.keys.key(request, subject: new).database
+        }
         return try keys.open(old, cipher: cipher.settings) { first in
             if let given { return try compare(first.database, given, in: session, trail) }
-            return try keys.open(new, cipher: cipher.settings) { try compare(first.database, $0.database, in: session, trail) }
+            return try keys.open(new, cipher: cipher.settings) {
+                try compare(first.database, $0.database, in: session, trail)
+            }
         }
     }
 
-    private func compare(_ oldKey: DatabaseKey, _ newKey: DatabaseKey, in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+    private func compare(
+        _ oldKey: DatabaseKey, _ newKey: DatabaseKey, in session: Session, _ trail: AuditTrail
+    ) throws -> ExitStatus {
         var options = DatabaseFile.ConversionOptions()
         options.cipher = cipher.settings
         options.lockTimeout = session.lockTimeout
@@ -72,7 +79,8 @@ struct DiffCommand: RecordedOperation {
             try trail.record(new) { [options] _ in
                 let difference = try session.work(new) { progress in
                     try DatabaseFile(path: new).difference(
-                        from: DatabaseFile(path: old), key: newKey, oldKey: oldKey, options: options, progress: progress,
+                        from: DatabaseFile(path: old), key: newKey, oldKey: oldKey, options: options,
+                        progress: progress,
                         row: rows ? { try printer.print($0) } : nil)
                 }
                 printer.print(difference, old, new)
@@ -85,7 +93,7 @@ struct DiffCommand: RecordedOperation {
     }
 }
 
-/// How differences are told.
+/// How differences are reported.
 private struct DifferencePrinter {
     private let reporter: Reporter
 
@@ -93,9 +101,12 @@ private struct DifferencePrinter {
 
     func print(_ row: DatabaseFile.RowDifference) throws {
         if let lost = reporter.outputFailure { throw lost }
-        guard !reporter.isOutputClosed else { throw Failure(.inputOutput, "io", "Nobody reads the output any more.") }
+        guard !reporter.isOutputClosed else {
+            throw Failure(.inputOutput, "io", "Nobody reads the output any more.")
+        }
         var facts: [JSONValue.Member] = [
-            .init("table", .string(row.table)), .init("change", .string(row.change.rawValue)), .init("columns", .strings(row.columns)),
+            .init("table", .string(row.table)), .init("change", .string(row.change.rawValue)),
+            .init("columns", .strings(row.columns)),
         ]
         facts.append(.init("before", row.before.map { .strings($0) } ?? .null))
         facts.append(.init("after", row.after.map { .strings($0) } ?? .null))
@@ -108,11 +119,13 @@ private struct DifferencePrinter {
         reporter.result(facts, text: ["\(sign) \(SQLText.name(row.table)) \(values(row))"], isAnswer: true)
     }
 
-    /// The first column tells which row it is; of a change, besides it only what has changed.
+    /// The first column says which row it is; of a change, besides it only what has changed.
     private func values(_ row: DatabaseFile.RowDifference) -> String {
         row.columns.indices.compactMap { index in
             let name = SQLText.name(row.columns[index])
-            let (before, after) = (row.before.map { SQLText.literal($0[index]) }, row.after.map { SQLText.literal($0[index]) })
+            let (before, after) = (
+                row.before.map { SQLText.literal($0[index]) }, row.after.map { SQLText.literal($0[index]) }
+            )
             if let before, let after, before != after { return "\(name) = \(before) -> \(after)" }
             guard index == 0 || row.change != .changed else { return nil }
             return "\(name) = \(before ?? after ?? "")"
@@ -121,7 +134,9 @@ private struct DifferencePrinter {
 
     func print(_ difference: DatabaseFile.Difference, _ old: String, _ new: String) {
         var lines: [String] = []
-        for setting in difference.settings { lines.append("\(setting.name): \(setting.before) -> \(setting.after)") }
+        for setting in difference.settings {
+            lines.append("\(setting.name): \(setting.before) -> \(setting.after)")
+        }
         for object in difference.schema {
             let name = "\(object.type) \(SQLText.name(object.name))"
             switch (object.before, object.after) {
@@ -134,10 +149,13 @@ private struct DifferencePrinter {
             }
         }
         for table in difference.tables where table.isDifferent {
-            let counts = "\(TextLayout.grouped(table.rowCountBefore)) -> \(TextLayout.counted(table.rowCountAfter, "row", "rows"))"
+            let counts =
+                "\(TextLayout.grouped(table.rowCountBefore)) -> "
+                + "\(TextLayout.counted(table.rowCountAfter, "row", "rows"))"
             let changes =
                 table.isComparable
-                ? "\(TextLayout.grouped(table.removedCount)) removed, \(TextLayout.grouped(table.addedCount)) added, "
+                ? "\(TextLayout.grouped(table.removedCount)) removed, "
+                    + "\(TextLayout.grouped(table.addedCount)) added, "
                     + "\(TextLayout.grouped(table.changedCount)) changed"
                 : "not the same, and not comparable row by row"
             lines.append("table \(SQLText.name(table.name)): \(counts) (\(changes))")
@@ -147,9 +165,12 @@ private struct DifferencePrinter {
         if difference.isEmpty { lines = ["\(new): the same content as \(old) (\(count), \(rows))"] }
         reporter.result(
             [
-                .init("path", .string(old)), .init("other", .string(new)), .init("same", .bool(difference.isEmpty)),
-                .init("settings", .array(difference.settings.map(json))), .init("objects", .array(difference.schema.map(json))),
-                .init("tables", .array(difference.tables.map(json))), .init("code", .count(difference.isEmpty ? 0 : 1)),
+                .init("path", .string(old)), .init("other", .string(new)),
+                .init("same", .bool(difference.isEmpty)),
+                .init("settings", .array(difference.settings.map(json))),
+                .init("objects", .array(difference.schema.map(json))),
+                .init("tables", .array(difference.tables.map(json))),
+                .init("code", .count(difference.isEmpty ? 0 : 1)),
             ], text: lines, isAnswer: !difference.isEmpty)
     }
 
@@ -166,8 +187,10 @@ private struct DifferencePrinter {
 
     private func json(_ table: DatabaseFile.TableDifference) -> JSONValue {
         [
-            "name": .string(table.name), "rows_before": .count(table.rowCountBefore), "rows_after": .count(table.rowCountAfter),
-            "removed": .count(table.removedCount), "added": .count(table.addedCount), "changed": .count(table.changedCount),
+            "name": .string(table.name), "rows_before": .count(table.rowCountBefore),
+            "rows_after": .count(table.rowCountAfter),
+            "removed": .count(table.removedCount), "added": .count(table.addedCount),
+            "changed": .count(table.changedCount),
             "comparable": .bool(table.isComparable),
         ]
     }
@@ -185,7 +208,9 @@ private enum SQLText {
     /// A literal, in which each character that would not be seen is a call of `char`.
     static func literal(_ literal: String) -> String {
         guard literal.hasPrefix("'"), TextLayout.harmless(literal) != literal else { return literal }
-        return "'\(visible(String(literal.dropFirst().dropLast()), quote: "'"))'".replacing("'' || ", with: "").replacing(
+        return "'\(visible(String(literal.dropFirst().dropLast()), quote: "'"))'".replacing(
+            "'' || ", with: ""
+        ).replacing(
             " || ''", with: "")
     }
 

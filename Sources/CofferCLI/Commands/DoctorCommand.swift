@@ -9,11 +9,12 @@ struct DoctorCommand: Operation {
         abstract: "Look for what is wrong with a machine, and with folders of databases and keys.",
         usage: "coffer doctor [<path>...] [options]",
         discussion: """
-            Looks at the engine, its age and its known faults, the random generator, the limit of locked memory and core dumps; and with folders or files, at who can read keys, write to \
-            databases and rename what is there, at databases without encryption, whatever their names are, and at what \
-            interrupted runs have left. Says what to do about each, and what it could not look at. \
-            Changes nothing, needs no key, and follows no links. Exit code 1 when there is something to mend; warnings, which are for whoever \
-            builds this program, do not count.
+            Looks at the engine, its age and its known faults, the random generator, the limit of locked \
+            memory and core dumps; and with folders or files, at who can read keys, write to databases and \
+            rename what is there, at databases without encryption, whatever their names are, and at what \
+            interrupted runs have left. Says what to do about each, and what it could not look at. Changes \
+            nothing, needs no key, and follows no links. Exit code 1 when there is something to mend; \
+            warnings, which are for whoever builds this program, do not count.
 
             EXAMPLES
               coffer doctor
@@ -52,7 +53,8 @@ struct Finding {
     /// What to do; nil where all is well.
     var advice: String?
 
-    /// Whether it is for whoever builds the program: whoever keeps the machine cannot mend it, and the exit code is 0 all the same.
+    /// Whether it is for whoever builds the program: whoever keeps the machine cannot mend it, and the exit
+    /// code is 0 all the same.
     var isWarning = false
 
     var isToMend: Bool { advice != nil && !isWarning }
@@ -63,8 +65,10 @@ struct Finding {
         if let advice { lines.append("      \(advice)") }
         reporter.result(
             [
-                .init("check", .string(check)), .init("path", .optional(path)), .init("good", .bool(advice == nil)),
-                .init("warning", .bool(isWarning)), .init("finding", .string(words)), .init("advice", .optional(advice)),
+                .init("check", .string(check)), .init("path", .optional(path)),
+                .init("good", .bool(advice == nil)),
+                .init("warning", .bool(isWarning)), .init("finding", .string(words)),
+                .init("advice", .optional(advice)),
             ], text: lines, isAnswer: isToMend)
     }
 }
@@ -77,7 +81,9 @@ enum MachineExamination {
 
     private static func engine() throws -> Finding {
         let versions = try EngineVersions()
-        return Finding(check: "engine", words: (versions.lines + [versions.origin, versions.pages.words]).joined(separator: ", "))
+        return Finding(
+            check: "engine",
+            words: (versions.lines + [versions.origin, versions.pages.words]).joined(separator: ", "))
     }
 
     private static func entropy() -> Finding {
@@ -86,8 +92,11 @@ enum MachineExamination {
         let isReady = byte?.count == 1
         return Finding(
             check: "entropy",
-            words: isReady ? "the random generator of the system is ready" : "the random generator of the system is not ready",
-            advice: isReady ? nil : "Wait until the machine has started, or give it a source of randomness (virtio-rng).")
+            words: isReady
+                ? "the random generator of the system is ready"
+                : "the random generator of the system is not ready",
+            advice: isReady
+                ? nil : "Wait until the machine has started, or give it a source of randomness (virtio-rng).")
     }
 
     /// Keys in memory that is not locked may get into the swap space.
@@ -99,19 +108,28 @@ enum MachineExamination {
         let isEnough = limit.rlim_cur >= 64 * 1024 || geteuid() == 0
         return Finding(
             check: "locked memory", words: words,
-            advice: isEnough ? nil : "Keys may be written to the swap space. Raise the limit: 'ulimit -l', or LimitMEMLOCK= of a unit.")
+            advice: isEnough
+                ? nil
+                : "Keys may be written to the swap space. Raise the limit: 'ulimit -l', or LimitMEMLOCK= of "
+                    + "a unit."
+        )
     }
 
-    /// Coffer makes none; other programs with keys in their memory do, where they are started as this process was.
+    /// Coffer makes none; other programs with keys in their memory do, where they are started as this process
+    /// was.
     private static func coreDumps() -> Finding {
         let text = (try? String(contentsOfFile: "/proc/\(getppid())/limits", encoding: .utf8)) ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
         guard let soft = line?.dropFirst("Max core file size".count).split(separator: " ").first else {
-            return Finding(check: "core dumps", words: "coffer makes none; the limit of other programs is not known")
+            return Finding(
+                check: "core dumps", words: "coffer makes none; the limit of other programs is not known")
         }
         guard soft != "0" else { return Finding(check: "core dumps", words: "off") }
         return Finding(
-            check: "core dumps", words: "coffer makes none, but programs that are started from here do, with the keys in their memory",
+            check: "core dumps",
+            words:
+                "coffer makes none, but programs that are started from here do, with the keys in their "
+                + "memory",
             advice: "Turn them off where programs use keys: 'ulimit -c 0', or LimitCORE=0 of a unit.")
     }
 }
@@ -146,7 +164,9 @@ struct FolderExamination {
                     result += others.sorted().map { name in
                         Finding(
                             check: "name", path: next,
-                            words: "has something with a name that is not UTF-8, and that was not looked at: \(name)",
+                            words:
+                                "has something with a name that is not UTF-8, and that was not looked at: "
+                                + "\(name)",
                             advice: "Give it another name, and run this again.")
                     }
                 } catch {
@@ -158,12 +178,15 @@ struct FolderExamination {
             default: continue
             }
         }
-        let summary = Finding(check: "files", path: path, words: "\(TextLayout.counted(count, "file", "files")) looked at")
+        let summary = Finding(
+            check: "files", path: path, words: "\(TextLayout.counted(count, "file", "files")) looked at")
         return [summary] + result
     }
 
     private static func unseen(_ path: String) -> Finding {
-        Finding(check: "unreadable", path: path, words: "cannot be looked at", advice: "Run this as the user that owns it.")
+        Finding(
+            check: "unreadable", path: path, words: "cannot be looked at",
+            advice: "Run this as the user that owns it.")
     }
 
     /// What is in a folder: the names that are texts, and those that are none, as far as they can be shown.
@@ -175,7 +198,9 @@ struct FolderExamination {
             let bytes = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
                 let text = unsafe UnsafeRawPointer(name).assumingMemoryBound(to: UInt8.self)
                 return unsafe [UInt8](
-                    UnsafeBufferPointer(start: text, count: strnlen(UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), 255)))
+                    UnsafeBufferPointer(
+                        start: text,
+                        count: strnlen(UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), 255)))
             }
             guard let name = String(validating: bytes, as: UTF8.self) else {
                 others.append(String(decoding: bytes, as: UTF8.self))
@@ -193,7 +218,8 @@ struct FolderExamination {
         guard status.st_mode & 0o022 != 0, status.st_mode & S_ISVTX == 0 else { return [] }
         return [
             Finding(
-                check: "folder", path: path, words: "others can rename and replace what is in it (mode \(mode(status)))",
+                check: "folder", path: path,
+                words: "others can rename and replace what is in it (mode \(mode(status)))",
                 advice: "Run 'chmod go-w' on it.")
         ]
     }
@@ -207,18 +233,23 @@ struct FolderExamination {
                     advice: "Remove it, if no dump works here.")
             ]
         }
-        if name.hasSuffix(".rotate.json") || name.hasPrefix(".coffer-") && (name.hasSuffix(".tmp") || name.hasSuffix(".lock")) {
+        if name.hasSuffix(".rotate.json")
+            || name.hasPrefix(".coffer-") && (name.hasSuffix(".tmp") || name.hasSuffix(".lock"))
+        {
             return [
                 Finding(
                     check: "leftover", path: path, words: "of a run that works, or was interrupted",
-                    advice: "If none works on the file, run the same command again: it completes or removes it.")
+                    advice:
+                        "If none works on the file, run the same command again: it completes or removes it.")
             ]
         }
         let start = FolderExamination.start(of: path)
         if start == FolderExamination.plaintextStart { return try database(path, status) }
         let lowered = name.lowercased()
         if lowered.hasSuffix(".key") { return key(path, status) }
-        if [".db", ".sqlite", ".sqlite3", ".db3"].contains(where: lowered.hasSuffix) { return try database(path, status) }
+        if [".db", ".sqlite", ".sqlite3", ".db3"].contains(where: lowered.hasSuffix) {
+            return try database(path, status)
+        }
         // Whether it is a database is not known.
         return start == nil ? [FolderExamination.unseen(path)] : []
     }
@@ -254,9 +285,14 @@ struct FolderExamination {
                     advice: "See 'coffer encrypt'; or move it away, if that is intended."))
         case .empty?:
             result.append(
-                Finding(check: "empty", path: path, words: "has no bytes", advice: "Restore it from a backup, unless it never had any."))
+                Finding(
+                    check: "empty", path: path, words: "has no bytes",
+                    advice: "Restore it from a backup, unless it never had any."))
         case nil:
-            result.append(Finding(check: "unreadable", path: path, words: "cannot be read", advice: "Run this as the user that owns it."))
+            result.append(
+                Finding(
+                    check: "unreadable", path: path, words: "cannot be read",
+                    advice: "Run this as the user that owns it."))
         default: break
         }
         if status.st_mode & 0o022 != 0 {
@@ -267,7 +303,8 @@ struct FolderExamination {
         } else if status.st_mode & 0o044 != 0 {
             result.append(
                 Finding(
-                    check: "database", path: path, words: "others can copy it, and try keys on the copy (mode \(mode(status)))",
+                    check: "database", path: path,
+                    words: "others can copy it, and try keys on the copy (mode \(mode(status)))",
                     advice: "Run 'chmod go-r' on it, unless they are meant to read it."))
         }
         return result

@@ -8,11 +8,12 @@ struct DumpCommand: RecordedOperation {
         abstract: "Write a database as an SQL script.",
         usage: "coffer dump <file> [options]",
         discussion: """
-            The script makes the same content in any SQLite, byte for byte, with all row IDs, versions, sequences, and the tables of virtual tables. \
-            It is of one moment, also while others write. Its last line has a digest of the content, by which coffer load proves what it has made; \
-            a script that could not be written to its end takes back what it has made.
-            The script can be read without a key. It goes to the standard output, as the rows of a query do; a file that stays needs \
-            --yes-plaintext, and is readable by you only.
+            The script makes the same content in any SQLite, byte for byte, with all row IDs, versions, \
+            sequences, and the tables of virtual tables. It is of one moment, also while others write. Its \
+            last line has a digest of the content, by which coffer load proves what it has made; a script \
+            that could not be written to its end takes back what it has made.
+            The script can be read without a key. It goes to the standard output, as the rows of a query do; \
+            a file that stays needs --yes-plaintext, and is readable by you only.
 
             EXAMPLES
               coffer dump app.db --key-file app.key | coffer load copy.db --key-file next.key
@@ -42,18 +43,25 @@ struct DumpCommand: RecordedOperation {
 
     func validate() throws {
         if out != nil, !yesPlaintext {
-            throw ValidationError("The script would be readable without a key. If that is meant, add --yes-plaintext.")
+            throw ValidationError(
+                "The script would be readable without a key. If that is meant, add --yes-plaintext.")
         }
         if let out { try FileNames.checkIsNoDash(out, "the script") }
-        if output.json, out == nil { throw ValidationError("--json needs --out: the script and JSON cannot both be the output.") }
+        if output.json, out == nil {
+            throw ValidationError("--json needs --out: the script and JSON cannot both be the output.")
+        }
     }
 
     var subject: String? { file }
     var names: [String] { [file] + (out.map { [$0] } ?? []) }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        if let out, NewFile.exists(out) { throw Failure(.outputExists, "output_exists", "'\(out)' exists, and is not overwritten.") }
-        return try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in try dump(opening, session, trail) }
+        if let out, NewFile.exists(out) {
+            throw Failure(.outputExists, "output_exists", "'\(out)' exists, and is not overwritten.")
+        }
+        return try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
+            try dump(opening, session, trail)
+        }
     }
 
     private func dump(_ opening: FileKey, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -62,7 +70,8 @@ struct DumpCommand: RecordedOperation {
         if out == nil { warnOfReaders(session.reporter) }
         try trail.record(file, .kept(opening.key)) { entry in
             let queue = try ReadableQueue.open(file, configuration)
-            let summary = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) { () -> ScriptSummary? in
+            let summary = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
+                () -> ScriptSummary? in
                 do {
                     return try queue.unsafeRead { db in try write(db, session) }
                 } catch is OutputClosed {
@@ -71,14 +80,18 @@ struct DumpCommand: RecordedOperation {
             }
             try queue.close()
             guard let summary else { return false }
-            try entry.end(isChanged: false, [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
+            try entry.end(
+                isChanged: false,
+                [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
             guard let out else { return false }
             let counts =
-                "\(TextLayout.counted(summary.tableCount, "table", "tables")), \(TextLayout.counted(summary.rowCount, "row", "rows"))"
+                "\(TextLayout.counted(summary.tableCount, "table", "tables")), "
+                + "\(TextLayout.counted(summary.rowCount, "row", "rows"))"
             session.reporter.result(
                 [
                     .init("path", .string(file)), .init("destination", .string(out)), .init("changed", true),
-                    .init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount)), .init("code", 0),
+                    .init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount)),
+                    .init("code", 0),
                 ], text: ["\(out): written (\(counts)), readable by you only, and without a key"])
             return false
         }
@@ -98,7 +111,9 @@ struct DumpCommand: RecordedOperation {
         }
     }
 
-    private func write(_ db: Database, _ session: Session, _ write: @escaping ([UInt8]) throws -> Void) throws -> ScriptSummary {
+    private func write(_ db: Database, _ session: Session, _ write: @escaping ([UInt8]) throws -> Void) throws
+        -> ScriptSummary
+    {
         var hasBegun = false
         do {
             let summary = try db.writeScript {
@@ -108,7 +123,8 @@ struct DumpCommand: RecordedOperation {
                 if session.reporter.isOutputClosed { throw OutputClosed() }
             } checkpoint: {
                 try session.interruption.check()
-                session.reporter.progress(ProgressState(path: file, phase: "writing", completed: 0, total: 0, unit: "rows"))
+                session.reporter.progress(
+                    ProgressState(path: file, phase: "writing", completed: 0, total: 0, unit: "rows"))
             }
             try write(Array("\(ScriptProof.line(summary.digest))\n".utf8))
             return summary
@@ -122,10 +138,13 @@ struct DumpCommand: RecordedOperation {
     /// A file that the shell has made may be open to others.
     private func warnOfReaders(_ reporter: Reporter) {
         var status = stat()
-        guard unsafe fstat(STDOUT_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else { return }
+        guard unsafe fstat(STDOUT_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            status.st_mode & 0o077 != 0
+        else { return }
         reporter.warning(
-            "The script goes into a file that others can read (mode \(String(status.st_mode & 0o777, radix: 8))), without a key. "
-                + "--out makes one that is yours only.")
+            "The script goes into a file that others can read (mode "
+                + "\(String(status.st_mode & 0o777, radix: 8))), without a key. --out makes one that is "
+                + "yours only.")
     }
 }
 

@@ -7,8 +7,9 @@ struct EncryptCommand: ChangingOperation {
         abstract: "Make an encrypted copy of a plaintext SQLite database.",
         usage: "coffer encrypt <source> <destination> [options]",
         discussion: """
-            Keeps row IDs, versions and the auto-vacuum mode. The source stays as it is: when the copy is in use, remove the source, and \
-            remember its backups. What a disk has stored in the clear may be found on it until it is overwritten.
+            Keeps row IDs, versions and the auto-vacuum mode. The source stays as it is: when the copy is in \
+            use, remove the source, and remember its backups. What a disk has stored in the clear may be \
+            found on it until it is overwritten.
 
             EXAMPLES
               coffer encrypt plain.db app.db --key-file app.key --key-type raw
@@ -41,7 +42,9 @@ struct EncryptCommand: ChangingOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(destination, "the encrypted file")
-        if recipients.isGiven, try key.isGiven { throw ValidationError("Give the encrypted file a key, or recipients: not both.") }
+        if recipients.isGiven, try key.isGiven {
+            throw ValidationError("Give the encrypted file a key, or recipients: not both.")
+        }
     }
 
     var subject: String? { source }
@@ -50,7 +53,8 @@ struct EncryptCommand: ChangingOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try FileNames.checkReadable(source)
         guard try DatabaseFile(path: source).inspect().kind == .plaintext else {
-            throw Failure(.badData, "not_plaintext", "'\(source)' is no plaintext SQLite database; see 'coffer info'.")
+            throw Failure(
+                .badData, "not_plaintext", "'\(source)' is no plaintext SQLite database; see 'coffer info'.")
         }
         func perform(_ key: DatabaseKey, _ keys: KeyPassage) throws {
             var conversion = Conversion(source, .encrypt(to: destination, key), in: session)
@@ -59,7 +63,9 @@ struct EncryptCommand: ChangingOperation {
             try conversion.perform(isDryRun: dryRun, in: session, trail)
         }
         if recipients.isGiven {
-            try recipients.copying(to: destination, isDryRun: dryRun, session) { try perform($0, .unknown) }
+            try recipients.copying(to: destination, recipients.slots(), isDryRun: dryRun, session) {
+                try perform($0, .unknown)
+            }
         } else {
             let new = try session.keys.key(key.request(.new), subject: destination)
             try perform(new.database, .changed(from: nil, to: new))

@@ -29,7 +29,12 @@ struct EngineVersions {
         pages = try Engine.pageProvider
     }
 
-    var lines: [String] { ["coffer \(EngineVersions.coffer)", "SQLCipher \(sqlcipher)", "SQLite \(sqlite)", "crypto \(provider)"] }
+    var lines: [String] {
+        [
+            "coffer \(EngineVersions.coffer)", "SQLCipher \(sqlcipher)", "SQLite \(sqlite)",
+            "crypto \(provider)",
+        ]
+    }
 
     /// Where the engine is from, as a line of a report.
     var origin: String { build.map { "an engine of your own: \($0)" } ?? "the engine of the distribution" }
@@ -55,7 +60,8 @@ struct EngineVersions {
 
     var json: [JSONValue.Member] {
         [
-            .init("version", .string(EngineVersions.coffer)), .init("sqlcipher", .string(sqlcipher)), .init("sqlite", .string(sqlite)),
+            .init("version", .string(EngineVersions.coffer)), .init("sqlcipher", .string(sqlcipher)),
+            .init("sqlite", .string(sqlite)),
             .init("crypto", .string(provider)),
         ]
     }

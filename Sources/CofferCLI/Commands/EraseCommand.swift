@@ -7,9 +7,10 @@ struct EraseCommand: ChangingOperation {
         abstract: "Remove a database, its log, and what interrupted runs have left.",
         usage: "coffer erase <file> --yes-erase <name> [options]",
         discussion: """
-            Overwrites the start of each file first, and with it the salt, without which no passphrase opens what may be found of it. It cannot \
-            promise more: snapshots, copying file systems and flash memory may keep old content, a raw key still reads pages that are found, and \
-            backups are files of their own.
+            Overwrites the start of each file first, and with it the salt, without which no passphrase opens \
+            what may be found of it. It cannot promise more: snapshots, copying file systems and flash \
+            memory may keep old content, a raw key still reads pages that are found, and backups are files \
+            of their own.
 
             EXAMPLES
               coffer erase old.db --dry-run
@@ -19,7 +20,9 @@ struct EraseCommand: ChangingOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The name of the file, without its directory, to say that you mean it.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The name of the file, without its directory, to say that you mean it.", valueName: "name"))
     var yesErase: String?
 
     @Flag(help: "Say what would be removed, and do nothing.")
@@ -41,17 +44,20 @@ struct EraseCommand: ChangingOperation {
             let files = try database.erasurePlan() + (NewFile.exists(keyring) ? [keyring] : [])
             session.reporter.result(
                 [
-                    .init("path", .string(file)), .init("dry_run", true), .init("changed", false), .init("files", .strings(files)),
+                    .init("path", .string(file)), .init("dry_run", true), .init("changed", false),
+                    .init("files", .strings(files)),
                     .init("code", 0),
                 ],
-                text: ["\(file): would be erased; nothing was changed"] + files.map { "  \($0)" }, isAnswer: true)
+                text: ["\(file): would be erased; nothing was changed"] + files.map { "  \($0)" },
+                isAnswer: true)
             return .done
         }
         let name = FileNames.name(of: file)
         guard let yesErase else { throw Failure.usage("To erase it, add: --yes-erase \(name)") }
         guard yesErase == name else {
             throw Failure(
-                .badData, "confirmation_mismatch", "--yes-erase says '\(yesErase)', and the file is '\(name)'. Nothing was changed.")
+                .badData, "confirmation_mismatch",
+                "--yes-erase says '\(yesErase)', and the file is '\(name)'. Nothing was changed.")
         }
         var files: [String] = []
         try trail.record(file) { _ in
@@ -65,9 +71,14 @@ struct EraseCommand: ChangingOperation {
             return true
         }
         session.reporter.result(
-            [.init("path", .string(file)), .init("changed", true), .init("files", .strings(files)), .init("code", 0)],
+            [
+                .init("path", .string(file)), .init("changed", true), .init("files", .strings(files)),
+                .init("code", 0),
+            ],
             text: ["\(file): erased (\(TextLayout.counted(files.count, "file", "files")))"])
-        session.reporter.note("Snapshots, backups and the disk itself may still have what was in it; see 'coffer erase --help'.")
+        session.reporter.note(
+            "Snapshots, backups and the disk itself may still have what was in it; see 'coffer erase --help'."
+        )
         return .done
     }
 }

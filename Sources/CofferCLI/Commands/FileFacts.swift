@@ -11,8 +11,10 @@ struct FileFacts {
 
     /// What is known with a key.
     ///
-    /// - Parameter isKeyTold: whether people are told which key it is.
-    init(_ path: String, _ key: FileKey, _ cipher: CipherSettings?, _ site: SiteSecret?, isKeyTold: Bool) throws {
+    /// - Parameter isKeyTold: whether people are shown which key it is.
+    init(_ path: String, _ key: FileKey, _ cipher: CipherSettings?, _ site: SiteSecret?, isKeyTold: Bool)
+        throws
+    {
         let file = DatabaseFile(path: path)
         self.init(try file.inspect(), try file.inspect(key: key.database, cipher: cipher))
         add("opened by", isKeyTold ? key.option : "", try key.json(site))
@@ -30,7 +32,10 @@ struct FileFacts {
             let guess = inspection.isPageSizeGuessed ? " (a guess)" : ""
             add(
                 "pages", "\(TextLayout.grouped(inspection.size / Int64(size))) of \(size) bytes\(guess)",
-                [.init("page_size", .count(size)), .init("page_size_guessed", .bool(inspection.isPageSizeGuessed))])
+                [
+                    .init("page_size", .count(size)),
+                    .init("page_size_guessed", .bool(inspection.isPageSizeGuessed)),
+                ])
         }
         if let salt = inspection.salt {
             let digits = Hex.digits(salt)
@@ -39,21 +44,29 @@ struct FileFacts {
         add(
             "mode", "\(String(inspection.mode, radix: 8)), owner \(inspection.userID):\(inspection.groupID)",
             [
-                .init("mode", .string(String(inspection.mode, radix: 8))), .init("uid", .count(inspection.userID)),
+                .init("mode", .string(String(inspection.mode, radix: 8))),
+                .init("uid", .count(inspection.userID)),
                 .init("gid", .count(inspection.groupID)),
             ])
         if inspection.linkCount != 1 {
-            add("names", "\(inspection.linkCount) (hard links)", [.init("links", .count(inspection.linkCount))])
+            add(
+                "names", "\(inspection.linkCount) (hard links)",
+                [.init("links", .count(inspection.linkCount))])
         }
-        let companions = inspection.companions.map { "-\($0.role.rawValue) (\(TextLayout.grouped($0.size)) bytes)" }
+        let companions = inspection.companions.map {
+            "-\($0.role.rawValue) (\(TextLayout.grouped($0.size)) bytes)"
+        }
         add(
             "beside it", companions.joined(separator: ", "),
             [
-                .init("companions", .object(inspection.companions.map { .init($0.role.rawValue, .int($0.size)) }))
+                .init(
+                    "companions",
+                    .object(inspection.companions.map { .init($0.role.rawValue, .int($0.size)) }))
             ])
         if !inspection.leftovers.isEmpty {
             add(
-                "left over", inspection.leftovers.joined(separator: ", ") + " (of an interrupted run: run it again)",
+                "left over",
+                inspection.leftovers.joined(separator: ", ") + " (of an interrupted run: run it again)",
                 [.init("leftovers", .strings(inspection.leftovers))])
         }
     }
@@ -63,7 +76,8 @@ struct FileFacts {
         add(
             "pages", "\(TextLayout.grouped(contents.pageCount)) of \(contents.pageSize) bytes\(free)",
             [
-                .init("page_size", .count(contents.pageSize)), .init("page_count", .count(contents.pageCount)),
+                .init("page_size", .count(contents.pageSize)),
+                .init("page_count", .count(contents.pageCount)),
                 .init("free_pages", .count(contents.freePageCount)),
             ])
         let format = contents.format.map { "SQLCipher \($0)" } ?? "special settings"
@@ -80,14 +94,17 @@ struct FileFacts {
         add(
             "versions", "user \(contents.userVersion), application \(contents.applicationID)",
             [
-                .init("user_version", .count(contents.userVersion)), .init("application_id", .count(contents.applicationID)),
+                .init("user_version", .count(contents.userVersion)),
+                .init("application_id", .count(contents.applicationID)),
             ])
         add(
             "tables", contents.tables.isEmpty ? "none" : contents.tables.joined(separator: ", "),
             [.init("tables", .strings(contents.tables))])
     }
 
-    private mutating func add(_ name: String, _ words: String, _ json: [JSONValue.Member]) { facts.append((name, words, json)) }
+    private mutating func add(_ name: String, _ words: String, _ json: [JSONValue.Member]) {
+        facts.append((name, words, json))
+    }
 }
 
 extension DatabaseFile.Inspection.Kind {

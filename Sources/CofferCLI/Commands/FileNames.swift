@@ -7,22 +7,31 @@ enum FileNames {
         paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file", "files")
     }
 
-    /// Fails for a mistyped name, and for a file that is closed to this user, before anybody is asked for a key.
+    /// Fails for a mistyped name, and for a file that is closed to this user, before anybody is asked for a
+    /// key.
     static func checkReadable(_ path: String) throws(Failure) {
-        guard unsafe access(path, F_OK) == 0 else { throw Failure(SystemError.last, "'\(path)' cannot be found", denied: .inputMissing) }
-        guard unsafe access(path, R_OK) == 0 else { throw Failure(SystemError.last, "'\(path)' cannot be read", denied: .inputMissing) }
+        guard unsafe access(path, F_OK) == 0 else {
+            throw Failure(SystemError.last, "'\(path)' cannot be found", denied: .inputMissing)
+        }
+        guard unsafe access(path, R_OK) == 0 else {
+            throw Failure(SystemError.last, "'\(path)' cannot be read", denied: .inputMissing)
+        }
     }
 
-    /// Fails for a file without bytes, which the engine takes for a database without content under any key, and which is what is left of one
-    /// that was cut to nothing. A journal or a log beside it may bring its content back.
+    /// Fails for a file without bytes, which the engine takes for a database without content under any key,
+    /// and which is what is left of one that was cut to nothing. A journal or a log beside it may bring its
+    /// content back.
     static func checkHasBytes(_ path: String) throws(Failure) {
         // SQLite takes a single byte for none.
-        guard let count = size(path), count <= 1, (size(path + "-journal") ?? 0) == 0, (size(path + "-wal") ?? 0) == 0 else { return }
+        guard let count = size(path), count <= 1, (size(path + "-journal") ?? 0) == 0,
+            (size(path + "-wal") ?? 0) == 0
+        else { return }
         throw emptyFile
     }
 
     static let emptyFile = Failure(
-        .badData, "empty_file", "The file is empty: it has no bytes, and no key can be right for it. Restore it from a backup.")
+        .badData, "empty_file",
+        "The file is empty: it has no bytes, and no key can be right for it. Restore it from a backup.")
 
     /// The size of a regular file.
     static func size(_ path: String) -> Int64? {
@@ -31,12 +40,16 @@ enum FileNames {
         return Int64(status.st_size)
     }
 
-    /// Fails for "-", which stands for the standard input or output elsewhere, and would become the name of a file here.
+    /// Fails for "-", which stands for the standard input or output elsewhere, and would become the name of a
+    /// file here.
     ///
     /// - Parameter what: what would get the name.
     static func checkIsNoDash(_ path: String, _ what: String) throws {
         guard path != "-" else {
-            throw ValidationError("'-' is no name for \(what): it does not go to the standard output. Give './-' for a file of that name.")
+            throw ValidationError(
+                "'-' is no name for \(what): it does not go to the standard output. Give './-' for a file "
+                    + "of that name."
+            )
         }
     }
 

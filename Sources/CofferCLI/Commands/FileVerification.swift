@@ -1,21 +1,23 @@
 internal import Coffer
 
-/// The verification of one file, and how it is told.
+/// The verification of one file, and how it is reported.
 struct FileVerification {
     let path: String
     /// The file, as the user named it.
     let name: String
     let key: FileKey
     let options: DatabaseFile.VerificationOptions
-    /// Whether people are told which key it is.
+    /// Whether people are shown which key it is.
     var isKeyTold = false
     /// Whether a file of no bytes is good.
     var allowsEmpty = false
 
     /// Whether the key opens the file.
-    var keyOpensFile: Bool { (try? DatabaseFile(path: path).inspect(key: key.database, cipher: options.cipher)) != nil }
+    var keyOpensFile: Bool {
+        (try? DatabaseFile(path: path).inspect(key: key.database, cipher: options.cipher)) != nil
+    }
 
-    /// - Throws: a failure when the file is damaged, after the findings were told.
+    /// - Throws: a failure when the file is damaged, after the findings were reported.
     func run(in session: Session, _ trail: AuditTrail) throws {
         try trail.record(path, .kept(key.key)) { entry in
             let result = try verify(in: session, trail.site)
@@ -36,15 +38,22 @@ struct FileVerification {
             let words = result.findings.prefix(20).map { "  " + $0.words }
             let more = result.findings.count > 20 ? ["  and \(result.findings.count - 20) more"] : []
             try session.reporter.result(
-                json(result) + key.json(site) + [.init("code", 65)], text: ["\(name): DAMAGED"] + words + more, isAnswer: true)
+                json(result) + key.json(site) + [.init("code", 65)],
+                text: ["\(name): DAMAGED"] + words + more, isAnswer: true)
             guard result.findings != [.empty] else { throw FileNames.emptyFile }
             let place =
                 pages.isEmpty
-                ? "its structure" : TextLayout.counted(pages.count, "page", "pages") + " of \(TextLayout.grouped(result.pageCount))"
+                ? "its structure"
+                : TextLayout.counted(pages.count, "page", "pages")
+                    + " of \(TextLayout.grouped(result.pageCount))"
             throw Failure(.badData, "damaged", "The file is damaged: \(place). Restore it from a backup.")
         }
-        let fromLog = result.pageCountFromLog == 0 ? "" : ", \(TextLayout.grouped(result.pageCountFromLog)) of them in the log beside it"
-        let weak = result.isAuthenticated ? "" : "; format 1 has no authentication, so that only the structure was checked"
+        let fromLog =
+            result.pageCountFromLog == 0
+            ? "" : ", \(TextLayout.grouped(result.pageCountFromLog)) of them in the log beside it"
+        let weak =
+            result.isAuthenticated
+            ? "" : "; format 1 has no authentication, so that only the structure was checked"
         let opening = isKeyTold || site != nil ? ", opened by \(try key.words(site))" : ""
         try session.reporter.result(
             json(result) + key.json(site) + [.init("code", 0)],
@@ -58,7 +67,8 @@ struct FileVerification {
     private func json(_ result: DatabaseFile.Verification) -> [JSONValue.Member] {
         [
             .init("path", .string(name)), .init("intact", .bool(result.isIntact)), .init("changed", false),
-            .init("pages", .count(result.pageCount)), .init("pages_from_log", .count(result.pageCountFromLog)),
+            .init("pages", .count(result.pageCount)),
+            .init("pages_from_log", .count(result.pageCountFromLog)),
             .init("authenticated", .bool(result.isAuthenticated)),
             .init("damaged_pages", .array(result.damagedPages.prefix(1000).map { .count($0) })),
             .init("findings", .strings(result.findings.prefix(1000).map(\.words))),

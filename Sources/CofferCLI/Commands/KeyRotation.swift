@@ -1,6 +1,6 @@
 internal import Coffer
 
-/// The rotation of one file, and how it is told.
+/// The rotation of one file, and how it is reported.
 struct KeyRotation {
     let path: String
     /// The file, as the user named it.
@@ -18,7 +18,8 @@ struct KeyRotation {
         let plan = try file.rotationPlan(from: old.database, to: new.database, options: options)
         let facts: [JSONValue.Member] = [
             .init("path", .string(name)), .init("dry_run", true), .init("changed", false),
-            .init("already_rotated", .bool(plan.isAlreadyRotated)), .init("method", .string(plan.method.rawValue)),
+            .init("already_rotated", .bool(plan.isAlreadyRotated)),
+            .init("method", .string(plan.method.rawValue)),
             .init("size", .int(plan.size)), .init("pages", .count(plan.pageCount)),
         ]
         let pages = TextLayout.counted(plan.pageCount, "page", "pages")
@@ -26,10 +27,12 @@ struct KeyRotation {
             facts + plan.outlineFacts,
             text: plan.isAlreadyRotated
                 ? ["\(name): has the new key already; nothing would be done"]
-                : ["\(name): would be rotated (\(pages), \(plan.room)); nothing was changed"] + plan.lines, isAnswer: true)
+                : ["\(name): would be rotated (\(pages), \(plan.room)); nothing was changed"] + plan.lines,
+            isAnswer: true)
     }
 
-    /// Tries the keys, and changes nothing. That they are wrong is recorded as it is when the rotation itself finds out.
+    /// Tries the keys, and changes nothing. That they are wrong is recorded as it is when the rotation itself
+    /// finds out.
     func prepare(_ trail: AuditTrail) throws -> PreparedRotation {
         do {
             return try file.prepareRotation(from: old.database, to: new.database, options: options)
@@ -41,13 +44,16 @@ struct KeyRotation {
 
     /// - Parameter prepared: what ``prepare(_:)`` has found out, if it was asked.
     @discardableResult
-    func run(_ prepared: PreparedRotation? = nil, in session: Session, _ trail: AuditTrail) throws -> DatabaseFile.RotationResult {
+    func run(_ prepared: PreparedRotation? = nil, in session: Session, _ trail: AuditTrail) throws
+        -> DatabaseFile.RotationResult
+    {
         let result = try session.work(name) { progress in
             try trail.recordProof(path, .changed(from: old, to: new)) { audit in
                 if let prepared { return try prepared.run(audit: audit, progress: progress) }
                 var options = options
                 options.audit = audit
-                return try file.rotate(from: old.database, to: new.database, options: options, progress: progress)
+                return try file.rotate(
+                    from: old.database, to: new.database, options: options, progress: progress)
             }
         }
         tell(result, session.reporter)
@@ -56,15 +62,18 @@ struct KeyRotation {
 
     private func tell(_ result: DatabaseFile.RotationResult, _ reporter: Reporter) {
         var facts: [JSONValue.Member] = [
-            .init("path", .string(name)), .init("changed", .bool(result.isChanged)), .init("resumed", .bool(result.isResumed)),
+            .init("path", .string(name)), .init("changed", .bool(result.isChanged)),
+            .init("resumed", .bool(result.isResumed)),
             .init("seconds", .double((result.duration * 1000).rounded() / 1000)),
         ]
         if let kept = result.keptOldPath { facts.append(.init("kept_old", .string(kept))) }
         if let proof = result.proof {
             facts += result.evidence
             facts += [
-                .init("old_key_rejected", .bool(proof.isOldKeyRejected)), .init("new_key_accepted", .bool(proof.isNewKeyAccepted)),
-                .init("integrity_clean", .bool(proof.isIntegrityClean)), .init("content_equal", .bool(proof.isContentEqual)),
+                .init("old_key_rejected", .bool(proof.isOldKeyRejected)),
+                .init("new_key_accepted", .bool(proof.isNewKeyAccepted)),
+                .init("integrity_clean", .bool(proof.isIntegrityClean)),
+                .init("content_equal", .bool(proof.isContentEqual)),
             ]
         }
         facts.append(.init("code", 0))
@@ -75,10 +84,14 @@ struct KeyRotation {
         }
         let size = Int64(proof.pageCount) * Int64(proof.pageSize)
         var lines = [
-            "\(name): rotated\(resumed) (\(TextLayout.counted(proof.pageCount, "page", "pages")), \(TextLayout.size(size)), "
+            "\(name): rotated\(resumed) (\(TextLayout.counted(proof.pageCount, "page", "pages")), "
+                + "\(TextLayout.size(size)), "
                 + "\(TextLayout.seconds(.milliseconds(Int64(result.duration * 1000)))))"
         ]
-        lines.append("  proved: the new key opens it, the old one does not, all pages are authentic, the content is the same")
+        lines.append(
+            "  proved: the new key opens it, the old one does not, all pages are authentic, the content is "
+                + "the same"
+        )
         if let kept = result.keptOldPath { lines.append("  the file with the old key: \(kept)") }
         reporter.result(facts, text: lines)
     }
@@ -92,7 +105,8 @@ extension DatabaseFile.RotationResult: AuditedResult {
         return [
             .init("pages", .count(proof.pageCount)), .init("salt_before", .string(proof.saltBefore)),
             .init("salt_after", .string(proof.saltAfter)), .init("old_key_id", .string(proof.oldKeyID)),
-            .init("new_key_id", .string(proof.newKeyID)), .init("content_digest", .string(proof.contentDigest)),
+            .init("new_key_id", .string(proof.newKeyID)),
+            .init("content_digest", .string(proof.contentDigest)),
         ]
     }
 }

@@ -8,8 +8,9 @@ struct KeygenCommand: Operation {
         abstract: "Make a key at random.",
         usage: "coffer keygen [options]",
         discussion: """
-            A raw key has 256 bits, for programs; use it with --key-type raw. Words are for people: each has 16 bits of chance, made of \
-            syllables, and is a passphrase. With --out the key goes to a new file that only you can read; otherwise to the standard output.
+            A raw key has 256 bits, for programs; use it with --key-type raw. Words are for people: each has \
+            16 bits of chance, made of syllables, and is a passphrase. With --out the key goes to a new file \
+            that only you can read; otherwise to the standard output.
 
             EXAMPLES
               coffer keygen --out app.key
@@ -26,27 +27,38 @@ struct KeygenCommand: Operation {
     @Flag(help: "Write a raw key as bytes, not as hexadecimal digits; needs --out.")
     var binary = false
 
-    @Flag(help: "Make an identity, which opens what is made for its recipient; needs --out. The recipient is no secret, and is printed.")
+    @Flag(
+        help: """
+            Make an identity, which opens what is made for its recipient; needs --out. \
+            The recipient is no secret, and is printed.
+            """)
     var recipient = false
 
-    @Option(name: .customLong("out"), help: ArgumentHelp("The file to make; never overwritten.", valueName: "file"), completion: .file())
+    @Option(
+        name: .customLong("out"),
+        help: ArgumentHelp("The file to make; never overwritten.", valueName: "file"), completion: .file())
     var file: String?
 
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
     func validate() throws {
-        if let words, !(5...32).contains(words) { throw ValidationError("--words takes a number from 5 (80 bits) to 32.") }
+        if let words, !(5...32).contains(words) {
+            throw ValidationError("--words takes a number from 5 (80 bits) to 32.")
+        }
         if words != nil && (withSalt || binary) {
             throw ValidationError("Words are a passphrase: --with-salt and --binary are for raw keys.")
         }
         if recipient && (words != nil || withSalt || binary || file == nil) {
-            throw ValidationError("--recipient makes an identity in a new file: it needs --out, and no other form of a key.")
+            throw ValidationError(
+                "--recipient makes an identity in a new file: it needs --out, and no other form of a key.")
         }
         if let file { try FileNames.checkIsNoDash(file, "the key file") }
         if file == nil && binary { throw ValidationError("--binary needs --out.") }
         // JSON is kept and forwarded by programs: no secret goes there.
-        if file == nil && output.json { throw ValidationError("With --json the key must go to a file: give --out.") }
+        if file == nil && output.json {
+            throw ValidationError("With --json the key must go to a file: give --out.")
+        }
     }
 
     func run(in session: Session) throws -> ExitStatus {
@@ -58,24 +70,33 @@ struct KeygenCommand: Operation {
         } catch {
             throw Failure(SystemError(code: error.errno), "The system's random generator does not answer")
         }
-        let (kind, bits) = words.map { ("passphrase", $0 * WordPassphrase.bitsPerWord) } ?? (withSalt ? "raw+salt" : "raw", 256)
+        let (kind, bits) =
+            words.map { ("passphrase", $0 * WordPassphrase.bitsPerWord) } ?? (
+                withSalt ? "raw+salt" : "raw", 256
+            )
         if let file {
             try KeygenCommand.write(key, to: file)
         } else {
             // Straight from the memory that is wiped, past all text of ours.
             do throws(SystemError) {
-                try key.withUnsafeBytes { bytes throws(SystemError) in try unsafe Descriptor.write(bytes, to: STDOUT_FILENO) }
+                try key.withUnsafeBytes { bytes throws(SystemError) in
+                    try unsafe Descriptor.write(bytes, to: STDOUT_FILENO)
+                }
             } catch {
                 throw Failure(error, "The key cannot be written")
             }
         }
         if let file {
             session.reporter.result(
-                [.init("path", .string(file)), .init("key_type", .string(kind)), .init("bits", .count(bits)), .init("code", 0)],
+                [
+                    .init("path", .string(file)), .init("key_type", .string(kind)),
+                    .init("bits", .count(bits)), .init("code", 0),
+                ],
                 text: [
                     kind == "passphrase"
                         ? "\(file): a passphrase of \(bits) bits, readable by you only"
-                        : "\(file): a \(kind) key of \(bits) bits, readable by you only; use it with --key-type \(kind)"
+                        : "\(file): a \(kind) key of \(bits) bits, readable by you only; use it with "
+                            + "--key-type \(kind)"
                 ])
         } else {
             session.reporter.note("\(bits) bits; use it with --key-type \(kind)")
@@ -84,7 +105,9 @@ struct KeygenCommand: Operation {
     }
 
     private func make() throws(RandomnessFailure) -> SecretBytes {
-        if let words { return KeygenCommand.line(WordPassphrase.text(from: try SecretBytes.random(count: 2 * words))) }
+        if let words {
+            return KeygenCommand.line(WordPassphrase.text(from: try SecretBytes.random(count: 2 * words)))
+        }
         let key = try SecretBytes.random(count: withSalt ? 48 : 32)
         if binary { return key }
         var digits = SecretBytes(count: 2 * key.count)

@@ -8,11 +8,13 @@ struct LoadCommand: RecordedOperation {
         abstract: "Make a new encrypted database of an SQL script.",
         usage: "coffer load <file> [--from <script>] [options]",
         discussion: """
-            Reads a script of coffer dump, of the dump command of other shells, or any other, from the standard input or a file. It is one transaction: \
-            all of it, or nothing. The new file is proved before it gets its name, by the digest at the end of a script of coffer dump if there is \
-            one. Take that line away from a script that you have changed. A script that breaks off makes nothing (65).
-            A script reaches nothing but the new file: it attaches no others, sets no keys, and chooses no journals. \
-            Never overwrites. A key that is typed is asked twice. The file is readable by you only.
+            Reads a script of coffer dump, of the dump command of other shells, or any other, from the \
+            standard input or a file. It is one transaction: all of it, or nothing. The new file is proved \
+            before it gets its name, by the digest at the end of a script of coffer dump if there is one. \
+            Take that line away from a script that you have changed. A script that breaks off makes nothing \
+            (65).
+            A script reaches nothing but the new file: it attaches no others, sets no keys, and chooses no \
+            journals. Never overwrites. A key that is typed is asked twice. The file is readable by you only.
 
             EXAMPLES
               coffer dump app.db --key-file app.key | coffer load copy.db --key-file next.key
@@ -48,11 +50,14 @@ struct LoadCommand: RecordedOperation {
     var names: [String] { [file] + (from.map { [$0] } ?? []) }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        guard !NewFile.exists(file) else { throw Failure(.outputExists, "output_exists", "'\(file)' exists, and is not overwritten.") }
+        guard !NewFile.exists(file) else {
+            throw Failure(.outputExists, "output_exists", "'\(file)' exists, and is not overwritten.")
+        }
         let path = from == "-" ? nil : from
         let name = path.map { "The script '\($0)'" } ?? "The standard input"
         let input =
-            try path.map { path throws(Failure) in try Descriptor.reading(path, name: name) } ?? Descriptor(owning: dup(STDIN_FILENO))
+            try path.map { path throws(Failure) in try Descriptor.reading(path, name: name) }
+            ?? Descriptor(owning: dup(STDIN_FILENO))
         guard let status = try? input.status(), status.st_mode & S_IFMT != S_IFDIR else {
             throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
         }
@@ -68,18 +73,25 @@ struct LoadCommand: RecordedOperation {
             }
             let isProved = ScriptProof.digest(in: reader.rest) != nil
             tell(summary, isProved: isProved, session.reporter)
-            try entry.end(isChanged: true, [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
+            try entry.end(
+                isChanged: true,
+                [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
             return true
         }
         return .done
     }
 
-    private func make(_ key: Key, _ reader: ScriptReader, total: Int64, in session: Session) throws -> ScriptSummary {
+    private func make(_ key: Key, _ reader: ScriptReader, total: Int64, in session: Session) throws
+        -> ScriptSummary
+    {
         try session.work(file) { progress in
-            try DatabaseFile(path: file).make(key: key.database, cipher: cipher.settings, progress: progress) {
+            try DatabaseFile(path: file).make(key: key.database, cipher: cipher.settings, progress: progress)
+            {
                 try session.interruption.check()
                 session.reporter.progress(
-                    ProgressState(path: file, phase: "loading", completed: reader.byteCount, total: total, unit: "bytes"))
+                    ProgressState(
+                        path: file, phase: "loading", completed: reader.byteCount, total: total, unit: "bytes"
+                    ))
                 return try reader.next()
             } watch: {
                 try session.interruption.check()
@@ -87,24 +99,29 @@ struct LoadCommand: RecordedOperation {
                 guard let digest = ScriptProof.digest(in: reader.rest), digest != made.digest else { return }
                 throw Failure(
                     .badData, "inconsistent",
-                    "What the script makes is not what was dumped: the digest at its end is of another content. "
-                        + "Take that line away if the script was changed.")
+                    "What the script makes is not what was dumped: the digest at its end is of another "
+                        + "content. Take that line away if the script was changed.")
             }
         }
     }
 
     private func tell(_ summary: ScriptSummary, isProved: Bool, _ reporter: Reporter) {
-        let counts = "\(TextLayout.counted(summary.tableCount, "table", "tables")), \(TextLayout.counted(summary.rowCount, "row", "rows"))"
+        let counts =
+            "\(TextLayout.counted(summary.tableCount, "table", "tables")), "
+            + "\(TextLayout.counted(summary.rowCount, "row", "rows"))"
         reporter.result(
             [
-                .init("path", .string(file)), .init("changed", true), .init("tables", .count(summary.tableCount)),
-                .init("rows", .count(summary.rowCount)), .init("same_as_dumped", isProved ? true : .null), .init("code", 0),
+                .init("path", .string(file)), .init("changed", true),
+                .init("tables", .count(summary.tableCount)),
+                .init("rows", .count(summary.rowCount)), .init("same_as_dumped", isProved ? true : .null),
+                .init("code", 0),
             ],
             text: [
                 "\(file): made of the script, encrypted (\(counts))",
                 isProved
                     ? "  proved: it opens again, it is whole, and its content is what was dumped"
-                    : "  proved: it opens again, and it is whole; the script does not say what its content is to be",
+                    : "  proved: it opens again, and it is whole; the script does not say what its content "
+                        + "is to be",
             ])
     }
 }

@@ -4,7 +4,8 @@ internal import Foundation
 /// For packagers: the man pages, made of the same descriptions as the help.
 struct ManualCommand: Operation {
     static let configuration = CommandConfiguration(
-        commandName: "generate-manual", abstract: "Write the man pages into a directory.", shouldDisplay: false)
+        commandName: "generate-manual", abstract: "Write the man pages into a directory.",
+        shouldDisplay: false)
 
     @Argument(help: "The directory, which exists.", completion: .directory)
     var directory: String

@@ -55,7 +55,9 @@ extension Operation {
             reporter.failure(Interruption.shared.failure(status))
             reporter.summary(status)
         }
-        let session = Session(reporter: reporter, interruption: .shared, lockTimeout: output.lockTimeout, keyTimeout: output.keyTimeout)
+        let session = Session(
+            reporter: reporter, interruption: .shared, lockTimeout: output.lockTimeout,
+            keyTimeout: output.keyTimeout)
         var status: ExitStatus
         do {
             try failForTests()
@@ -80,7 +82,8 @@ extension Operation {
         return status
     }
 
-    /// Fails where tests want the tool itself to fail, as no input is known to: `COFFER_FAIL_POINT=tool`. Does nothing in release builds.
+    /// Fails where tests want the tool itself to fail, as no input is known to: `COFFER_FAIL_POINT=tool`.
+    /// Does nothing in release builds.
     private func failForTests() throws {
         #if DEBUG
         if ProcessInfo.processInfo.environment["COFFER_FAIL_POINT"] == "tool" { throw Inconsistency() }
@@ -90,7 +93,8 @@ extension Operation {
     /// The file, unless the message has its name already or is not about it.
     private func place(of failure: Failure) -> String? {
         guard let subject, failure.status != .usage, failure.reason != "interrupted" else { return nil }
-        return failure.message.hasPrefix("\(subject): ") || !failure.message.contains("'\(subject)'") ? subject : nil
+        return failure.message.hasPrefix("\(subject): ") || !failure.message.contains("'\(subject)'")
+            ? subject : nil
     }
 }
 

@@ -1,6 +1,6 @@
 internal import Coffer
 
-/// What plans of all operations on files have in common, as it is told.
+/// What plans of all operations on files have in common, as it is reported.
 protocol PlanOutline {
     var requiredSpace: Int64 { get }
     var availableSpace: Int64 { get }
@@ -15,7 +15,8 @@ extension PlanOutline {
     /// The last members of a result in JSON.
     var outlineFacts: [JSONValue.Member] {
         [
-            .init("required_space", .int(requiredSpace)), .init("available_space", .int(availableSpace)), .init("steps", .strings(steps)),
+            .init("required_space", .int(requiredSpace)), .init("available_space", .int(availableSpace)),
+            .init("steps", .strings(steps)),
             .init("leftovers", .strings(leftovers)), .init("code", 0),
         ]
     }
@@ -24,6 +25,7 @@ extension PlanOutline {
     var room: String { "needs \(TextLayout.size(requiredSpace)) of \(TextLayout.size(availableSpace)) free" }
 
     var lines: [String] {
-        steps.enumerated().map { "  \($0 + 1). \($1)" } + leftovers.map { "  removes what an interrupted run has left: \($0)" }
+        steps.enumerated().map { "  \($0 + 1). \($1)" }
+            + leftovers.map { "  removes what an interrupted run has left: \($0)" }
     }
 }

@@ -9,13 +9,14 @@ struct QueryCommand: RecordedOperation {
         abstract: "Run SQL statements.",
         usage: "coffer query <file> [<sql>] [options]",
         discussion: """
-            Reads only, unless --write is given. The statements come from the argument, from a script (--file), or from the standard input ('-', or \
-            nothing), where other users of the machine cannot see them. They run one after the other, and the first that fails ends the call: \
-            what ran before it stays, unless they are one transaction, by --transaction or by BEGIN and COMMIT of their own. A transaction that is \
-            left open is rolled back, and is a mistake. \
-            Values for parameters are texts, unless --bind says otherwise: int, real, blob (in hexadecimal digits) or null. \
-            In each format NULL, infinities and blobs differ from texts that look like them. With --json each row is a result; --format json \
-            prints an array for each statement that has rows.
+            Reads only, unless --write is given. The statements come from the argument, from a script \
+            (--file), or from the standard input ('-', or nothing), where other users of the machine cannot \
+            see them. They run one after the other, and the first that fails ends the call: what ran before \
+            it stays, unless they are one transaction, by --transaction or by BEGIN and COMMIT of their own. \
+            A transaction that is left open is rolled back, and is a mistake. Values for parameters are \
+            texts, unless --bind says otherwise: int, real, blob (in hexadecimal digits) or null. In each \
+            format NULL, infinities and blobs differ from texts that look like them. With --json each row is \
+            a result; --format json prints an array for each statement that has rows.
 
             EXAMPLES
               coffer query app.db "SELECT * FROM note LIMIT 10"
@@ -31,7 +32,8 @@ struct QueryCommand: RecordedOperation {
     var sql: String?
 
     @Option(
-        name: .customLong("file"), help: ArgumentHelp("Read the statements from a file.", valueName: "script"), completion: .file())
+        name: .customLong("file"),
+        help: ArgumentHelp("Read the statements from a file.", valueName: "script"), completion: .file())
     var script: String?
 
     @Flag(help: "Allow the statements to change the database.")
@@ -63,7 +65,9 @@ struct QueryCommand: RecordedOperation {
 
     func validate() throws {
         try rows.check(output)
-        if sql != nil && script != nil { throw ValidationError("Give the statements as an argument or by --file, not both.") }
+        if sql != nil && script != nil {
+            throw ValidationError("Give the statements as an argument or by --file, not both.")
+        }
         if source == "-", try key.request().source == .standardInput {
             throw ValidationError("The statement and the key cannot both come from the standard input.")
         }
@@ -78,12 +82,15 @@ struct QueryCommand: RecordedOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try FileNames.checkReadable(file)
         if sql == nil, script == nil, isatty(STDIN_FILENO) == 1 {
-            throw Failure.usage("Give a statement, a script by --file, or '-' to type statements up to Ctrl-D.")
+            throw Failure.usage(
+                "Give a statement, a script by --file, or '-' to type statements up to Ctrl-D.")
         }
         let script = try Script(source.map { path throws(Failure) in try Script.read(path) } ?? sql ?? "")
         let values = try BoundValues(bind.map(BoundValue.init))
         let keys = try FileKeys(key, KeyCache(session.keys, subject: file))
-        return try keys.open(file, cipher: cipher.settings) { opening in try run(script, values, opening, session, trail) }
+        return try keys.open(file, cipher: cipher.settings) { opening in
+            try run(script, values, opening, session, trail)
+        }
     }
 
     private func run(
@@ -95,7 +102,8 @@ struct QueryCommand: RecordedOperation {
         configuration.allowsUnsafeTransactions = true
         let printer = RowPrinter(rows.style, reporter: session.reporter)
         let run = ScriptRun(
-            script, values, allowsWriting: write, isTransaction: transaction, isDryRun: dryRun, printer: printer, reporter: session.reporter
+            script, values, allowsWriting: write, isTransaction: transaction, isDryRun: dryRun,
+            printer: printer, reporter: session.reporter
         )
         if dryRun {
             _ = try run.perform(file, configuration, in: session)
@@ -127,8 +135,11 @@ enum ReadableQueue {
     static func open(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue {
         do {
             return try DatabaseQueue(path: path, configuration: configuration)
-        } catch let error as DatabaseError where configuration.readonly && error.resultCode == .SQLITE_READONLY {
-            // An interrupted process has left a journal, which only a connection that may write can play back.
+        } catch let error as DatabaseError
+            where configuration.readonly && error.resultCode == .SQLITE_READONLY
+        {
+            // An interrupted process has left a journal, which only a connection that may write can play
+            // back.
             var configuration = configuration
             configuration.readonly = false
             configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA query_only = 1") }

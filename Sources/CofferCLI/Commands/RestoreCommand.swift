@@ -7,16 +7,20 @@ struct RestoreCommand: ChangingOperation {
         abstract: "Put a backup in the place of a database.",
         usage: "coffer restore <backup> <file> [options]",
         discussion: """
-            Copies the backup beside the database with a fresh salt, proves the copy (each page, the structure, all content), and puts it in \
-            the place of the database in one step. Refuses when somebody has the database open. What was there, whatever it is, keeps its content and \
-            its log or journal under another name: by default that of the database with .replaced- and the time in UTC. Erase it when you \
-            need it no more. Interrupted? The database is the old one or the restored one; run the same command again.
+            Copies the backup beside the database with a fresh salt, proves the copy (each page, the \
+            structure, all content), and puts it in the place of the database in one step. Refuses when \
+            somebody has the database open. What was there, whatever it is, keeps its content and its log or \
+            journal under another name: by default that of the database with .replaced- and the time in UTC. \
+            Erase it when you need it no more. Interrupted? The database is the old one or the restored one; \
+            run the same command again.
 
-            A backup with a keyring is opened with --unlock-...: where the database has a keyring, the same secret has to open that one too, and it stays; where \
-            it has none, it gets one with the slots of the backup, or with those of --recipient.
+            A backup with a keyring is opened with --unlock-...: where the database has a keyring, the same \
+            secret has to open that one too, and it stays; where it has none, it gets one with the slots of \
+            the backup, or with those of --recipient.
 
             EXAMPLES
-              coffer restore /backup/app.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup app.db --key-file app.key
+              coffer restore /backup/app.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup app.db --key-file \
+            app.key
               coffer restore old.db app.db --key-file old.key --new-key-file app.key
               coffer restore owners.db app.db --unlock-file owner.identity \\
                      --unlock-type identity
@@ -29,7 +33,8 @@ struct RestoreCommand: ChangingOperation {
     var file: String
 
     @Option(
-        help: ArgumentHelp("Keep what is there under this name, on the same file system.", valueName: "path"), completion: .file())
+        help: ArgumentHelp("Keep what is there under this name, on the same file system.", valueName: "path"),
+        completion: .file())
     var keepOld: String?
 
     @Flag(help: "Try the keys, say what would be done, and do nothing.")
@@ -55,7 +60,9 @@ struct RestoreCommand: ChangingOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")
-        if recipients.isGiven, try newKey.isGiven { throw ValidationError("Give the database a new key, or recipients: not both.") }
+        if recipients.isGiven, try newKey.isGiven {
+            throw ValidationError("Give the database a new key, or recipients: not both.")
+        }
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
     }
 
@@ -79,7 +86,8 @@ struct RestoreCommand: ChangingOperation {
     }
 
     private func conversion(_ key: DatabaseKey, _ newKey: DatabaseKey?, _ session: Session) -> Conversion {
-        var conversion = Conversion(backup, .restore(to: file, key, newKey: newKey), cipher: cipher.settings, in: session)
+        var conversion = Conversion(
+            backup, .restore(to: file, key, newKey: newKey), cipher: cipher.settings, in: session)
         conversion.options.keepOldPath = keepOld
         return conversion
     }
@@ -89,14 +97,16 @@ struct RestoreCommand: ChangingOperation {
         let keyring = DatabaseKeyring(databasePath: file)
         let isThere = NewFile.exists(keyring.path)
         if isThere, !recipients.isGiven, let secret = opening.key.slotSecret {
-            var conversion = try conversion(opening.database, keyring.keyForRestoring(unlockedBy: secret), session)
+            var conversion = try conversion(
+                opening.database, keyring.keyForRestoring(unlockedBy: secret), session)
             conversion.whenDone = { result in
                 // The old file has the same data key, and would be without its keyring under its new name.
                 guard let kept = result.keptOldPath else { return }
                 do {
                     try keyring.exportHeader(to: "\(kept).keys")
                 } catch {
-                    session.reporter.warning("\(kept): has no copy of its keyring (\(Failure(error).message)).")
+                    session.reporter.warning(
+                        "\(kept): has no copy of its keyring (\(Failure(error).message)).")
                 }
             }
             try conversion.perform(isDryRun: dryRun, in: session, trail)
@@ -113,7 +123,8 @@ struct RestoreCommand: ChangingOperation {
             _ = try keyring.adopt(
                 slots,
                 restoring: { key in
-                    try conversion(opening.database, key, session).perform(isDryRun: false, in: session, trail)
+                    try conversion(opening.database, key, session).perform(
+                        isDryRun: false, in: session, trail)
                 })
         }
     }

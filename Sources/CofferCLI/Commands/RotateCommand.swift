@@ -7,9 +7,10 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
         abstract: "Encrypt files with another key.",
         usage: "coffer rotate <file>... [options]",
         discussion: """
-            Makes a copy with the new key and a fresh salt beside the file, proves it, and puts it in place in one step. Needs room for the \
-            copy, and nobody else at the file. Interrupted? Run the same command again: it completes, or says that it is done already. \
-            Other names of the file, backups and snapshots keep the old key.
+            Makes a copy with the new key and a fresh salt beside the file, proves it, and puts it in place \
+            in one step. Needs room for the copy, and nobody else at the file. Interrupted? Run the same \
+            command again: it completes, or says that it is done already. Other names of the file, backups \
+            and snapshots keep the old key.
 
             EXAMPLES
               coffer rotate app.db                 ask for both keys
@@ -26,8 +27,13 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
     @Flag(help: "Rewrite the file itself, where there is no room for a copy. Keeps the salt.")
     var inPlace = false
 
-    @Option(help: ArgumentHelp("Keep the file with the old key under this name.", valueName: "path"), completion: .file())
+    @Option(
+        help: ArgumentHelp("Keep the file with the old key under this name.", valueName: "path"),
+        completion: .file())
     var keepOld: String?
+
+    @Option(help: ArgumentHelp("How many threads copy pages at once, from 1 to 64.", valueName: "number"))
+    var threads = ThreadCount.usual
 
     @OptionGroup(title: "The current key")
     var key: FileKeyOptions
@@ -69,11 +75,13 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
         options.method = inPlace ? .inPlace : .copy
         options.cipher = cipher.settings
         options.keepOldPath = keepOld
+        options.threadCount = threads.number
         options.lockTimeout = session.lockTimeout
         return try session.forEach(files) { path in
             try FileNames.checkHasBytes(path)
             try old.open(path, cipher: options.cipher) { opening in
-                let rotation = KeyRotation(path: path, name: path, old: opening.key, new: new, options: options)
+                let rotation = KeyRotation(
+                    path: path, name: path, old: opening.key, new: new, options: options)
                 if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }
             }
         }

@@ -7,8 +7,9 @@ struct SchemaCommand: RecordedOperation {
         abstract: "Print what a database is made of: its tables, indexes, views and triggers.",
         usage: "coffer schema <file> [<name>...] [options]",
         discussion: """
-            Prints the statements that make them, in the order of a dump. With names, those of these tables and views, and of what belongs to them. \
-            What SQLite and virtual tables have made for themselves is left out, unless --all is given. Exit code 1 when there is nothing of a name.
+            Prints the statements that make them, in the order of a dump. With names, those of these tables \
+            and views, and of what belongs to them. What SQLite and virtual tables have made for themselves \
+            is left out, unless --all is given. Exit code 1 when there is nothing of a name.
 
             EXAMPLES
               coffer schema app.db
@@ -40,7 +41,9 @@ struct SchemaCommand: RecordedOperation {
     var names: [String] { [file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in try tell(opening, session, trail) }
+        try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
+            try tell(opening, session, trail)
+        }
     }
 
     private func tell(_ opening: FileKey, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -53,12 +56,14 @@ struct SchemaCommand: RecordedOperation {
             try queue.close()
             missing = objects.filter { name in !schema.objects.contains { $0.isOf(name) } }
             for object in schema.objects where objects.isEmpty || objects.contains(where: object.isOf) {
-                session.reporter.result(object.json, text: [object.statement], isAnswer: true, keepsLines: true)
+                session.reporter.result(
+                    object.json, text: [object.statement], isAnswer: true, keepsLines: true)
             }
             return false
         }
         guard missing.isEmpty else {
-            throw Failure(.answerIsNo, "no_such_table", "There is no table and no view '\(missing[0])' in '\(file)'.")
+            throw Failure(
+                .answerIsNo, "no_such_table", "There is no table and no view '\(missing[0])' in '\(file)'.")
         }
         return .done
     }
@@ -78,26 +83,36 @@ struct SchemaText {
             return ends.lazy.map { sql + $0 }.first(where: StatementSplitter.isWhole) ?? sql + ";"
         }
 
-        /// Whether it is what has this name, or belongs to it. SQLite does not tell capital letters from others.
-        func isOf(_ name: String) -> Bool { [self.name, table].contains { $0.lowercased() == name.lowercased() } }
+        /// Whether it is what has this name, or belongs to it. SQLite does not distinguish capital letters
+        /// from others.
+        func isOf(_ name: String) -> Bool {
+            [self.name, table].contains { $0.lowercased() == name.lowercased() }
+        }
 
         var json: [JSONValue.Member] {
-            [.init("kind", .string(type)), .init("name", .string(name)), .init("table", .string(table)), .init("sql", .string(sql))]
+            [
+                .init("kind", .string(type)), .init("name", .string(name)), .init("table", .string(table)),
+                .init("sql", .string(sql)),
+            ]
         }
     }
 
     let objects: [Object]
 
     init(_ db: Database, includesInternal: Bool) throws {
-        let shadows = try Set(String.fetchAll(db, sql: "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"))
+        let shadows = try Set(
+            String.fetchAll(
+                db, sql: "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"))
         let rows = try Row.fetchAll(
             db,
             sql: """
                 SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL
-                ORDER BY tbl_name COLLATE NOCASE, CASE type WHEN 'table' THEN 0 WHEN 'view' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, name
+                ORDER BY tbl_name COLLATE NOCASE, CASE type WHEN 'table' THEN 0 WHEN 'view' THEN 0 WHEN \
+                'index' THEN 1 ELSE 2 END, name
                 """)
         objects = rows.map { Object(type: $0[0], name: $0[1], table: $0[2], sql: $0[3]) }.filter { object in
-            includesInternal || !shadows.contains(object.table) && !object.name.lowercased().hasPrefix("sqlite_")
+            includesInternal
+                || !shadows.contains(object.table) && !object.name.lowercased().hasPrefix("sqlite_")
         }
     }
 }

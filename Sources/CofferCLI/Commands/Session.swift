@@ -40,7 +40,9 @@ struct Session: Sendable {
     /// What an error means, in the light of a signal that may have caused it.
     func failure(_ error: any Error) -> Failure {
         let failure = Failure(error)
-        if failure.status == .runAgain, let status = interruption.status { return interruption.failure(status) }
+        if failure.status == .runAgain, let status = interruption.status {
+            return interruption.failure(status)
+        }
         if failure.reason == "wrong_key", keyLooksRaw.isSet {
             let advice = " The key looks like a raw key: if it is one, give --key-type raw."
             return Failure(failure.status, failure.reason, failure.message + advice)
@@ -97,13 +99,16 @@ struct StatusTally: Sendable, Hashable {
 
 extension Session {
     /// Runs work of the library on a file: a signal ends it at the next report of progress.
-    func work<Result>(_ path: String, _ body: (@escaping DatabaseFile.ProgressFunction) throws -> Result) throws -> Result {
+    func work<Result>(_ path: String, _ body: (@escaping DatabaseFile.ProgressFunction) throws -> Result)
+        throws -> Result
+    {
         try interruption.cooperatively {
             try body { progress in
                 try interruption.check()
                 reporter.progress(
                     ProgressState(
-                        path: path, phase: progress.phase.words, completed: Int64(progress.completedPageCount),
+                        path: path, phase: progress.phase.words,
+                        completed: Int64(progress.completedPageCount),
                         total: Int64(progress.totalPageCount), unit: "pages"))
             }
         }

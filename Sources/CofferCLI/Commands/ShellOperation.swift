@@ -8,12 +8,14 @@ struct ShellOperation: RecordedOperation {
         abstract: "Talk to a database in SQL.",
         usage: "coffer shell <file> [options]",
         discussion: """
-            Statements end with a semicolon, and may have several lines. What begins with a dot is a command of the shell: .help lists them. \
-            Tab completes commands, keywords, tables and columns; Ctrl-R searches the history; Ctrl-C ends a statement, or gives up a line, and \
-            not the shell; Ctrl-D ends the shell. The prompt has the file, whether it is encrypted, and an open transaction, which is \
-            rolled back at the end.
-            Reads only, unless --write is given. The history is a file of your own (~/.coffer_history, --history), in which no statement with a key \
-            and no value of a parameter is kept. Without a terminal the standard input is a script, and its first failure ends the shell.
+            Statements end with a semicolon, and may have several lines. What begins with a dot is a command \
+            of the shell: .help lists them. Tab completes commands, keywords, tables and columns; Ctrl-R \
+            searches the history; Ctrl-C ends a statement, or gives up a line, and not the shell; Ctrl-D \
+            ends the shell. The prompt has the file, whether it is encrypted, and an open transaction, which \
+            is rolled back at the end.
+            Reads only, unless --write is given. The history is a file of your own (~/.coffer_history, \
+            --history), in which no statement with a key and no value of a parameter is kept. Without a \
+            terminal the standard input is a script, and its first failure ends the shell.
 
             EXAMPLES
               coffer shell app.db --key-file app.key --key-type raw
@@ -51,7 +53,9 @@ struct ShellOperation: RecordedOperation {
     var output: OutputOptions
 
     func validate() throws {
-        if output.json { throw ValidationError("A conversation has no JSON: see coffer query --json, and .mode jsonl.") }
+        if output.json {
+            throw ValidationError("A conversation has no JSON: see coffer query --json, and .mode jsonl.")
+        }
         if noHistory, history != nil { throw ValidationError("Give --history or --no-history, not both.") }
         if plaintext, try key.isGiven { throw ValidationError("A database without encryption has no key.") }
         if try key.request().source == .standardInput {
@@ -67,7 +71,9 @@ struct ShellOperation: RecordedOperation {
             try FileNames.checkReadable(file)
             return try talk(nil, session, trail)
         }
-        return try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in try talk(opening, session, trail) }
+        return try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
+            try talk(opening, session, trail)
+        }
     }
 
     private func talk(_ opening: FileKey?, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -80,7 +86,8 @@ struct ShellOperation: RecordedOperation {
         try trail.record(file, opening.map { .kept($0.key) } ?? .unknown) { [configuration] _ in
             let queue = try ReadableQueue.open(file, configuration)
             let shell = ShellSession(
-                queue, name: FileNames.name(of: file), isEncrypted: !plaintext, allowsWriting: write, isInteractive: isInteractive,
+                queue, name: FileNames.name(of: file), isEncrypted: !plaintext, allowsWriting: write,
+                isInteractive: isInteractive,
                 in: session)
             shell.style = rows.style
             if isInteractive {
@@ -134,7 +141,9 @@ struct ShellOperation: RecordedOperation {
             let known = try? shell.access { db in try ShellCompletion(db) }
             return (known ?? ShellCompletion()).words(for: before)
         }
-        guard let editor else { throw Failure(.unavailable, "terminal", "The terminal cannot be used for typing.") }
+        guard let editor else {
+            throw Failure(.unavailable, "terminal", "The terminal cannot be used for typing.")
+        }
         let kept = noHistory ? nil : (history ?? ShellHistory.standardPath).map(ShellHistory.init)
         do throws(Failure) {
             for line in try kept?.load() ?? [] { editor.remember(line) }
@@ -142,7 +151,8 @@ struct ShellOperation: RecordedOperation {
             session.reporter.warning(error.message)
         }
         session.reporter.note(
-            "coffer \(EngineVersions.coffer): .help lists the commands, Ctrl-D ends the shell\(write ? "" : "; it only reads (--write changes that)")"
+            "coffer \(EngineVersions.coffer): .help lists the commands, Ctrl-D ends the "
+                + "shell\(write ? "" : "; it only reads (--write changes that)")"
         )
         while !shell.isOver, !shell.reporter.isOutputClosed {
             let width = shell.reporter.outputWidth ?? 80

@@ -7,8 +7,8 @@ struct UpgradeCommand: ChangingOperation {
         abstract: "Bring files of SQLCipher 1 to 3 into format 4.",
         usage: "coffer upgrade <file>... [options]",
         discussion: """
-            Finds out the format, makes a copy in format 4, proves it, and puts it in place in one step. The key stays. Interrupted? Run the \
-            same command again. A file that has format 4 is left as it is.
+            Finds out the format, makes a copy in format 4, proves it, and puts it in place in one step. The \
+            key stays. Interrupted? Run the same command again. A file that has format 4 is left as it is.
 
             EXAMPLES
               coffer upgrade old.db --dry-run

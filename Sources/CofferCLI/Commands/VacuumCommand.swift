@@ -7,9 +7,10 @@ struct VacuumCommand: ChangingOperation {
         abstract: "Give free pages back to the disk.",
         usage: "coffer vacuum <file> [--into <path>] [options]",
         discussion: """
-            Copies the rows into a new file without free pages, with the same key and a fresh salt, and proves the copy. It takes the place \
-            of the file in one step, for which nobody else may use the file; or it gets a name of its own with --into, which leaves the \
-            database as it is and in use. Content that was deleted leaves the file. Interrupted? Run the same command again.
+            Copies the rows into a new file without free pages, with the same key and a fresh salt, and \
+            proves the copy. It takes the place of the file in one step, for which nobody else may use the \
+            file; or it gets a name of its own with --into, which leaves the database as it is and in use. \
+            Content that was deleted leaves the file. Interrupted? Run the same command again.
 
             EXAMPLES
               coffer vacuum app.db --key-file app.key
@@ -42,7 +43,9 @@ struct VacuumCommand: ChangingOperation {
     var output: OutputOptions
 
     func validate() throws {
-        if recipients.isGiven, into == nil { throw ValidationError("--recipient is for a new file: give --into.") }
+        if recipients.isGiven, into == nil {
+            throw ValidationError("--recipient is for a new file: give --into.")
+        }
         if let into { try FileNames.checkIsNoDash(into, "the copy") }
     }
 
@@ -51,16 +54,19 @@ struct VacuumCommand: ChangingOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
-            if let into, recipients.isGiven {
-                return try recipients.copying(to: into, isDryRun: dryRun, session) { copyKey in
+            if let into, case let slots = try recipients.slotsOfCopy(of: file, opening.key), !slots.isEmpty {
+                return try recipients.copying(to: into, slots, isDryRun: dryRun, session) { copyKey in
                     var conversion = Conversion(
-                        file, .copy(to: into, opening.database, newKey: copyKey), cipher: cipher.settings, in: session)
+                        file, .copy(to: into, opening.database, newKey: copyKey), cipher: cipher.settings,
+                        in: session)
                     try conversion.lookBefore(opening.database)
                     try conversion.perform(isDryRun: dryRun, in: session, trail)
                 }
             }
             let work: DatabaseFile.Work =
-                if let into { .copy(to: into, opening.database, newKey: nil) } else { .vacuum(opening.database) }
+                if let into { .copy(to: into, opening.database, newKey: nil) } else {
+                    .vacuum(opening.database)
+                }
             var conversion = Conversion(file, work, cipher: cipher.settings, in: session)
             conversion.keys = .kept(opening.key)
             try conversion.lookBefore(opening.database)
@@ -76,6 +82,9 @@ extension Conversion {
         let before = try DatabaseFile(path: source).inspect(key: key, cipher: options.cipher)
         let free = TextLayout.counted(before.freePageCount, "free page", "free pages")
         remark = "before: \(free) of \(TextLayout.grouped(before.pageCount))"
-        facts = [.init("pages_before", .count(before.pageCount)), .init("free_pages_before", .count(before.freePageCount))]
+        facts = [
+            .init("pages_before", .count(before.pageCount)),
+            .init("free_pages_before", .count(before.freePageCount)),
+        ]
     }
 }

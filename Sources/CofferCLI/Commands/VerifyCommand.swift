@@ -7,24 +7,32 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation {
         abstract: "Check every page and the structure of files.",
         usage: "coffer verify <file>... [options]",
         discussion: """
-            Checks the authentication code of each page, as a reader would see it with the write-ahead log, and then the structure. \
-            Changes nothing. Exit code 65 means damage, whose pages are named; 77 that the key is wrong. \
-            A file of no bytes has lost its content, unless --allow-empty says that it never had any: SQLite makes such files, coffer does not. \
-            What it cannot see: a whole file, or a page of it, that was put back from an older copy.
+            Checks the authentication code of each page, as a reader would see it with the write-ahead log, \
+            and then the structure. Changes nothing. Exit code 65 means damage, whose pages are named; 77 \
+            that the key is wrong. A file of no bytes has lost its content, unless --allow-empty says that \
+            it never had any: SQLite makes such files, coffer does not. What it cannot see: a whole file, or \
+            a page of it, that was put back from an older copy.
 
             EXAMPLES
               coffer verify app.db
               coffer verify --structure full --key-file app.key /srv/db/*.db
+              coffer verify --threads 8 --key-file app.key large.db
             """)
 
     @Argument(help: "The files.", completion: .file())
     var files: [String]
 
-    @Option(help: ArgumentHelp("How the structure is checked: full also compares indices with their tables.", valueName: "depth"))
+    @Option(
+        help: ArgumentHelp(
+            "How the structure is checked: full also compares indices with their tables.", valueName: "depth")
+    )
     var structure = Structure.quick
 
     @Flag(help: "Accept files of no bytes, which are no databases yet. Otherwise they are damaged.")
     var allowEmpty = false
+
+    @Option(help: ArgumentHelp("How many threads look at pages at once, from 1 to 64.", valueName: "number"))
+    var threads = ThreadCount.usual
 
     @OptionGroup(title: "The key")
     var key: FileKeyOptions
@@ -53,10 +61,12 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation {
         var options = DatabaseFile.VerificationOptions()
         options.cipher = cipher.given
         options.structure = .init(rawValue: structure.rawValue) ?? .quick
+        options.threadCount = threads.number
         return try session.forEach(files) { path in
             try keys.open(path, cipher: options.cipher, isNamed: true) { opening in
                 try FileVerification(
-                    path: path, name: path, key: opening, options: options, isKeyTold: !keys.isOne, allowsEmpty: allowEmpty
+                    path: path, name: path, key: opening, options: options, isKeyTold: !keys.isOne,
+                    allowsEmpty: allowEmpty
                 )
                 .run(in: session, trail)
             }

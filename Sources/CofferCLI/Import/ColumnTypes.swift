@@ -9,7 +9,8 @@ enum ColumnType: String, CaseIterable {
     case blob = "BLOB"
     case any = "ANY"
 
-    /// The narrowest type for values; a text is a number only if the number is written so and not otherwise: `007` and `1.10` stay texts.
+    /// The narrowest type for values; a text is a number only if the number is written so and not otherwise:
+    /// `007` and `1.10` stay texts.
     init(fitting values: some Sequence<ImportValue>) {
         var kinds: Set<ColumnType> = []
         var isAlwaysExact = true
@@ -29,8 +30,12 @@ enum ColumnType: String, CaseIterable {
                 case .double: kinds.insert(.real)
                 case .blob: kinds.insert(.blob)
                 case .string(let text):
-                    kinds.insert(ColumnType.integer(in: text) != nil ? .integer : ColumnType.real(in: text) != nil ? .real : .text)
-                    isAlwaysExact = isAlwaysExact && (ColumnType.integer(in: text) == nil || ColumnType.real(in: text) != nil)
+                    kinds.insert(
+                        ColumnType.integer(in: text) != nil
+                            ? .integer : ColumnType.real(in: text) != nil ? .real : .text)
+                    isAlwaysExact =
+                        isAlwaysExact
+                        && (ColumnType.integer(in: text) == nil || ColumnType.real(in: text) != nil)
                 }
             }
         }
@@ -46,9 +51,12 @@ enum ColumnType: String, CaseIterable {
     }
 
     /// The integer that a text is, and that is written as this text.
-    private static func integer(in text: String) -> Int64? { Int64(text).flatMap { String($0) == text ? $0 : nil } }
+    private static func integer(in text: String) -> Int64? {
+        Int64(text).flatMap { String($0) == text ? $0 : nil }
+    }
 
-    /// The number that a text is, and that is printed as this text; an integer, if it is one of REAL without a loss.
+    /// The number that a text is, and that is printed as this text; an integer, if it is one of REAL without
+    /// a loss.
     private static func real(in text: String) -> Double? {
         if let number = Double(text), number.isFinite, "\(number)" == text { return number }
         return integer(in: text).flatMap { Double(exactly: $0) }
@@ -69,21 +77,27 @@ enum ColumnType: String, CaseIterable {
             switch (self, value.storage) {
             case (.integer, .double): throw ImportRefusal("\(number.text) is no INTEGER")
             case (.real, .int64(let integer)):
-                guard let real = Double(exactly: integer) else { throw ImportRefusal("\(integer) would be another number as REAL") }
+                guard let real = Double(exactly: integer) else {
+                    throw ImportRefusal("\(integer) would be another number as REAL")
+                }
                 return real.databaseValue
             default: return value
             }
         case (.integer, .value(let value)):
             switch value.storage {
             case .string(let text):
-                guard let integer = ColumnType.integer(in: text) else { throw ImportRefusal("'\(text)' would be another value as INTEGER") }
+                guard let integer = ColumnType.integer(in: text) else {
+                    throw ImportRefusal("'\(text)' would be another value as INTEGER")
+                }
                 return integer.databaseValue
             case .double(let number): throw ImportRefusal("\(number) is no INTEGER")
             default: return value
             }
         case (.real, .value(let value)):
             guard case .string(let text) = value.storage else { return value }
-            guard let real = ColumnType.real(in: text) else { throw ImportRefusal("'\(text)' would be another value as REAL") }
+            guard let real = ColumnType.real(in: text) else {
+                throw ImportRefusal("'\(text)' would be another value as REAL")
+            }
             return real.databaseValue
         case (_, .value(let value)): return value
         }
@@ -106,10 +120,12 @@ enum ImportColumn {
     /// Of a table that was there, which gives values types by its rules.
     case found(isText: Bool)
 
-    /// A column of a table that was there, by its declared type: <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>.
+    /// A column of a table that was there, by its declared type:
+    /// <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>.
     init(declared type: String) {
         let type = type.uppercased()
-        self = .found(isText: !type.contains("INT") && ["CHAR", "CLOB", "TEXT"].contains { type.contains($0) })
+        self = .found(
+            isText: !type.contains("INT") && ["CHAR", "CLOB", "TEXT"].contains { type.contains($0) })
     }
 
     func stored(_ given: ImportValue) throws(ImportRefusal) -> DatabaseValue {

@@ -1,7 +1,8 @@
 internal import Coffer
 internal import Foundation
 
-/// Reads CSV as RFC 4180 has it, or values between tabs, as `coffer query` writes them: NULL, blobs and infinities come back as what they were.
+/// Reads CSV as RFC 4180 has it, or values between tabs, as `coffer query` writes them: NULL, blobs and
+/// infinities come back as what they were.
 final class DelimitedReader: RecordReader {
     enum Kind { case csv, tsv }
 
@@ -10,7 +11,8 @@ final class DelimitedReader: RecordReader {
     private var source: ByteSource
     private var line = 1
 
-    /// More than any row of a table has: a quote that nothing closes must not take the whole input into the memory.
+    /// More than any row of a table has: a quote that nothing closes must not take the whole input into the
+    /// memory.
     private static let longestRecord = 1 << 30
 
     init(_ source: ByteSource, _ kind: Kind, nullText: String) {
@@ -34,7 +36,9 @@ final class DelimitedReader: RecordReader {
         var values: [ImportValue] = []
         for field in fields {
             guard let value = kind == .csv ? csvValue(field) : tsvValue(field.bytes) else {
-                return ImportRecord(line: first, bytes: bytes, content: .bad("a field is not UTF-8, or has an escape that is none"))
+                return ImportRecord(
+                    line: first, bytes: bytes,
+                    content: .bad("a field is not UTF-8, or has an escape that is none"))
             }
             values.append(.value(value))
         }
@@ -48,7 +52,9 @@ final class DelimitedReader: RecordReader {
         for field in fields {
             let bytes = kind == .csv ? field.bytes : DelimitedReader.unescaped(field.bytes)
             guard problem == nil, let name = bytes.flatMap({ String(validating: $0, as: UTF8.self) }) else {
-                throw Failure(.badData, "input", "The input cannot be imported: its first line does not name the columns.")
+                throw Failure(
+                    .badData, "input",
+                    "The input cannot be imported: its first line does not name the columns.")
             }
             names.append(name)
         }
@@ -105,14 +111,17 @@ final class DelimitedReader: RecordReader {
         guard let text = String(validating: field.bytes, as: UTF8.self) else { return nil }
         guard !field.isQuoted else { return text.databaseValue }
         if text == nullText { return .null }
-        if text.hasPrefix("x'"), text.hasSuffix("'"), text.utf8.count >= 3, let data = Hex.bytes(text.dropFirst(2).dropLast()) {
+        if text.hasPrefix("x'"), text.hasSuffix("'"), text.utf8.count >= 3,
+            let data = Hex.bytes(text.dropFirst(2).dropLast())
+        {
             return data.databaseValue
         }
         return DelimitedReader.infinity(text) ?? text.databaseValue
     }
 
     private static func infinity(_ text: String) -> DatabaseValue? {
-        text == "Inf" ? Double.infinity.databaseValue : text == "-Inf" ? (-Double.infinity).databaseValue : nil
+        text == "Inf"
+            ? Double.infinity.databaseValue : text == "-Inf" ? (-Double.infinity).databaseValue : nil
     }
 
     // MARK: Values between tabs
@@ -165,6 +174,8 @@ final class DelimitedReader: RecordReader {
     }
 
     private func tooLong(first: Int) -> Failure {
-        Failure(.badData, "input", "The row before line \(first) is too long: is there a quote that nothing closes?")
+        Failure(
+            .badData, "input",
+            "The row before line \(first) is too long: is there a quote that nothing closes?")
     }
 }

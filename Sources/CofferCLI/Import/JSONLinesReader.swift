@@ -1,7 +1,7 @@
 internal import Coffer
 
-/// Reads an object of JSON on each line. Blobs and infinities are the objects that `coffer query` writes for them; other objects and arrays are texts, as they
-/// are written.
+/// Reads an object of JSON on each line. Blobs and infinities are the objects that `coffer query` writes for
+/// them; other objects and arrays are texts, as they are written.
 final class JSONLinesReader: RecordReader {
     private var source: ByteSource
     private var line = 0

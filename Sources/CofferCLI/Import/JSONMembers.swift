@@ -7,18 +7,23 @@ struct JSONNumber: Equatable {
 
     /// The integer or the REAL; nil if it is beyond what these can be.
     var value: DatabaseValue? {
-        let isInteger = text != "-0" && !text.utf8.contains { [UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E")].contains($0) }
+        let isInteger =
+            text != "-0"
+            && !text.utf8.contains { [UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E")].contains($0) }
         guard !isInteger else { return Int64(text)?.databaseValue }
         return Double(text).flatMap { $0.isFinite ? $0.databaseValue : nil }
     }
 
     func checked() throws(ImportRefusal) -> DatabaseValue {
-        guard let value else { throw ImportRefusal("the number \(text) is beyond 64 bits, and the column is not for texts") }
+        guard let value else {
+            throw ImportRefusal("the number \(text) is beyond 64 bits, and the column is not for texts")
+        }
         return value
     }
 }
 
-/// Reads an object of JSON (RFC 8259), and keeps what others lose: how numbers and values within values are written, and members that are there twice.
+/// Reads an object of JSON (RFC 8259), and keeps what others lose: how numbers and values within values are
+/// written, and members that are there twice.
 struct JSONMembers {
     struct Problem: Error {
         let reason: String
@@ -42,7 +47,7 @@ struct JSONMembers {
         var names: Set<String> = []
         var twice: String?
         try reader.readObject(depth: 0) { name, value, text in
-            // SQLite does not tell capital letters from others in names.
+            // SQLite does not distinguish capital letters from others in names.
             if !names.insert(name.lowercased()).inserted { twice = twice ?? name }
             result.append(ImportRecord.Member(name: name, value: value ?? .value(text.databaseValue)))
         }
@@ -72,8 +77,11 @@ struct JSONMembers {
 
     // MARK: Values
 
-    /// - Parameter member: called with the name of each member, its value if that is a value of a database, and the text that it is written in.
-    private mutating func readObject(depth: Int, member: (String, ImportValue?, String) -> Void) throws(Problem) {
+    /// - Parameter member: called with the name of each member, its value if that is a value of a database,
+    ///   and the text that it is written in.
+    private mutating func readObject(depth: Int, member: (String, ImportValue?, String) -> Void)
+        throws(Problem)
+    {
         guard depth < JSONMembers.deepest else { throw .syntax }
         try take("{")
         skipSpace()

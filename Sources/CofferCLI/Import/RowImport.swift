@@ -41,7 +41,8 @@ final class RowImport {
     ///   - refuse: called with a row that cannot be one of the table, and why; throws to end the import.
     ///   - checkpoint: called now and then with the number of bytes that were read; throws to end the import.
     init(
-        _ reader: any RecordReader, _ options: Options, refuse: @escaping (ImportRecord, String) throws -> Void,
+        _ reader: any RecordReader, _ options: Options,
+        refuse: @escaping (ImportRecord, String) throws -> Void,
         checkpoint: @escaping (Int64) throws -> Void
     ) {
         self.reader = reader
@@ -72,13 +73,19 @@ final class RowImport {
 
     private func header() throws -> [String]? {
         guard options.hasHeader, let names = try reader.names() else { return nil }
-        guard names.allSatisfy({ !$0.isEmpty }), Set(names.map { $0.lowercased() }).count == names.count else {
-            throw mistake("its first line does not name the columns, each with a name of its own; see --no-header and --columns")
+        guard names.allSatisfy({ !$0.isEmpty }), Set(names.map { $0.lowercased() }).count == names.count
+        else {
+            throw mistake(
+                "its first line does not name the columns, each with a name of its own; see --no-header and "
+                    + "--columns"
+            )
         }
         return names
     }
 
-    private func mistake(_ words: String) -> Failure { Failure(.badData, "input", "The input cannot be imported: \(words).") }
+    private func mistake(_ words: String) -> Failure {
+        Failure(.badData, "input", "The input cannot be imported: \(words).")
+    }
 
     // MARK: The table
 
@@ -89,7 +96,9 @@ final class RowImport {
 
     private func namesOfMembers() throws -> [String] {
         var names: Set<String> = []
-        for record in ahead { if case .members(let members) = record.content { names.formUnion(members.map(\.name)) } }
+        for record in ahead {
+            if case .members(let members) = record.content { names.formUnion(members.map(\.name)) }
+        }
         guard !names.isEmpty else { throw mistake("it does not name columns; see --columns") }
         let sorted = names.sorted()
         // The first of several spellings is the column's.
@@ -120,7 +129,11 @@ final class RowImport {
             return "\(name.quotedDatabaseIdentifier) \(type.rawValue)"
         }
         // Strict: what comes later and does not fit is refused, and not taken as something else.
-        try db.execute(sql: "CREATE TABLE \(options.table.quotedDatabaseIdentifier) (\(definitions.joined(separator: ", "))) STRICT")
+        try db.execute(
+            sql:
+                "CREATE TABLE \(options.table.quotedDatabaseIdentifier) "
+                + "(\(definitions.joined(separator: ", "))) STRICT"
+        )
         isChanged = true
         return types
     }
@@ -128,14 +141,16 @@ final class RowImport {
     private func findColumns(_ db: Database, _ named: [String]?, _ made: [String: ColumnType]) throws {
         isView = try db.viewExists(options.table)
         guard try isView || db.tableExists(options.table) else {
-            throw Failure(.answerIsNo, "no_such_table", "There is no table '\(options.table)'. --create makes one.")
+            throw Failure(
+                .answerIsNo, "no_such_table", "There is no table '\(options.table)'. --create makes one.")
         }
         for column in try db.columns(in: options.table) {
             let key = column.name.lowercased()
             columns[key] = made[key].map { .made($0) } ?? ImportColumn(declared: column.type)
         }
         if let unknown = (named ?? []).first(where: { columns[$0.lowercased()] == nil }) {
-            throw Failure(.answerIsNo, "no_such_column", "The table '\(options.table)' has no column '\(unknown)'.")
+            throw Failure(
+                .answerIsNo, "no_such_column", "The table '\(options.table)' has no column '\(unknown)'.")
         }
     }
 
@@ -163,7 +178,9 @@ final class RowImport {
         case .members(let members): (names, values) = (members.map(\.name), members.map(\.value))
         }
         if let names, names.count != values.count {
-            return try refused(record, "it has \(TextLayout.counted(values.count, "field", "fields")) instead of \(names.count)")
+            return try refused(
+                record,
+                "it has \(TextLayout.counted(values.count, "field", "fields")) instead of \(names.count)")
         }
         do {
             let stored = try values.enumerated().map { index, value in
@@ -188,10 +205,12 @@ final class RowImport {
 
     private func insert(_ values: [DatabaseValue], _ names: [String]?, _ db: Database) throws {
         let columns = names.map { names in
-            names.isEmpty ? " DEFAULT VALUES" : "(\(names.map(\.quotedDatabaseIdentifier).joined(separator: ",")))"
+            names.isEmpty
+                ? " DEFAULT VALUES" : "(\(names.map(\.quotedDatabaseIdentifier).joined(separator: ",")))"
         }
         let marks = values.isEmpty ? "" : " VALUES (\(values.map { _ in "?" }.joined(separator: ",")))"
-        let statement = try db.cachedStatement(sql: "INSERT INTO \(options.table.quotedDatabaseIdentifier)\(columns ?? "")\(marks)")
+        let statement = try db.cachedStatement(
+            sql: "INSERT INTO \(options.table.quotedDatabaseIdentifier)\(columns ?? "")\(marks)")
         try statement.execute(arguments: StatementArguments(values))
         // What a view does with a row is the business of its triggers.
         if isView || db.changesCount > 0 { importedCount += 1 } else { ignoredCount += 1 }

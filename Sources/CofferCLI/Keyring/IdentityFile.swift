@@ -18,11 +18,13 @@ enum IdentityFile {
         try KeygenCommand.write(line.bytes, to: path)
         session.reporter.result(
             [
-                .init("path", .string(path)), .init("key_type", "identity"), .init("recipient", .string(identity.recipient.description)),
+                .init("path", .string(path)), .init("key_type", "identity"),
+                .init("recipient", .string(identity.recipient.description)),
                 .init("code", 0),
             ],
             text: [identity.recipient.description], isAnswer: true)
-        session.reporter.note("\(path): the identity, readable by you only; use it with --unlock-type identity")
+        session.reporter.note(
+            "\(path): the identity, readable by you only; use it with --unlock-type identity")
         return .done
     }
 }

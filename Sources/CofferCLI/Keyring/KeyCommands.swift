@@ -8,9 +8,10 @@ struct KeyCommands: ParsableCommand {
         abstract: "Work with the keyring of a database: several ways to open it.",
         usage: "coffer key <command> <file> [options]",
         discussion: """
-            A keyring is a small file beside the database, with its name and .keys: back it up together with the database. It has the key of \
-            the database, made at random, sealed to slots: passphrases, raw keys, recovery keys and recipients. A slot is changed in a moment, \
-            and no page of the database is written. All commands take --unlock-... for files that have a keyring.
+            A keyring is a small file beside the database, with its name and .keys: back it up together with \
+            the database. It has the key of the database, made at random, sealed to slots: passphrases, raw \
+            keys, recovery keys and recipients. A slot is changed in a moment, and no page of the database \
+            is written. All commands take --unlock-... for files that have a keyring.
 
             EXAMPLES
               coffer key init app.db                          a new database, whose passphrase is asked for
@@ -19,12 +20,16 @@ struct KeyCommands: ParsableCommand {
               coffer query app.db "SELECT 1" --unlock-file passphrase.txt
             """,
         subcommands: [
-            KeyInitCommand.self, KeyListCommand.self, KeyAddCommand.self, KeyRemoveCommand.self, KeyChangeCommand.self,
+            KeyInitCommand.self, KeyListCommand.self, KeyAddCommand.self, KeyRemoveCommand.self,
+            KeyChangeCommand.self,
             KeyRecoverCommand.self,
             KeyRotateCommand.self, KeyExportCommand.self, KeyRestoreCommand.self, KeyDestroyCommand.self,
         ])
 
-    func run() throws { throw ValidationError("Give a command, such as coffer key list <file>; 'coffer key --help' lists them.") }
+    func run() throws {
+        throw ValidationError(
+            "Give a command, such as coffer key list <file>; 'coffer key --help' lists them.")
+    }
 }
 
 /// A command that works on the keyring of one file.
@@ -38,16 +43,18 @@ extension KeyringOperation {
     var names: [String] { [file] }
     var keyring: DatabaseKeyring { DatabaseKeyring(databasePath: file) }
 
-    /// Records a change, and tells of it.
+    /// Records a change, and reports it.
     func change(
-        _ session: Session, _ trail: AuditTrail, _ words: String, facts: [JSONValue.Member] = [], _ body: () throws -> Void
+        _ session: Session, _ trail: AuditTrail, _ words: String, facts: [JSONValue.Member] = [],
+        _ body: () throws -> Void
     ) throws -> ExitStatus {
         try trail.record(file) { _ in
             try body()
             return true
         }
         session.reporter.result(
-            [.init("path", .string(file)), .init("keyring", .string(keyring.path)), .init("changed", true)] + facts + [.init("code", 0)],
+            [.init("path", .string(file)), .init("keyring", .string(keyring.path)), .init("changed", true)]
+                + facts + [.init("code", 0)],
             text: ["\(file): \(words)"])
         return .done
     }
@@ -59,8 +66,8 @@ struct KeyListCommand: Operation {
         abstract: "Show the slots of a keyring, without a key.",
         usage: "coffer key list <file> [options]",
         discussion: """
-            What is shown is not proved: that needs a secret. With one of --unlock-..., the keyring is opened and checked, and so is that it is \
-            that of the database.
+            What is shown is not proved: that needs a secret. With one of --unlock-..., the keyring is \
+            opened and checked, and so is that it is that of the database.
 
             EXAMPLES
               coffer key list app.db
@@ -82,15 +89,18 @@ struct KeyListCommand: Operation {
         session.reporter.start([.init("files", .strings([file]))])
         let keyring = DatabaseKeyring(databasePath: file)
         let contents = try keyring.inspect()
-        let opened = try unlock.request().map { request in try keyring.check(unlockedBy: session.keys.slotSecret(request, subject: file)) }
-        var lines = [
-            "\(file): \(TextLayout.counted(contents.slots.count, "slot", "slots"))\(opened.map { ", proved by slot \($0)" } ?? "")"
-        ]
+        let opened = try unlock.request().map { request in
+            try keyring.check(unlockedBy: session.keys.slotSecret(request, subject: file))
+        }
+        let proof = opened.map { ", proved by slot \($0)" } ?? ""
+        var lines = ["\(file): \(TextLayout.counted(contents.slots.count, "slot", "slots"))\(proof)"]
         for slot in contents.slots {
             lines.append("  \(slot.number)  \(slot.kind.words)\(slot.name.isEmpty ? "" : "  \(slot.name)")")
             if slot.kind == .recipient { lines.append("     \(slot.recipient)") }
         }
-        if contents.isRotating { lines.append("  a rotation of the key was interrupted: run 'coffer key rotate' again") }
+        if contents.isRotating {
+            lines.append("  a rotation of the key was interrupted: run 'coffer key rotate' again")
+        }
         for damage in contents.damage { lines.append("  damaged, but the other copy is whole: \(damage)") }
         session.reporter.result(
             [

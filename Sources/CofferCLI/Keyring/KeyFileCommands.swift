@@ -7,8 +7,9 @@ struct KeyInitCommand: KeyringOperation {
         abstract: "Make a database with a keyring, or give one to a database.",
         usage: "coffer key init <file> [options]",
         discussion: """
-            A file that is not there is made, empty and encrypted. A database that is there is encrypted with a new key, by a proved copy: its \
-            present key, which is given with --key-..., does not open it any more. Interrupted? Run the same command again.
+            A file that is not there is made, empty and encrypted. A database that is there is encrypted \
+            with a new key, by a proved copy: its present key, which is given with --key-..., does not open \
+            it any more. Interrupted? Run the same command again.
 
             EXAMPLES
               coffer key init new.db --new-key-file passphrase.txt --name Anna
@@ -32,7 +33,9 @@ struct KeyInitCommand: KeyringOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")
-        if slot.recovery && output.json { throw ValidationError("The recovery key and JSON cannot both go to the standard output.") }
+        if slot.recovery && output.json {
+            throw ValidationError("The recovery key and JSON cannot both go to the standard output.")
+        }
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -43,9 +46,14 @@ struct KeyInitCommand: KeyringOperation {
         }
         let present = try isThere ? session.key(key.request(), of: file) : nil
         let made = try slot.make(besides: nil, session, subject: file)
-        let status = try change(session, trail, isThere ? "has a keyring now; its former key does not open it" : "made, with a keyring") {
+        let status = try change(
+            session, trail,
+            isThere ? "has a keyring now; its former key does not open it" : "made, with a keyring"
+        ) {
             if let present {
-                try session.work(file) { progress in _ = try keyring.adopt(made.slots, key: present.database, progress: progress) }
+                try session.work(file) { progress in
+                    _ = try keyring.adopt(made.slots, key: present.database, progress: progress)
+                }
             } else {
                 try keyring.make(made.slots) { key in
                     let configuration = session.configuration(key, CipherSettings())
@@ -54,7 +62,8 @@ struct KeyInitCommand: KeyringOperation {
             }
         }
         try made.tell()
-        session.reporter.note("Back up '\(keyring.path)' together with the database: without it nobody opens it.")
+        session.reporter.note(
+            "Back up '\(keyring.path)' together with the database: without it nobody opens it.")
         return status
     }
 }
@@ -65,8 +74,8 @@ struct KeyRotateCommand: KeyringOperation {
         abstract: "Encrypt a database with a new data key, and keep all slots.",
         usage: "coffer key rotate <file> [options]",
         discussion: """
-            After the data key may have leaked, or a slot was removed whose secret somebody has. Nobody else's passphrase is needed. Interrupted? \
-            Run the same command again: it completes.
+            After the data key may have leaked, or a slot was removed whose secret somebody has. Nobody \
+            else's passphrase is needed. Interrupted? Run the same command again: it completes.
 
             EXAMPLES
               coffer key rotate app.db --unlock-key-file passphrase.txt
@@ -91,7 +100,9 @@ struct KeyRotateCommand: KeyringOperation {
         var options = DatabaseFile.RotationOptions()
         options.lockTimeout = session.lockTimeout
         return try change(session, trail, "has a new data key, sealed to all slots") {
-            try session.work(file) { progress in _ = try keyring.rotateDataKey(unlockedBy: secret, options: options, progress: progress) }
+            try session.work(file) { progress in
+                _ = try keyring.rotateDataKey(unlockedBy: secret, options: options, progress: progress)
+            }
         }
     }
 }
@@ -102,7 +113,8 @@ struct KeyExportCommand: KeyringOperation {
         abstract: "Copy the keyring into a file, to be kept elsewhere.",
         usage: "coffer key export-header <file> <copy> [options]",
         discussion: """
-            No key is needed. The copy opens the database for who has a secret of it, also by slots that are removed later.
+            No key is needed. The copy opens the database for who has a secret of it, also by slots that are \
+            removed later.
 
             EXAMPLES
               coffer key export-header app.db /safe/app.header
@@ -173,9 +185,10 @@ struct KeyDestroyCommand: KeyringOperation {
         abstract: "Destroy the keyring, and with it the only way to open a database.",
         usage: "coffer key destroy <file> --yes-destroy <name> [options]",
         discussion: """
-            Overwrites and removes the keyring: nobody opens the database any more, whatever the passphrases. Not reached are backups of the \
-            keyring, exported headers and raw keys, backups with keyrings of their own, snapshots, what flash memory keeps, and programs that \
-            have the database open.
+            Overwrites and removes the keyring: nobody opens the database any more, whatever the \
+            passphrases. Not reached are backups of the keyring, exported headers and raw keys, backups with \
+            keyrings of their own, snapshots, what flash memory keeps, and programs that have the database \
+            open.
 
             EXAMPLES
               coffer key destroy app.db --yes-destroy app.db
@@ -184,7 +197,9 @@ struct KeyDestroyCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The name of the database, without its directory, to say that you mean it.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The name of the database, without its directory, to say that you mean it.", valueName: "name"))
     var yesDestroy: String?
 
     @OptionGroup(title: "The audit log")
@@ -195,13 +210,20 @@ struct KeyDestroyCommand: KeyringOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let name = FileNames.name(of: file)
-        guard let yesDestroy else { throw Failure.usage("To destroy its keyring, add: --yes-destroy \(name)") }
+        guard let yesDestroy else {
+            throw Failure.usage("To destroy its keyring, add: --yes-destroy \(name)")
+        }
         guard yesDestroy == name else {
             throw Failure(
-                .badData, "confirmation_mismatch", "--yes-destroy says '\(yesDestroy)', and the file is '\(name)'. Nothing was changed.")
+                .badData, "confirmation_mismatch",
+                "--yes-destroy says '\(yesDestroy)', and the file is '\(name)'. Nothing was changed.")
         }
-        let status = try change(session, trail, "its keyring was destroyed") { try keyring.destroy(confirming: name) }
-        session.reporter.note("Copies of the keyring, and of the key, still open the database; see 'coffer key destroy --help'.")
+        let status = try change(session, trail, "its keyring was destroyed") {
+            try keyring.destroy(confirming: name)
+        }
+        session.reporter.note(
+            "Copies of the keyring, and of the key, still open the database; see 'coffer key destroy --help'."
+        )
         return status
     }
 }

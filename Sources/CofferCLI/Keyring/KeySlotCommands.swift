@@ -32,7 +32,9 @@ struct KeyAddCommand: KeyringOperation {
 
     func validate() throws {
         // JSON is kept and forwarded by programs: no secret goes there.
-        if slot.recovery && output.json { throw ValidationError("The recovery key and JSON cannot both go to the standard output.") }
+        if slot.recovery && output.json {
+            throw ValidationError("The recovery key and JSON cannot both go to the standard output.")
+        }
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -40,7 +42,9 @@ struct KeyAddCommand: KeyringOperation {
         let secret = try session.keys.unlocking(unlock, file)
         let made = try slot.make(besides: unlock, session, subject: file)
         var numbers: [Int] = []
-        let status = try change(session, trail, "added \(TextLayout.counted(made.slots.count, "slot", "slots"))") {
+        let status = try change(
+            session, trail, "added \(TextLayout.counted(made.slots.count, "slot", "slots"))"
+        ) {
             for slot in made.slots { numbers.append(try keyring.add(slot, unlockedBy: secret)) }
         }
         try made.tell()
@@ -55,8 +59,8 @@ struct KeyRemoveCommand: KeyringOperation {
         abstract: "Remove a slot.",
         usage: "coffer key remove <file> --slot <number> [options]",
         discussion: """
-            Who had the secret of the slot and has kept the old keyring still opens the database, until 'coffer key rotate'. The last slot \
-            is not removed.
+            Who had the secret of the slot and has kept the old keyring still opens the database, until \
+            'coffer key rotate'. The last slot is not removed.
 
             EXAMPLES
               coffer key remove app.db --slot 2
@@ -80,7 +84,9 @@ struct KeyRemoveCommand: KeyringOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         _ = try keyring.inspect()
         let secret = try session.keys.unlocking(unlock, file)
-        return try change(session, trail, "removed slot \(slot)") { try keyring.remove(slot: slot, unlockedBy: secret) }
+        return try change(session, trail, "removed slot \(slot)") {
+            try keyring.remove(slot: slot, unlockedBy: secret)
+        }
     }
 }
 
@@ -131,8 +137,9 @@ struct KeyRecoverCommand: KeyringOperation {
         abstract: "Set a new passphrase by a recovery key.",
         usage: "coffer key recover <file> [--slot <number>] [options]",
         discussion: """
-            Asks for the recovery key, and for a new passphrase, which the slot gets. Without --slot it is the first passphrase of the keyring, \
-            or a new slot where there is none. The recovery key stays good.
+            Asks for the recovery key, and for a new passphrase, which the slot gets. Without --slot it is \
+            the first passphrase of the keyring, or a new slot where there is none. The recovery key stays \
+            good.
 
             EXAMPLES
               coffer key recover app.db
@@ -165,7 +172,9 @@ struct KeyRecoverCommand: KeyringOperation {
         try keyring.check(unlockedBy: secret)
         let new = try new.slotSecret(besides: unlock, session, subject: file)
         let slot = slot ?? slots.first { $0.kind == .passphrase }?.number
-        return try change(session, trail, "recovered: \(slot.map { "slot \($0)" } ?? "a new slot") has the new secret") {
+        return try change(
+            session, trail, "recovered: \(slot.map { "slot \($0)" } ?? "a new slot") has the new secret"
+        ) {
             if let slot {
                 try keyring.change(slot: slot, to: new, unlockedBy: secret)
             } else {

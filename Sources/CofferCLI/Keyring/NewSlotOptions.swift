@@ -2,7 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 internal import Glibc
 
-/// What a new slot is opened by: one of the sources of a new key, a recipient, or a recovery key that is made and shown once.
+/// What a new slot is opened by: one of the sources of a new key, a recipient, or a recovery key that is made
+/// and shown once.
 struct NewSlotOptions: ParsableArguments {
     @OptionGroup
     var secret: NewKeyOptions
@@ -16,7 +17,8 @@ struct NewSlotOptions: ParsableArguments {
     @Option(
         name: .customLong("command"),
         help: ArgumentHelp(
-            "Make a slot that a program opens, such as the client of a key service: see the article on the format of keyrings.",
+            "Make a slot that a program opens, such as the client of a key service: see the article on the "
+                + "format of keyrings.",
             valueName: "command"))
     var program: String?
 
@@ -24,14 +26,21 @@ struct NewSlotOptions: ParsableArguments {
     var name: String?
 
     func validate() throws {
-        let count = try (secret.isGiven ? 1 : 0) + (recipients.isGiven ? 1 : 0) + (recovery ? 1 : 0) + (program == nil ? 0 : 1)
-        if count > 1 { throw ValidationError("Give one kind of slot only: --new-key-..., --recipient, --recovery or --command.") }
+        let count =
+            try (secret.isGiven ? 1 : 0) + (recipients.isGiven ? 1 : 0) + (recovery ? 1 : 0)
+            + (program == nil ? 0 : 1)
+        if count > 1 {
+            throw ValidationError(
+                "Give one kind of slot only: --new-key-..., --recipient, --recovery or --command.")
+        }
         _ = try programWords()
     }
 
     private func programWords() throws -> [String]? {
         guard let program else { return nil }
-        do throws(Failure) { return try CommandWords.split(program) } catch { throw ValidationError("--command: \(error.message)") }
+        do throws(Failure) { return try CommandWords.split(program) } catch {
+            throw ValidationError("--command: \(error.message)")
+        }
     }
 
     /// What is to be made.
@@ -54,21 +63,32 @@ struct NewSlotOptions: ParsableArguments {
             let key = try DatabaseKeyring.RecoveryKey.random()
             return Made(slots: [.secret(key.secret, name: name)], recovery: key)
         }
-        return Made(slots: [.secret(try secret.slotSecret(besides: unlock, session, subject: subject), name: name)])
+        return Made(slots: [
+            .secret(try secret.slotSecret(besides: unlock, session, subject: subject), name: name)
+        ])
     }
 }
 
 extension RecipientOptions {
-    fileprivate func slots(named name: String) throws -> [DatabaseKeyring.NewSlot] { try slots().map { $0.named(name) } }
+    fileprivate func slots(named name: String) throws -> [DatabaseKeyring.NewSlot] {
+        try slots().map { $0.named(name) }
+    }
 }
 
 extension NewKeyOptions {
     /// A new passphrase or raw key for a slot.
-    func slotSecret(besides unlock: UnlockOptions?, _ session: Session, subject: String) throws -> DatabaseKeyring.Secret {
-        guard type != .rawWithSalt else { throw Failure.usage("A slot is opened by a passphrase, or by a raw key without a salt.") }
+    func slotSecret(besides unlock: UnlockOptions?, _ session: Session, subject: String) throws
+        -> DatabaseKeyring.Secret
+    {
+        guard type != .rawWithSalt else {
+            throw Failure.usage("A slot is opened by a passphrase, or by a raw key without a salt.")
+        }
         var request = try KeyRequest(role: .new, source: source() ?? .prompt, type: type)
         if request.source == .standardInput, unlock?.standardInput == true {
-            throw Failure.usage("Both secrets cannot come from the standard input. Give one with a file, or with a file descriptor.")
+            throw Failure.usage(
+                "Both secrets cannot come from the standard input. Give one with a file, or with a file "
+                    + "descriptor."
+            )
         }
         request.unlocks = type == .raw ? .raw : .passphrase
         return try session.keys.slotSecret(request, subject: subject)
@@ -91,7 +111,8 @@ extension NewSlotOptions.Made {
             }
             if let problem { throw problem }
         } catch {
-            throw Failure(error, "The recovery key cannot be written; the slot was made, and is to be removed")
+            throw Failure(
+                error, "The recovery key cannot be written; the slot was made, and is to be removed")
         }
     }
 }

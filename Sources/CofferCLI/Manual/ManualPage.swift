@@ -8,7 +8,8 @@ struct ManualPage {
     var text: String {
         var page = Page()
         let title = command.fullName.split(separator: " ").joined(separator: "-")
-        page.line(".TH \(Page.quoted(title.uppercased())) 1 \"\" \(Page.quoted("coffer \(version)")) \"Coffer\"")
+        page.line(
+            ".TH \(Page.quoted(title.uppercased())) 1 \"\" \(Page.quoted("coffer \(version)")) \"Coffer\"")
         page.section("NAME")
         page.text("\(title) - \(lowered(command.abstract ?? ""))")
         page.section("SYNOPSIS")
@@ -16,15 +17,19 @@ struct ManualPage {
         page.text(synopsis)
         for (heading, lines) in sections { write(heading, lines, to: &page) }
         writeArguments(to: &page)
-        if let subcommands = command.subcommands?.filter({ $0.shouldDisplay && $0.commandName != "help" }), !subcommands.isEmpty {
+        if let subcommands = command.subcommands?.filter({ $0.shouldDisplay && $0.commandName != "help" }),
+            !subcommands.isEmpty
+        {
             page.section("COMMANDS")
             for subcommand in subcommands { page.item(subcommand.commandName, subcommand.abstract ?? "") }
         }
         if command.superCommands?.isEmpty ?? true {
             page.section("FILES")
             page.text(
-                "Beside a database DB, while it is worked on: DB.rotate.json says what is being done (never a key), and a file "
-                    + "whose name begins with .coffer- is a copy that is not yet proved. Both go at the end, or with the next run.")
+                "Beside a database DB, while it is worked on: DB.rotate.json says what is being done (never "
+                    + "a key), and a file whose name begins with .coffer- is a copy that is not yet proved. "
+                    + "Both go at the end, or with the next run."
+            )
         } else {
             page.section("EXIT STATUS")
             page.text("See coffer(1).")
@@ -42,13 +47,16 @@ struct ManualPage {
     private var synopsis: String {
         guard command.subcommands?.isEmpty ?? true else { return "<command> [options]" }
         let files = (command.arguments ?? []).filter { $0.kind == "positional" && $0.shouldDisplay }
-        return (files.map { "<\($0.valueName ?? "value")>\($0.isRepeating ? "..." : "")" } + ["[options]"]).joined(separator: " ")
+        return (files.map { "<\($0.valueName ?? "value")>\($0.isRepeating ? "..." : "")" } + ["[options]"])
+            .joined(separator: " ")
     }
 
     /// The discussion, cut at its headings: lines of capitals.
     private var sections: [(String, [String])] {
         var result: [(String, [String])] = [("DESCRIPTION", [])]
-        for line in (command.discussion ?? "").split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+        for line in (command.discussion ?? "").split(separator: "\n", omittingEmptySubsequences: false).map(
+            String.init)
+        {
             if line.count > 3, line.allSatisfy({ $0.isUppercase || $0 == " " }), line.first != " " {
                 result.append((line, []))
             } else {
@@ -86,9 +94,13 @@ struct ManualPage {
             for argument in groups[title] ?? [] {
                 let value = "<\(argument.valueName ?? "value")>"
                 let names = (argument.names ?? []).map(\.text).joined(separator: ", ")
-                let label = argument.kind == "positional" ? value : argument.kind == "flag" ? names : "\(names) \(value)"
+                let label =
+                    argument.kind == "positional"
+                    ? value : argument.kind == "flag" ? names : "\(names) \(value)"
                 var words = argument.abstract ?? ""
-                if let values = argument.allValues, !values.isEmpty { words += " Values: \(values.joined(separator: ", "))." }
+                if let values = argument.allValues, !values.isEmpty {
+                    words += " Values: \(values.joined(separator: ", "))."
+                }
                 if let value = argument.defaultValue { words += " Default: \(value)." }
                 page.item(label, words)
             }
@@ -115,7 +127,9 @@ private struct Page {
         text(words)
     }
 
-    static func quoted(_ text: String) -> String { "\"" + escaped(text).split(separator: "\"").joined(separator: "\\(dq") + "\"" }
+    static func quoted(_ text: String) -> String {
+        "\"" + escaped(text).split(separator: "\"").joined(separator: "\\(dq") + "\""
+    }
 
     static func escaped(_ text: String) -> String {
         var result = ""

@@ -24,25 +24,32 @@ extension MeasuredOperation {
 extension MeasuredOperation where Self: RecordedOperation {
     var dryRun: Bool { false }
 
-    /// Each file is a target, unless all have the name of one. A file that the work never came to has failed as the run has.
-    func runs(_ meter: RunMeter, _ status: ExitStatus, of paths: [String]) -> [(target: String, run: RunMetrics.Run)] {
+    /// Each file is a target, unless all have the name of one. A file that the work never came to has failed
+    /// as the run has.
+    func runs(_ meter: RunMeter, _ status: ExitStatus, of paths: [String]) -> [(
+        target: String, run: RunMetrics.Run
+    )] {
         let end = RunMetrics.now
         let runs = paths.map { path in
             let result = meter.result(of: path)
             let own = result?.status ?? status
             let run = RunMetrics.Run(
-                status: own, end: end, seconds: result?.seconds ?? meter.seconds, files: 1, failedFiles: own == .done ? 0 : 1,
+                status: own, end: end, seconds: result?.seconds ?? meter.seconds, files: 1,
+                failedFiles: own == .done ? 0 : 1,
                 bytes: own == .done ? FileNames.size(path) ?? 0 : 0)
             return (target: AuditEntry.absolute(path), run: run)
         }
         guard let target = metrics.target else { return runs }
         let run = RunMetrics.Run(
             status: status, end: end, seconds: meter.seconds, files: runs.count,
-            failedFiles: runs.reduce(0) { $0 + $1.run.failedFiles }, bytes: runs.reduce(0) { $0 + $1.run.bytes })
+            failedFiles: runs.reduce(0) { $0 + $1.run.failedFiles },
+            bytes: runs.reduce(0) { $0 + $1.run.bytes })
         return [(target, run)]
     }
 
-    func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] { runs(meter, status, of: names) }
+    func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
+        runs(meter, status, of: names)
+    }
 }
 
 extension MeasuredOperation where Self: BatchOperation {
@@ -52,7 +59,8 @@ extension MeasuredOperation where Self: BatchOperation {
         let name = metrics.target ?? (list == "-" ? list : AuditEntry.absolute(list))
         let result = meter.batch
         let run = RunMetrics.Run(
-            status: status, end: RunMetrics.now, seconds: meter.seconds, files: result?.files ?? 0, failedFiles: result?.failed ?? 0,
+            status: status, end: RunMetrics.now, seconds: meter.seconds, files: result?.files ?? 0,
+            failedFiles: result?.failed ?? 0,
             bytes: result?.bytes ?? 0)
         return [([name, batch.shard?.suffix].compactMap { $0 }.joined(separator: "."), run)]
     }

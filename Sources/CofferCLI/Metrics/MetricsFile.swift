@@ -1,9 +1,10 @@
 internal import Glibc
 
-/// A file of metrics, as the textfile collector of node_exporter reads it: always whole, and open to its user.
+/// A file of metrics, as the textfile collector of node_exporter reads it: always whole, and open to its
+/// user.
 ///
-/// Whoever changes it locks its folder, reads what is there, and puts a new file in its place in one step. Only a file that this tool has written is
-/// replaced, and never a link.
+/// Whoever changes it locks its folder, reads what is there, and puts a new file in its place in one step.
+/// Only a file that this tool has written is replaced, and never a link.
 struct MetricsFile: Sendable {
     let path: String
 
@@ -18,7 +19,9 @@ struct MetricsFile: Sendable {
     /// What a monitor sees: also of a file of another user, and through links.
     func read() throws(Failure) -> RunMetrics {
         let file = try Descriptor.reading(path, name: "The file of metrics '\(path)'", flags: O_NONBLOCK)
-        guard let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG, let metrics = try metrics(in: file) else {
+        guard let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG,
+            let metrics = try metrics(in: file)
+        else {
             throw Failure(.badData, "metrics", "'\(path)' is not a file of metrics that coffer has written.")
         }
         return metrics
@@ -47,7 +50,9 @@ struct MetricsFile: Sendable {
             try replace(by: metrics.text)
             try folder.synchronize()
         } catch {
-            throw Failure(error, "The file of metrics '\(path)' cannot be written", missing: .outputExists, denied: .outputExists)
+            throw Failure(
+                error, "The file of metrics '\(path)' cannot be written", missing: .outputExists,
+                denied: .outputExists)
         }
     }
 
@@ -66,25 +71,32 @@ struct MetricsFile: Sendable {
         } catch {
             guard error.code == EWOULDBLOCK else {
                 throw Failure(
-                    error, "The folder of the file of metrics '\(path)' cannot be locked", missing: .outputExists, denied: .outputExists)
+                    error, "The folder of the file of metrics '\(path)' cannot be locked",
+                    missing: .outputExists, denied: .outputExists)
             }
-            throw Failure(.busy, "busy", "The file of metrics '\(path)' was not written: another program has its folder locked.")
+            throw Failure(
+                .busy, "busy",
+                "The file of metrics '\(path)' was not written: another program has its folder locked.")
         }
     }
 
     private func current() throws(Failure) -> RunMetrics {
         guard NewFile.exists(path) else { return RunMetrics() }
         let file = try OwnFile.open(
-            path, O_RDONLY, name: "The file of metrics '\(path)'", action: "cannot be replaced", reason: "metrics")
+            path, O_RDONLY, name: "The file of metrics '\(path)'", action: "cannot be replaced",
+            reason: "metrics")
         guard let metrics = try metrics(in: file) else {
             throw Failure(
                 .outputExists, "metrics",
-                "'\(path)' is not a file of metrics that coffer has written, and is left as it is. Give --metrics another name.")
+                "'\(path)' is not a file of metrics that coffer has written, and is left as it is. Give "
+                    + "--metrics another name."
+            )
         }
         return metrics
     }
 
-    /// - Precondition: the folder is locked, so that what has the name of the new file was left by a run that was killed.
+    /// - Precondition: the folder is locked, so that what has the name of the new file was left by a run that
+    ///   was killed.
     private func replace(by text: String) throws(SystemError) {
         // No collector takes it for a file of metrics: those end with ".prom".
         let temporary = "\(FileNames.folder(of: path))/.coffer-metrics-\(FileNames.name(of: path)).tmp"

@@ -2,7 +2,8 @@ internal import Foundation
 
 /// How runs ended, as a monitor keeps it: samples in the text format of Prometheus.
 ///
-/// Each kind of work on each target has samples of its own. A run that failed replaces all of them but the time of the last good one.
+/// Each kind of work on each target has samples of its own. A run that failed replaces all of them but the
+/// time of the last good one.
 struct RunMetrics: Sendable {
     enum Work: String, Sendable, CaseIterable {
         case verify, backup, rotate
@@ -73,8 +74,10 @@ struct RunMetrics: Sendable {
         let before = samples[subject] ?? [:]
         let isGood = run.status == .done
         var next: [Metric: Double] = [
-            .runs: (before[.runs] ?? 0) + 1, .failedRuns: (before[.failedRuns] ?? 0) + (isGood ? 0 : 1), .lastRun: Double(run.end),
-            .exitCode: Double(run.status.rawValue), .files: Double(run.files), .failedFiles: Double(run.failedFiles),
+            .runs: (before[.runs] ?? 0) + 1, .failedRuns: (before[.failedRuns] ?? 0) + (isGood ? 0 : 1),
+            .lastRun: Double(run.end),
+            .exitCode: Double(run.status.rawValue), .files: Double(run.files),
+            .failedFiles: Double(run.failedFiles),
             .duration: (run.seconds * 1000).rounded() / 1000, .bytes: Double(run.bytes),
         ]
         next[.lastSuccess] = isGood ? Double(run.end) : before[.lastSuccess]
@@ -84,7 +87,9 @@ struct RunMetrics: Sendable {
     /// By the kind of work, and then by the bytes of the target.
     var subjects: [Subject] {
         samples.keys.sorted {
-            $0.work == $1.work ? $0.target.utf8.lexicographicallyPrecedes($1.target.utf8) : $0.work.rawValue < $1.work.rawValue
+            $0.work == $1.work
+                ? $0.target.utf8.lexicographicallyPrecedes($1.target.utf8)
+                : $0.work.rawValue < $1.work.rawValue
         }
     }
 }
@@ -103,8 +108,11 @@ extension RunMetrics {
             guard !values.isEmpty else { continue }
             lines += metric.head
             for (subject, value) in values {
-                let labels = "{work=\"\(subject.work.rawValue)\",target=\"\(RunMetrics.escaped(subject.target))\"}"
-                lines.append("\(metric.rawValue)\(labels) \(Int64(exactly: value).map { String($0) } ?? String(value))")
+                let labels =
+                    "{work=\"\(subject.work.rawValue)\",target=\"\(RunMetrics.escaped(subject.target))\"}"
+                lines.append(
+                    "\(metric.rawValue)\(labels) \(Int64(exactly: value).map { String($0) } ?? String(value))"
+                )
             }
         }
         return lines.joined(separator: "\n") + "\n"
@@ -127,13 +135,17 @@ extension RunMetrics {
     /// Reads what ``text`` has written, and nothing else; no bytes are no samples.
     init?(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
-        guard bytes.last == UInt8(ascii: "\n"), String(validating: bytes, as: UTF8.self) != nil else { return nil }
+        guard bytes.last == UInt8(ascii: "\n"), String(validating: bytes, as: UTF8.self) != nil else {
+            return nil
+        }
         var lines = bytes.dropLast().split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard lines.removeFirst().elementsEqual(RunMetrics.start.utf8) else { return nil }
         let heads = Set(Metric.allCases.flatMap(\.head).map { Array($0.utf8) })
         for line in lines where !heads.contains(Array(line)) {
             var reader = SampleReader(rest: line)
-            guard let sample = reader.sample(), samples[sample.subject]?[sample.metric] == nil else { return nil }
+            guard let sample = reader.sample(), samples[sample.subject]?[sample.metric] == nil else {
+                return nil
+            }
             samples[sample.subject, default: [:]][sample.metric] = sample.value
         }
         let required = Set(Metric.allCases).subtracting([.lastSuccess])
@@ -141,12 +153,18 @@ extension RunMetrics {
     }
 
     private struct SampleReader {
+        /// The highest number that a double counts to. No time, size or number of ours is above it, and none
+        /// below is too much for an integer.
+        private let highestValue: Double = 9_007_199_254_740_992
+
         var rest: ArraySlice<UInt8>
 
         mutating func sample() -> (subject: Subject, metric: Metric, value: Double)? {
-            guard let name = text(before: "{work=\""), let metric = Metric(rawValue: name), let word = text(before: "\",target=\""),
+            guard let name = text(before: "{work=\""), let metric = Metric(rawValue: name),
+                let word = text(before: "\",target=\""),
                 let work = Work(rawValue: word), let target = label(), rest.first == UInt8(ascii: " "),
-                let value = Double(String(decoding: rest.dropFirst(), as: UTF8.self)), value.isFinite, value >= 0
+                let value = Double(String(decoding: rest.dropFirst(), as: UTF8.self)),
+                (0...highestValue).contains(value)
             else { return nil }
             return (Subject(work: work, target: target), metric, value)
         }
@@ -170,7 +188,8 @@ extension RunMetrics {
                 case UInt8(ascii: "\\"):
                     switch rest.popFirst() {
                     case UInt8(ascii: "n"): value.append(UInt8(ascii: "\n"))
-                    case let next? where next == UInt8(ascii: "\\") || next == UInt8(ascii: "\""): value.append(next)
+                    case let next? where next == UInt8(ascii: "\\") || next == UInt8(ascii: "\""):
+                        value.append(next)
                     default: return nil
                     }
                 default: value.append(byte)

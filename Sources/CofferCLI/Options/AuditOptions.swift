@@ -15,8 +15,12 @@ struct AuditOptions: ParsableArguments {
     var site: SiteSecretOptions
 
     func validate() throws {
-        if auditRequired && audit == nil { throw ValidationError("--audit-required needs --audit, which says where.") }
-        if audit == nil, try secret.isGiven { throw ValidationError("The secret of an audit log needs --audit, which says where.") }
+        if auditRequired && audit == nil {
+            throw ValidationError("--audit-required needs --audit, which says where.")
+        }
+        if audit == nil, try secret.isGiven {
+            throw ValidationError("The secret of an audit log needs --audit, which says where.")
+        }
         if let audit { try FileNames.checkIsNoDash(audit, "the audit log") }
     }
 
@@ -33,7 +37,9 @@ struct AuditOptions: ParsableArguments {
                 session.reporter.warning(error.message)
             }
         }
-        return AuditTrail(log: log, isRequired: auditRequired, command: command, site: try site.secret(session), session: session)
+        return AuditTrail(
+            log: log, isRequired: auditRequired, command: command, site: try site.secret(session),
+            session: session)
     }
 }
 
@@ -44,7 +50,8 @@ struct AuditKeyOptions: SecretSourceOptions {
     @Option(
         name: .customLong("audit-key-file"),
         help: ArgumentHelp(
-            "Chain the log with a secret from this file. Without one, whoever can write to the log can compute its chain anew.",
+            "Chain the log with a secret from this file. Without one, whoever can write to the log can "
+                + "compute its chain anew.",
             valueName: "file"), completion: .file())
     var file: String?
 
@@ -55,12 +62,14 @@ struct AuditKeyOptions: SecretSourceOptions {
 
     @Option(
         name: .customLong("audit-key-command"),
-        help: ArgumentHelp("Run a command, without a shell, that prints the secret of the log.", valueName: "command"))
+        help: ArgumentHelp(
+            "Run a command, without a shell, that prints the secret of the log.", valueName: "command"))
     var command: String?
 
     @Option(
         name: .customLong("audit-key-env"),
-        help: ArgumentHelp("Take the secret of the log from an environment variable (not recommended).", valueName: "name"))
+        help: ArgumentHelp(
+            "Take the secret of the log from an environment variable (not recommended).", valueName: "name"))
     var environment: String?
 
     @Option(

@@ -1,7 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// The settings of files that differ from SQLCipher 4. They are not stored in a file: whoever opens it must know them.
+/// The settings of files that differ from SQLCipher 4. They are not stored in a file: whoever opens it must
+/// know them.
 struct CipherOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The SQLCipher format of the file, 1 to 4.", valueName: "number"))
     var cipherFormat: Int?
@@ -9,11 +10,13 @@ struct CipherOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The page size, where the file has a special one.", valueName: "bytes"))
     var pageSize: Int?
 
-    @Option(help: ArgumentHelp("The rounds of PBKDF2, where the file has a special number.", valueName: "rounds"))
+    @Option(
+        help: ArgumentHelp("The rounds of PBKDF2, where the file has a special number.", valueName: "rounds"))
     var kdfIterations: Int?
 
     func validate() throws {
-        let problem = CipherOptions.problem(format: cipherFormat, pageSize: pageSize, kdfIterations: kdfIterations)
+        let problem = CipherOptions.problem(
+            format: cipherFormat, pageSize: pageSize, kdfIterations: kdfIterations)
         if let problem { throw ValidationError(problem) }
     }
 

@@ -16,8 +16,12 @@ struct FileKeyOptions: ParsableArguments {
 
     func request(_ role: KeyRequest.Role = .current) throws -> KeyRequest {
         guard var unlocking = try unlock.request() else { return try current.request(role) }
-        if try current.isGiven { throw Failure.usage("Give the key of the file, or what opens its keyring: not both.") }
-        guard role == .current else { throw Failure.usage("A new file gets a keyring by 'coffer key init', or by --recipient.") }
+        if try current.isGiven {
+            throw Failure.usage("Give the key of the file, or what opens its keyring: not both.")
+        }
+        guard role == .current else {
+            throw Failure.usage("A new file gets a keyring by 'coffer key init', or by --recipient.")
+        }
         unlocking.allowsInsecureFile = allowsInsecureFiles
         return unlocking
     }
@@ -34,7 +38,9 @@ struct FileKeyOptions: ParsableArguments {
 struct PreviousKeyOptions: ParsableArguments {
     @Option(
         name: .customLong("previous-key-file"),
-        help: ArgumentHelp("Try the key from this file too, where the key does not open a database (repeatable).", valueName: "file"),
+        help: ArgumentHelp(
+            "Try the key from this file too, where the key does not open a database (repeatable).",
+            valueName: "file"),
         completion: .file())
     var files: [String] = []
 
@@ -50,7 +56,8 @@ struct PreviousKeyOptions: ParsableArguments {
 
     @Option(
         name: .customLong("previous-key-env"),
-        help: ArgumentHelp("Try the key from an environment variable too (repeatable, not recommended).", valueName: "name"))
+        help: ArgumentHelp(
+            "Try the key from an environment variable too (repeatable, not recommended).", valueName: "name"))
     var environment: [String] = []
 
     @Option(
@@ -61,7 +68,8 @@ struct PreviousKeyOptions: ParsableArguments {
     @Option(
         name: .customLong("previous-key-type"),
         help: ArgumentHelp(
-            "What those keys are: that of --key-type by default. Given several times, each of them is taken for each of the types that it can be.",
+            "What those keys are: that of --key-type by default. Given several times, each of them is taken "
+                + "for each of the types that it can be.",
             valueName: "type"))
     var types: [KeyType] = []
 
@@ -69,7 +77,9 @@ struct PreviousKeyOptions: ParsableArguments {
 
     func validate() throws {
         let sources = try sources()
-        if sources.isEmpty, !types.isEmpty { throw ValidationError("--previous-key-type is about keys: give --previous-key-file.") }
+        if sources.isEmpty, !types.isEmpty {
+            throw ValidationError("--previous-key-type is about keys: give --previous-key-file.")
+        }
     }
 
     /// Files first, then descriptors, commands, variables and credentials, each in their order.
@@ -90,6 +100,7 @@ struct PreviousKeyOptions: ParsableArguments {
     }
 
     fileprivate func requests(type: KeyType, allowingInsecureFiles: Bool) throws -> [KeyRequest] {
-        try KeyRequest.previous(sources(), types.isEmpty ? [type] : types, allowsInsecureFile: allowingInsecureFiles)
+        try KeyRequest.previous(
+            sources(), types.isEmpty ? [type] : types, allowsInsecureFile: allowingInsecureFiles)
     }
 }

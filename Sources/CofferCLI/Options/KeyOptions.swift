@@ -7,37 +7,46 @@ struct KeyOptions: SecretSourceOptions {
     static let prefix = "key"
 
     @Option(
-        name: .customLong("key-file"), help: ArgumentHelp("Read the key from a file that only you can read.", valueName: "file"),
+        name: .customLong("key-file"),
+        help: ArgumentHelp("Read the key from a file that only you can read.", valueName: "file"),
         completion: .file())
     var file: String?
 
-    @Option(name: .customLong("key-fd"), help: ArgumentHelp("Read the key from an open file descriptor.", valueName: "number"))
+    @Option(
+        name: .customLong("key-fd"),
+        help: ArgumentHelp("Read the key from an open file descriptor.", valueName: "number"))
     var descriptor: Int32?
 
     @Flag(name: .customLong("key-stdin"), help: "Read the key from the standard input.")
     var standardInput = false
 
     @Option(
-        name: .customLong("key-command"), help: ArgumentHelp("Run a command, without a shell, that prints the key.", valueName: "command"))
+        name: .customLong("key-command"),
+        help: ArgumentHelp("Run a command, without a shell, that prints the key.", valueName: "command"))
     var command: String?
 
     @Option(
-        name: .customLong("key-env"), help: ArgumentHelp("Take the key from an environment variable (not recommended).", valueName: "name"))
+        name: .customLong("key-env"),
+        help: ArgumentHelp("Take the key from an environment variable (not recommended).", valueName: "name"))
     var environment: String?
 
-    @Option(name: .customLong("key-credential"), help: ArgumentHelp("Take the key from a systemd credential.", valueName: "name"))
+    @Option(
+        name: .customLong("key-credential"),
+        help: ArgumentHelp("Take the key from a systemd credential.", valueName: "name"))
     var credential: String?
 
     @Option(
         name: .customLong("key-type"),
-        help: ArgumentHelp("What the key is: raw has 32 bytes or 64 hex digits, raw+salt 48 or 96.", valueName: "type"))
+        help: ArgumentHelp(
+            "What the key is: raw has 32 bytes or 64 hex digits, raw+salt 48 or 96.", valueName: "type"))
     var type = KeyType.passphrase
 
     @Flag(name: .customLong("insecure-key-file-mode"), help: "Accept key files that others can read.")
     var allowsInsecureFiles = false
 
     func request(_ role: KeyRequest.Role = .current) throws -> KeyRequest {
-        try KeyRequest(role: role, source: source() ?? .prompt, type: type, allowsInsecureFile: allowsInsecureFiles)
+        try KeyRequest(
+            role: role, source: source() ?? .prompt, type: type, allowsInsecureFile: allowsInsecureFiles)
     }
 }
 
@@ -46,11 +55,14 @@ struct NewKeyOptions: SecretSourceOptions {
     static let prefix = "new-key"
 
     @Option(
-        name: .customLong("new-key-file"), help: ArgumentHelp("Read the new key from a file that only you can read.", valueName: "file"),
+        name: .customLong("new-key-file"),
+        help: ArgumentHelp("Read the new key from a file that only you can read.", valueName: "file"),
         completion: .file())
     var file: String?
 
-    @Option(name: .customLong("new-key-fd"), help: ArgumentHelp("Read the new key from an open file descriptor.", valueName: "number"))
+    @Option(
+        name: .customLong("new-key-fd"),
+        help: ArgumentHelp("Read the new key from an open file descriptor.", valueName: "number"))
     var descriptor: Int32?
 
     @Flag(name: .customLong("new-key-stdin"), help: "Read the new key from the standard input.")
@@ -63,10 +75,13 @@ struct NewKeyOptions: SecretSourceOptions {
 
     @Option(
         name: .customLong("new-key-env"),
-        help: ArgumentHelp("Take the new key from an environment variable (not recommended).", valueName: "name"))
+        help: ArgumentHelp(
+            "Take the new key from an environment variable (not recommended).", valueName: "name"))
     var environment: String?
 
-    @Option(name: .customLong("new-key-credential"), help: ArgumentHelp("Take the new key from a systemd credential.", valueName: "name"))
+    @Option(
+        name: .customLong("new-key-credential"),
+        help: ArgumentHelp("Take the new key from a systemd credential.", valueName: "name"))
     var credential: String?
 
     @Option(name: .customLong("new-key-type"), help: ArgumentHelp("What the new key is.", valueName: "type"))
@@ -77,7 +92,10 @@ struct NewKeyOptions: SecretSourceOptions {
         let request = try KeyRequest(
             role: .new, source: source() ?? .prompt, type: type, allowsInsecureFile: key.allowsInsecureFiles)
         if request.source == .standardInput, try key.request().source == .standardInput {
-            throw Failure.usage("Both keys cannot come from the standard input. Give one with a file, or with a file descriptor.")
+            throw Failure.usage(
+                "Both keys cannot come from the standard input. Give one with a file, or with a file "
+                    + "descriptor."
+            )
         }
         return request
     }
@@ -101,7 +119,8 @@ extension SecretSourceOptions {
     /// Whether one was named.
     var isGiven: Bool { get throws { try source() != nil } }
 
-    /// The one that was given, taken out of the reach of programs that are started later; nil if there is none.
+    /// The one that was given, taken out of the reach of programs that are started later; nil if there is
+    /// none.
     func source() throws -> SecretSource? {
         var found: [(option: String, source: SecretSource)] = []
         if let file { found.append(("file", .file(file))) }
@@ -123,7 +142,9 @@ extension SecretSourceOptions {
             let options = found.map { "--\(Self.prefix)-\($0.option)" }.joined(separator: " and ")
             throw ValidationError("Give one source of the key only, not \(options).")
         }
-        if let descriptor, descriptor < 0 { throw ValidationError("--\(Self.prefix)-fd: \(descriptor) is no file descriptor.") }
+        if let descriptor, descriptor < 0 {
+            throw ValidationError("--\(Self.prefix)-fd: \(descriptor) is no file descriptor.")
+        }
         return found.first?.source
     }
 }

@@ -12,16 +12,20 @@ struct RowOptions: ParsableArguments {
     var nullText: String?
 
     func validate() throws {
-        if let nullText, format != .csv { throw ValidationError("--null-text '\(nullText)' is for --format csv.") }
+        if let nullText, format != .csv {
+            throw ValidationError("--null-text '\(nullText)' is for --format csv.")
+        }
         guard !(nullText ?? "").contains(where: { "\",\n\r\r\n".contains($0) }) else {
-            throw ValidationError("--null-text has no quotes, commas and ends of lines, which CSV has a meaning for.")
+            throw ValidationError(
+                "--null-text has no quotes, commas and ends of lines, which CSV has a meaning for.")
         }
     }
 
     /// Fails where two ways to print were asked for.
     func check(_ output: OutputOptions) throws {
         if output.json, let format {
-            throw ValidationError("--json prints each row in its own way: leave out --format \(format.rawValue).")
+            throw ValidationError(
+                "--json prints each row in its own way: leave out --format \(format.rawValue).")
         }
     }
 

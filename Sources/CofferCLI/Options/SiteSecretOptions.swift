@@ -1,13 +1,15 @@
 internal import ArgumentParser
 
-/// Where the secret of a site comes from, by which keys are named the same in all its files: at most one of these.
+/// Where the secret of a site comes from, by which keys are named the same in all its files: at most one of
+/// these.
 struct SiteSecretOptions: SecretSourceOptions {
     static let prefix = "site-secret"
 
     @Option(
         name: .customLong("site-secret-file"),
         help: ArgumentHelp(
-            "Name keys by identifiers that are the same in all files, made with a secret from this file.", valueName: "file"),
+            "Name keys by identifiers that are the same in all files, made with a secret from this file.",
+            valueName: "file"),
         completion: .file())
     var file: String?
 
@@ -18,12 +20,14 @@ struct SiteSecretOptions: SecretSourceOptions {
 
     @Option(
         name: .customLong("site-secret-command"),
-        help: ArgumentHelp("Run a command, without a shell, that prints the secret of the site.", valueName: "command"))
+        help: ArgumentHelp(
+            "Run a command, without a shell, that prints the secret of the site.", valueName: "command"))
     var command: String?
 
     @Option(
         name: .customLong("site-secret-env"),
-        help: ArgumentHelp("Take the secret of the site from an environment variable (not recommended).", valueName: "name"))
+        help: ArgumentHelp(
+            "Take the secret of the site from an environment variable (not recommended).", valueName: "name"))
     var environment: String?
 
     @Option(

@@ -1,8 +1,9 @@
-/// Messages without what stands there by mistake: who gives a key where a file or a variable is named has it on the screen, but not in the logs
-/// that keep what programs say.
+/// Messages without what stands there by mistake: who gives a key where a file or a variable is named has it
+/// on the screen, but not in the logs that keep what programs say.
 enum HiddenKeys {
-    /// The text with words that are exactly as long as a raw key, with or without its salt, and consist of hexadecimal digits, replaced. A file whose name
-    /// has so many digits in it has a folder or an ending as well, mostly, and is shown.
+    /// The text with words that are exactly as long as a raw key, with or without its salt, and consist of
+    /// hexadecimal digits, replaced. A file whose name has so many digits in it has a folder or an ending as
+    /// well, mostly, and is shown.
     static func hiding(in text: String) -> String {
         var result: [UInt8] = []
         var word: [UInt8] = []
@@ -27,7 +28,9 @@ enum HiddenKeys {
 
     private static func isPartOfWord(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
         case UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "_"), UInt8(ascii: "-"), 0x80...: true
         default: false
         }

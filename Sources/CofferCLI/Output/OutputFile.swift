@@ -1,7 +1,8 @@
 internal import Glibc
 internal import Synchronization
 
-/// The standard output or the standard error, written without a buffer, so that what was said is said when the process is killed.
+/// The standard output or the standard error, written without a buffer, so that what was said is said when
+/// the process is killed.
 final class OutputFile: Sendable {
     static let output = OutputFile(STDOUT_FILENO)
     static let errors = OutputFile(STDERR_FILENO)
@@ -25,9 +26,13 @@ final class OutputFile: Sendable {
     /// Whether nobody reads any more, as behind `head`.
     var isClosed: Bool { failure.withLock { $0 }?.code == EPIPE }
 
-    func write(_ text: String) { write { () throws(SystemError) in try Descriptor.write(text, to: descriptor) } }
+    func write(_ text: String) {
+        write { () throws(SystemError) in try Descriptor.write(text, to: descriptor) }
+    }
 
-    func write(bytes: [UInt8]) { write { () throws(SystemError) in try Descriptor.write(bytes, to: descriptor) } }
+    func write(bytes: [UInt8]) {
+        write { () throws(SystemError) in try Descriptor.write(bytes, to: descriptor) }
+    }
 
     private func write(_ body: () throws(SystemError) -> Void) {
         failure.withLock { failure in

@@ -24,7 +24,9 @@ struct OutputStyle: Sendable {
     let colorsErrors: Bool
 
     init(_ options: OutputOptions) {
-        self.init(isJSON: options.json, isQuiet: options.quiet, isVerbose: options.verbose, progress: options.progress)
+        self.init(
+            isJSON: options.json, isQuiet: options.quiet, isVerbose: options.verbose,
+            progress: options.progress)
     }
 
     init(
@@ -40,7 +42,13 @@ struct OutputStyle: Sendable {
             case .never: .none
             case .auto where isQuiet: .none
             case .auto, .always:
-                if isJSON { .objects } else if OutputFile.errors.isTerminal && environment["TERM"] != "dumb" { .bar } else { .lines }
+                if isJSON {
+                    .objects
+                } else if OutputFile.errors.isTerminal && environment["TERM"] != "dumb" {
+                    .bar
+                } else {
+                    .lines
+                }
             }
         // See <https://no-color.org>: any value but the empty one turns colour off.
         let allowsColor = (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb" && !isJSON
@@ -52,5 +60,7 @@ enum Color: String {
     case red = "31"
     case yellow = "33"
 
-    func paint(_ text: String, if isOn: Bool) -> String { isOn ? "\u{1b}[\(rawValue)m\(text)\u{1b}[0m" : text }
+    func paint(_ text: String, if isOn: Bool) -> String {
+        isOn ? "\u{1b}[\(rawValue)m\(text)\u{1b}[0m" : text
+    }
 }

@@ -24,11 +24,13 @@ struct ProgressState: Sendable, Hashable {
     var fraction: Double { total > 0 ? min(1, Double(completed) / Double(total)) : 0 }
 }
 
-/// Decides which progress is worth showing: none for work that ends at once, and not more than a reader can take.
+/// Decides which progress is worth showing: none for work that ends at once, and not more than a reader can
+/// take.
 struct ProgressThrottle {
     let patience: Duration
     let interval: Duration
-    /// Whether one thing of the work stands for all of it: no more than one line in each interval, whatever it is about.
+    /// Whether one thing of the work stands for all of it: no more than one line in each interval, whatever
+    /// it is about.
     let isForLog: Bool
     private var began: ContinuousClock.Instant?
     private var last: (state: ProgressState, time: ContinuousClock.Instant)?
@@ -44,7 +46,8 @@ struct ProgressThrottle {
         self.began = began
         guard now - began >= patience else { return false }
         if let last, last.state == state { return false }
-        let isSame = last.map { isForLog || $0.state.phase == state.phase && $0.state.path == state.path } ?? false
+        let isSame =
+            last.map { isForLog || $0.state.phase == state.phase && $0.state.path == state.path } ?? false
         if let last, isSame, now - last.time < interval { return false }
         last = (state, now)
         return true
@@ -59,8 +62,10 @@ extension ProgressState {
         let path = TextLayout.harmless(path)
         let fraction = overall ?? fraction
         let percent = String(Int(fraction * 100))
-        // Where the engine does not tell how much there is, the phase has to do.
-        var tail = total > 0 ? "  " + String(repeating: " ", count: max(0, 3 - percent.count)) + percent + "%" : "      "
+        // Where the engine does not report how much there is, the phase has to do.
+        var tail =
+            total > 0
+            ? "  " + String(repeating: " ", count: max(0, 3 - percent.count)) + percent + "%" : "      "
         // On a narrow terminal the name of the file says more.
         if TextLayout.columns(path) + phase.count + tail.count + pace.count + 17 <= width { tail += pace }
         let head = "\(path)  \(phase)  "
@@ -72,34 +77,46 @@ extension ProgressState {
         }
         let cells = min(room, 40)
         let full = Int(fraction * Double(cells))
-        return head + "[" + String(repeating: "#", count: full) + String(repeating: " ", count: cells - full) + "]" + tail
+        return head + "[" + String(repeating: "#", count: full) + String(repeating: " ", count: cells - full)
+            + "]" + tail
     }
 
     var line: String {
         guard total > 0 else { return "\(path): \(phase)" }
         let percent = Int((overall ?? fraction) * 100)
-        return "\(path): \(phase): \(TextLayout.grouped(completed)) of \(TextLayout.grouped(total)) \(unit) (\(percent)%)"
+        return
+            "\(path): \(phase): \(TextLayout.grouped(completed)) of \(TextLayout.grouped(total)) \(unit) "
+            + "(\(percent)%)"
             + pace.replacing("  ", with: ", ")
     }
 
     /// The rate, and the time that is left.
     private var pace: String {
         var text = ""
-        if let rate { text += "  \(rate < 10 ? ProgressState.tenths(rate) : TextLayout.grouped(Int(rate))) \(unit)/s" }
-        if let secondsLeft { text += "  \(TextLayout.seconds(.milliseconds(Int64(min(secondsLeft, 1e9) * 1000)))) left" }
+        if let rate {
+            text += "  \(rate < 10 ? ProgressState.tenths(rate) : TextLayout.grouped(Int(rate))) \(unit)/s"
+        }
+        if let secondsLeft {
+            text += "  \(TextLayout.seconds(.milliseconds(Int64(min(secondsLeft, 1e9) * 1000)))) left"
+        }
         return text
     }
 
-    private static func tenths(_ value: Double) -> String { "\(Int(value * 10) / 10).\(Int(value * 10) % 10)" }
+    private static func tenths(_ value: Double) -> String {
+        "\(Int(value * 10) / 10).\(Int(value * 10) % 10)"
+    }
 
     var json: [JSONValue.Member] {
         [
             .init("path", .string(path)), .init("phase", .string(phase)), .init("completed", .int(completed)),
-            .init("total", .int(total)), .init("unit", .string(unit)), .init("fraction", ProgressState.json(overall)),
+            .init("total", .int(total)), .init("unit", .string(unit)),
+            .init("fraction", ProgressState.json(overall)),
             .init("rate", ProgressState.json(rate)), .init("seconds_left", ProgressState.json(secondsLeft)),
             .init("elapsed_seconds", ProgressState.json(elapsed)),
         ]
     }
 
-    private static func json(_ value: Double?) -> JSONValue { value.map { .double(($0 * 1000).rounded() / 1000) } ?? .null }
+    private static func json(_ value: Double?) -> JSONValue {
+        value.map { .double(($0 * 1000).rounded() / 1000) } ?? .null
+    }
 }

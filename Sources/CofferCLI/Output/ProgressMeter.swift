@@ -1,8 +1,9 @@
-/// Makes one measure of all progress that is told, which never goes back: of the phases of one file, or of the files of a batch.
+/// Makes one measure of all progress that is reported, which never goes back: of the phases of one file, or
+/// of the files of a batch.
 ///
-/// A pure state machine: whoever tells it something says what time it is.
+/// A pure state machine: whoever reports something to it says what time it is.
 struct ProgressMeter: Sendable {
-    /// What a batch tells of itself.
+    /// What a batch reports about itself.
     enum BatchEvent: Sendable {
         /// A phase begins.
         ///
@@ -24,7 +25,8 @@ struct ProgressMeter: Sendable {
         var running: [String: (share: Double, fraction: Double)] = [:]
 
         var state: ProgressState {
-            ProgressState(path: "batch", phase: phase, completed: Int64(through), total: Int64(files), unit: "files")
+            ProgressState(
+                path: "batch", phase: phase, completed: Int64(through), total: Int64(files), unit: "files")
         }
 
         var fraction: Double { done + running.values.reduce(0) { $0 + $1.share * $1.fraction } }
@@ -33,7 +35,7 @@ struct ProgressMeter: Sendable {
     private var batch: Batch?
     private var began: ContinuousClock.Instant?
     private var highest = 0.0
-    /// The first phase of each file, which tells what phases follow.
+    /// The first phase of each file, which says what phases follow.
     private var firstPhases: [String: String] = [:]
     /// The phase that a rate is of, and what was done when it began.
     private var pace: (phase: String, completed: Int64, time: ContinuousClock.Instant)?
@@ -61,12 +63,16 @@ struct ProgressMeter: Sendable {
         let first = firstPhases[state.path] ?? state.phase
         firstPhases[state.path] = first
         let fraction = ProgressMeter.fraction(of: state, first: first)
-        guard let batch, let running = batch.running[state.path] else { return measured(state, fraction ?? highest, now) }
+        guard let batch, let running = batch.running[state.path] else {
+            return measured(state, fraction ?? highest, now)
+        }
         self.batch?.running[state.path]?.fraction = max(running.fraction, fraction ?? 0)
         return measured(batch.state, self.batch?.fraction ?? highest, now)
     }
 
-    private mutating func measured(_ state: ProgressState, _ fraction: Double, _ now: ContinuousClock.Instant) -> ProgressState {
+    private mutating func measured(_ state: ProgressState, _ fraction: Double, _ now: ContinuousClock.Instant)
+        -> ProgressState
+    {
         highest = min(1, max(highest, fraction))
         if pace?.phase != state.phase { pace = (state.phase, state.completed, now) }
         let elapsed = ProgressMeter.seconds(now - (began ?? now))
@@ -75,14 +81,16 @@ struct ProgressMeter: Sendable {
         state.elapsed = elapsed
         if let pace {
             let seconds = ProgressMeter.seconds(now - pace.time)
-            if seconds >= 0.5, state.completed > pace.completed { state.rate = Double(state.completed - pace.completed) / seconds }
+            if seconds >= 0.5, state.completed > pace.completed {
+                state.rate = Double(state.completed - pace.completed) / seconds
+            }
         }
         // Before that, it would be a guess.
         if elapsed >= 1, highest >= 0.02 { state.secondsLeft = elapsed * (1 - highest) / highest }
         return state
     }
 
-    /// How much of the work on a file is done; nil where that cannot be told.
+    /// How much of the work on a file is done; nil where that cannot be known.
     private static func fraction(of state: ProgressState, first: String) -> Double? {
         guard let span = span(of: state.phase, first: first) else { return nil }
         return span.lowerBound + (span.upperBound - span.lowerBound) * state.fraction

@@ -2,8 +2,9 @@ internal import Synchronization
 
 /// Everything that the tool says, from any thread: people's text, or JSON lines.
 ///
-/// In text, results go to the standard output and talk to the standard error. With `--json` the standard output has one object a line, of
-/// the types start, progress, result, error and summary, and the last line's `code` is the exit code.
+/// In text, results go to the standard output and talk to the standard error. With `--json` the standard
+/// output has one object a line, of the types start, progress, result, error and summary, and the last line's
+/// `code` is the exit code.
 final class Reporter: Sendable {
     let style: OutputStyle
     let command: String
@@ -40,7 +41,8 @@ final class Reporter: Sendable {
         // A log keeps each line, and cron sends it by mail: there, only long work is worth one.
         let patience: Duration = style.progress == .lines ? .seconds(10) : .milliseconds(500)
         let throttle = ProgressThrottle(
-            patience: style.showsProgressAtOnce ? .zero : patience, interval: interval, isForLog: style.progress == .lines)
+            patience: style.showsProgressAtOnce ? .zero : patience, interval: interval,
+            isForLog: style.progress == .lines)
         state = Mutex(State(throttle: throttle))
     }
 
@@ -68,14 +70,20 @@ extension Reporter {
     ///
     /// - Parameters:
     ///   - text: its lines for people.
-    ///   - isAnswer: whether it is what was asked for, and not only word of success, which `--quiet` leaves out.
-    ///   - keepsLines: whether each of the lines may have several, as statements do; names of files must not look like lines of their own.
-    func result(_ details: [JSONValue.Member], text: [String], isAnswer: Bool = false, keepsLines: Bool = false) {
+    ///   - isAnswer: whether it is what was asked for, and not only word of success, which `--quiet` leaves
+    ///     out.
+    ///   - keepsLines: whether each of the lines may have several, as statements do; names of files must not
+    ///     look like lines of their own.
+    func result(
+        _ details: [JSONValue.Member], text: [String], isAnswer: Bool = false, keepsLines: Bool = false
+    ) {
         state.withLock { $0.resultCount += 1 }
         if style.isJSON {
             object("result", details)
         } else if isAnswer || !style.isQuiet {
-            line(text.map { TextLayout.harmless($0, keepingLines: keepsLines) }.joined(separator: "\n"), on: output)
+            line(
+                text.map { TextLayout.harmless($0, keepingLines: keepsLines) }.joined(separator: "\n"),
+                on: output)
         }
     }
 
@@ -85,7 +93,8 @@ extension Reporter {
         // Some messages name the file that they are about, which would be there twice.
         let prefix = path.map { $0 + ": " } ?? ""
         let message = HiddenKeys.hiding(
-            in: failure.message.hasPrefix(prefix) ? String(failure.message.dropFirst(prefix.count)) : failure.message)
+            in: failure.message.hasPrefix(prefix)
+                ? String(failure.message.dropFirst(prefix.count)) : failure.message)
         if style.isJSON {
             var details: [JSONValue.Member] = []
             if let path { details.append(.init("path", .string(path))) }
@@ -111,7 +120,7 @@ extension Reporter {
         if !style.isQuiet { talk(TextLayout.harmless(text, keepingLines: true)) }
     }
 
-    /// What only `--verbose` tells.
+    /// What only `--verbose` reports.
     func detail(_ text: String) {
         if style.isVerbose { talk("coffer: " + TextLayout.harmless(text, keepingLines: true)) }
     }
@@ -121,7 +130,7 @@ extension Reporter {
         state.withLock { state in show(state.meter.take(progress, at: .now), &state) }
     }
 
-    /// What a batch tells of itself.
+    /// What a batch reports about itself.
     func batch(_ event: ProgressMeter.BatchEvent) {
         guard style.progress != .none else { return }
         state.withLock { state in
@@ -154,9 +163,12 @@ extension Reporter {
             return text(
                 "summary",
                 [
-                    .init("results", .count(state.resultCount)), .init("failures", .count(state.failures.values.reduce(0, +))),
+                    .init("results", .count(state.resultCount)),
+                    .init("failures", .count(state.failures.values.reduce(0, +))),
                     .init("failure_codes", .object(Reporter.counts(state.failures))),
-                    .init("elapsed_ms", .int(elapsed.seconds * 1000 + elapsed.attoseconds / 1_000_000_000_000_000)),
+                    .init(
+                        "elapsed_ms",
+                        .int(elapsed.seconds * 1000 + elapsed.attoseconds / 1_000_000_000_000_000)),
                 ] + state.summary + [.init("code", .count(status.rawValue))])
         }
         if let summary { output.writeLine(summary) }
@@ -188,14 +200,20 @@ extension Reporter {
 // MARK: - Writing
 
 extension Reporter {
-    private func object(_ type: String, _ details: [JSONValue.Member]) { line(text(type, details), on: output) }
+    private func object(_ type: String, _ details: [JSONValue.Member]) {
+        line(text(type, details), on: output)
+    }
 
     private func text(_ type: String, _ details: [JSONValue.Member]) -> String {
-        JSONValue.object([.init("schema", 1), .init("type", .string(type)), .init("command", .string(command))] + details).text
+        JSONValue.object(
+            [.init("schema", 1), .init("type", .string(type)), .init("command", .string(command))] + details
+        ).text
     }
 
     private static func counts(_ failures: [ExitStatus: Int]) -> [JSONValue.Member] {
-        failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { .init(String($0.key.rawValue), .count($0.value)) }
+        failures.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+            .init(String($0.key.rawValue), .count($0.value))
+        }
     }
 
     private func talk(_ text: String) { line(text, on: errors) }

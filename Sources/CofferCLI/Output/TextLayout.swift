@@ -27,11 +27,13 @@ enum TextLayout {
         let value = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
         if value < 60 { return "\(tenths(value)) s" }
         let whole = Int(value.rounded())
-        return whole < 3600 ? "\(whole / 60) min \(whole % 60) s" : "\(whole / 3600) h \(whole % 3600 / 60) min"
+        return whole < 3600
+            ? "\(whole / 60) min \(whole % 60) s" : "\(whole / 3600) h \(whole % 3600 / 60) min"
     }
 
     static func milliseconds(_ duration: Duration) -> String {
-        let value = Double(duration.components.seconds) * 1000 + Double(duration.components.attoseconds) / 1e15
+        let value =
+            Double(duration.components.seconds) * 1000 + Double(duration.components.attoseconds) / 1e15
         return value < 1000 ? "\(tenths(value)) ms" : seconds(duration)
     }
 
@@ -40,7 +42,9 @@ enum TextLayout {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
-    static func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(grouped(count)) \(count == 1 ? one : many)" }
+    static func counted(_ count: Int, _ one: String, _ many: String) -> String {
+        "\(grouped(count)) \(count == 1 ? one : many)"
+    }
 
     /// The end of a text that is too long, after an ellipsis: the end of a path says more than its start.
     static func shortened(_ text: String, to width: Int) -> String {
@@ -67,16 +71,21 @@ enum TextLayout {
         return wide.contains { $0.contains(scalar.value) } ? 2 : 1
     }
 
-    /// The blocks of ideographs, kana, hangul, full-width forms and pictures: the large ones of Unicode's table of East Asian widths.
+    /// The blocks of ideographs, kana, hangul, full-width forms and pictures: the large ones of Unicode's
+    /// table of East Asian widths.
     private static let wide: [ClosedRange<UInt32>] = [
-        0x1100...0x115f, 0x2e80...0x303e, 0x3041...0xa4cf, 0xa960...0xa97c, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f,
-        0xff00...0xff60, 0xffe0...0xffe6, 0x1f300...0x1f64f, 0x1f680...0x1f6ff, 0x1f900...0x1faff, 0x20000...0x3fffd,
+        0x1100...0x115f, 0x2e80...0x303e, 0x3041...0xa4cf, 0xa960...0xa97c, 0xac00...0xd7a3, 0xf900...0xfaff,
+        0xfe30...0xfe6f,
+        0xff00...0xff60, 0xffe0...0xffe6, 0x1f300...0x1f64f, 0x1f680...0x1f6ff, 0x1f900...0x1faff,
+        0x20000...0x3fffd,
     ]
 
     /// Names and values in two columns.
     static func pairs(_ pairs: [(String, String)], indent: String = "  ") -> [String] {
         let width = pairs.map(\.0.count).max() ?? 0
-        return pairs.map { name, value in indent + name + String(repeating: " ", count: width - name.count + 2) + value }
+        return pairs.map { name, value in
+            indent + name + String(repeating: " ", count: width - name.count + 2) + value
+        }
     }
 
     /// Text that cannot move the cursor or change the colour of a terminal, whatever a file contains.

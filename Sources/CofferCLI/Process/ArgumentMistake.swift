@@ -5,9 +5,12 @@ enum ArgumentMistake {
     // MARK: Keys
 
     private static let keyOptions = ["--key", "--new-key", "--previous-key"]
-    private static let passphraseOptions = ["--passphrase", "--password", "--new-passphrase", "--new-password"]
+    private static let passphraseOptions = [
+        "--passphrase", "--password", "--new-passphrase", "--new-password",
+    ]
 
-    /// What to say where arguments have a key in them, and the arguments without it; nil where they have none.
+    /// What to say where arguments have a key in them, and the arguments without it; nil where they have
+    /// none.
     static func key(in arguments: [String]) -> (message: String, rest: [String])? {
         var (rest, found) = ([String](), String?.none)
         var isKey = false
@@ -32,35 +35,44 @@ enum ArgumentMistake {
 
     private static func words(for option: String) -> String {
         let prefix = keyOptions.contains(option) ? option : option.hasPrefix("--new-") ? "--new-key" : "--key"
-        let names = (["file", "fd"] + (prefix == "--previous-key" ? [] : ["stdin"]) + ["command", "credential"]).map { "\(prefix)-\($0)" }
+        let names =
+            (["file", "fd"] + (prefix == "--previous-key" ? [] : ["stdin"]) + ["command", "credential"]).map {
+                "\(prefix)-\($0)"
+            }
         return """
-            There is no \(option): keys are never arguments, as all users of the machine can read those, and shells keep them. \
-            Give \(names.joined(separator: ", ")) or \(prefix)-env, or none of them to be asked. \
-            If that was a key in use, it is in the history of your shell now.
+            There is no \(option): keys are never arguments, as all users of the machine can read those, and \
+            shells keep them. Give \(names.joined(separator: ", ")) or \(prefix)-env, or none of them to be \
+            asked. If that was a key in use, it is in the history of your shell now.
             """
     }
 
     // MARK: Statements
 
-    /// The arguments of a query, with a statement that begins with a comment made one that the parser does not take for an option.
+    /// The arguments of a query, with a statement that begins with a comment made one that the parser does
+    /// not take for an option.
     static func shieldingStatements(_ arguments: [String]) -> [String] {
         guard let start = queryStart(arguments) else { return arguments }
         var result = arguments
         for index in start..<arguments.count {
             if arguments[index] == "--" { break }
             // After an option it may be the value of that one.
-            if isStatement(arguments[index]), !arguments[index - 1].hasPrefix("-") { result[index] = " " + arguments[index] }
+            if isStatement(arguments[index]), !arguments[index - 1].hasPrefix("-") {
+                result[index] = " " + arguments[index]
+            }
         }
         return result
     }
 
     /// What to say where a statement was taken for an option all the same.
     static func statement(in arguments: [String]) -> String? {
-        guard let start = queryStart(arguments), arguments[start...].prefix(while: { $0 != "--" }).contains(where: isStatement) else {
+        guard let start = queryStart(arguments),
+            arguments[start...].prefix(while: { $0 != "--" }).contains(where: isStatement)
+        else {
             return nil
         }
         return
-            "A statement that begins with a comment stands right after the file, or last, after '--' alone: coffer query app.db -- '-- all'"
+            "A statement that begins with a comment stands right after the file, or last, after '--' alone: "
+            + "coffer query app.db -- '-- all'"
     }
 
     /// Where the arguments of a query begin.

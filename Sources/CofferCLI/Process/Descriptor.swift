@@ -11,7 +11,9 @@ struct SystemError: Error {
     var words: String { SystemError.words(code) }
 
     /// The system's own words for an error number.
-    static func words(_ code: CInt) -> String { unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)" }
+    static func words(_ code: CInt) -> String {
+        unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    }
 }
 
 /// A file descriptor that is closed at the end of its life. Never inherited by programs that are started.
@@ -39,7 +41,9 @@ struct Descriptor: ~Copyable {
         return count
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) { try unsafe Descriptor.write(bytes, to: number) }
+    func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+        try unsafe Descriptor.write(bytes, to: number)
+    }
 
     func write(_ text: String) throws(SystemError) { try Descriptor.write(text, to: number) }
 

@@ -7,7 +7,8 @@ extension Failure {
         case let failure as Failure: self = failure
         case let error as DatabaseError: self.init(error)
         case let error as DatabaseFileError: self.init(error)
-        case is CancellationError: self.init(.runAgain, "cancelled", "Interrupted. Every file is whole; run the command again.")
+        case is CancellationError:
+            self.init(.runAgain, "cancelled", "Interrupted. Every file is whole; run the command again.")
         default: self.init(.internalError, "internal", "Unexpected: \(error)")
         }
     }
@@ -23,37 +24,53 @@ extension Failure {
         }
         var message = error.message ?? "\(error.extendedResultCode)"
         if message.hasSuffix(".") { message.removeLast() }
-        // What stands there may be a key that has lost its place: a text in quotes, or the rest of a statement whose quotes do not fit.
-        for start in ["near \"'", "near \"x'", "near \"X'", "unrecognized token: \""] where message.hasPrefix(start) {
-            message = "a text, or a quote that is not closed, is where none may be (it is not shown, as it might be a key)"
+        // What stands there may be a key that has lost its place: a text in quotes, or the rest of a
+        // statement whose quotes do not fit.
+        for start in ["near \"'", "near \"x'", "near \"X'", "unrecognized token: \""]
+        where message.hasPrefix(start) {
+            message =
+                "a text, or a quote that is not closed, is where none may be (it is not shown, as it might "
+                + "be a key)"
         }
         // SQLite quotes what it does not understand, however long that is.
         if message.utf8.count > 2000 { message = message.prefix(1000) + "… (the rest is left out)" }
         switch error.resultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "busy", "Somebody else uses the database: \(message).")
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(.busy, "busy", "Somebody else uses the database: \(message).")
         case .SQLITE_INTERRUPT: self.init(.runAgain, "interrupted", "Interrupted: \(message).")
         case .SQLITE_FULL: self.init(.inputOutput, "disk_full", "The disk is full: \(message).")
         case .SQLITE_IOERR: self.init(.inputOutput, "io", "Reading or writing failed: \(message).")
-        case .SQLITE_CANTOPEN: self.init(.inputMissing, "cannot_open", "The file cannot be opened: \(message).")
-        case .SQLITE_READONLY: self.init(.outputExists, "read_only", "The database cannot be written to: \(message).")
+        case .SQLITE_CANTOPEN:
+            self.init(.inputMissing, "cannot_open", "The file cannot be opened: \(message).")
+        case .SQLITE_READONLY:
+            self.init(.outputExists, "read_only", "The database cannot be written to: \(message).")
         case .SQLITE_PERM: self.init(.inputOutput, "permission", "Not permitted: \(message).")
         case .SQLITE_AUTH: self.init(.usage, "refused", "The statement is refused: \(message).")
-        case .SQLITE_CORRUPT, .SQLITE_FORMAT: self.init(.badData, "damaged", "The file is damaged: \(message).")
-        case .SQLITE_NOTADB: self.init(.keyRejected, "wrong_key", "The key does not open this file: \(message).")
+        case .SQLITE_CORRUPT, .SQLITE_FORMAT:
+            self.init(.badData, "damaged", "The file is damaged: \(message).")
+        case .SQLITE_NOTADB:
+            self.init(.keyRejected, "wrong_key", "The key does not open this file: \(message).")
         case .SQLITE_NOLFS: self.init(.inputOutput, "too_big", "Too big: \(message).")
-        case .SQLITE_TOOBIG: self.init(.usage, "too_big", "The statement makes a value that is too big: \(message).")
+        case .SQLITE_TOOBIG:
+            self.init(.usage, "too_big", "The statement makes a value that is too big: \(message).")
         case .SQLITE_MISUSE: self.init(.usage, "sql", "The statement cannot be run as it is: \(message).")
-        case .SQLITE_NOMEM: self.init(.usage, "memory", "There is not enough memory for the statement: \(message).")
-        case .SQLITE_ERROR, .SQLITE_RANGE: self.init(.usage, "sql", "SQLite refused the statement: \(message).")
-        case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH: self.init(.answerIsNo, "constraint", "The database refused the change: \(message).")
-        default: self.init(.internalError, "engine", "SQLite error \(error.extendedResultCode.rawValue): \(message).")
+        case .SQLITE_NOMEM:
+            self.init(.usage, "memory", "There is not enough memory for the statement: \(message).")
+        case .SQLITE_ERROR, .SQLITE_RANGE:
+            self.init(.usage, "sql", "SQLite refused the statement: \(message).")
+        case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
+            self.init(.answerIsNo, "constraint", "The database refused the change: \(message).")
+        default:
+            self.init(
+                .internalError, "engine", "SQLite error \(error.extendedResultCode.rawValue): \(message).")
         }
     }
 
     private static func status(of failure: EncryptionFailure) -> ExitStatus {
         switch failure {
         case .noKey, .wrongKey, .keyRotated, .invalidKey: .keyRejected
-        case .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser:
+        case .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase, .damaged,
+            .foreignSideFile, .sideFileOfAnotherUser:
             .badData
         case .keyring(_, let problem): status(of: problem)
         case .engineWithoutCipher: .unavailable
@@ -86,17 +103,25 @@ extension Failure {
         switch failure {
         case .noKey: "The file is encrypted, and no key was given."
         case .wrongKey:
-            "The key does not open this file. Check the key, its --key-type, and the cipher options if the file has special ones."
-        case .plaintextFile: "The file is a SQLite database without encryption. Use 'coffer encrypt' to make an encrypted one of it."
+            "The key does not open this file. Check the key, its --key-type, and the cipher options if the "
+                + "file has special ones."
+        case .plaintextFile:
+            "The file is a SQLite database without encryption. Use 'coffer encrypt' to make an encrypted "
+                + "one of it."
         case .olderFormat(let format):
-            "The key is right, but the file has the older format \(format). Use 'coffer upgrade', or add --cipher-format \(format)."
-        case .newerFormat(let format): "The key is right, but the file has format \(format). Use --cipher-format \(format)."
+            "The key is right, but the file has the older format \(format). Use 'coffer upgrade', or add "
+                + "--cipher-format \(format)."
+        case .newerFormat(let format):
+            "The key is right, but the file has format \(format). Use --cipher-format \(format)."
         case .otherSettings:
-            "The key is right, but the file is one of SQLCipher 2 from a big-endian machine, or of its beta. Use 'coffer upgrade'."
+            "The key is right, but the file is one of SQLCipher 2 from a big-endian machine, or of its "
+                + "beta. Use 'coffer upgrade'."
         case .invalidKey(.passphraseLooksLikeRawKey):
-            "The passphrase has the form x'...', which other tools take for a raw key. Give the digits with --key-type raw, or another passphrase."
+            "The passphrase has the form x'...', which other tools take for a raw key. Give the digits with "
+                + "--key-type raw, or another passphrase."
         case .invalidKey(let problem): problem.description
-        case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser, .engineWithoutCipher, .keyring,
+        case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser,
+            .engineWithoutCipher, .keyring,
             .invalidCipherSettings:
             failure.description
         }

@@ -25,9 +25,11 @@ extension Failure {
         case .emptyFile: (.badData, "empty_file")
         case .inconsistent: (.badData, "inconsistent")
         case .diskFull: (.inputOutput, "disk_full")
-        case .inputOutput(_, let code): code == ENOSPC || code == EDQUOT ? (.inputOutput, "disk_full") : (.inputOutput, "io")
+        case .inputOutput(_, let code):
+            code == ENOSPC || code == EDQUOT ? (.inputOutput, "disk_full") : (.inputOutput, "io")
         case .engine(let code, _): meaning(of: code)
         case .unsupported: (.usage, "unsupported")
+        case .outpaced: (.busy, "outpaced")
         case .auditFailed: (.inputOutput, "audit")
         }
     }

@@ -6,7 +6,8 @@ extension Failure {
         switch problem {
         case .missing: .inputMissing
         case .unreadable: .inputOutput
-        case .notAFile, .tooLong, .unsupportedVersion, .damaged, .copiesDiffer, .notAuthentic, .ofAnotherFile, .olderThanFile,
+        case .notAFile, .tooLong, .unsupportedVersion, .damaged, .copiesDiffer, .notAuthentic, .ofAnotherFile,
+            .olderThanFile,
             .newerThanFile:
             .badData
         case .noMatchingSlot, .invalidRecoveryKey, .invalidRecipient: .keyRejected

@@ -6,7 +6,10 @@ extension Failure {
     /// - Parameters:
     ///   - missing: the status when the file does not exist.
     ///   - denied: the status when it must not be used.
-    init(_ error: SystemError, _ action: String, missing: ExitStatus = .inputMissing, denied: ExitStatus = .inputOutput) {
+    init(
+        _ error: SystemError, _ action: String, missing: ExitStatus = .inputMissing,
+        denied: ExitStatus = .inputOutput
+    ) {
         let message = "\(action): \(error.words)."
         switch error.code {
         case ENOENT, ENOTDIR: self.init(missing, "missing", message)

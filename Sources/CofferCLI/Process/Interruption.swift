@@ -4,9 +4,10 @@ internal import Synchronization
 
 /// Signals that ask the tool to end.
 ///
-/// All threads block them, and one thread waits for them, so that what a signal causes is ordinary code. Outside of
-/// ``cooperatively(onSignal:_:)`` a signal ends the process at once; inside, the work is asked to end with every file whole, and a second
-/// signal ends the process at once: every step is safe against that too.
+/// All threads block them, and one thread waits for them, so that what a signal causes is ordinary code.
+/// Outside of ``cooperatively(onSignal:_:)`` a signal ends the process at once; inside, the work is asked to
+/// end with every file whole, and a second signal ends the process at once: every step is safe against that
+/// too.
 final class Interruption: Sendable {
     static let shared = Interruption()
 
@@ -31,7 +32,8 @@ final class Interruption: Sendable {
 
     private static let endingSignals = [SIGINT, SIGTERM, SIGHUP]
 
-    /// Has the calling thread, and those that it starts, leave signals to a thread of their own. To be called before there are others.
+    /// Has the calling thread, and those that it starts, leave signals to a thread of their own. To be called
+    /// before there are others.
     func install() {
         var set = sigset_t()
         unsafe sigemptyset(&set)
@@ -69,7 +71,8 @@ final class Interruption: Sendable {
 
     /// What to throw where work ends because it was asked to.
     func failure(_ status: ExitStatus) -> Failure {
-        Failure(status, "interrupted", "Interrupted. Every file is whole; run the command again to complete it.")
+        Failure(
+            status, "interrupted", "Interrupted. Every file is whole; run the command again to complete it.")
     }
 
     func check() throws(Failure) {
@@ -79,7 +82,9 @@ final class Interruption: Sendable {
     /// Runs work that a signal is to end in good order.
     ///
     /// - Parameter onSignal: called on another thread when a signal comes, or has come.
-    func cooperatively<Result>(onSignal reaction: @escaping @Sendable () -> Void = {}, _ body: () throws -> Result) throws -> Result {
+    func cooperatively<Result>(
+        onSignal reaction: @escaping @Sendable () -> Void = {}, _ body: () throws -> Result
+    ) throws -> Result {
         try check()
         let (id, isLate) = state.withLock { state in
             state.cooperations += 1
@@ -103,7 +108,8 @@ final class Interruption: Sendable {
     ///   - reaction: called on another thread for each SIGINT.
     ///   - isRepeated: whether the reaction is to be called again, a moment after it was.
     func conversationally<Result>(
-        onInterrupt reaction: @escaping @Sendable () -> Void, repeatedWhile isRepeated: @escaping @Sendable () -> Bool,
+        onInterrupt reaction: @escaping @Sendable () -> Void,
+        repeatedWhile isRepeated: @escaping @Sendable () -> Bool,
         _ body: () throws -> Result
     ) rethrows -> Result {
         state.withLock { state in
@@ -131,7 +137,11 @@ final class Interruption: Sendable {
             TerminalEcho.restore()
             _exit(128 + SIGQUIT)
         case SIGINT:
-            if let conversation = state.withLock({ $0.conversation }) { converse(conversation) } else { asked(toEndBy: signal) }
+            if let conversation = state.withLock({ $0.conversation }) {
+                converse(conversation)
+            } else {
+                asked(toEndBy: signal)
+            }
         default:
             asked(toEndBy: signal)
         }
@@ -141,7 +151,9 @@ final class Interruption: Sendable {
         conversation.reaction()
         guard conversation.isRepeated() else { return }
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { [self] in
-            guard conversation.isRepeated(), state.withLock({ $0.conversation?.id }) == conversation.id else { return }
+            guard conversation.isRepeated(), state.withLock({ $0.conversation?.id }) == conversation.id else {
+                return
+            }
             converse(conversation)
         }
     }
@@ -161,7 +173,8 @@ final class Interruption: Sendable {
         _exit(status.rawValue)
     }
 
-    /// Again and again until the work has ended: SQLite forgets an interruption that comes just before a statement begins.
+    /// Again and again until the work has ended: SQLite forgets an interruption that comes just before a
+    /// statement begins.
     private func react() {
         let reactions = state.withLock { $0.reactions.map(\.reaction) }
         guard !reactions.isEmpty else { return }

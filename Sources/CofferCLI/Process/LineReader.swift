@@ -1,4 +1,5 @@
-/// Reads an input line by line. It never holds more than one line, whose length has a limit, however large the input is.
+/// Reads an input line by line. It never holds more than one line, whose length has a limit, however large
+/// the input is.
 struct LineReader: ~Copyable {
     struct Line {
         let bytes: [UInt8]
@@ -35,7 +36,9 @@ struct LineReader: ~Copyable {
         // What was searched already is not searched again.
         var searched = start
         while true {
-            if let end = buffer[searched...].firstIndex(of: separator) { return try line(to: end, isTerminated: true) }
+            if let end = buffer[searched...].firstIndex(of: separator) {
+                return try line(to: end, isTerminated: true)
+            }
             guard buffer.count - start <= limit else { throw .tooLong(line: number + 1) }
             guard !hasEnded else {
                 return start == buffer.count ? nil : try line(to: buffer.count, isTerminated: false)

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import KeyMaterial
 
-/// A file that this process has made, and nobody else.
+/// A file that this process has made, and no other.
 struct NewFile: ~Copyable {
     let path: String
     /// The name until it is published.
@@ -13,7 +13,8 @@ struct NewFile: ~Copyable {
         return unsafe lstat(path, &status) == 0
     }
 
-    /// - Parameter comesWhole: whether the file has another name until it is published, so that a part of it is never taken for it.
+    /// - Parameter comesWhole: whether the file has another name until it is published, so that a part of it
+    ///   is never taken for it.
     init(_ path: String, comesWhole: Bool = false) throws(Failure) {
         self.path = path
         let number = String(UInt64.random(in: 0 ... .max), radix: 16)
@@ -59,7 +60,9 @@ struct NewFile: ~Copyable {
             if name != path { try takeName() }
             try Descriptor(opening: FileNames.folder(of: path), O_RDONLY | O_DIRECTORY).synchronize()
         } catch {
-            guard error.code != EEXIST else { throw Failure(.outputExists, "output_exists", "'\(path)' exists, and is not overwritten.") }
+            guard error.code != EEXIST else {
+                throw Failure(.outputExists, "output_exists", "'\(path)' exists, and is not overwritten.")
+            }
             throw Failure(error, "'\(path)' cannot be brought to the disk")
         }
     }
@@ -72,7 +75,9 @@ struct NewFile: ~Copyable {
         }
         let error = SystemError.last
         // Some file systems know no second names.
-        guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code), !NewFile.exists(path) else { throw error }
+        guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code), !NewFile.exists(path) else {
+            throw error
+        }
         guard unsafe rename(name, path) == 0 else { throw SystemError.last }
     }
 

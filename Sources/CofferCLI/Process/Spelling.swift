@@ -1,6 +1,7 @@
 /// Words that were probably meant where another one stands.
 enum Spelling {
-    /// The nearest of some words: with two letters added, left out, exchanged or swapped at most, or else the only one that begins so.
+    /// The nearest of some words: with two letters added, left out, exchanged or swapped at most, or else the
+    /// only one that begins so.
     static func nearest(to word: String, among words: [String]) -> String? {
         let distances = words.map { ($0, distance(Array(word), Array($0))) }
         let limit = word.count > 4 ? 2 : word.count > 2 ? 1 : 0
@@ -16,7 +17,9 @@ enum Spelling {
             var row = [i + 1]
             for j in 0..<other.count {
                 var cost = min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (one[i] == other[j] ? 0 : 1))
-                if i > 0, j > 0, one[i] == other[j - 1], one[i - 1] == other[j] { cost = min(cost, rows[i - 1][j - 1] + 1) }
+                if i > 0, j > 0, one[i] == other[j - 1], one[i - 1] == other[j] {
+                    cost = min(cost, rows[i - 1][j - 1] + 1)
+                }
                 row.append(cost)
             }
             rows.append(row)

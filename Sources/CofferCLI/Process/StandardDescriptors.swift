@@ -12,7 +12,8 @@ enum StandardDescriptors {
         }
     }
 
-    /// Keeps the other descriptors that the process was started with, such as those of keys, from the programs that it starts.
+    /// Keeps the other descriptors that the process was started with, such as those of keys, from the
+    /// programs that it starts.
     static func keepInheritedOnes() {
         guard let folder = unsafe opendir("/proc/self/fd") else {
             for number in STDERR_FILENO + 1..<1024 { keep(number) }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 
-/// How rows are printed. In each format NULL, infinities and blobs differ from every text that looks like them.
+/// How rows are printed. In each format NULL, infinities and blobs differ from every text that looks like
+/// them.
 enum RowFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
     /// Columns that line up, cut to the width of a terminal.
     case table

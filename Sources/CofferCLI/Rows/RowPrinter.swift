@@ -64,7 +64,9 @@ final class RowPrinter {
             let place = path.map { [JSONValue.Member("path", .string($0))] } ?? []
             let number = place + (statement.map { [JSONValue.Member("statement", .count($0))] } ?? [])
             return reporter.result(
-                number + [.init("columns", .strings(columns)), .init("values", .array(values.map(RowText.json)))], text: [])
+                number + [
+                    .init("columns", .strings(columns)), .init("values", .array(values.map(RowText.json))),
+                ], text: [])
         }
         let values = path.map { [$0.databaseValue] + values } ?? values
         switch style.format {
@@ -74,7 +76,8 @@ final class RowPrinter {
         case .tsv: line(values.map(RowText.tsv).joined(separator: "\t"))
         case .json: reporter.raw((rowCount == 0 ? "\n  " : ",\n  ") + object(values))
         case .jsonl: line(object(values))
-        case .markdown: line("| " + values.map { RowText.markdown(RowText.plain($0)) }.joined(separator: " | ") + " |")
+        case .markdown:
+            line("| " + values.map { RowText.markdown(RowText.plain($0)) }.joined(separator: " | ") + " |")
         case .quote: line(values.map(\.dumpLiteral).joined(separator: ","))
         }
     }
@@ -129,7 +132,9 @@ final class RowPrinter {
 
     private func startTable() {
         let header = columns.map { TextLayout.harmless($0) }
-        widths = header.indices.map { index in max(1, ([header] + waiting).map { TextLayout.columns($0[index]) }.max() ?? 1) }
+        widths = header.indices.map { index in
+            max(1, ([header] + waiting).map { TextLayout.columns($0[index]) }.max() ?? 1)
+        }
         fit()
         if style.hasHeader {
             line(tableLine(header))
@@ -161,8 +166,13 @@ final class RowPrinter {
         for (index, cell) in cells.enumerated() {
             let width = widths[index]
             let isLast = index == cells.count - 1
-            let shown = isCut && TextLayout.columns(cell) > width ? TextLayout.start(of: cell, columns: width - 1) + "…" : cell
-            text += isLast ? shown : shown + String(repeating: " ", count: max(0, width - TextLayout.columns(shown))) + "  "
+            let shown =
+                isCut && TextLayout.columns(cell) > width
+                ? TextLayout.start(of: cell, columns: width - 1) + "…" : cell
+            text +=
+                isLast
+                ? shown
+                : shown + String(repeating: " ", count: max(0, width - TextLayout.columns(shown))) + "  "
         }
         return text
     }

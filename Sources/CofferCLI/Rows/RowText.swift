@@ -2,31 +2,37 @@ internal import Coffer
 
 /// Values as text, for each format.
 enum RowText {
-    /// What a person reads. A text that looks like NULL, an infinity, a blob or a text in quotes is in quotes.
+    /// What a person reads. A text that looks like NULL, an infinity, a blob or a text in quotes is in
+    /// quotes.
     static func plain(_ value: DatabaseValue) -> String {
         switch value.storage {
         case .null: "NULL"
         case .int64(let number): String(number)
         case .double(let number): real(number)
-        case .string(let text): text == "NULL" || isMistakable(text) || isBetween(text, "'") ? value.dumpLiteral : text
+        case .string(let text):
+            text == "NULL" || isMistakable(text) || isBetween(text, "'") ? value.dumpLiteral : text
         case .blob: blob(value)
         }
     }
 
-    /// A field of RFC 4180: in quotes where a reader could be mistaken, NULL and other values than texts never.
+    /// A field of RFC 4180: in quotes where a reader could be mistaken, NULL and other values than texts
+    /// never.
     static func csv(_ value: DatabaseValue, null: String) -> String {
         switch value.storage {
         case .null: null
         case .int64(let number): String(number)
         case .double(let number): real(number)
-        case .string(let text): text == null || text.isEmpty || isMistakable(text) ? quotedField(text) : csvField(text)
+        case .string(let text):
+            text == null || text.isEmpty || isMistakable(text) ? quotedField(text) : csvField(text)
         case .blob: blob(value)
         }
     }
 
     /// A name of a column, or a text that can be nothing else, as a field of RFC 4180.
     static func csvField(_ text: String) -> String {
-        text.utf8.contains { [UInt8(ascii: ","), UInt8(ascii: "\""), UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains($0) }
+        text.utf8.contains {
+            [UInt8(ascii: ","), UInt8(ascii: "\""), UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains($0)
+        }
             ? quotedField(text) : text
     }
 
@@ -40,7 +46,8 @@ enum RowText {
         return result + "\""
     }
 
-    /// A field between tabs. What follows a backslash is `N` for NULL, `x` and digits for a blob, a letter for a control character, and otherwise itself.
+    /// A field between tabs. What follows a backslash is `N` for NULL, `x` and digits for a blob, a letter
+    /// for a control character, and otherwise itself.
     static func tsv(_ value: DatabaseValue) -> String {
         switch value.storage {
         case .null: "\\N"
@@ -70,7 +77,8 @@ enum RowText {
         switch value.storage {
         case .null: .null
         case .int64(let number): .int(number)
-        case .double(let number) where number.isInfinite: ["real": .string(number < 0 ? "-Infinity" : "Infinity")]
+        case .double(let number) where number.isInfinite:
+            ["real": .string(number < 0 ? "-Infinity" : "Infinity")]
         case .double(let number): .double(number)
         case .string(let text): .string(text)
         case .blob(let data): ["blob": .string(Hex.digits(data))]
@@ -90,7 +98,9 @@ enum RowText {
         return result
     }
 
-    private static func real(_ number: Double) -> String { number.isInfinite ? (number < 0 ? "-Inf" : "Inf") : "\(number)" }
+    private static func real(_ number: Double) -> String {
+        number.isInfinite ? (number < 0 ? "-Inf" : "Inf") : "\(number)"
+    }
 
     private static func blob(_ value: DatabaseValue) -> String {
         guard case .blob(let data) = value.storage else { return "" }
@@ -98,9 +108,12 @@ enum RowText {
     }
 
     /// Whether a text looks like an infinity or a blob.
-    private static func isMistakable(_ text: String) -> Bool { text == "Inf" || text == "-Inf" || isBetween(text, "x'") }
+    private static func isMistakable(_ text: String) -> Bool {
+        text == "Inf" || text == "-Inf" || isBetween(text, "x'")
+    }
 
     private static func isBetween(_ text: String, _ start: String) -> Bool {
-        text.utf8.count > start.utf8.count && text.utf8.starts(with: start.utf8) && text.utf8.last == UInt8(ascii: "'")
+        text.utf8.count > start.utf8.count && text.utf8.starts(with: start.utf8)
+            && text.utf8.last == UInt8(ascii: "'")
     }
 }

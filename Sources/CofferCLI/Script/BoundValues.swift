@@ -2,7 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 internal import SQLCipherBridge
 
-/// A value for a parameter of statements: `name=text`, or `name:type=value`. What a value is, is said and not guessed.
+/// A value for a parameter of statements: `name=text`, or `name:type=value`. What a value is, is said and not
+/// guessed.
 struct BoundValue: ExpressibleByArgument, Sendable, Hashable {
     enum Kind: String, CaseIterable {
         case text, int, real, blob, null
@@ -15,13 +16,16 @@ struct BoundValue: ExpressibleByArgument, Sendable, Hashable {
     init?(argument: String) { try? self.init(argument) }
 
     init(_ argument: String) throws(Failure) {
-        guard let equals = argument.firstIndex(of: "=") else { throw BoundValue.refusal(argument, "it has no '='") }
+        guard let equals = argument.firstIndex(of: "=") else {
+            throw BoundValue.refusal(argument, "it has no '='")
+        }
         var name = argument[..<equals]
         if let first = name.first, ":@$?".contains(first) { name.removeFirst() }
         var kind = Kind.text
         if let colon = name.lastIndex(of: ":") {
             guard let named = Kind(rawValue: String(name[name.index(after: colon)...])) else {
-                throw BoundValue.refusal(argument, "the types are \(Kind.allCases.map(\.rawValue).joined(separator: ", "))")
+                throw BoundValue.refusal(
+                    argument, "the types are \(Kind.allCases.map(\.rawValue).joined(separator: ", "))")
             }
             kind = named
             name = name[..<colon]
@@ -31,7 +35,9 @@ struct BoundValue: ExpressibleByArgument, Sendable, Hashable {
         value = try BoundValue.value(String(argument[argument.index(after: equals)...]), kind, argument)
     }
 
-    private static func value(_ text: String, _ kind: Kind, _ argument: String) throws(Failure) -> DatabaseValue {
+    private static func value(_ text: String, _ kind: Kind, _ argument: String) throws(Failure)
+        -> DatabaseValue
+    {
         switch kind {
         case .text: return text.databaseValue
         case .int:
@@ -41,7 +47,9 @@ struct BoundValue: ExpressibleByArgument, Sendable, Hashable {
             guard let number = Double(text), !number.isNaN else { throw refusal(argument, "it is no number") }
             return number.databaseValue
         case .blob:
-            guard let bytes = Hex.bytes(text) else { throw refusal(argument, "a blob is an even number of hexadecimal digits") }
+            guard let bytes = Hex.bytes(text) else {
+                throw refusal(argument, "a blob is an even number of hexadecimal digits")
+            }
             return bytes.databaseValue
         case .null:
             guard text.isEmpty else { throw refusal(argument, "NULL has no value: give 'name:null='") }
@@ -81,7 +89,10 @@ struct BoundValues {
             let name = sign.map { String($0.dropFirst()) } ?? String(index)
             guard let value = values[name] else {
                 let words = sign ?? "number \(index)"
-                throw Failure.usage("The statement has a parameter without a value, an argument of its own: \(words). Give it with --bind.")
+                throw Failure.usage(
+                    "The statement has a parameter without a value, an argument of its own: \(words). Give "
+                        + "it with --bind."
+                )
             }
             used.insert(name)
             if sign == nil { others.append(value) } else { named[name] = value }

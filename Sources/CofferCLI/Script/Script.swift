@@ -10,16 +10,23 @@ struct Script: Sendable {
 
     let statements: [Statement]
 
-    /// - Throws: a failure when a statement has a key in it, when a text cannot be one, and when there is no statement.
+    /// - Throws: a failure when a statement has a key in it, when a text cannot be one, and when there is no
+    ///   statement.
     init(_ text: String) throws(Failure) {
-        guard !text.utf8.contains(0) else { throw Failure.usage("The statement has a byte of zero in it, where SQLite would end it.") }
+        guard !text.utf8.contains(0) else {
+            throw Failure.usage("The statement has a byte of zero in it, where SQLite would end it.")
+        }
         // A mark of the byte order is white space to SQLite.
-        statements = Script.statements(of: text.hasPrefix("\u{feff}") ? String(text.unicodeScalars.dropFirst()) : text)
+        statements = Script.statements(
+            of: text.hasPrefix("\u{feff}") ? String(text.unicodeScalars.dropFirst()) : text)
         guard !statements.isEmpty else { throw Failure.usage("There is no statement.") }
         for statement in statements {
             if let words = ShellWord.advice(on: statement.text) { throw Failure.usage(words) }
             guard !StatementText.carriesKey(statement.text) else {
-                throw Failure.usage("The statement carries a key, where everybody can see it. Use 'coffer rotate' and the key options.")
+                throw Failure.usage(
+                    "The statement carries a key, where everybody can see it. Use 'coffer rotate' and the "
+                        + "key options."
+                )
             }
         }
     }
@@ -34,7 +41,8 @@ struct Script: Sendable {
             let part = bytes[start..<(end ?? bytes.count)]
             if !(end == nil ? splitter.isBlank : splitter.endedBlank) {
                 let space = part.prefix { $0 == 0x20 || (0x09...0x0d).contains($0) }
-                result.append(Statement(text: String(decoding: part, as: UTF8.self), line: line + newlines(in: space)))
+                result.append(
+                    Statement(text: String(decoding: part, as: UTF8.self), line: line + newlines(in: space)))
             }
             line += newlines(in: part)
             start = end ?? bytes.count
@@ -42,18 +50,26 @@ struct Script: Sendable {
         return result
     }
 
-    private static func newlines(in bytes: ArraySlice<UInt8>) -> Int { bytes.count { $0 == UInt8(ascii: "\n") } }
+    private static func newlines(in bytes: ArraySlice<UInt8>) -> Int {
+        bytes.count { $0 == UInt8(ascii: "\n") }
+    }
 
     /// Reads a script from a file, or from the standard input for "-".
     ///
     /// - Parameters:
     ///   - flags: what the file is opened with in addition.
     ///   - wait: called before each reading; throws to end it.
-    static func read(_ path: String, flags: CInt = 0, wait: (CInt) throws(Failure) -> Void = { _ in }) throws(Failure) -> String {
+    static func read(_ path: String, flags: CInt = 0, wait: (CInt) throws(Failure) -> Void = { _ in })
+        throws(Failure) -> String
+    {
         let isInput = path == "-"
         let name = isInput ? "The standard input" : "The file '\(path)'"
         let file: Descriptor
-        if isInput { file = Descriptor(owning: dup(STDIN_FILENO)) } else { file = try Descriptor.reading(path, name: name, flags: flags) }
+        if isInput {
+            file = Descriptor(owning: dup(STDIN_FILENO))
+        } else {
+            file = try Descriptor.reading(path, name: name, flags: flags)
+        }
         if let status = try? file.status(), status.st_mode & S_IFMT == S_IFDIR {
             throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
         }
@@ -69,7 +85,9 @@ struct Script: Sendable {
             guard !part.isEmpty else { break }
             bytes += part
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw Failure.usage("\(name) has no statement in UTF-8.") }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Failure.usage("\(name) has no statement in UTF-8.")
+        }
         return text
     }
 }

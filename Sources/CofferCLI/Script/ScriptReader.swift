@@ -53,7 +53,8 @@ final class ScriptReader {
         statementLine = line + space.count { $0 == UInt8(ascii: "\n") }
         count(statement)
         // A mark of the byte order is white space to SQLite.
-        return statementNumber == 1 && statement.starts(with: [0xef, 0xbb, 0xbf]) ? Array(statement.dropFirst(3)) : statement
+        return statementNumber == 1 && statement.starts(with: [0xef, 0xbb, 0xbf])
+            ? Array(statement.dropFirst(3)) : statement
     }
 
     private func count(_ text: [UInt8]) { line += text.count { $0 == UInt8(ascii: "\n") } }
@@ -79,6 +80,8 @@ final class ScriptReader {
         let place = "\(name), statement \(statementNumber) (line \(statementLine)): "
         // What SQLite refuses is the fault of the script, and no other.
         let isOfScript = [.usage, .answerIsNo, .internalError, .outputExists].contains(failure.status)
-        return Failure(isOfScript ? .badData : failure.status, isOfScript ? "script" : failure.reason, place + failure.message)
+        return Failure(
+            isOfScript ? .badData : failure.status, isOfScript ? "script" : failure.reason,
+            place + failure.message)
     }
 }

@@ -17,7 +17,8 @@ final class ScriptRun {
     private var isChanged = false
 
     init(
-        _ script: Script, _ values: BoundValues, allowsWriting: Bool, isTransaction: Bool, isDryRun: Bool, printer: RowPrinter,
+        _ script: Script, _ values: BoundValues, allowsWriting: Bool, isTransaction: Bool, isDryRun: Bool,
+        printer: RowPrinter,
         reporter: Reporter, path: String? = nil
     ) {
         self.script = script
@@ -46,13 +47,20 @@ final class ScriptRun {
             try db.commit()
         } else if db.isInsideTransaction {
             throw Failure.usage(
-                "A transaction was begun and not ended: nothing of it was kept. Each call of coffer query is on its own.")
+                "A transaction was begun and not ended: nothing of it was kept. Each call of coffer query "
+                    + "is on its own."
+            )
         }
         if isMany, !isDryRun, !reporter.style.isJSON, isChanged {
             let rows = TextLayout.counted(changedRowCount, "row", "rows")
-            reporter.note("\(place)\(TextLayout.counted(script.statements.count, "statement", "statements")) done, \(rows) changed")
+            reporter.note(
+                "\(place)\(TextLayout.counted(script.statements.count, "statement", "statements")) done, "
+                    + "\(rows) changed"
+            )
         }
-        for name in values.unused { reporter.warning("No statement has a parameter '\(name)', which --bind gives a value for.") }
+        for name in values.unused {
+            reporter.warning("No statement has a parameter '\(name)', which --bind gives a value for.")
+        }
         return isChanged
     }
 
@@ -71,16 +79,21 @@ final class ScriptRun {
         let statement = script.statements[index]
         let before =
             index == 0 || isDryRun
-            ? "" : isTransaction ? " Nothing was kept." : " What ran before it stays, but for what a transaction took back."
+            ? ""
+            : isTransaction
+                ? " Nothing was kept." : " What ran before it stays, but for what a transaction took back."
         return Failure(
             failure.status, failure.reason,
-            "Statement \(index + 1) (line \(statement.line)): \(failure.message)\(allowsWriting ? before : "")")
+            "Statement \(index + 1) (line \(statement.line)): "
+                + "\(failure.message)\(allowsWriting ? before : "")"
+        )
     }
 
     private func perform(_ piece: Script.Statement, number: Int, _ db: Database) throws {
         let kind = StatementText.firstWord(of: piece.text)
         guard !isTransaction || !["BEGIN", "COMMIT", "END", "ROLLBACK"].contains(kind) else {
-            throw Failure.usage("The statement begins or ends a transaction, and with --transaction there is one for all.")
+            throw Failure.usage(
+                "The statement begins or ends a transaction, and with --transaction there is one for all.")
         }
         let statements = try db.allStatements(sql: piece.text)
         var isEmpty = true
@@ -116,7 +129,11 @@ final class ScriptRun {
         let words = statement.isReadonly ? "reads" : "changes the database"
         reporter.result(
             numbered(number) + [.init("dry_run", true), .init("changed", false), .init("code", 0)],
-            text: [place + (isMany ? "statement \(number) is good, and \(words)" : "the statement is good, and \(words)")])
+            text: [
+                place
+                    + (isMany
+                        ? "statement \(number) is good, and \(words)" : "the statement is good, and \(words)")
+            ])
     }
 
     private func reportChange(_ statement: Statement, _ kind: String, number: Int, count: Int) {
@@ -125,16 +142,21 @@ final class ScriptRun {
         if reporter.style.isJSON {
             reporter.result(
                 numbered(number) + [
-                    .init("changed", .bool(!statement.isReadonly)), .init("rows_changed", .count(count)), .init("code", 0),
+                    .init("changed", .bool(!statement.isReadonly)), .init("rows_changed", .count(count)),
+                    .init("code", 0),
                 ], text: [])
         } else if !isMany {
             // "0 rows" would be an odd word about a table that was made.
             let changesRows = ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(kind)
-            reporter.note(place + (count > 0 || changesRows ? "\(TextLayout.counted(count, "row", "rows")) changed" : "done"))
+            reporter.note(
+                place
+                    + (count > 0 || changesRows
+                        ? "\(TextLayout.counted(count, "row", "rows")) changed" : "done"))
         }
     }
 
     private func numbered(_ number: Int) -> [JSONValue.Member] {
-        (path.map { [.init("path", .string($0))] } ?? []) + (isMany ? [.init("statement", .count(number))] : [])
+        (path.map { [.init("path", .string($0))] } ?? [])
+            + (isMany ? [.init("statement", .count(number))] : [])
     }
 }

@@ -11,7 +11,8 @@ enum ShellWord {
 
     private static func place(of name: String) -> String {
         switch name {
-        case ".schema", ".fullschema", ".tables", ".indexes", ".indices": "Use 'coffer schema', or 'coffer shell', which has it."
+        case ".schema", ".fullschema", ".tables", ".indexes", ".indices":
+            "Use 'coffer schema', or 'coffer shell', which has it."
         case ".dump": "Use 'coffer dump', or 'coffer shell', which has it."
         case ".import": "Use 'coffer import', or 'coffer shell', which has it."
         case ".backup", ".save", ".clone": "Use 'coffer backup'."

@@ -1,5 +1,6 @@
-/// Finds where the statements of an SQL text end, while its bytes come: at semicolons that are in no quotes and no comment, and in the definition of a
-/// trigger at the one after its `END`. So does the shell of SQLite (<https://www.sqlite.org/c3ref/complete.html>).
+/// Finds where the statements of an SQL text end, while its bytes come: at semicolons that are in no quotes
+/// and no comment, and in the definition of a trigger at the one after its `END`. So does the shell of SQLite
+/// (<https://www.sqlite.org/c3ref/complete.html>).
 struct StatementSplitter {
     /// Where in the text of a token the next byte stands.
     private enum Lexeme: Equatable {
@@ -8,7 +9,7 @@ struct StatementSplitter {
         case quoted(UInt8)
     }
 
-    /// What the tokens of a statement have told so far.
+    /// What the tokens of a statement have shown so far.
     private enum Progress {
         case blank, ordinary, explain, create, trigger
         /// In a trigger, after a semicolon.
@@ -26,8 +27,11 @@ struct StatementSplitter {
     /// Whether there was nothing but white space and comments before the semicolon that was found last.
     private(set) var endedBlank = true
 
-    /// Whether there was nothing but white space and comments since the last semicolon that ended a statement.
-    var isBlank: Bool { progress == .blank && [.between, .lineComment, .blockComment, .blockCommentStar].contains(lexeme) }
+    /// Whether there was nothing but white space and comments since the last semicolon that ended a
+    /// statement.
+    var isBlank: Bool {
+        progress == .blank && [.between, .lineComment, .blockComment, .blockCommentStar].contains(lexeme)
+    }
 
     /// Whether the text ends in quotes, or in a comment that has an end of its own.
     var isInside: Bool { isInQuotes || lexeme == .blockComment || lexeme == .blockCommentStar }
@@ -62,7 +66,9 @@ struct StatementSplitter {
             case .blockComment:
                 if byte == UInt8(ascii: "*") { lexeme = .blockCommentStar }
             case .blockCommentStar:
-                lexeme = byte == UInt8(ascii: "/") ? .between : byte == UInt8(ascii: "*") ? .blockCommentStar : .blockComment
+                lexeme =
+                    byte == UInt8(ascii: "/")
+                    ? .between : byte == UInt8(ascii: "*") ? .blockCommentStar : .blockComment
             case .dash where byte == UInt8(ascii: "-"): lexeme = .lineComment
             case .slash where byte == UInt8(ascii: "*"): lexeme = .blockComment
             case .dash, .slash:
@@ -104,7 +110,9 @@ struct StatementSplitter {
 
     private static func isWordByte(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
         case UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...: true
         default: false
         }

@@ -6,12 +6,14 @@ enum StatementText {
     /// Whether a statement shows a key, or seems to.
     static func carriesKey(_ sql: String) -> Bool { SQLSecrets.containsKey(sql) || seemsToCarryKey(sql) }
 
-    /// Whether a text has PRAGMA or ATTACH in it, and after it a key with a value in quotes, be it in a comment, in a text, or in SQL that is none:
-    /// what does not compile may still show a key in its error.
+    /// Whether a text has PRAGMA or ATTACH in it, and after it a key with a value in quotes, be it in a
+    /// comment, in a text, or in SQL that is none: what does not compile may still show a key in its error.
     private static func seemsToCarryKey(_ sql: String) -> Bool {
         let text = sql.lowercased()
         let value = #/key[\s=(]+['"`\[]/#
-        return ["pragma", "attach"].contains { word in text.range(of: word).map { text[$0.upperBound...].contains(value) } ?? false }
+        return ["pragma", "attach"].contains { word in
+            text.range(of: word).map { text[$0.upperBound...].contains(value) } ?? false
+        }
     }
 
     /// The first word, in capitals, after white space, comments and empty statements.

@@ -1,4 +1,5 @@
-/// The words of a command, split as a shell splits them, but with nothing expanded: no variables, no patterns, no substitution.
+/// The words of a command, split as a shell splits them, but with nothing expanded: no variables, no
+/// patterns, no substitution.
 enum CommandWords {
     /// - Throws: a usage failure for an open quote, and for a text without a word.
     static func split(_ text: String) throws(Failure) -> [String] {

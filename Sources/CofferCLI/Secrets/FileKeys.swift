@@ -33,7 +33,9 @@ struct FileKeys: Sendable {
                 if request.isOneOfSeveralTypes, error.reason == "invalid_key" { continue }
                 throw error
             }
-            if !keys.contains(where: { $0.key.isSame(as: key) }) { keys.append(FileKey(key: key, option: request.option)) }
+            if !keys.contains(where: { $0.key.isSame(as: key) }) {
+                keys.append(FileKey(key: key, option: request.option))
+            }
         }
         self.keys = keys
     }
@@ -53,7 +55,8 @@ struct FileKeys: Sendable {
         return rest.isEmpty ? nil : FileKeys(rest)
     }
 
-    /// Does something to a file with the key that opens it, or with the current one where none does: then the work says what is wrong.
+    /// Does something to a file with the key that opens it, or with the current one where none does: then the
+    /// work says what is wrong.
     ///
     /// - Parameters:
     ///   - cipher: nil to find out the format.
@@ -70,8 +73,8 @@ struct FileKeys: Sendable {
             let options = keys.map(\.option).joined(separator: ", ")
             throw Failure(
                 .keyRejected, "wrong_key",
-                "None of the \(keys.count) keys opens this file (\(options)). Check the keys, their types, and the cipher options if the file "
-                    + "has special ones.")
+                "None of the \(keys.count) keys opens this file (\(options)). Check the keys, their types, "
+                    + "and the cipher options if the file has special ones.")
         }
     }
 
@@ -96,14 +99,17 @@ struct FileKeys: Sendable {
 extension FileKey {
     /// Which key it is, for a program that reads a result.
     func json(_ site: SiteSecret?) throws -> [JSONValue.Member] {
-        var members: [JSONValue.Member] = [.init("opened_by", .string(option)), .init("key_id", .optional(id))]
+        var members: [JSONValue.Member] = [
+            .init("opened_by", .string(option)), .init("key_id", .optional(id)),
+        ]
         if let site { members.append(.init("site_key_id", .string(try site.id(of: key)))) }
         return members
     }
 
     /// The same in words.
     func words(_ site: SiteSecret?) throws -> String {
-        let name = try site.map { " (site key id \(try $0.id(of: key)))" } ?? id.map { " (key id \($0))" } ?? ""
+        let name =
+            try site.map { " (site key id \(try $0.id(of: key)))" } ?? id.map { " (key id \($0))" } ?? ""
         return option + name
     }
 }

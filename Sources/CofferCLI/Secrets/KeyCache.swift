@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Keys that many files share: each source is asked once, whatever it answers. A command that is refused by a secret store is not run again
-/// for each file.
+/// Keys that many files share: each source is asked once, whatever it answers. A command that is refused by a
+/// secret store is not run again for each file.
 final class KeyCache: Sendable {
     private final class Slot: Sendable {
         /// Held while the source is asked, so that others wait for its answer.

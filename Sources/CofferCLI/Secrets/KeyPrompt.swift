@@ -7,15 +7,17 @@ enum KeyPrompt {
     static func read(_ request: KeyRequest, subject: String) throws(Failure) -> SecretBytes {
         let option = request.role == .current ? "--key-file" : "--new-key-file"
         let terminal = try open(
-            orSay: "No \(request.role == .current ? "key" : "new key") was given, and there is no terminal to ask at. "
-                + "Give one with \(option) or another key option; see --help.")
+            orSay:
+                "No \(request.role == .current ? "key" : "new key") was given, and there is no terminal to "
+                + "ask at. Give one with \(option) or another key option; see --help.")
         let form =
             switch request.type {
             case .passphrase: ""
             case .raw: " (64 hexadecimal digits)"
             case .rawWithSalt: " (96 hexadecimal digits)"
             }
-        let first = try ask("\(request.role == .current ? "Key of" : "New key for") \(subject)\(form): ", on: terminal)
+        let first = try ask(
+            "\(request.role == .current ? "Key of" : "New key for") \(subject)\(form): ", on: terminal)
         guard request.role == .new else { return first }
         let second = try ask("The same again: ", on: terminal)
         guard first == second else {
@@ -32,7 +34,9 @@ enum KeyPrompt {
         }
     }
 
-    private static func ask(_ question: String, on terminal: borrowing Descriptor) throws(Failure) -> SecretBytes {
+    private static func ask(_ question: String, on terminal: borrowing Descriptor) throws(Failure)
+        -> SecretBytes
+    {
         let answer = try TerminalEcho.off(on: terminal.number) { () throws(Failure) -> SecretBytes in
             try say(TextLayout.harmless(question), on: terminal)
             guard let answer = try SecretInput.readLine(terminal, name: "The terminal") else {

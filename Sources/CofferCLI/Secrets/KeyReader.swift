@@ -16,22 +16,25 @@ struct KeyReader {
     /// - Parameter subject: whose key it is, for the question at the terminal.
     func key(_ request: KeyRequest, subject: String) throws(Failure) -> Key {
         if let program = program(request) {
-            return Key(program, secret: SharedSecret(SecretBytes(utf8: request.source.identity)), unlocks: .command)
+            return Key(
+                program, secret: SharedSecret(SecretBytes(utf8: request.source.identity)), unlocks: .command)
         }
         let secret = try bytes(request, subject: subject)
-        if let type = request.unlocks { return try Key(unlocking: secret, as: type, sourceName: request.source.name) }
+        if let type = request.unlocks {
+            return try Key(unlocking: secret, as: type, sourceName: request.source.name)
+        }
         if request.type == .passphrase && KeyReader.hasFormOfRawKey(secret) {
             looksRaw.set()
             if request.role == .new {
                 reporter.warning(
-                    "The key from \(request.source.name) looks like a raw key, and is taken for a passphrase. A raw key needs the type raw; "
-                        + "see --help.")
+                    "The key from \(request.source.name) looks like a raw key, and is taken for a "
+                        + "passphrase. A raw key needs the type raw; see --help.")
             }
         }
         if request.role == .new, request.type == .passphrase, KeyReader.isWeak(secret) {
             reporter.warning(
-                "The passphrase from \(request.source.name) is short or repeats itself: whoever gets the file can guess it. "
-                    + "'coffer keygen --words 8' makes one that cannot be guessed.")
+                "The passphrase from \(request.source.name) is short or repeats itself: whoever gets the "
+                    + "file can guess it. 'coffer keygen --words 8' makes one that cannot be guessed.")
         }
         return try Key(secret, type: request.type, sourceName: request.source.name)
     }
@@ -41,7 +44,8 @@ struct KeyReader {
         try bytes(KeyRequest(role: .current, source: source), subject: "")
     }
 
-    /// Whether a passphrase is so short, or has so few different bytes, that nothing else need be known of it.
+    /// Whether a passphrase is so short, or has so few different bytes, that nothing else need be known of
+    /// it.
     private static func isWeak(_ bytes: borrowing SecretBytes) -> Bool {
         bytes.withUnsafeBytes { bytes in
             var (count, seen) = (0, (UInt64(0), UInt64(0), UInt64(0), UInt64(0)))
@@ -57,12 +61,15 @@ struct KeyReader {
                 default: seen.3 |= bit
                 }
             }
-            let different = seen.0.nonzeroBitCount + seen.1.nonzeroBitCount + seen.2.nonzeroBitCount + seen.3.nonzeroBitCount
+            let different =
+                seen.0.nonzeroBitCount + seen.1.nonzeroBitCount + seen.2.nonzeroBitCount
+                + seen.3.nonzeroBitCount
             return count < 12 || different < 6
         }
     }
 
-    /// Whether bytes are as many hexadecimal digits as a raw key has, with or without its salt, and perhaps a newline.
+    /// Whether bytes are as many hexadecimal digits as a raw key has, with or without its salt, and perhaps a
+    /// newline.
     private static func hasFormOfRawKey(_ bytes: borrowing SecretBytes) -> Bool {
         bytes.withUnsafeBytes { bytes in
             let count = unsafe bytes.last == UInt8(ascii: "\n") ? bytes.count - 1 : bytes.count
@@ -74,7 +81,9 @@ struct KeyReader {
     func bytes(_ request: KeyRequest, subject: String) throws(Failure) -> SecretBytes {
         switch request.source {
         case .file(let path):
-            if request.allowsInsecureFile { reporter.detail("The mode of the key file '\(path)' is not checked.") }
+            if request.allowsInsecureFile {
+                reporter.detail("The mode of the key file '\(path)' is not checked.")
+            }
             return try KeyFile.read(path, allowsInsecureMode: request.allowsInsecureFile)
         case .descriptor(let number): return try descriptor(number)
         case .standardInput:
@@ -85,7 +94,9 @@ struct KeyReader {
         case .command(let words): return try KeyCommand.read(words, timeout: commandTimeout)
         case .environment(let name):
             reporter.warning(
-                "A key in the environment (\(name)) can be seen by programs of the same user; prefer a key file or a credential.")
+                "A key in the environment (\(name)) can be seen by programs of the same user; prefer a key "
+                    + "file or a credential."
+            )
             return try environment(name)
         case .credential(let name): return try Credential.read(name)
         case .prompt: return try KeyPrompt.read(request, subject: subject)
@@ -95,7 +106,9 @@ struct KeyReader {
     private func descriptor(_ number: Int32) throws(Failure) -> SecretBytes {
         let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else {
-            throw Failure(.inputMissing, "missing", "File descriptor \(number) is not open. Open it as in: coffer ... \(number)<key.file")
+            throw Failure(
+                .inputMissing, "missing",
+                "File descriptor \(number) is not open. Open it as in: coffer ... \(number)<key.file")
         }
         return try SecretInput.readAll(Descriptor(owning: copy), name: "File descriptor \(number)")
     }
@@ -141,8 +154,8 @@ struct Key: Sendable {
             guard let raw = bytes.decoded(size: size) else {
                 throw Failure(
                     .keyRejected, "invalid_key",
-                    "The key from \(sourceName) is no \(type.rawValue) key: it must have \(size) bytes, or \(2 * size) hexadecimal digits, "
-                        + "and has \(count) bytes. Is it a passphrase?")
+                    "The key from \(sourceName) is no \(type.rawValue) key: it must have \(size) bytes, or "
+                        + "\(2 * size) hexadecimal digits, and has \(count) bytes. Is it a passphrase?")
             }
             database = raw.bytes.withUnsafeBytes { bytes in
                 let key = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<keySize])
@@ -166,12 +179,19 @@ struct Key: Sendable {
     }
 
     /// Whether two keys are the same, in a time that says nothing about them.
-    func isSame(as other: Key) -> Bool { type == other.type && unlocks == other.unlocks && secret.bytes == other.secret.bytes }
+    func isSame(as other: Key) -> Bool {
+        type == other.type && unlocks == other.unlocks && secret.bytes == other.secret.bytes
+    }
 
-    /// The identifier in all files of a site, which `compute` makes of the bytes the first time. A raw key is the same with and without a salt.
-    func siteID(_ compute: (borrowing SecretBytes, _ isPassphrase: Bool) throws(Failure) -> String) throws(Failure) -> String {
+    /// The identifier in all files of a site, which `compute` makes of the bytes the first time. A raw key is
+    /// the same with and without a salt.
+    func siteID(_ compute: (borrowing SecretBytes, _ isPassphrase: Bool) throws(Failure) -> String)
+        throws(Failure) -> String
+    {
         if let known = siteName.digits.withLock({ $0 }) { return known }
-        let digits = try type == .rawWithSalt ? compute(secret.bytes.prefix(32), false) : compute(secret.bytes, type == .passphrase)
+        let digits =
+            try type == .rawWithSalt
+            ? compute(secret.bytes.prefix(32), false) : compute(secret.bytes, type == .passphrase)
         siteName.digits.withLock { $0 = digits }
         return digits
     }

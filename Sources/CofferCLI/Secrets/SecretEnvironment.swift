@@ -6,12 +6,14 @@ internal import Synchronization
 enum SecretEnvironment {
     private static let taken = Mutex<[String: SharedSecret]>([:])
 
-    /// Takes the secret out of the environment, and keeps it. To be called for every source that is named, before any program is started.
+    /// Takes the secret out of the environment, and keeps it. To be called for every source that is named,
+    /// before any program is started.
     static func take(_ name: String) {
         taken.withLock { taken in
             guard let value = unsafe getenv(name) else { return }
             let count = unsafe strlen(value)
-            taken[name] = unsafe SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer(start: value, count: count)))
+            taken[name] = unsafe SharedSecret(
+                SecretBytes(copying: UnsafeRawBufferPointer(start: value, count: count)))
             // The system shows the start of the stack, where the text is, to programs of the same user.
             unsafe memset(value, 0, count)
             unsafe unsetenv(name)

@@ -31,7 +31,8 @@ enum SecretInput {
             count += part
             guard count <= SecretInput.limit else {
                 throw Failure(
-                    .keyRejected, "invalid_key", "\(name) has more than \(TextLayout.grouped(SecretInput.limit)) bytes, which no key has.")
+                    .keyRejected, "invalid_key",
+                    "\(name) has more than \(TextLayout.grouped(SecretInput.limit)) bytes, which no key has.")
             }
             return part > 0
         }
@@ -40,7 +41,8 @@ enum SecretInput {
         var secret: SecretBytes { bytes.prefix(count) }
     }
 
-    /// Reads up to the end of a line, without it; nil at the end of the input. One byte at a time, so that the rest is left to the next line.
+    /// Reads up to the end of a line, without it; nil at the end of the input. One byte at a time, so that
+    /// the rest is left to the next line.
     static func readLine(_ descriptor: borrowing Descriptor, name: String) throws(Failure) -> SecretBytes? {
         var buffer = SecretBytes(count: limit + 1)
         var count = 0
@@ -48,10 +50,14 @@ enum SecretInput {
             guard try readByte(descriptor, into: &buffer, at: count, name: name) else {
                 return count == 0 ? nil : buffer.prefix(count)
             }
-            if buffer.withUnsafeBytes({ unsafe $0[count] }) == UInt8(ascii: "\n") { return buffer.prefix(count) }
+            if buffer.withUnsafeBytes({ unsafe $0[count] }) == UInt8(ascii: "\n") {
+                return buffer.prefix(count)
+            }
             count += 1
         }
-        throw Failure(.keyRejected, "invalid_key", "\(name) has more than \(TextLayout.grouped(limit)) bytes, which no key has.")
+        throw Failure(
+            .keyRejected, "invalid_key",
+            "\(name) has more than \(TextLayout.grouped(limit)) bytes, which no key has.")
     }
 
     fileprivate static func read(
@@ -71,7 +77,8 @@ enum SecretInput {
     ) throws(Failure) -> Bool {
         do throws(SystemError) {
             return try buffer.withUnsafeMutableBytes { bytes throws(SystemError) in
-                try unsafe descriptor.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + 1])) == 1
+                try unsafe descriptor.read(
+                    into: UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + 1])) == 1
             }
         } catch {
             throw Failure(error, "\(name) cannot be read")

@@ -24,7 +24,7 @@ enum SecretSource: Sendable, Hashable {
         }
     }
 
-    /// Tells two sources apart, where messages need not.
+    /// Distinguishes two sources, where messages need not.
     var identity: String {
         if case .command(let words) = self { "\(name) \(words)" } else { name }
     }
@@ -68,7 +68,8 @@ struct KeyRequest: Sendable, Hashable {
     /// What it opens a keyring as; nil for a key of the file itself.
     var unlocks: UnlockType?
 
-    /// The option that gave the key, as in `--key-file app.key`: for people, and for programs. Of a command only its name is told.
+    /// The option that gave the key, as in `--key-file app.key`: for people, and for programs. Of a command
+    /// only its name is shown.
     var option: String {
         let role = unlocks == nil ? self.role.option : "--unlock"
         return switch source {
@@ -90,10 +91,13 @@ struct KeyRequest: Sendable, Hashable {
     }
 
     /// Keys that a file may have instead of its current one: each source is tried as each of the types.
-    static func previous(_ sources: [SecretSource], _ types: [KeyType], allowsInsecureFile: Bool) -> [KeyRequest] {
+    static func previous(_ sources: [SecretSource], _ types: [KeyType], allowsInsecureFile: Bool)
+        -> [KeyRequest]
+    {
         sources.flatMap { source in
             types.map { type in
-                var request = KeyRequest(role: .previous, source: source, type: type, allowsInsecureFile: allowsInsecureFile)
+                var request = KeyRequest(
+                    role: .previous, source: source, type: type, allowsInsecureFile: allowsInsecureFile)
                 request.isOneOfSeveralTypes = types.count > 1
                 return request
             }

@@ -13,14 +13,17 @@ enum TerminalEcho {
 
     private static let current = Mutex<Settings?>(nil)
 
-    // What the handler of a crash needs: it must neither wait for a lock nor allocate. Written before the handler is set, or by the one
-    // thread that is reading a secret; a handler that reads a half-written value in the same instant can only fail to restore.
+    // What the handler of a crash needs: it must neither wait for a lock nor allocate. Written before the
+    // handler is set, or by the one thread that is reading a secret; a handler that reads a half-written
+    // value in the same instant can only fail to restore.
     nonisolated(unsafe) private static var crashDescriptor: CInt = -1
     // Written and read under the same rule.
     nonisolated(unsafe) private static var crashSettings = termios()
 
     /// Reads without echo. The echo is back when this returns, whether by an answer or an error.
-    static func off<Result: ~Copyable>(on descriptor: CInt, _ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    static func off<Result: ~Copyable>(on descriptor: CInt, _ body: () throws(Failure) -> Result)
+        throws(Failure) -> Result
+    {
         var original = termios()
         guard unsafe tcgetattr(descriptor, &original) == 0 else {
             throw Failure(SystemError.last, "The terminal does not let itself be read without echo")

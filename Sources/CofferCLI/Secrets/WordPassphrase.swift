@@ -2,8 +2,9 @@ internal import KeyMaterial
 
 /// Passphrases that people can read, say and type: words of two syllables.
 ///
-/// A syllable is one of 16 consonants, one of 4 vowels, and one of 4 endings: 8 bits of chance. Each syllable starts with a consonant that no
-/// ending can take for its own part of the word, so that different choices never give the same text.
+/// A syllable is one of 16 consonants, one of 4 vowels, and one of 4 endings: 8 bits of chance. Each syllable
+/// starts with a consonant that no ending can take for its own part of the word, so that different choices
+/// never give the same text.
 enum WordPassphrase {
     static let bitsPerWord = 16
     static let separator = UInt8(ascii: "-")

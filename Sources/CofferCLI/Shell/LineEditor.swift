@@ -34,8 +34,12 @@ final class LineEditor {
         unsafe editor = coffer_el_init(data) { unsafe LineEditor.of($0)?.prompt }
         guard let editor = unsafe editor, let entries = unsafe entries else { return nil }
         unsafe coffer_el_use_history(editor, entries, LineEditor.historyCount)
-        unsafe coffer_el_bind(editor, "^C", "coffer-cancel") { editor, _ in unsafe LineEditor.of(editor)?.cancel() ?? 0 }
-        unsafe coffer_el_bind(editor, "^I", "coffer-complete") { editor, _ in unsafe LineEditor.of(editor)?.completeWord() ?? 0 }
+        unsafe coffer_el_bind(editor, "^C", "coffer-cancel") { editor, _ in
+            unsafe LineEditor.of(editor)?.cancel() ?? 0
+        }
+        unsafe coffer_el_bind(editor, "^I", "coffer-complete") { editor, _ in
+            unsafe LineEditor.of(editor)?.completeWord() ?? 0
+        }
         unsafe coffer_el_bind_known(editor, "^R", "em-inc-search-prev")
     }
 
@@ -69,7 +73,9 @@ final class LineEditor {
         isCancelled = false
         unsafe el_resize(editor)
         var count: CInt = 0
-        guard let line = unsafe el_gets(editor, &count), count > 0 else { return isCancelled ? .cancelled : .end }
+        guard let line = unsafe el_gets(editor, &count), count > 0 else {
+            return isCancelled ? .cancelled : .end
+        }
         guard !isCancelled else { return .cancelled }
         let text = unsafe String(cString: line)
         return .text(text.hasSuffix("\n") ? String(text.dropLast()) : text)
@@ -84,7 +90,9 @@ final class LineEditor {
     }
 
     private func completeWord() -> UInt8 {
-        guard let editor = unsafe editor, let info = unsafe el_line(editor)?.pointee else { return UInt8(CC_ERROR) }
+        guard let editor = unsafe editor, let info = unsafe el_line(editor)?.pointee else {
+            return UInt8(CC_ERROR)
+        }
         let count = unsafe info.buffer.distance(to: info.cursor)
         let before = unsafe String(
             decoding: UnsafeRawBufferPointer(start: info.buffer, count: count), as: UTF8.self)
@@ -96,7 +104,8 @@ final class LineEditor {
             unsafe el_insertstr(editor, words.count == 1 ? first + " " : common)
             return UInt8(CC_REFRESH)
         }
-        OutputFile.output.write("\n" + LineEditor.columns(words, width: OutputFile.output.terminalWidth ?? 80))
+        OutputFile.output.write(
+            "\n" + LineEditor.columns(words, width: OutputFile.output.terminalWidth ?? 80))
         return UInt8(CC_REDISPLAY)
     }
 

@@ -10,6 +10,7 @@ final class LineWork: Sendable {
 
     func stop() { value.store(true, ordering: .releasing) }
 
-    /// Before a line is typed, and not when it begins to run: the key is a signal as soon as the line is complete.
+    /// Before a line is typed, and not when it begins to run: the key is a signal as soon as the line is
+    /// complete.
     func begin() { value.store(false, ordering: .releasing) }
 }

@@ -15,25 +15,37 @@ enum ShellCommand {
 
     private static var commands: [Command] {
         [
-            Command(name: ".bind", usage: "name=value | clear", words: "set a value for a parameter, or show them", perform: bind),
+            Command(
+                name: ".bind", usage: "name=value | clear",
+                words: "set a value for a parameter, or show them", perform: bind),
             Command(name: ".dump", usage: "", words: "print the database as a script", perform: dump),
             Command(name: ".exit", usage: "", words: "end the shell") { _, shell in shell.quit() },
-            Command(name: ".headers", usage: "on | off", words: "names of columns above rows") { arguments, shell in
+            Command(name: ".headers", usage: "on | off", words: "names of columns above rows") {
+                arguments, shell in
                 shell.style.hasHeader = try flag(arguments, ".headers")
             },
             Command(name: ".help", usage: "", words: "this list", perform: help),
-            Command(name: ".import", usage: "file table", words: "bring rows of CSV, TSV or JSON lines into a table", perform: importRows),
-            Command(name: ".mode", usage: "format", words: RowFormat.allCases.map(\.rawValue).joined(separator: ", "), perform: mode),
-            Command(name: ".nullvalue", usage: "text", words: "what stands for NULL in CSV") { arguments, shell in
+            Command(
+                name: ".import", usage: "file table",
+                words: "bring rows of CSV, TSV or JSON lines into a table", perform: importRows),
+            Command(
+                name: ".mode", usage: "format",
+                words: RowFormat.allCases.map(\.rawValue).joined(separator: ", "), perform: mode),
+            Command(name: ".nullvalue", usage: "text", words: "what stands for NULL in CSV") {
+                arguments, shell in
                 shell.style.nullText = try one(arguments, ".nullvalue")
             },
             Command(name: ".quit", usage: "", words: "end the shell") { _, shell in shell.quit() },
-            Command(name: ".read", usage: "file", words: "run the statements and commands of a file") { arguments, shell in
+            Command(name: ".read", usage: "file", words: "run the statements and commands of a file") {
+                arguments, shell in
                 try shell.read(one(arguments, ".read"))
             },
-            Command(name: ".schema", usage: "[name]", words: "the statements that make tables", perform: schema),
-            Command(name: ".tables", usage: "[pattern]", words: "the names of tables and views", perform: tables),
-            Command(name: ".timer", usage: "on | off", words: "how long statements take") { arguments, shell in
+            Command(
+                name: ".schema", usage: "[name]", words: "the statements that make tables", perform: schema),
+            Command(
+                name: ".tables", usage: "[pattern]", words: "the names of tables and views", perform: tables),
+            Command(name: ".timer", usage: "on | off", words: "how long statements take") {
+                arguments, shell in
                 shell.timesStatements = try flag(arguments, ".timer")
             },
         ]
@@ -75,7 +87,8 @@ enum ShellCommand {
     private static func mode(_ arguments: [String], _ shell: ShellSession) throws {
         guard !arguments.isEmpty else { return answer(shell.style.format.rawValue, shell) }
         guard let format = RowFormat(rawValue: try one(arguments, ".mode")) else {
-            throw Failure.usage("The modes are \(RowFormat.allCases.map(\.rawValue).joined(separator: ", ")).")
+            throw Failure.usage(
+                "The modes are \(RowFormat.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
         shell.style.format = format
     }
@@ -97,22 +110,28 @@ enum ShellCommand {
             try String.fetchAll(
                 db,
                 sql: """
-                    SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view', 'virtual')
+                    SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view', \
+                    'virtual')
                     AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name LIKE ? ORDER BY name
                     """, arguments: [arguments.first ?? "%"])
         }
-        if !names.isEmpty { shell.reporter.raw(LineEditor.columns(names, width: shell.reporter.outputWidth ?? 80)) }
+        if !names.isEmpty {
+            shell.reporter.raw(LineEditor.columns(names, width: shell.reporter.outputWidth ?? 80))
+        }
     }
 
     private static func schema(_ arguments: [String], _ shell: ShellSession) throws {
         guard arguments.count <= 1 else { throw Failure.usage(".schema takes one name at most.") }
         let objects = try shell.access { db in try SchemaText(db, includesInternal: false).objects }
-        for object in objects where arguments.first.map(object.isOf) ?? true { answer(object.statement, shell) }
+        for object in objects where arguments.first.map(object.isOf) ?? true {
+            answer(object.statement, shell)
+        }
     }
 
     private static func dump(_ arguments: [String], _ shell: ShellSession) throws {
         guard arguments.isEmpty else {
-            throw Failure.usage(".dump prints the whole database. For a file: coffer dump --out FILE --yes-plaintext.")
+            throw Failure.usage(
+                ".dump prints the whole database. For a file: coffer dump --out FILE --yes-plaintext.")
         }
         try shell.access { db in
             let summary = try db.writeScript {
@@ -137,7 +156,8 @@ enum ShellCommand {
         let work = RowImport(
             reader,
             RowImport.Options(
-                table: table, columns: nil, hasHeader: form != .jsonl, creates: false, types: [:], putsRefusedAside: false, batchRows: nil)
+                table: table, columns: nil, hasHeader: form != .jsonl, creates: false, types: [:],
+                putsRefusedAside: false, batchRows: nil)
         ) { record, reason in
             throw Failure(.badData, "refused", "\(name), line \(record.line): the row is refused: \(reason).")
         } checkpoint: { _ in

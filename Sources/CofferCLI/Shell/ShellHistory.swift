@@ -16,7 +16,9 @@ struct ShellHistory {
     static func mayKeep(_ text: String) -> Bool {
         let lowered = text.lowercased()
         // Values of parameters may be secrets, and what has a word of keys in it is not looked at twice.
-        guard !lowered.hasPrefix(".bind"), !text.utf8.contains(0), text.utf8.count <= 10_000 else { return false }
+        guard !lowered.hasPrefix(".bind"), !text.utf8.contains(0), text.utf8.count <= 10_000 else {
+            return false
+        }
         let setsKeys = ["pragma", "attach"].contains { lowered.contains($0) } && lowered.contains("key")
         // Also where it is no SQL, or the SQL of another engine.
         let namesKey = lowered.contains(#/key\s*=?\s*['"]/#)
@@ -47,7 +49,9 @@ struct ShellHistory {
 
     private func shorten() throws(Failure) {
         let lines = try load()
-        guard lines.count == ShellHistory.limit, let status = try? open(O_RDONLY).status(), status.st_size > 400_000 else { return }
+        guard lines.count == ShellHistory.limit, let status = try? open(O_RDONLY).status(),
+            status.st_size > 400_000
+        else { return }
         let file = try open(O_WRONLY | O_TRUNC)
         do throws(SystemError) {
             try file.write(lines.map { $0 + "\n" }.joined())
@@ -57,7 +61,8 @@ struct ShellHistory {
     }
 
     private func open(_ flags: CInt) throws(Failure) -> Descriptor {
-        let file = try OwnFile.open(path, flags, name: "The history '\(path)'", action: "cannot be used", reason: "history")
+        let file = try OwnFile.open(
+            path, flags, name: "The history '\(path)'", action: "cannot be used", reason: "history")
         _ = fchmod(file.number, 0o600)
         return file
     }

@@ -27,12 +27,16 @@ final class ShellSession {
 
     /// Statements and commands that may be kept in the history, since the last call of ``takeHistory()``.
     private var history: [String] = []
-    /// Whether SQLite knew the statement that ran last: what it does not know may be anything, also a secret at the wrong place.
+    /// Whether SQLite knew the statement that ran last: what it does not know may be anything, also a secret
+    /// at the wrong place.
     private var hasCompiled = false
 
     var reporter: Reporter { session.reporter }
 
-    init(_ queue: DatabaseQueue, name: String, isEncrypted: Bool, allowsWriting: Bool, isInteractive: Bool, in session: Session) {
+    init(
+        _ queue: DatabaseQueue, name: String, isEncrypted: Bool, allowsWriting: Bool, isInteractive: Bool,
+        in session: Session
+    ) {
         self.queue = queue
         self.session = session
         self.name = name
@@ -41,7 +45,8 @@ final class ShellSession {
         self.isInteractive = isInteractive
     }
 
-    /// What stands before the cursor: the file, whether it is encrypted, an open transaction; dots within a statement.
+    /// What stands before the cursor: the file, whether it is encrypted, an open transaction; dots within a
+    /// statement.
     func prompt(width: Int) -> String {
         guard isBetweenStatements else { return splitter.isInside ? "   ''> " : "   ...> " }
         let state = (isEncrypted ? "encrypted" : "PLAINTEXT") + (isInTransaction ? ", transaction" : "")
@@ -105,7 +110,8 @@ final class ShellSession {
 
     private func keep(_ text: String) {
         guard isInteractive, depth == 0 else { return }
-        let line = text.split(whereSeparator: \.isNewline).joined(separator: " ").trimmingCharacters(in: .whitespaces)
+        let line = text.split(whereSeparator: \.isNewline).joined(separator: " ").trimmingCharacters(
+            in: .whitespaces)
         if ShellHistory.mayKeep(line) { history.append(line) }
     }
 
@@ -116,14 +122,20 @@ final class ShellSession {
         } catch {
             guard isInteractive, depth == 0 else { throw error }
             let failure = session.failure(error)
-            if failure.reason == "interrupted" { reporter.note("interrupted") } else { reporter.failure(failure) }
+            if failure.reason == "interrupted" {
+                reporter.note("interrupted")
+            } else {
+                reporter.failure(failure)
+            }
         }
     }
 
     /// Takes the lines of a script.
     func read(_ path: String) throws {
         guard depth < 16 else { throw Failure.usage("Scripts that read scripts may be 16 deep.") }
-        let text = try Script.read(path, flags: O_NONBLOCK) { descriptor throws(Failure) in try wait(for: descriptor) }
+        let text = try Script.read(path, flags: O_NONBLOCK) { descriptor throws(Failure) in
+            try wait(for: descriptor)
+        }
         let outer = (pending, searched, splitter)
         depth += 1
         cancel()
@@ -137,7 +149,8 @@ final class ShellSession {
                 try take(String(line))
             } catch let error where depth == 1 {
                 let failure = session.failure(error)
-                throw Failure(failure.status, failure.reason, "'\(path)', line \(number + 1): \(failure.message)")
+                throw Failure(
+                    failure.status, failure.reason, "'\(path)', line \(number + 1): \(failure.message)")
             }
             if isOver { return }
         }
@@ -147,9 +160,14 @@ final class ShellSession {
     // MARK: Statements
 
     private func perform(_ text: String) throws {
-        guard !text.utf8.contains(0) else { throw Failure.usage("The statement has a byte of zero in it, where SQLite would end it.") }
+        guard !text.utf8.contains(0) else {
+            throw Failure.usage("The statement has a byte of zero in it, where SQLite would end it.")
+        }
         guard !StatementText.carriesKey(text) else {
-            throw Failure.usage("The statement carries a key, where everybody can see it. Use 'coffer rotate' and the key options.")
+            throw Failure.usage(
+                "The statement carries a key, where everybody can see it. Use 'coffer rotate' and the key "
+                    + "options."
+            )
         }
         let began = ContinuousClock.now
         try access { db in try run(text, db) }
@@ -166,7 +184,8 @@ final class ShellSession {
                 return try body(db)
             }
         }
-        return isInteractive ? try use() : try session.interruption.cooperatively(onSignal: { queue.interrupt() }, use)
+        return isInteractive
+            ? try use() : try session.interruption.cooperatively(onSignal: { queue.interrupt() }, use)
     }
 
     // MARK: Interruptions
@@ -203,7 +222,8 @@ final class ShellSession {
         let statements = try db.allStatements(sql: text)
         while let statement = try nextStatement(statements) {
             guard statement.isReadonly || allowsWriting else {
-                throw Failure.usage("The statement changes the database, and this shell only reads. Start it with --write.")
+                throw Failure.usage(
+                    "The statement changes the database, and this shell only reads. Start it with --write.")
             }
             let arguments = try bound.arguments(of: statement)
             if !statement.isReadonly { isChanged = true }
@@ -217,7 +237,9 @@ final class ShellSession {
             let printer = RowPrinter(style, reporter: reporter)
             printer.begin(Array(statement.columnNames))
             let rows = try Row.fetchCursor(statement, arguments: arguments)
-            while let row = try rows.next(), !reporter.isOutputClosed { printer.add(Array(row.databaseValues)) }
+            while let row = try rows.next(), !reporter.isOutputClosed {
+                printer.add(Array(row.databaseValues))
+            }
             printer.end()
         }
     }

@@ -1,8 +1,10 @@
 internal import CSQLCipher
 
-/// Is asked about each thing that a statement does, while SQLite compiles it. Lives by the rule of ``HookContext``.
+/// Is asked about each thing that a statement does, while SQLite compiles it. Lives by the rule of
+/// ``HookContext``.
 ///
-/// SQLite also asks when it compiles a statement again after a change of the schema, in the middle of its first step.
+/// SQLite also asks when it compiles a statement again after a change of the schema, in the middle of its
+/// first step.
 package final class AuthorizerHook {
     package enum Decision {
         case allow
@@ -10,11 +12,13 @@ package final class AuthorizerHook {
         /// The compilation fails with `SQLITE_AUTH`.
         case deny
 
-        /// The action is left out. For the deletion of rows, the rows are deleted one by one instead of the whole table at once.
+        /// The action is left out. For the deletion of rows, the rows are deleted one by one instead of the
+        /// whole table at once.
         case ignore
     }
 
-    /// One thing that a statement does: <https://www.sqlite.org/c3ref/c_alter_table.html>. Valid during the call only.
+    /// One thing that a statement does: <https://www.sqlite.org/c3ref/c_alter_table.html>. Valid during the
+    /// call only.
     @safe
     package struct Request {
         package let action: Action
@@ -40,6 +44,8 @@ package final class AuthorizerHook {
     package struct Action: Equatable {
         package let code: CInt
 
+        package static let createView = Action(code: SQLITE_CREATE_VIEW)
+        package static let createTrigger = Action(code: SQLITE_CREATE_TRIGGER)
         package static let read = Action(code: SQLITE_READ)
         package static let insert = Action(code: SQLITE_INSERT)
         package static let update = Action(code: SQLITE_UPDATE)
@@ -61,15 +67,21 @@ package final class AuthorizerHook {
 
         /// Whether the action makes something that is gone with the connection.
         package var makesTemporary: Bool {
-            [SQLITE_CREATE_TEMP_INDEX, SQLITE_CREATE_TEMP_TABLE, SQLITE_CREATE_TEMP_TRIGGER, SQLITE_CREATE_TEMP_VIEW].contains(code)
+            [
+                SQLITE_CREATE_TEMP_INDEX, SQLITE_CREATE_TEMP_TABLE, SQLITE_CREATE_TEMP_TRIGGER,
+                SQLITE_CREATE_TEMP_VIEW,
+            ].contains(code)
         }
 
-        /// Whether the action changes what tables, views, indexes and triggers there are, or what databases are attached.
+        /// Whether the action changes what tables, views, indexes and triggers there are, or what databases
+        /// are attached.
         package var changesSchema: Bool {
             switch code {
             case SQLITE_CREATE_INDEX, SQLITE_CREATE_TABLE, SQLITE_CREATE_TEMP_INDEX, SQLITE_CREATE_TEMP_TABLE,
-                SQLITE_CREATE_TEMP_TRIGGER, SQLITE_CREATE_TEMP_VIEW, SQLITE_CREATE_TRIGGER, SQLITE_CREATE_VIEW, SQLITE_CREATE_VTABLE,
-                SQLITE_DROP_INDEX, SQLITE_DROP_TABLE, SQLITE_DROP_TEMP_INDEX, SQLITE_DROP_TEMP_TABLE, SQLITE_DROP_TEMP_TRIGGER,
+                SQLITE_CREATE_TEMP_TRIGGER, SQLITE_CREATE_TEMP_VIEW, SQLITE_CREATE_TRIGGER,
+                SQLITE_CREATE_VIEW, SQLITE_CREATE_VTABLE,
+                SQLITE_DROP_INDEX, SQLITE_DROP_TABLE, SQLITE_DROP_TEMP_INDEX, SQLITE_DROP_TEMP_TABLE,
+                SQLITE_DROP_TEMP_TRIGGER,
                 SQLITE_DROP_TEMP_VIEW, SQLITE_DROP_TRIGGER, SQLITE_DROP_VIEW, SQLITE_DROP_VTABLE,
                 SQLITE_ALTER_TABLE, SQLITE_ATTACH, SQLITE_DETACH:
                 true
@@ -87,7 +99,8 @@ package final class AuthorizerHook {
 
     /// Installs the hook in place of the one before it.
     ///
-    /// Installing it again has SQLite compile every statement of the connection again before its next execution.
+    /// Installing it again has SQLite compile every statement of the connection again before its next
+    /// execution.
     package func install(on connection: ConnectionHandle) {
         unsafe sqlite3_set_authorizer(connection.pointer, authorizerTrampoline, HookContext.borrowing(self))
     }
@@ -98,12 +111,14 @@ package final class AuthorizerHook {
 }
 
 private func authorizerTrampoline(
-    _ context: UnsafeMutableRawPointer?, _ action: CInt, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?,
+    _ context: UnsafeMutableRawPointer?, _ action: CInt, _ first: UnsafePointer<CChar>?,
+    _ second: UnsafePointer<CChar>?,
     _ schema: UnsafePointer<CChar>?, _ trigger: UnsafePointer<CChar>?
 ) -> CInt {
     guard let hook = unsafe HookContext.hook(context, as: AuthorizerHook.self) else { return SQLITE_DENY }
     let request = unsafe AuthorizerHook.Request(
-        action: AuthorizerHook.Action(code: action), firstPointer: first, secondPointer: second, schemaPointer: schema,
+        action: AuthorizerHook.Action(code: action), firstPointer: first, secondPointer: second,
+        schemaPointer: schema,
         triggerPointer: trigger)
     return switch hook.body(request) {
     case .allow: SQLITE_OK

@@ -21,13 +21,15 @@ final class CollationHook {
 extension ConnectionHandle {
     /// Registers a collation, in place of one with the same name.
     ///
-    /// - Parameter compare: a negative number, zero or a positive number, as the left text sorts before, with, or after the right one.
+    /// - Parameter compare: a negative number, zero or a positive number, as the left text sorts before,
+    ///   with, or after the right one.
     /// - Throws: `SQLITE_BUSY` while a statement runs and the collation exists already.
     package func createCollation(
         _ name: String, _ compare: @escaping (_ left: CollationText, _ right: CollationText) -> CInt
     ) throws(EngineError) {
         let context = unsafe HookContext.retaining(CollationHook(compare))
-        let code = unsafe sqlite3_create_collation_v2(pointer, name, SQLITE_UTF8, context, collationTrampoline, collationDestructor)
+        let code = unsafe sqlite3_create_collation_v2(
+            pointer, name, SQLITE_UTF8, context, collationTrampoline, collationDestructor)
         if code != SQLITE_OK {
             // Unlike that of a function, the destructor of a collation is not called on failure.
             unsafe HookContext.release(context, as: CollationHook.self)
@@ -41,7 +43,8 @@ extension ConnectionHandle {
 }
 
 private func collationTrampoline(
-    _ context: UnsafeMutableRawPointer?, _ leftCount: CInt, _ left: UnsafeRawPointer?, _ rightCount: CInt, _ right: UnsafeRawPointer?
+    _ context: UnsafeMutableRawPointer?, _ leftCount: CInt, _ left: UnsafeRawPointer?, _ rightCount: CInt,
+    _ right: UnsafeRawPointer?
 ) -> CInt {
     guard let hook = unsafe HookContext.hook(context, as: CollationHook.self) else { return 0 }
     return unsafe hook.compare(

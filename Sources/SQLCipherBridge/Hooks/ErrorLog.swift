@@ -10,10 +10,11 @@ package enum ErrorLog {
     /// The log can be redirected only before SQLite is used for the first time in the process.
     private static let installOnce: CInt = unsafe coffer_config_log(logTrampoline, nil)
 
-    /// Who hears of errors from now on; nobody by default.
+    /// What is called with errors from now on; nil by default.
     ///
-    /// The first handler must be set before the first connection is opened: later, SQLite does not redirect its log any more. The
-    /// handler is called on any thread, in the middle of a call of SQLite, and must not use SQLite itself.
+    /// The first handler must be set before the first connection is opened: later, SQLite does not redirect
+    /// its log any more. The handler is called on any thread, in the middle of a call of SQLite, and must not
+    /// use SQLite itself.
     package static var handler: Handler? {
         get { current.withLock { $0 } }
         set {
@@ -23,7 +24,9 @@ package enum ErrorLog {
     }
 }
 
-private func logTrampoline(_ context: UnsafeMutableRawPointer?, _ code: CInt, _ message: UnsafePointer<CChar>?) {
+private func logTrampoline(
+    _ context: UnsafeMutableRawPointer?, _ code: CInt, _ message: UnsafePointer<CChar>?
+) {
     guard let handler = ErrorLog.handler, let message = unsafe message else { return }
     unsafe handler(code, String(cString: message))
 }

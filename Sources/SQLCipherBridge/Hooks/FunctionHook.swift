@@ -45,17 +45,22 @@ package struct FunctionContext {
     package func set(wiping secret: borrowing SecretBytes) {
         let count = secret.count
         // SQLite gives the destructor the address only: the count stands in front of the bytes.
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: wipingHeaderSize + count, alignment: wipingHeaderSize)
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: wipingHeaderSize + count, alignment: wipingHeaderSize)
         unsafe memory.storeBytes(of: count, as: Int.self)
         secret.withUnsafeBytes { bytes in
-            unsafe UnsafeMutableRawBufferPointer(start: memory + wipingHeaderSize, count: count).copyMemory(from: bytes)
+            unsafe UnsafeMutableRawBufferPointer(start: memory + wipingHeaderSize, count: count).copyMemory(
+                from: bytes)
         }
-        unsafe sqlite3_result_blob64(pointer, memory + wipingHeaderSize, sqlite3_uint64(count), wipingDestructor)
+        unsafe sqlite3_result_blob64(
+            pointer, memory + wipingHeaderSize, sqlite3_uint64(count), wipingDestructor)
     }
 
     /// An empty buffer is an empty blob, not NULL.
     package func set(blob bytes: UnsafeRawBufferPointer) {
-        guard let base = bytes.baseAddress, unsafe !bytes.isEmpty else { return unsafe sqlite3_result_zeroblob(pointer, 0) }
+        guard let base = bytes.baseAddress, unsafe !bytes.isEmpty else {
+            return unsafe sqlite3_result_zeroblob(pointer, 0)
+        }
         unsafe coffer_result_blob_transient(pointer, base, UInt64(bytes.count))
     }
 
@@ -92,36 +97,50 @@ extension ConnectionHandle {
     ///
     /// - Parameters:
     ///   - argumentCount: -1 for any number.
-    ///   - isDeterministic: whether the result depends on nothing but the arguments, so that the function can be used in indexes.
+    ///   - isDeterministic: whether the result depends on nothing but the arguments, so that the function can
+    ///     be used in indexes.
     ///   - body: must set a result or an error.
-    /// - Throws: `SQLITE_BUSY` while a statement runs and the function exists already, `SQLITE_MISUSE` for impossible names and numbers.
+    /// - Throws: `SQLITE_BUSY` while a statement runs and the function exists already, `SQLITE_MISUSE` for
+    ///   impossible names and numbers.
     package func createFunction(
-        _ name: String, argumentCount: CInt, isDeterministic: Bool, _ body: @escaping (FunctionContext, FunctionArguments) -> Void
+        _ name: String, argumentCount: CInt, isDeterministic: Bool,
+        _ body: @escaping (FunctionContext, FunctionArguments) -> Void
     ) throws(EngineError) {
         let flags = SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0)
         // The destructor is called on failure, too.
         let code = unsafe sqlite3_create_function_v2(
-            pointer, name, argumentCount, flags, HookContext.retaining(FunctionHook(body)), functionTrampoline, nil, nil, functionDestructor
+            pointer, name, argumentCount, flags, HookContext.retaining(FunctionHook(body)),
+            functionTrampoline, nil, nil, functionDestructor
         )
         try check(code)
     }
 
-    /// Registers a function with any number of arguments that the statements of triggers and views cannot call.
-    package func createAttachFunction(_ name: String, _ body: @escaping (FunctionContext, FunctionArguments) -> Void) throws(EngineError) {
+    /// Registers a function with any number of arguments that the statements of triggers and views cannot
+    /// call.
+    package func createAttachFunction(
+        _ name: String, _ body: @escaping (FunctionContext, FunctionArguments) -> Void
+    ) throws(EngineError) {
         let code = unsafe sqlite3_create_function_v2(
-            pointer, name, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, HookContext.retaining(FunctionHook(body)), functionTrampoline, nil, nil,
+            pointer, name, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, HookContext.retaining(FunctionHook(body)),
+            functionTrampoline, nil, nil,
             functionDestructor)
         try check(code)
     }
 
     /// Removes a function or an aggregate.
     package func removeFunction(_ name: String, argumentCount: CInt) throws(EngineError) {
-        try check(unsafe sqlite3_create_function_v2(pointer, name, argumentCount, SQLITE_UTF8, nil, nil, nil, nil, nil))
+        try check(
+            unsafe sqlite3_create_function_v2(
+                pointer, name, argumentCount, SQLITE_UTF8, nil, nil, nil, nil, nil))
     }
 }
 
-private func functionTrampoline(_ context: OpaquePointer?, _ count: CInt, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
-    guard let context = unsafe context, let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: FunctionHook.self) else {
+private func functionTrampoline(
+    _ context: OpaquePointer?, _ count: CInt, _ values: UnsafeMutablePointer<OpaquePointer?>?
+) {
+    guard let context = unsafe context,
+        let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: FunctionHook.self)
+    else {
         return
     }
     unsafe hook.body(FunctionContext(pointer: context), FunctionArguments(pointer: values, count: Int(count)))
@@ -158,13 +177,16 @@ private final class Aggregation {
 }
 
 extension ConnectionHandle {
-    /// Registers an aggregate, with the parameters and errors of ``createFunction(_:argumentCount:isDeterministic:_:)``.
+    /// Registers an aggregate, with the parameters and errors of
+    /// ``createFunction(_:argumentCount:isDeterministic:_:)``.
     package func createAggregate(
-        _ name: String, argumentCount: CInt, isDeterministic: Bool, _ makeState: @escaping () -> any AggregateState
+        _ name: String, argumentCount: CInt, isDeterministic: Bool,
+        _ makeState: @escaping () -> any AggregateState
     ) throws(EngineError) {
         let flags = SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0)
         let code = unsafe sqlite3_create_function_v2(
-            pointer, name, argumentCount, flags, HookContext.retaining(AggregateHook(makeState)), nil, aggregateStepTrampoline,
+            pointer, name, argumentCount, flags, HookContext.retaining(AggregateHook(makeState)), nil,
+            aggregateStepTrampoline,
             aggregateFinalTrampoline, aggregateDestructor)
         try check(code)
     }
@@ -172,11 +194,16 @@ extension ConnectionHandle {
 
 private typealias AggregationSlot = Unmanaged<Aggregation>?
 
-private func aggregateStepTrampoline(_ context: OpaquePointer?, _ count: CInt, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
-    guard let context = unsafe context, let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: AggregateHook.self) else {
+private func aggregateStepTrampoline(
+    _ context: OpaquePointer?, _ count: CInt, _ values: UnsafeMutablePointer<OpaquePointer?>?
+) {
+    guard let context = unsafe context,
+        let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: AggregateHook.self)
+    else {
         return
     }
-    // SQLite zeroes this memory for the first row of a group, which reads as nil, and lends the same for the others.
+    // SQLite zeroes this memory for the first row of a group, which reads as nil, and lends the same for the
+    // others.
     let memory = unsafe sqlite3_aggregate_context(context, CInt(MemoryLayout<AggregationSlot>.size))
     guard let slot = unsafe memory?.assumingMemoryBound(to: AggregationSlot.self) else {
         return unsafe sqlite3_result_error_nomem(context)
@@ -188,12 +215,16 @@ private func aggregateStepTrampoline(_ context: OpaquePointer?, _ count: CInt, _
         aggregation = Aggregation(hook.makeState())
         unsafe slot.pointee = Unmanaged.passRetained(aggregation)
     }
-    unsafe aggregation.state.step(FunctionContext(pointer: context), FunctionArguments(pointer: values, count: Int(count)))
+    unsafe aggregation.state.step(
+        FunctionContext(pointer: context), FunctionArguments(pointer: values, count: Int(count)))
 }
 
-/// SQLite calls it once for each group, also after an error; and without any row before it for an empty table.
+/// SQLite calls it once for each group, also after an error; and without any row before it for an empty
+/// table.
 private func aggregateFinalTrampoline(_ context: OpaquePointer?) {
-    guard let context = unsafe context, let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: AggregateHook.self) else {
+    guard let context = unsafe context,
+        let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: AggregateHook.self)
+    else {
         return
     }
     let slot = unsafe sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: AggregationSlot.self)

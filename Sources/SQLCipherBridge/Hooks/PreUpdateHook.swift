@@ -1,9 +1,11 @@
 internal import CSQLCipher
 
-/// Hears of each row before it is inserted, updated or deleted, with its values. Lives by the rule of ``HookContext``.
+/// Is notified of each row before it is inserted, updated or deleted, with its values. Lives by the rule of
+/// ``HookContext``.
 ///
-/// Only where ``Engine/hasPreUpdateHook``. SQLite tells of tables without row IDs as well, and of rows that `REPLACE` deletes, and not of system and
-/// virtual tables: <https://www.sqlite.org/c3ref/preupdate_blobwrite.html>.
+/// Only where ``Engine/hasPreUpdateHook``. SQLite reports rows of tables without row IDs as well, and rows
+/// that `REPLACE` deletes, but not those of system and virtual tables:
+/// <https://www.sqlite.org/c3ref/preupdate_blobwrite.html>.
 package final class PreUpdateHook {
     /// The change that is about to be made, which can be asked during the call only.
     @safe
@@ -63,11 +65,13 @@ package final class PreUpdateHook {
 }
 
 private func preUpdateTrampoline(
-    _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ operation: CInt, _ database: UnsafePointer<CChar>?,
+    _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ operation: CInt,
+    _ database: UnsafePointer<CChar>?,
     _ table: UnsafePointer<CChar>?, _ initialRowID: sqlite3_int64, _ finalRowID: sqlite3_int64
 ) {
     guard
-        let hook = unsafe HookContext.hook(context, as: PreUpdateHook.self), let connection = unsafe connection,
+        let hook = unsafe HookContext.hook(context, as: PreUpdateHook.self),
+        let connection = unsafe connection,
         let database = unsafe database, let table = unsafe table
     else { return }
     let kind: UpdateHook.Operation
@@ -79,6 +83,7 @@ private func preUpdateTrampoline(
     }
     hook.body(
         unsafe PreUpdateHook.Change(
-            connection: connection, databasePointer: database, tablePointer: table, operation: kind, initialRowID: initialRowID,
+            connection: connection, databasePointer: database, tablePointer: table, operation: kind,
+            initialRowID: initialRowID,
             finalRowID: finalRowID))
 }

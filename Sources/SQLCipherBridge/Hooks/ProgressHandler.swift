@@ -11,7 +11,8 @@ package final class ProgressHandler {
     ///   - body: returns true to go on, false to end the statement with `SQLITE_INTERRUPT`.
     package init(_ connection: ConnectionHandle, every instructions: CInt, _ body: @escaping () -> Bool) {
         self.body = body
-        unsafe sqlite3_progress_handler(connection.pointer, instructions, progressTrampoline, HookContext.borrowing(self))
+        unsafe sqlite3_progress_handler(
+            connection.pointer, instructions, progressTrampoline, HookContext.borrowing(self))
     }
 
     package func remove(from connection: ConnectionHandle) {

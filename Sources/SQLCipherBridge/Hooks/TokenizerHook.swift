@@ -1,10 +1,11 @@
 internal import CSQLCipher
 
-/// What a tokenizer calls for each token that it finds: context, flags, the bytes of the token and their number, and where it starts and
-/// ends in the text. What is not `SQLITE_OK` ends the work.
+/// What a tokenizer calls for each token that it finds: context, flags, the bytes of the token and their
+/// number, and where it starts and ends in the text. What is not `SQLITE_OK` ends the work.
 package typealias TokenCallback =
     @convention(c) (
-        _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ token: UnsafePointer<CChar>?, _ count: CInt, _ start: CInt, _ end: CInt
+        _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ token: UnsafePointer<CChar>?, _ count: CInt,
+        _ start: CInt, _ end: CInt
     ) -> CInt
 
 /// A tokenizer that is written in Swift: one for each full-text table and connection.
@@ -14,7 +15,8 @@ package protocol TokenizerInstance: AnyObject {
     /// - Parameter purpose: what the tokens are for, as `FTS5_TOKENIZE_` constants.
     /// - Returns: a result code.
     func tokenize(
-        _ context: UnsafeMutableRawPointer?, purpose: CInt, _ text: UnsafePointer<CChar>?, count: CInt, _ callback: @escaping TokenCallback
+        _ context: UnsafeMutableRawPointer?, purpose: CInt, _ text: UnsafePointer<CChar>?, count: CInt,
+        _ callback: @escaping TokenCallback
     ) -> CInt
 }
 
@@ -35,7 +37,8 @@ private final class TokenizerInstanceHook {
 extension FullTextModule {
     /// Adds a tokenizer. It hides another one of the same name from tables that are opened later.
     ///
-    /// - Parameter makeInstance: is given the arguments of a table, when the table is first used on the connection.
+    /// - Parameter makeInstance: is given the arguments of a table, when the table is first used on the
+    ///   connection.
     package func addTokenizer(
         _ name: String, _ makeInstance: @escaping ([String]) throws(EngineError) -> any TokenizerInstance
     ) throws(EngineError) {
@@ -54,11 +57,15 @@ extension FullTextModule {
 // MARK: - Trampolines
 
 private func createTrampoline(
-    _ context: UnsafeMutableRawPointer?, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?, _ count: CInt,
+    _ context: UnsafeMutableRawPointer?, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?,
+    _ count: CInt,
     _ result: UnsafeMutablePointer<OpaquePointer?>?
 ) -> CInt {
-    guard let hook = unsafe HookContext.hook(context, as: TokenizerHook.self), let result = unsafe result else { return SQLITE_MISUSE }
-    let texts = (0..<Int(count)).compactMap { index in unsafe arguments?[index].map { unsafe String(cString: $0) } }
+    guard let hook = unsafe HookContext.hook(context, as: TokenizerHook.self), let result = unsafe result
+    else { return SQLITE_MISUSE }
+    let texts = (0..<Int(count)).compactMap { index in
+        unsafe arguments?[index].map { unsafe String(cString: $0) }
+    }
     do throws(EngineError) {
         let instance = TokenizerInstanceHook(try hook.makeInstance(texts))
         unsafe result.pointee = OpaquePointer(HookContext.retaining(instance))
@@ -76,7 +83,8 @@ private func tokenizerDestructor(_ context: UnsafeMutableRawPointer?) {
     unsafe HookContext.release(context, as: TokenizerHook.self)
 }
 
-/// Where the tokens of one text go. It stands between the tokenizer and the engine, which believes what tokenizers say.
+/// Where the tokens of one text go. It stands between the tokenizer and the engine, which believes what
+/// tokenizers say.
 @safe
 private struct TokenSink {
     let context: UnsafeMutableRawPointer?
@@ -88,15 +96,18 @@ private struct TokenSink {
 }
 
 private func tokenizeTrampoline(
-    _ instance: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ purpose: CInt, _ text: UnsafePointer<CChar>?, _ count: CInt,
+    _ instance: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ purpose: CInt,
+    _ text: UnsafePointer<CChar>?, _ count: CInt,
     _ callback: TokenCallback?
 ) -> CInt {
-    guard let hook = unsafe HookContext.hook(UnsafeMutableRawPointer(instance), as: TokenizerInstanceHook.self),
+    guard
+        let hook = unsafe HookContext.hook(UnsafeMutableRawPointer(instance), as: TokenizerInstanceHook.self),
         let callback = unsafe callback
     else { return SQLITE_MISUSE }
     var sink = unsafe TokenSink(context: context, callback: callback, textCount: count)
     let code = unsafe withUnsafeMutablePointer(to: &sink) { sink in
-        unsafe hook.instance.tokenize(UnsafeMutableRawPointer(sink), purpose: purpose, text, count: count, tokenTrampoline)
+        unsafe hook.instance.tokenize(
+            UnsafeMutableRawPointer(sink), purpose: purpose, text, count: count, tokenTrampoline)
     }
     // A tokenizer that goes on after an error does not make it undone.
     if sink.code != SQLITE_OK { return sink.code }
@@ -105,12 +116,17 @@ private func tokenizeTrampoline(
 
 /// Hands a token on, if it is one: the engine reads and copies memory by these numbers.
 private func tokenTrampoline(
-    _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ token: UnsafePointer<CChar>?, _ count: CInt, _ start: CInt, _ end: CInt
+    _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ token: UnsafePointer<CChar>?, _ count: CInt,
+    _ start: CInt, _ end: CInt
 ) -> CInt {
     guard let sink = unsafe context?.assumingMemoryBound(to: TokenSink.self) else { return SQLITE_MISUSE }
     guard unsafe sink.pointee.code == SQLITE_OK else { return unsafe sink.pointee.code }
-    let isToken = unsafe count >= 0 && (token != nil || count == 0) && start >= 0 && start <= end && end <= sink.pointee.textCount
-    let code = unsafe isToken ? sink.pointee.callback(sink.pointee.context, flags, token, count, start, end) : SQLITE_ERROR
+    let isToken =
+        unsafe count >= 0 && (token != nil || count == 0) && start >= 0 && start <= end
+        && end <= sink.pointee.textCount
+    let code =
+        unsafe isToken
+        ? sink.pointee.callback(sink.pointee.context, flags, token, count, start, end) : SQLITE_ERROR
     unsafe sink.pointee.code = code
     return code
 }

@@ -1,9 +1,10 @@
 internal import CSQLCipher
 
-/// Hears of statements as they start and as they end. Lives by the rule of ``HookContext``.
+/// Is notified of statements as they start and as they end. Lives by the rule of ``HookContext``.
 package final class TraceHook {
     package enum Event {
-        /// A statement starts to run, or a trigger inside of it: then `comment` is SQLite's remark about it, which starts with `--`.
+        /// A statement starts to run, or a trigger inside of it: then `comment` is SQLite's remark about it,
+        /// which starts with `--`.
         case statement(StatementHandle, comment: String?)
 
         /// A statement has ended after so many nanoseconds.
@@ -28,7 +29,8 @@ package final class TraceHook {
     /// - Parameter body: may use the statement of the event during the call only, and must not step it.
     package init(_ connection: ConnectionHandle, kinds: Kinds, _ body: @escaping (Event) -> Void) {
         self.body = body
-        unsafe sqlite3_trace_v2(connection.pointer, kinds.rawValue, traceTrampoline, HookContext.borrowing(self))
+        unsafe sqlite3_trace_v2(
+            connection.pointer, kinds.rawValue, traceTrampoline, HookContext.borrowing(self))
     }
 
     package func remove(from connection: ConnectionHandle) {
@@ -37,15 +39,19 @@ package final class TraceHook {
 }
 
 private func traceTrampoline(
-    _ kind: CUnsignedInt, _ context: UnsafeMutableRawPointer?, _ subject: UnsafeMutableRawPointer?, _ detail: UnsafeMutableRawPointer?
+    _ kind: CUnsignedInt, _ context: UnsafeMutableRawPointer?, _ subject: UnsafeMutableRawPointer?,
+    _ detail: UnsafeMutableRawPointer?
 ) -> CInt {
-    guard let hook = unsafe HookContext.hook(context, as: TraceHook.self), let subject = unsafe subject, !hook.isMuted else { return 0 }
+    guard let hook = unsafe HookContext.hook(context, as: TraceHook.self), let subject = unsafe subject,
+        !hook.isMuted
+    else { return 0 }
     let statement = unsafe StatementHandle(OpaquePointer(subject))
     switch kind {
     case CUnsignedInt(SQLITE_TRACE_STMT):
         let text = unsafe detail?.assumingMemoryBound(to: CChar.self)
         let comment = unsafe text.flatMap { text in
-            unsafe text[0] == CChar(bitPattern: UInt8(ascii: "-")) && text[1] == CChar(bitPattern: UInt8(ascii: "-"))
+            unsafe text[0] == CChar(bitPattern: UInt8(ascii: "-"))
+                && text[1] == CChar(bitPattern: UInt8(ascii: "-"))
                 ? String(cString: text) : nil
         }
         hook.body(.statement(statement, comment: comment))

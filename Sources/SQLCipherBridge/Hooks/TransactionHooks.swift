@@ -1,15 +1,17 @@
 internal import CSQLCipher
 
-/// SQLite's hooks for the ends of transactions: both are installed, or none. They live by the rule of ``HookContext``.
+/// SQLite's hooks for the ends of transactions: both are installed, or none. They live by the rule of
+/// ``HookContext``.
 package final class TransactionHooks {
     fileprivate let willCommit: () -> Bool
     fileprivate let didRollBack: () -> Void
     private var isInstalled = false
 
     /// - Parameters:
-    ///   - willCommit: asked before a transaction that has written is committed. Returns true to go on; false turns the commit into a rollback, and the
-    ///     statement fails with `SQLITE_CONSTRAINT_COMMITHOOK`.
-    ///   - didRollBack: hears of transactions that are rolled back, by a statement or by an error, and not by the closing of the connection.
+    ///   - willCommit: asked before a transaction that has written is committed. Returns true to go on; false
+    ///     turns the commit into a rollback, and the statement fails with `SQLITE_CONSTRAINT_COMMITHOOK`.
+    ///   - didRollBack: is notified of transactions that are rolled back, by a statement or by an error, and
+    ///     not by the closing of the connection.
     package init(willCommit: @escaping () -> Bool, didRollBack: @escaping () -> Void) {
         self.willCommit = willCommit
         self.didRollBack = didRollBack

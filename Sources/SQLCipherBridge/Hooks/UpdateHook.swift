@@ -1,9 +1,10 @@
 internal import CSQLCipher
 
-/// Hears of each row that is inserted, updated or deleted in a table with row IDs. Lives by the rule of ``HookContext``.
+/// Is notified of each row that is inserted, updated or deleted in a table with row IDs. Lives by the rule of
+/// ``HookContext``.
 ///
-/// SQLite does not tell of system tables, of tables without row IDs, of rows that `REPLACE` deletes, nor of rows that go with a whole
-/// table at once: <https://www.sqlite.org/c3ref/update_hook.html>.
+/// SQLite does not report rows of system tables, rows of tables without row IDs, rows that `REPLACE` deletes,
+/// nor rows that go with a whole table at once: <https://www.sqlite.org/c3ref/update_hook.html>.
 package final class UpdateHook {
     package enum Operation {
         case insert, update, delete
@@ -25,7 +26,8 @@ package final class UpdateHook {
         self.body = body
     }
 
-    /// Installs the hook in place of the one before it. Installing and removing costs nothing worth mentioning.
+    /// Installs the hook in place of the one before it. Installing and removing costs nothing worth
+    /// mentioning.
     package func install(on connection: ConnectionHandle) {
         unsafe sqlite3_update_hook(connection.pointer, updateTrampoline, HookContext.borrowing(self))
     }
@@ -36,11 +38,13 @@ package final class UpdateHook {
 }
 
 private func updateTrampoline(
-    _ context: UnsafeMutableRawPointer?, _ operation: CInt, _ database: UnsafePointer<CChar>?, _ table: UnsafePointer<CChar>?,
+    _ context: UnsafeMutableRawPointer?, _ operation: CInt, _ database: UnsafePointer<CChar>?,
+    _ table: UnsafePointer<CChar>?,
     _ rowID: sqlite3_int64
 ) {
     guard
-        let hook = unsafe HookContext.hook(context, as: UpdateHook.self), let database = unsafe database, let table = unsafe table
+        let hook = unsafe HookContext.hook(context, as: UpdateHook.self), let database = unsafe database,
+        let table = unsafe table
     else { return }
     let names = unsafe UpdateHook.Names(databasePointer: database, tablePointer: table)
     switch operation {

@@ -1,9 +1,10 @@
 package import KeyMaterial
 
-/// Hybrid public key encryption (RFC 9180): who has a public key seals a secret for the one who has the private key.
+/// Hybrid public key encryption (RFC 9180): who has a public key seals a secret for the one who has the
+/// private key.
 ///
-/// Base mode, one message for each encapsulation, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM. It says nothing of who has sealed.
-/// Names in quotation marks are those of the RFC.
+/// Base mode, one message for each encapsulation, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM. It
+/// says nothing of who has sealed. Names in quotation marks are those of the RFC.
 package enum HPKE {
     /// A sealed secret, as it is stored.
     package struct Sealed: Sendable, Hashable {
@@ -45,13 +46,17 @@ package enum HPKE {
         _ secret: borrowing SecretBytes, to publicKey: [UInt8], info: [UInt8], authenticated: [UInt8] = []
     ) throws(Failure) -> Sealed {
         let seed: SecretBytes
-        do throws(RandomnessFailure) { seed = try SecretBytes.random(count: 32) } catch { throw .randomness(error) }
-        return try seal(secret, to: publicKey, info: info, authenticated: authenticated, seed: seed, cipher: .aes256GCM)
+        do throws(RandomnessFailure) { seed = try SecretBytes.random(count: 32) } catch {
+            throw .randomness(error)
+        }
+        return try seal(
+            secret, to: publicKey, info: info, authenticated: authenticated, seed: seed, cipher: .aes256GCM)
     }
 
     /// The same with everything given that is random, for known answers.
     package static func seal(
-        _ secret: borrowing SecretBytes, to publicKey: [UInt8], info: [UInt8], authenticated: [UInt8], seed: borrowing SecretBytes,
+        _ secret: borrowing SecretBytes, to publicKey: [UInt8], info: [UInt8], authenticated: [UInt8],
+        seed: borrowing SecretBytes,
         cipher: SealingCipher
     ) throws(Failure) -> Sealed {
         let result: Sealed?
@@ -69,25 +74,33 @@ package enum HPKE {
         _ ephemeral: borrowing SecretBytes, _ cipher: SealingCipher
     ) throws(CryptographyFailure) -> Sealed? {
         let encapsulation = try KeyAgreement.publicKey(of: ephemeral)
-        guard let shared = try sharedSecret(ephemeral, publicKey, encapsulation, publicKey) else { return nil }
+        guard let shared = try sharedSecret(ephemeral, publicKey, encapsulation, publicKey) else {
+            return nil
+        }
         let schedule = try Schedule.make(shared, info: info, cipher)
-        let ciphertext = try cipher.seal(secret, key: schedule.key, nonce: schedule.nonce, authenticated: authenticated)
+        let ciphertext = try cipher.seal(
+            secret, key: schedule.key, nonce: schedule.nonce, authenticated: authenticated)
         return Sealed(encapsulation: encapsulation, ciphertext: ciphertext)
     }
 
-    /// What was sealed to the public key of a private key; nil where it was sealed to another one, for something else, or was changed.
+    /// What was sealed to the public key of a private key; nil where it was sealed to another one, for
+    /// something else, or was changed.
     package static func open(
-        _ sealed: Sealed, privateKey: borrowing SecretBytes, info: [UInt8], authenticated: [UInt8] = [], cipher: SealingCipher = .aes256GCM
+        _ sealed: Sealed, privateKey: borrowing SecretBytes, info: [UInt8], authenticated: [UInt8] = [],
+        cipher: SealingCipher = .aes256GCM
     ) throws(CryptographyFailure) -> SecretBytes? {
         let publicKey = try KeyAgreement.publicKey(of: privateKey)
-        guard let shared = try sharedSecret(privateKey, sealed.encapsulation, sealed.encapsulation, publicKey) else { return nil }
+        guard let shared = try sharedSecret(privateKey, sealed.encapsulation, sealed.encapsulation, publicKey)
+        else { return nil }
         let schedule = try Schedule.make(shared, info: info, cipher)
-        return try cipher.open(sealed.ciphertext, key: schedule.key, nonce: schedule.nonce, authenticated: authenticated)
+        return try cipher.open(
+            sealed.ciphertext, key: schedule.key, nonce: schedule.nonce, authenticated: authenticated)
     }
 
     /// "ExtractAndExpand" of what both sides agree on, bound to both public keys.
     private static func sharedSecret(
-        _ privateKey: borrowing SecretBytes, _ publicKey: [UInt8], _ encapsulation: [UInt8], _ recipient: [UInt8]
+        _ privateKey: borrowing SecretBytes, _ publicKey: [UInt8], _ encapsulation: [UInt8],
+        _ recipient: [UInt8]
     ) throws(CryptographyFailure) -> SecretBytes? {
         guard let agreed = try KeyAgreement.sharedSecret(privateKey, publicKey) else { return nil }
         let extracted = try Suite.kem.extract(salt: SecretBytes(count: 0), "eae_prk", agreed)
@@ -112,7 +125,8 @@ package enum HPKE {
         }
     }
 
-    /// "LabeledExtract" and "LabeledExpand", for one "suite_id". Nothing here is longer than one block of HKDF.
+    /// "LabeledExtract" and "LabeledExpand", for one "suite_id". Nothing here is longer than one block of
+    /// HKDF.
     private struct Suite {
         let identifier: [UInt8]
 
@@ -122,9 +136,12 @@ package enum HPKE {
             Suite(identifier: Array("HPKE".utf8) + [0, 0x20, 0, 1, 0, cipher.number])
         }
 
-        private func labeled(_ label: String) -> [UInt8] { Array("HPKE-v1".utf8) + identifier + Array(label.utf8) }
+        private func labeled(_ label: String) -> [UInt8] {
+            Array("HPKE-v1".utf8) + identifier + Array(label.utf8)
+        }
 
-        func extract(salt: borrowing SecretBytes, _ label: String, _ secret: borrowing SecretBytes) throws(CryptographyFailure)
+        func extract(salt: borrowing SecretBytes, _ label: String, _ secret: borrowing SecretBytes)
+            throws(CryptographyFailure)
             -> SecretBytes
         {
             let label = labeled(label)
@@ -136,10 +153,13 @@ package enum HPKE {
 
         /// Of what is no secret.
         func hash(_ label: String, _ bytes: [UInt8]) throws(CryptographyFailure) -> [UInt8] {
-            try extract(salt: SecretBytes(count: 0), label, SecretBytes(bytes)).withUnsafeBytes { unsafe Array($0) }
+            try extract(salt: SecretBytes(count: 0), label, SecretBytes(bytes)).withUnsafeBytes {
+                unsafe Array($0)
+            }
         }
 
-        func expand(_ secret: borrowing SecretBytes, _ label: String, _ info: [UInt8], count: Int) throws(CryptographyFailure)
+        func expand(_ secret: borrowing SecretBytes, _ label: String, _ info: [UInt8], count: Int)
+            throws(CryptographyFailure)
             -> SecretBytes
         {
             precondition(count <= SecretCode.size)

@@ -5,7 +5,8 @@ package import KeyMaterial
 package enum KeyAgreement {
     package static let keySize = 32
 
-    package static func publicKey(of privateKey: borrowing SecretBytes) throws(CryptographyFailure) -> [UInt8] {
+    package static func publicKey(of privateKey: borrowing SecretBytes) throws(CryptographyFailure) -> [UInt8]
+    {
         let key = try AgreementKey(privateKey: privateKey)
         var result = [UInt8](repeating: 0, count: keySize)
         var count = keySize
@@ -16,7 +17,8 @@ package enum KeyAgreement {
     }
 
     /// What both sides compute; nil for a public key that leads to a secret of zeros, which everybody knows.
-    package static func sharedSecret(_ privateKey: borrowing SecretBytes, _ publicKey: [UInt8]) throws(CryptographyFailure) -> SecretBytes?
+    package static func sharedSecret(_ privateKey: borrowing SecretBytes, _ publicKey: [UInt8])
+        throws(CryptographyFailure) -> SecretBytes?
     {
         guard publicKey.count == keySize else { return nil }
         let own = try AgreementKey(privateKey: privateKey)
@@ -30,13 +32,17 @@ package enum KeyAgreement {
         let isDerived = result.withUnsafeMutableBytes { result in
             var count = keySize
             // libcrypto itself refuses a result of zeros.
-            return unsafe EVP_PKEY_derive(context, result.assumingMemoryBound(to: UInt8.self).baseAddress, &count) == 1 && count == keySize
+            return unsafe EVP_PKEY_derive(
+                context, result.assumingMemoryBound(to: UInt8.self).baseAddress, &count) == 1
+                && count == keySize
         }
         guard isDerived, !isZero(result) else { return nil }
         return result
     }
 
-    private static func isZero(_ bytes: borrowing SecretBytes) -> Bool { bytes == SecretBytes(count: bytes.count) }
+    private static func isZero(_ bytes: borrowing SecretBytes) -> Bool {
+        bytes == SecretBytes(count: bytes.count)
+    }
 }
 
 /// A key of libcrypto, which wipes it at the end of its life.
@@ -49,12 +55,15 @@ private struct AgreementKey: ~Copyable {
             unsafe EVP_PKEY_new_raw_private_key(
                 EVP_PKEY_X25519, nil, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, bytes.count)
         }
-        guard let key = unsafe key else { throw CryptographyFailure(function: "EVP_PKEY_new_raw_private_key") }
+        guard let key = unsafe key else {
+            throw CryptographyFailure(function: "EVP_PKEY_new_raw_private_key")
+        }
         unsafe pointer = key
     }
 
     init(publicKey: [UInt8]) throws(CryptographyFailure) {
-        guard let key = unsafe EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nil, publicKey, publicKey.count) else {
+        guard let key = unsafe EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nil, publicKey, publicKey.count)
+        else {
             throw CryptographyFailure(function: "EVP_PKEY_new_raw_public_key")
         }
         unsafe pointer = key

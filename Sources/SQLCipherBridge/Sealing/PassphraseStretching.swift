@@ -2,7 +2,8 @@ internal import CSQLCipher
 package import KeyMaterial
 internal import Synchronization
 
-/// scrypt (RFC 7914) by libcrypto: a derivation that needs memory, so that many guesses at once are expensive.
+/// scrypt (RFC 7914) by libcrypto: a derivation that needs memory, so that many guesses at once are
+/// expensive.
 package enum PassphraseStretching {
     /// What a derivation costs: 2^`logarithm` steps, each of which reads and writes `128 * blockSize` bytes.
     package struct Cost: Sendable, Hashable {
@@ -22,9 +23,11 @@ package enum PassphraseStretching {
         /// No more than this is made: 128 MiB.
         package static let most = Cost(logarithm: 17)
 
-        /// No more than this is tried, whatever a file asks for: 256 MiB, and twice the time of the most that is made.
+        /// No more than this is tried, whatever a file asks for: 256 MiB, and twice the time of the most that
+        /// is made.
         package var isAcceptable: Bool {
-            guard (10...20).contains(logarithm), (1...32).contains(blockSize), (1...4).contains(parallelism) else { return false }
+            guard (10...20).contains(logarithm), (1...32).contains(blockSize), (1...4).contains(parallelism)
+            else { return false }
             return memory * parallelism <= 256 << 20
         }
 
@@ -49,18 +52,23 @@ package enum PassphraseStretching {
         let isDerived = passphrase.withUnsafeBytes { passphrase in
             result.withUnsafeMutableBytes { result in
                 unsafe EVP_PBE_scrypt(
-                    passphrase.assumingMemoryBound(to: CChar.self).baseAddress, passphrase.count, salt, salt.count,
+                    passphrase.assumingMemoryBound(to: CChar.self).baseAddress, passphrase.count, salt,
+                    salt.count,
                     UInt64(1) << UInt64(cost.logarithm), UInt64(cost.blockSize), UInt64(cost.parallelism),
                     // The memory beside the large table is a few kilobytes for each of at most 4 threads.
-                    UInt64(cost.memory) + 1 << 20, result.assumingMemoryBound(to: UInt8.self).baseAddress, result.count) == 1
+                    UInt64(cost.memory) + 1 << 20, result.assumingMemoryBound(to: UInt8.self).baseAddress,
+                    result.count) == 1
             }
         }
         guard isDerived else { throw CryptographyFailure(function: "EVP_PBE_scrypt") }
         return result
     }
 
-    /// The highest cost, between the least and the most, whose derivation takes no longer than a duration on this machine now.
-    package static func calibrated(to duration: Duration = .milliseconds(600)) throws(CryptographyFailure) -> Cost {
+    /// The highest cost, between the least and the most, whose derivation takes no longer than a duration on
+    /// this machine now.
+    package static func calibrated(to duration: Duration = .milliseconds(600)) throws(CryptographyFailure)
+        -> Cost
+    {
         let probe = SecretBytes(count: 8)
         let start = ContinuousClock.now
         _ = try derive(probe, salt: [UInt8](repeating: 0, count: 16), .least)

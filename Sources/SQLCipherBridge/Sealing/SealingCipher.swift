@@ -3,7 +3,8 @@ internal import KeyMaterial
 
 /// Authenticated encryption of one short secret: AES in Galois/Counter Mode by libcrypto.
 package enum SealingCipher: Sendable, CaseIterable {
-    /// Only RFC 9180 needs it: its vectors for X25519 are of this cipher. Nothing of Coffer is sealed with it.
+    /// Only RFC 9180 needs it: its vectors for X25519 are of this cipher. Nothing of Coffer is sealed with
+    /// it.
     case aes128GCM
     case aes256GCM
 
@@ -20,7 +21,8 @@ package enum SealingCipher: Sendable, CaseIterable {
 
     /// The ciphertext, which the tag follows.
     func seal(
-        _ secret: borrowing SecretBytes, key: borrowing SecretBytes, nonce: borrowing SecretBytes, authenticated: [UInt8]
+        _ secret: borrowing SecretBytes, key: borrowing SecretBytes, nonce: borrowing SecretBytes,
+        authenticated: [UInt8]
     ) throws(CryptographyFailure) -> [UInt8] {
         let context = unsafe EVP_CIPHER_CTX_new()
         defer { unsafe EVP_CIPHER_CTX_free(context) }
@@ -30,15 +32,19 @@ package enum SealingCipher: Sendable, CaseIterable {
         let isSealed = key.withUnsafeBytes { key in
             nonce.withUnsafeBytes { nonce in
                 secret.withUnsafeBytes { secret in
-                    unsafe EVP_EncryptInit_ex(context, cipher, nil, SealingCipher.bytes(key), SealingCipher.bytes(nonce)) == 1
+                    unsafe EVP_EncryptInit_ex(
+                        context, cipher, nil, SealingCipher.bytes(key), SealingCipher.bytes(nonce)) == 1
                         && SealingCipher.authenticate(authenticated, context, EVP_EncryptUpdate)
-                        && EVP_EncryptUpdate(context, &result, &count, SealingCipher.bytes(secret), CInt(secret.count)) == 1
+                        && EVP_EncryptUpdate(
+                            context, &result, &count, SealingCipher.bytes(secret), CInt(secret.count)) == 1
                         && EVP_EncryptFinal_ex(context, nil, &last) == 1
                         && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, CInt(tag.count), &tag) == 1
                 }
             }
         }
-        guard isSealed, Int(count) == secret.count, last == 0 else { throw CryptographyFailure(function: "EVP_EncryptFinal_ex") }
+        guard isSealed, Int(count) == secret.count, last == 0 else {
+            throw CryptographyFailure(function: "EVP_EncryptFinal_ex")
+        }
         result.replaceSubrange(secret.count..., with: tag)
         return result
     }
@@ -57,15 +63,19 @@ package enum SealingCipher: Sendable, CaseIterable {
         let isDecrypted = key.withUnsafeBytes { key in
             nonce.withUnsafeBytes { nonce in
                 result.withUnsafeMutableBytes { result in
-                    unsafe EVP_DecryptInit_ex(context, cipher, nil, SealingCipher.bytes(key), SealingCipher.bytes(nonce)) == 1
+                    unsafe EVP_DecryptInit_ex(
+                        context, cipher, nil, SealingCipher.bytes(key), SealingCipher.bytes(nonce)) == 1
                         && SealingCipher.authenticate(authenticated, context, EVP_DecryptUpdate)
                         && EVP_DecryptUpdate(
-                            context, result.assumingMemoryBound(to: UInt8.self).baseAddress, &count, sealed, CInt(size)) == 1
+                            context, result.assumingMemoryBound(to: UInt8.self).baseAddress, &count, sealed,
+                            CInt(size)) == 1
                         && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, CInt(tag.count), &tag) == 1
                 }
             }
         }
-        guard isDecrypted, Int(count) == size else { throw CryptographyFailure(function: "EVP_DecryptUpdate") }
+        guard isDecrypted, Int(count) == size else {
+            throw CryptographyFailure(function: "EVP_DecryptUpdate")
+        }
         guard unsafe EVP_DecryptFinal_ex(context, nil, &last) == 1 else { return nil }
         return result
     }
@@ -74,7 +84,9 @@ package enum SealingCipher: Sendable, CaseIterable {
         unsafe memory.assumingMemoryBound(to: UInt8.self).baseAddress
     }
 
-    private typealias Update = (OpaquePointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<CInt>?, UnsafePointer<UInt8>?, CInt) ->
+    private typealias Update = (
+        OpaquePointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<CInt>?, UnsafePointer<UInt8>?, CInt
+    ) ->
         CInt
 
     private static func authenticate(_ bytes: [UInt8], _ context: OpaquePointer?, _ update: Update) -> Bool {

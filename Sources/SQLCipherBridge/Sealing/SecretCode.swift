@@ -5,14 +5,17 @@ package import KeyMaterial
 package enum SecretCode {
     package static let size = 32
 
-    package static func hmac(key: borrowing SecretBytes, message: borrowing SecretBytes) throws(CryptographyFailure) -> SecretBytes {
+    package static func hmac(key: borrowing SecretBytes, message: borrowing SecretBytes)
+        throws(CryptographyFailure) -> SecretBytes
+    {
         var result = SecretBytes(count: size)
         let isMade = key.withUnsafeBytes { key in
             message.withUnsafeBytes { message in
                 result.withUnsafeMutableBytes { result in
                     var count: CUnsignedInt = 0
                     let answer = unsafe HMAC(
-                        EVP_sha256(), key.baseAddress, CInt(key.count), message.assumingMemoryBound(to: UInt8.self).baseAddress,
+                        EVP_sha256(), key.baseAddress, CInt(key.count),
+                        message.assumingMemoryBound(to: UInt8.self).baseAddress,
                         message.count,
                         result.assumingMemoryBound(to: UInt8.self).baseAddress, &count)
                     return unsafe answer != nil && Int(count) == size

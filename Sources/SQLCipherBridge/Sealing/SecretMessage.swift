@@ -13,7 +13,8 @@ package struct SecretMessage: ~Copyable {
     package mutating func append(_ bytes: [UInt8]) {
         let start = count
         memory.withUnsafeMutableBytes { memory in
-            unsafe UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + bytes.count]).copyBytes(from: bytes)
+            unsafe UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + bytes.count]).copyBytes(
+                from: bytes)
         }
         count += bytes.count
     }
@@ -22,7 +23,8 @@ package struct SecretMessage: ~Copyable {
         let start = count
         secret.withUnsafeBytes { bytes in
             memory.withUnsafeMutableBytes { memory in
-                unsafe UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + bytes.count]).copyMemory(from: bytes)
+                unsafe UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + bytes.count])
+                    .copyMemory(from: bytes)
             }
         }
         count += secret.count

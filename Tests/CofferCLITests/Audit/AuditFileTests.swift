@@ -20,7 +20,10 @@ struct AuditFileTests {
 
     @Test(
         "a file without a record is no whole log",
-        arguments: ["", "\n", "myhost\n", "{}\n", "{\"schema\":1}\n", "{\"schema\":1,\"seq\":1,", "\u{0}\u{0}\u{0}", "a\nb\nc\n"])
+        arguments: [
+            "", "\n", "myhost\n", "{}\n", "{\"schema\":1}\n", "{\"schema\":1,\"seq\":1,", "\u{0}\u{0}\u{0}",
+            "a\nb\nc\n",
+        ])
     func noLogs(text: String) throws {
         try tool.write(text, to: "log")
         let result = try tool.run("audit", "verify", "log", "--json")
@@ -54,7 +57,9 @@ struct AuditFileTests {
         let before = try tool.text(of: "log")
         #expect(try work().status == 65)
         let lenient = try work(isRequired: false)
-        #expect(lenient.status == 0 && lenient.errors.contains("warning") && lenient.errors.contains("begin a new log"), "\(lenient)")
+        #expect(
+            lenient.status == 0 && lenient.errors.contains("warning")
+                && lenient.errors.contains("begin a new log"), "\(lenient)")
         #expect(try tool.text(of: "log") == before)
         #expect(try tool.run("audit", "verify", "log").status == 65)
     }
@@ -66,13 +71,17 @@ struct AuditFileTests {
         #expect(try tool.run("audit", "verify", "log").output.contains("1 torn line, as a crash leaves"))
         #expect(try work().status == 0)
         let result = try tool.run("audit", "verify", "log")
-        #expect(result.status == 0 && result.output.contains("4 records") && result.output.contains("1 torn line"), "\(result)")
+        #expect(
+            result.status == 0 && result.output.contains("4 records")
+                && result.output.contains("1 torn line"), "\(result)")
         // What does not look like the start of a record was not torn.
         try tool.write(tool.text(of: "log") + "someone was here", to: "log")
         #expect(try tool.run("audit", "verify", "log").status == 65)
     }
 
-    @Test("links, pipes and folders are no logs", arguments: ["link", "dangling", "hard", "pipe", "folder", "device"])
+    @Test(
+        "links, pipes and folders are no logs",
+        arguments: ["link", "dangling", "hard", "pipe", "folder", "device"])
     func unsafeFiles(kind: String) throws {
         try tool.write("precious\n", to: "target")
         let path = tool.directory.path("log")
@@ -113,7 +122,9 @@ struct AuditFileTests {
         #expect(try tool.text(of: "log").contains(#""event":"end","code":0,"changed":true"#))
         #expect(try tool.run(query + ["SELECT 1", "--dry-run"]).status == 0)
         try tool.writeKey("wrong.key", 0x01)
-        let wrong = ["query", "a.db", "SELECT 1", "--audit", "log", "--key-file", "wrong.key", "--key-type", "raw"]
+        let wrong = [
+            "query", "a.db", "SELECT 1", "--audit", "log", "--key-file", "wrong.key", "--key-type", "raw",
+        ]
         #expect(try tool.run(wrong).status == 77)
         #expect(try tool.text(of: "log").contains(#""event":"end","code":77"#))
         #expect(try tool.run("audit", "verify", "log").output.contains("whole (8 records)"))
@@ -123,11 +134,16 @@ struct AuditFileTests {
     func digests() throws {
         // All that the log has, and the content, must not be enough to tell that it is the content.
         try tool.writeKey("b.key", 0x43)
-        for copy in ["same.db", "third.db"] { try tool.directory.write(tool.directory.bytes(of: "a.db"), to: copy) }
+        for copy in ["same.db", "third.db"] {
+            try tool.directory.write(tool.directory.bytes(of: "a.db"), to: copy)
+        }
         try tool.makeDatabase("c.db", key: "c.key", 0x44)
         func digest(_ file: String, _ key: String, _ newKey: String) throws -> String {
             let result = try tool.run(
-                ["rotate", file, "--json", "--key-file", key, "--key-type", "raw", "--new-key-file", newKey, "--new-key-type", "raw"])
+                [
+                    "rotate", file, "--json", "--key-file", key, "--key-type", "raw", "--new-key-file",
+                    newKey, "--new-key-type", "raw",
+                ])
             #expect(result.status == 0, "\(result)")
             return try #require(try result.objects.compactMap { $0["content_digest"] as? String }.first)
         }
@@ -139,8 +155,12 @@ struct AuditFileTests {
         #expect(try digest("a.db", "b.key", "a.key") != first)
         let backup = try tool.run(["backup", "a.db", "x.db", "--json"] + key)
         let plain = try tool.run(["decrypt", "a.db", "plain.db", "--yes-plaintext", "--json"] + key)
-        let back = try tool.run(["encrypt", "plain.db", "y.db", "--json", "--key-file", "b.key", "--key-type", "raw"])
-        let digests = try [backup, plain, back].map { try $0.objects.compactMap { $0["content_digest"] as? String }.first }
+        let back = try tool.run([
+            "encrypt", "plain.db", "y.db", "--json", "--key-file", "b.key", "--key-type", "raw",
+        ])
+        let digests = try [backup, plain, back].map {
+            try $0.objects.compactMap { $0["content_digest"] as? String }.first
+        }
         #expect(digests[0] != nil && digests[0] == digests[1] && digests[1] != digests[2])
     }
 }

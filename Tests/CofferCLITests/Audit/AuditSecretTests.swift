@@ -29,7 +29,8 @@ struct AuditSecretTests {
         let body = try #require(line.range(of: ",\"hash\"")).lowerBound
         let hex = Data(String(repeating: "5a", count: 32).utf8).map { String(format: "%02x", $0) }.joined()
         let code = try ChildProcess.run(
-            "openssl", ["dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:\(hex)"], input: Data(line[..<body].utf8)
+            "openssl", ["dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:\(hex)"],
+            input: Data(line[..<body].utf8)
         ).outputText.split(separator: " ").last?.prefix(64)
         #expect(line.hasSuffix("\"hash\":\"\(code ?? "")\"}"))
         #expect(try tool.run(["audit", "verify", "log"] + secret).output.contains("whole (2 records)"))
@@ -45,21 +46,27 @@ struct AuditSecretTests {
         ]
         for (options, environment) in runs {
             let result = try tool.run(
-                ["verify", "a.db", "--audit", "log", "--audit-required"] + key + options, environment: environment)
+                ["verify", "a.db", "--audit", "log", "--audit-required"] + key + options,
+                environment: environment)
             #expect(result.status == 0, "\(options) \(result)")
         }
-        let descriptor = try tool.run(["-c", "exec '\(Tool.program)' audit verify log --audit-key-fd 5 5<audit.key"], program: "/bin/sh")
+        let descriptor = try tool.run(
+            ["-c", "exec '\(Tool.program)' audit verify log --audit-key-fd 5 5<audit.key"], program: "/bin/sh"
+        )
         #expect(descriptor.output.contains("whole (8 records)"), "\(descriptor)")
         #expect(!descriptor.output.contains("without a secret"))
     }
 
-    @Test("a chain that was computed anew without the secret is no chain; without a secret it passes, and the tool says so")
+    @Test(
+        "a chain that was computed anew without the secret is no chain; without a secret it passes, and the tool says so"
+    )
     func forgery() throws {
         func forge(_ seal: AuditSeal, _ numbers: [Int] = [1, 2, 3]) throws {
             var (text, previous) = ("", AuditRecord.firstPrevious)
             for number in numbers {
                 let line = try AuditRecord.line(
-                    [.init("event", "forged")], sequence: number, previous: previous, followsTornLine: false, seal: seal)
+                    [.init("event", "forged")], sequence: number, previous: previous, followsTornLine: false,
+                    seal: seal)
                 previous = try #require(AuditRecord(Array(line.utf8))).hash
                 text += line + "\n"
             }
@@ -76,8 +83,12 @@ struct AuditSecretTests {
         #expect(try verifyFile(secret).status == 65)
         // The name of the secret is no secret, so that a forger takes it over.
         try forge(AuditSeal(SecretBytes(copyingText: String(repeating: "5b", count: 32)), sourceName: "test"))
-        let id = try AuditSeal(SecretBytes(copyingText: String(repeating: "5a", count: 32)), sourceName: "test").keyID ?? ""
-        let other = try AuditSeal(SecretBytes(copyingText: String(repeating: "5b", count: 32)), sourceName: "test").keyID ?? ""
+        let id =
+            try AuditSeal(SecretBytes(copyingText: String(repeating: "5a", count: 32)), sourceName: "test")
+            .keyID ?? ""
+        let other =
+            try AuditSeal(SecretBytes(copyingText: String(repeating: "5b", count: 32)), sourceName: "test")
+            .keyID ?? ""
         #expect(id != other)
         #expect(try tool.run(["audit", "verify", "log"] + secret).status == 77)
         try tool.write(tool.text(of: "log").replacing(other, with: id), to: "log")
@@ -95,7 +106,9 @@ struct AuditSecretTests {
         }
         // Where the log is not required, the work is done, and nothing is added.
         let lenient = try tool.run(["verify", "a.db", "--audit", "log"] + key)
-        #expect(lenient.status == 0 && lenient.errors.contains("warning: The audit log 'log' is chained with a secret."))
+        #expect(
+            lenient.status == 0
+                && lenient.errors.contains("warning: The audit log 'log' is chained with a secret."))
         #expect(lenient.errors.split(separator: "\n").count == 1)
         #expect(try tool.text(of: "log") == before)
         try FileManager.default.removeItem(atPath: tool.directory.path("log"))

@@ -23,7 +23,9 @@ struct AuditTests {
         try create(["a.db", "b.db"])
         let lines = try tool.text(of: "log").split(separator: "\n")
         #expect(lines.count == 4)
-        let objects = try lines.map { try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
+        let objects = try lines.map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
         #expect(objects.map { $0["event"] as? String } == ["begin", "end", "begin", "end"])
         #expect(objects.map { $0["seq"] as? Int } == [1, 2, 3, 4])
         #expect(objects[1]["path"] as? String == tool.directory.path("a.db"))
@@ -33,11 +35,14 @@ struct AuditTests {
         let result = try tool.run("audit", "verify", "log")
         #expect(result.status == 0)
         #expect(result.output.contains("4 records"))
-        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("log"))[.posixPermissions] as? Int
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: tool.directory.path("log"))[.posixPermissions]
+            as? Int
         #expect(mode == 0o600)
     }
 
-    @Test("the hash of a line is the SHA-256 of its text", .enabled(if: ChildProcess.find("sha256sum") != nil))
+    @Test(
+        "the hash of a line is the SHA-256 of its text", .enabled(if: ChildProcess.find("sha256sum") != nil))
     func independentHash() throws {
         try create(["a.db"])
         let line = try #require(try tool.text(of: "log").split(separator: "\n").first)
@@ -50,7 +55,9 @@ struct AuditTests {
     func failures() throws {
         try create(["a.db"])
         try tool.writeKey("b.key", 0x43)
-        #expect(try tool.run("verify", "a.db", "--key-file", "b.key", "--key-type", "raw", "--audit", "log").status == 77)
+        #expect(
+            try tool.run("verify", "a.db", "--key-file", "b.key", "--key-type", "raw", "--audit", "log")
+                .status == 77)
         #expect(try tool.text(of: "log").contains(#""event":"end","code":77,"reason":"wrong_key""#))
         #expect(try tool.run("audit", "verify", "log").status == 0)
     }
@@ -93,7 +100,9 @@ struct AuditTests {
     func truncation() throws {
         try create(["a.db", "b.db"])
         let hash = try #require(
-            try tool.run("audit", "verify", "log", "--json").objects.last { $0["type"] as? String == "result" }?["last_hash"] as? String)
+            try tool.run("audit", "verify", "log", "--json").objects.last {
+                $0["type"] as? String == "result"
+            }?["last_hash"] as? String)
         #expect(try tool.run("audit", "verify", "log", "--last", hash).status == 0)
         let lines = try tool.text(of: "log").split(separator: "\n")
         try tool.write(lines.dropLast().joined(separator: "\n") + "\n", to: "log")

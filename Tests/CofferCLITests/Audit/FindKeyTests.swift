@@ -22,13 +22,18 @@ struct FindKeyTests {
     }
 
     /// The names of the files that open with a key, and how certain that is.
-    private func found(_ key: String, _ logs: [String] = ["log"], _ more: [String] = []) throws -> [String: String] {
+    private func found(_ key: String, _ logs: [String] = ["log"], _ more: [String] = []) throws -> [String:
+        String]
+    {
         let result = try tool.run(
-            ["audit", "find-key"] + logs + ["--json", "--key-file", key, "--key-type", "raw", "--site-secret-file", "site"] + more)
+            ["audit", "find-key"] + logs + [
+                "--json", "--key-file", key, "--key-type", "raw", "--site-secret-file", "site",
+            ] + more)
         #expect(try Schema.problems(result) == [], "\(result)")
         var names: [String: String] = [:]
         for object in try result.objects where object["type"] as? String == "result" {
-            names[URL(fileURLWithPath: object["path"] as? String ?? "").lastPathComponent] = object["certainty"] as? String
+            names[URL(fileURLWithPath: object["path"] as? String ?? "").lastPathComponent] =
+                object["certainty"] as? String
         }
         #expect(result.status == (names.isEmpty ? 0 : 1))
         return names
@@ -46,15 +51,21 @@ struct FindKeyTests {
         try run(["backup", "4.db", "other.db"] + a + toB + log)
         _ = try tool.directory.makeFolder("backups")
         try run(["backup", "4.db", "--into", "backups"] + a + log)
-        let dated = try #require(tool.directory.fileNames().first { $0.hasPrefix("backups/") }).dropFirst("backups/".count)
+        let dated = try #require(tool.directory.fileNames().first { $0.hasPrefix("backups/") }).dropFirst(
+            "backups/".count)
         try run(["decrypt", "4.db", "plain.db", "--yes-plaintext"] + a + log)
         try run(["encrypt", "plain.db", "new.db"] + a + log)
-        #expect(try found("a.key") == ["2.old": "opens", "4.db": "opens", "copy.db": "opens", "new.db": "opens", String(dated): "opens"])
+        #expect(
+            try found("a.key") == [
+                "2.old": "opens", "4.db": "opens", "copy.db": "opens", "new.db": "opens",
+                String(dated): "opens",
+            ])
         #expect(try found("b.key") == ["1.db": "opens", "2.db": "opens", "other.db": "opens"])
         #expect(try tool.run("audit", "verify", "log").status == 0)
         // By its identifier, without the key.
         let info = try tool.run(["info", "4.db", "--json", "--site-secret-file", "site"] + a)
-        let id = try #require(try info.objects.first { $0["type"] as? String == "result" }?["site_key_id"] as? String)
+        let id = try #require(
+            try info.objects.first { $0["type"] as? String == "result" }?["site_key_id"] as? String)
         let byID = try tool.run("audit", "find-key", "log", "--id", id)
         #expect(byID.status == 1 && byID.output.split(separator: "\n").count == 5, "\(byID)")
     }
@@ -63,7 +74,8 @@ struct FindKeyTests {
     func doubts() throws {
         try run(["verify", "1.db", "2.db"] + a + log)
         try run(["verify", "4.db"] + a + ["--audit", "log"])
-        let killed = try tool.run(["rotate", "1.db"] + a + toB + log, environment: ["COFFER_FAIL_POINT": "renamed"])
+        let killed = try tool.run(
+            ["rotate", "1.db"] + a + toB + log, environment: ["COFFER_FAIL_POINT": "renamed"])
         #expect(killed.status == -SIGKILL)
         #expect(try found("a.key") == ["1.db": "possible", "2.db": "opens", "4.db": "unknown"])
         #expect(try found("b.key") == ["1.db": "possible", "4.db": "unknown"])
@@ -76,15 +88,22 @@ struct FindKeyTests {
     @Test("a log of another secret, and a broken one, answers nothing")
     func badLogs() throws {
         try run(["verify", "1.db"] + a + log)
-        try run(["verify", "2.db"] + a + ["--audit", "log2", "--site-secret-file", "site", "--audit-key-file", "site"])
-        #expect(try tool.run("audit", "find-key", "log", "log2", "--id", String(repeating: "0", count: 16)).status == 77)
+        try run(
+            ["verify", "2.db"] + a + [
+                "--audit", "log2", "--site-secret-file", "site", "--audit-key-file", "site",
+            ])
+        #expect(
+            try tool.run("audit", "find-key", "log", "log2", "--id", String(repeating: "0", count: 16)).status
+                == 77)
         #expect(try found("a.key") == ["1.db": "opens"])
         #expect(try found("a.key", ["log2"], ["--audit-key-file", "site"]) == ["2.db": "opens"])
         try run(["verify", "2.db"] + a + ["--audit", "log3", "--site-secret-file", "site"])
         #expect(try found("a.key", ["log", "log3"]) == ["1.db": "opens", "2.db": "opens"])
         try tool.write(try tool.text(of: "log").replacing("1.db", with: "9.db"), to: "log")
         #expect(try tool.run(["audit", "find-key", "log", "--site-secret-file", "site"] + a).status == 65)
-        for wrong in [["--id", "xyz"], ["--id", String(repeating: "0", count: 16), "--site-secret-file", "site"], a] {
+        for wrong in [
+            ["--id", "xyz"], ["--id", String(repeating: "0", count: 16), "--site-secret-file", "site"], a,
+        ] {
             #expect(try tool.run(["audit", "find-key", "log3"] + wrong).status == 64, "\(wrong)")
         }
     }

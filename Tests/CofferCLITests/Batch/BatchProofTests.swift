@@ -21,7 +21,8 @@ struct BatchProofTests {
     private func writeManifest(_ lastKey: (name: String, value: String)) throws {
         func line(_ name: String, _ key: (name: String, value: String)) -> String {
             JSONValue.object([
-                .init("path", .string("\(name).db")), .init(key.name, .string(key.value)), .init("key-type", "raw"),
+                .init("path", .string("\(name).db")), .init(key.name, .string(key.value)),
+                .init("key-type", "raw"),
                 .init("new-key-file", "new.key"), .init("new-key-type", "raw"),
             ]).text
         }
@@ -29,19 +30,24 @@ struct BatchProofTests {
         try tool.write(lines.joined(separator: "\n") + "\n", to: "fleet")
     }
 
-    private func isRotated(_ name: String) -> Bool { (try? tool.shell("\(name).db", 0x43).run("SELECT text FROM t;")) == ["row 1"] }
+    private func isRotated(_ name: String) -> Bool {
+        (try? tool.shell("\(name).db", 0x43).run("SELECT text FROM t;")) == ["row 1"]
+    }
 
     @Test("no file is changed before the last key is read", arguments: [1, 2])
     func lastKey(jobs: Int) throws {
         // This key is there only as long as the other files are as they were.
-        try tool.write("#!/bin/sh\ncmp -s a.db a.before && cmp -s b.db b.before && cat c.key\n", to: "key", mode: 0o700)
+        try tool.write(
+            "#!/bin/sh\ncmp -s a.db a.before && cmp -s b.db b.before && cat c.key\n", to: "key", mode: 0o700)
         try writeManifest(("key-command", "./key"))
         let result = try tool.run("batch", "rotate", "--manifest", "fleet", "--jobs", "\(jobs)")
         #expect(result.status == 0, "\(result)")
         for name in ["a", "b", "c"] { #expect(isRotated(name)) }
     }
 
-    @Test("a key that proves wrong is told before the first file is changed; the other files are rotated, and this one is as it was")
+    @Test(
+        "a key that proves wrong is told before the first file is changed; the other files are rotated, and this one is as it was"
+    )
     func wrongKey() throws {
         try writeManifest(("key-file", "a.key"))
         let result = try tool.run("batch", "rotate", "--manifest", "fleet", "--json", "--audit", "log")
@@ -66,7 +72,9 @@ struct BatchProofTests {
 
     @Test("a signal while keys are tried leaves every file as it was", arguments: [SIGINT, SIGTERM])
     func interruption(number: Int32) throws {
-        try tool.write("#!/bin/sh\ntouch asked\nwhile [ ! -e go ]; do sleep 0.01; done\ncat c.key\n", to: "key", mode: 0o700)
+        try tool.write(
+            "#!/bin/sh\ntouch asked\nwhile [ ! -e go ]; do sleep 0.01; done\ncat c.key\n", to: "key",
+            mode: 0o700)
         try writeManifest(("key-command", "./key"))
         let run = try tool.start(["batch", "rotate", "--manifest", "fleet", "--json"])
         while run.isRunning, !tool.exists("asked") { usleep(1000) }
@@ -92,16 +100,24 @@ struct BatchProofTests {
         return pending & (1 << UInt64(number - 1)) == 0
     }
 
-    @Test("a source that many files share is asked once, also when it fails and files are tried at the same time")
+    @Test(
+        "a source that many files share is asked once, also when it fails and files are tried at the same time"
+    )
     func sharedSource() throws {
         for status in [0, 1] {
-            try tool.write("#!/bin/sh\necho asked >> asked\ncat a.key\nexit \(status)\n", to: "key", mode: 0o700)
+            try tool.write(
+                "#!/bin/sh\necho asked >> asked\ncat a.key\nexit \(status)\n", to: "key", mode: 0o700)
             try tool.write("", to: "asked")
-            for name in ["x", "y", "z"] { try tool.directory.write(tool.directory.bytes(of: "a.before"), to: "\(name).db") }
-            let lines = ["x", "y", "z"].map { #"{"path": "\#($0).db", "key-command": "./key", "key-type": "raw"}"# }
+            for name in ["x", "y", "z"] {
+                try tool.directory.write(tool.directory.bytes(of: "a.before"), to: "\(name).db")
+            }
+            let lines = ["x", "y", "z"].map {
+                #"{"path": "\#($0).db", "key-command": "./key", "key-type": "raw"}"#
+            }
             try tool.write(lines.joined(separator: "\n"), to: "list")
             let result = try tool.run(
-                "batch", "rotate", "--manifest", "list", "--jobs", "3", "--new-key-file", "new.key", "--new-key-type", "raw", "--state",
+                "batch", "rotate", "--manifest", "list", "--jobs", "3", "--new-key-file", "new.key",
+                "--new-key-type", "raw", "--state",
                 "s\(status)")
             #expect(result.status == (status == 0 ? 0 : 3), "\(result)")
             #expect(try tool.text(of: "asked") == "asked\n")
@@ -115,8 +131,12 @@ struct BatchProofTests {
         try tool.writeKey("newer.key", 0x44)
         let keys = ["--key-file", "a.key", "--key-type", "raw", "--new-key-type", "raw"]
         // b.db has another key, so that the batch is not complete.
-        #expect(try tool.run(["batch", "rotate", "--manifest", "list", "--new-key-file", "new.key"] + keys).status == 3)
-        let again = try tool.run(["batch", "rotate", "--manifest", "list", "--new-key-file", "newer.key", "--continue", "--json"] + keys)
+        #expect(
+            try tool.run(["batch", "rotate", "--manifest", "list", "--new-key-file", "new.key"] + keys).status
+                == 3)
+        let again = try tool.run(
+            ["batch", "rotate", "--manifest", "list", "--new-key-file", "newer.key", "--continue", "--json"]
+                + keys)
         // a.db has new.key now, which this call does not know: it must not pass for done.
         #expect(again.status == 3)
         #expect(try again.objects.allSatisfy { $0["skipped"] == nil })
@@ -127,8 +147,10 @@ struct BatchProofTests {
     func closedOutput() throws {
         try writeManifest(("key-file", "c.key"))
         try tool.writeKey("b.key", 0x09)
-        // The state is the first file that stays open, and would get the number of the output. Text, of which nothing was lost before that.
-        let result = try tool.run(["-c", "exec '\(Tool.program)' batch rotate --manifest fleet >&-"], program: "/bin/sh")
+        // The state is the first file that stays open, and would get the number of the output. Text, of which
+        // nothing was lost before that.
+        let result = try tool.run(
+            ["-c", "exec '\(Tool.program)' batch rotate --manifest fleet >&-"], program: "/bin/sh")
         #expect(result.status == 3)
         let lines = try tool.text(of: "fleet.state").split(separator: "\n")
         #expect(lines.count == 3)

@@ -8,7 +8,9 @@ import Testing
 @Suite("The state of a batch")
 struct BatchStateTests {
     private let tool: Tool
-    private let keys = ["--key-file", "old.key", "--key-type", "raw", "--new-key-file", "new.key", "--new-key-type", "raw"]
+    private let keys = [
+        "--key-file", "old.key", "--key-type", "raw", "--new-key-file", "new.key", "--new-key-type", "raw",
+    ]
 
     init() throws {
         tool = try Tool()
@@ -21,13 +23,17 @@ struct BatchStateTests {
         try tool.run(["batch", "rotate", "--manifest", "list", "--json"] + keys + more)
     }
 
-    private func opens(_ name: String, _ byte: UInt8) -> Bool { (try? tool.shell(name, byte).run("SELECT count(*) FROM t;")) == ["1"] }
+    private func opens(_ name: String, _ byte: UInt8) -> Bool {
+        (try? tool.shell(name, byte).run("SELECT count(*) FROM t;")) == ["1"]
+    }
 
     /// A run that fails for one file.
     private func fail() throws {
-        try FileManager.default.moveItem(atPath: tool.directory.path("2.db"), toPath: tool.directory.path("2.away"))
+        try FileManager.default.moveItem(
+            atPath: tool.directory.path("2.db"), toPath: tool.directory.path("2.away"))
         #expect(try rotate().status == 3)
-        try FileManager.default.moveItem(atPath: tool.directory.path("2.away"), toPath: tool.directory.path("2.db"))
+        try FileManager.default.moveItem(
+            atPath: tool.directory.path("2.away"), toPath: tool.directory.path("2.db"))
     }
 
     @Test("what was done with the keys of that time is not done with those of today")
@@ -40,7 +46,8 @@ struct BatchStateTests {
         let result = try rotate("--continue")
         #expect(try result.objects.allSatisfy { $0["skipped"] == nil }, "\(result)")
         #expect(opens("1.db", 3))
-        // The second file still has the first key, which nobody gives any more: that is told, and it is as it was.
+        // The second file still has the first key, which nobody gives any more: that is told, and it is as it
+        // was.
         #expect(result.status == 3 && opens("2.db", 1))
     }
 
@@ -62,18 +69,26 @@ struct BatchStateTests {
             let objects = try tool.run("batch", "status", "--manifest", "list", "--json").objects.filter {
                 $0["type"] as? String == "result"
             }
-            return Dictionary(uniqueKeysWithValues: objects.map { ($0["path"] as? String ?? "", $0["begun"] as? Bool ?? false) })
+            return Dictionary(
+                uniqueKeysWithValues: objects.map {
+                    ($0["path"] as? String ?? "", $0["begun"] as? Bool ?? false)
+                })
         }
         #expect(try begun() == ["2.db": true])
         // Another key for the file that was done.
-        try tool.write(#"{"path": "1.db", "new-key-file": "next.key", "new-key-type": "raw"}"# + "\n2.db\n", to: "list")
+        try tool.write(
+            #"{"path": "1.db", "new-key-file": "next.key", "new-key-type": "raw"}"# + "\n2.db\n", to: "list")
         #expect(try begun() == ["1.db": false, "2.db": true])
     }
 
     @Test("a verification that goes on does not skip what another key opens now")
     func verification() throws {
-        let options = ["batch", "verify", "--manifest", "list", "--json", "--state", "v", "--key-file", "old.key", "--key-type", "raw"]
-        try FileManager.default.moveItem(atPath: tool.directory.path("2.db"), toPath: tool.directory.path("2.away"))
+        let options = [
+            "batch", "verify", "--manifest", "list", "--json", "--state", "v", "--key-file", "old.key",
+            "--key-type", "raw",
+        ]
+        try FileManager.default.moveItem(
+            atPath: tool.directory.path("2.db"), toPath: tool.directory.path("2.away"))
         #expect(try tool.run(options).status == 3)
         #expect(try tool.run(options + ["--continue"]).objects.count { $0["skipped"] as? Bool == true } == 1)
         try tool.writeKey("old.key", 9)
@@ -87,21 +102,27 @@ struct BatchStateTests {
 
     @Test("work is told from other work by its file, its keys and its settings")
     func identifiers() throws {
-        func id(_ key: SecretSource, _ new: SecretSource? = nil, type: KeyType = .raw, location: String = "1.db") throws -> String {
+        func id(
+            _ key: SecretSource, _ new: SecretSource? = nil, type: KeyType = .raw, location: String = "1.db"
+        ) throws -> String {
             try BatchState.id(
                 Manifest.Item(
                     path: "x", location: location, key: KeyRequest(role: .current, source: key, type: type),
                     newKey: new.map { KeyRequest(role: .new, source: $0) }, cipher: nil))
         }
         let ids = try [
-            id(.file("a")), id(.file("a"), location: "2.db"), id(.file("b")), id(.environment("a")), id(.file("a"), .file("b")),
-            id(.file("a"), .command(["b", "c"])), id(.file("a"), .command(["b", "d"])), id(.file("a"), type: .passphrase),
+            id(.file("a")), id(.file("a"), location: "2.db"), id(.file("b")), id(.environment("a")),
+            id(.file("a"), .file("b")),
+            id(.file("a"), .command(["b", "c"])), id(.file("a"), .command(["b", "d"])),
+            id(.file("a"), type: .passphrase),
         ]
         #expect(Set(ids).count == ids.count)
         #expect(try id(.file("a")) == ids[0])
     }
 
-    @Test("a state that is not this user's own file of one name is refused", arguments: ["link", "hard", "pipe", "folder", "owner"])
+    @Test(
+        "a state that is not this user's own file of one name is refused",
+        arguments: ["link", "hard", "pipe", "folder", "owner"])
     func unsafeFiles(kind: String) throws {
         try fail()
         let text = try tool.text(of: "list.state")
@@ -126,7 +147,9 @@ struct BatchStateTests {
         if ["link", "hard"].contains(kind) { #expect(try tool.text(of: "other") == text) }
     }
 
-    @Test("an empty state is what a crash has left before the first line: it is gone on with, and nothing else is")
+    @Test(
+        "an empty state is what a crash has left before the first line: it is gone on with, and nothing else is"
+    )
     func emptyFile() throws {
         try tool.write("", to: "list.state")
         #expect(try rotate().status == 73)
@@ -137,7 +160,9 @@ struct BatchStateTests {
         #expect(!tool.directory.fileNames().contains("list.state"))
     }
 
-    @Test("a file that is no state is left as it is", arguments: ["list", "1.db", "text", "old.key", "json", "orders"])
+    @Test(
+        "a file that is no state is left as it is",
+        arguments: ["list", "1.db", "text", "old.key", "json", "orders"])
     func otherFiles(name: String) throws {
         try tool.write("precious\n", to: "text")
         try tool.write("{\"schema\":1}\n", to: "json")
@@ -157,7 +182,8 @@ struct BatchStateTests {
     func tornLine() throws {
         try fail()
         let lines = try tool.text(of: "list.state").split(separator: "\n")
-        try tool.write(lines.joined(separator: "\n") + "\n{\"schema\":1,\"command\":\"batch ro", to: "list.state")
+        try tool.write(
+            lines.joined(separator: "\n") + "\n{\"schema\":1,\"command\":\"batch ro", to: "list.state")
         try FileManager.default.removeItem(atPath: tool.directory.path("2.db"))
         let inode = FileIdentity(path: tool.directory.path("list.state"))
         #expect(try rotate("--continue").status == 3)
@@ -173,7 +199,9 @@ struct BatchStateTests {
         try fail()
         let first = try tool.text(of: "list.state")
         let other = try BatchStateTests()
-        for name in ["1.db", "2.db"] { try FileManager.default.removeItem(atPath: other.tool.directory.path(name)) }
+        for name in ["1.db", "2.db"] {
+            try FileManager.default.removeItem(atPath: other.tool.directory.path(name))
+        }
         try other.tool.makeDatabase("1.db", key: "old.key", 7)
         try other.tool.makeDatabase("2.db", key: "old.key", 7)
         try other.fail()
@@ -185,14 +213,20 @@ struct BatchStateTests {
         var names = ["1.db", "2.db"]
         for index in 3...30 {
             names.append("\(index).db")
-            if index % 3 != 0 { try tool.directory.write(tool.directory.bytes(of: "1.db"), to: "\(index).db") }
+            if index % 3 != 0 {
+                try tool.directory.write(tool.directory.bytes(of: "1.db"), to: "\(index).db")
+            }
         }
         try tool.write(names.joined(separator: "\n"), to: "list")
         let result = try rotate("--progress", "always", "--jobs", "\(jobs)")
         #expect(result.status == 3)
-        let states = try result.objects.filter { $0["type"] as? String == "progress" && $0["path"] as? String == "batch" }
+        let states = try result.objects.filter {
+            $0["type"] as? String == "progress" && $0["path"] as? String == "batch"
+        }
         for phase in ["trying keys", "batch rotate"] {
-            let counts = states.filter { $0["phase"] as? String == phase }.compactMap { $0["completed"] as? Int }
+            let counts = states.filter { $0["phase"] as? String == phase }.compactMap {
+                $0["completed"] as? Int
+            }
             #expect(counts == counts.sorted() && !counts.isEmpty, "\(counts)")
         }
         #expect(states.allSatisfy { $0["total"] as? Int == 30 })

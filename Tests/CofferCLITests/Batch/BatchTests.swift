@@ -21,7 +21,8 @@ struct BatchTests {
             try tool.makeDatabase("\(index).db", key: "\(index).key", UInt8(index + 100))
             lines.append(
                 JSONValue.object([
-                    .init("path", .string("\(index).db")), .init("key-file", .string("\(index).key")), .init("key-type", "raw"),
+                    .init("path", .string("\(index).db")), .init("key-file", .string("\(index).key")),
+                    .init("key-type", "raw"),
                     .init("new-key-file", "b.key"), .init("new-key-type", "raw"),
                 ]).text)
         }
@@ -29,7 +30,9 @@ struct BatchTests {
     }
 
     private func rotatedCount(_ count: Int) -> Int {
-        (0..<count).count { index in (try? tool.shell("\(index).db", 0x43).run("SELECT text FROM t;")) == ["row 1"] }
+        (0..<count).count { index in
+            (try? tool.shell("\(index).db", 0x43).run("SELECT text FROM t;")) == ["row 1"]
+        }
     }
 
     @Test("of 50 files 48 are rotated when one is locked and one has another key")
@@ -37,7 +40,10 @@ struct BatchTests {
         try makeFleet(50)
         try tool.writeKey("7.key", 0x01)
         let queue = try tool.directory.makeQueue("23.db", .rawKeyed(123))
-        let arguments = ["batch", "rotate", "--manifest", "fleet", "--json", "--jobs", "4", "--lock-timeout", "0", "--audit", "log"]
+        let arguments = [
+            "batch", "rotate", "--manifest", "fleet", "--json", "--jobs", "4", "--lock-timeout", "0",
+            "--audit", "log",
+        ]
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN IMMEDIATE")
             let result = try tool.run(arguments)
@@ -48,7 +54,8 @@ struct BatchTests {
             #expect(objects.last?["failure_codes"] as? [String: Int] == ["75": 1, "77": 1])
             let failed = objects.filter { $0["type"] as? String == "error" }
             #expect(Set(failed.compactMap { $0["path"] as? String }) == ["7.db", "23.db"])
-            #expect(objects.count { $0["type"] as? String == "result" && $0["changed"] as? Bool == true } == 48)
+            #expect(
+                objects.count { $0["type"] as? String == "result" && $0["changed"] as? Bool == true } == 48)
         }
         try queue.close()
         #expect(rotatedCount(50) == 48)
@@ -82,7 +89,9 @@ struct BatchTests {
         #expect(result.status == 0, "\(result)")
         #expect(rotatedCount(count) == count)
         #expect(try tool.run("audit", "verify", "log").status == 0)
-        let changes = try tool.text(of: "log").split(separator: "\n").filter { $0.contains("\"changed\":true") }
+        let changes = try tool.text(of: "log").split(separator: "\n").filter {
+            $0.contains("\"changed\":true")
+        }
         let paths = changes.compactMap { line in
             (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["path"] as? String
         }
@@ -113,7 +122,9 @@ struct BatchTests {
             let result = try tool.run(arguments + ["--shard", "\(share)/3"])
             #expect(result.status == 0, "\(result)")
             #expect(try Schema.problems(result) == [])
-            paths += try result.objects.filter { $0["changed"] as? Bool == true }.compactMap { $0["path"] as? String }
+            paths += try result.objects.filter { $0["changed"] as? Bool == true }.compactMap {
+                $0["path"] as? String
+            }
             #expect(rotatedCount(count) == paths.count)
         }
         #expect(paths.count == count && Set(paths).count == count)
@@ -129,7 +140,8 @@ struct BatchTests {
         #expect(try again.objects.allSatisfy { $0["changed"] as? Bool != true })
         #expect(try tool.run(arguments + ["--shard", "2/3"]).status == 73)
         #expect(try tool.run("batch", "status", "--manifest", "fleet").status == 1)
-        #expect(try tool.run("batch", "status", "--manifest", "fleet", "--shards", "3", "--remove").status == 0)
+        #expect(
+            try tool.run("batch", "status", "--manifest", "fleet", "--shards", "3", "--remove").status == 0)
         #expect(!tool.directory.fileNames().contains { $0.hasSuffix(".state") })
 
         // Another order and other files beside them change nothing.
@@ -137,14 +149,17 @@ struct BatchTests {
         try tool.write(lines.reversed().dropLast(4).joined(separator: "\n"), to: "other")
         for share in 1...3 {
             let plans = try ["fleet", "other"].map { manifest in
-                let plan = try tool.run("batch", "verify", "--manifest", manifest, "--shard", "\(share)/3", "--json")
+                let plan = try tool.run(
+                    "batch", "verify", "--manifest", manifest, "--shard", "\(share)/3", "--json")
                 return try Set(plan.objects.first?["files"] as? [String] ?? [])
             }
             #expect(plans[1].isSubset(of: plans[0]))
         }
         #expect(try tool.run("batch", "verify", "--manifest", "fleet", "--shard", "4/3").status == 64)
         for share in ["0/3", "1", "1/", "/2", "+1/2", "1/2/3", "a/b"] {
-            #expect(try tool.run("batch", "verify", "--manifest", "fleet", "--shard", share).status == 64, "\(share)")
+            #expect(
+                try tool.run("batch", "verify", "--manifest", "fleet", "--shard", share).status == 64,
+                "\(share)")
         }
     }
 
@@ -157,7 +172,9 @@ struct BatchTests {
         #expect(tool.exists("fleet.shard-1-of-2.state"))
         let status = try tool.run("batch", "status", "--manifest", "fleet", "--shards", "2", "--remove")
         #expect(status.status == 1)
-        #expect(status.output.contains("failed (exit code 77)") && status.output.contains("not begun"), "\(status)")
+        #expect(
+            status.output.contains("failed (exit code 77)") && status.output.contains("not begun"),
+            "\(status)")
         #expect(tool.exists("fleet.shard-1-of-2.state"))
         #expect(!tool.exists("fleet.state"))
         for index in 0..<8 { try tool.writeKey("\(index).key", UInt8(index + 100)) }
@@ -169,7 +186,8 @@ struct BatchTests {
     func failFast(isAskedFor: Bool) throws {
         try makeFleet(10)
         try tool.writeKey("3.key", 0x01)
-        let result = try tool.run(["batch", "rotate", "--manifest", "fleet"] + (isAskedFor ? ["--fail-fast"] : []))
+        let result = try tool.run(
+            ["batch", "rotate", "--manifest", "fleet"] + (isAskedFor ? ["--fail-fast"] : []))
         #expect(result.status == 3, "\(result)")
         // The keys of all files are tried before the first one is changed.
         #expect(rotatedCount(10) == (isAskedFor ? 0 : 9))
@@ -188,10 +206,14 @@ struct BatchTests {
         let result = try tool.run(["batch", "verify", "--manifest", "list"] + keys)
         #expect(result.status == 0, "\(result)")
         #expect(result.output.contains("b c.db: intact"))
-        #expect(try tool.run(["batch", "verify", "--manifest", "-"] + keys, input: "a.db\nb c.db").status == 0)
+        #expect(
+            try tool.run(["batch", "verify", "--manifest", "-"] + keys, input: "a.db\nb c.db").status == 0)
         #expect(!tool.exists("list.state"))
         let plan = try tool.run(
-            ["batch", "rotate", "--manifest", "list", "--dry-run", "--new-key-file", "b.key", "--new-key-type", "raw"] + keys)
+            [
+                "batch", "rotate", "--manifest", "list", "--dry-run", "--new-key-file", "b.key",
+                "--new-key-type", "raw",
+            ] + keys)
         #expect(plan.status == 0, "\(plan)")
         #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["1"])
     }
@@ -199,15 +221,18 @@ struct BatchTests {
     @Test(
         "a bad manifest is refused before anything is done",
         arguments: [
-            "", "# nothing\n", "{\"path\": 3}", "{\"key-file\": \"a\"}", "{\"path\": \"a.db\", \"key\": \"secret\"}",
-            "{\"path\": \"a.db\", \"key-file\": \"a\", \"key-env\": \"B\"}", "{\"path\": \"a.db\"", "a.db\na.db\n",
+            "", "# nothing\n", "{\"path\": 3}", "{\"key-file\": \"a\"}",
+            "{\"path\": \"a.db\", \"key\": \"secret\"}",
+            "{\"path\": \"a.db\", \"key-file\": \"a\", \"key-env\": \"B\"}", "{\"path\": \"a.db\"",
+            "a.db\na.db\n",
             "{\"path\": \"a.db\", \"key-file\": \"a\", \"key-type\": \"guess\"}",
             "{\"path\": \"a.db\", \"key-command\": \"echo 'open\"}",
         ])
     func badManifests(text: String) throws {
         try tool.makeDatabase()
         try tool.write(text, to: "list")
-        let result = try tool.run("batch", "rotate", "--manifest", "list", "--key-file", "a.key", "--new-key-file", "b.key")
+        let result = try tool.run(
+            "batch", "rotate", "--manifest", "list", "--key-file", "a.key", "--new-key-file", "b.key")
         #expect(result.status == 78, "\(result)")
         #expect(!result.errors.contains("secret"))
         #expect(!tool.exists("list.state"))

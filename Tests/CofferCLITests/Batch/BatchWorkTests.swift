@@ -23,7 +23,10 @@ struct BatchWorkTests {
         for name in Self.names {
             let queue = try tool.directory.makeQueue(name, configuration)
             try queue.write { db in
-                try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO t (text) VALUES ('row 1')")
+                try db.execute(
+                    sql:
+                        "CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO t (text) VALUES ('row 1')"
+                )
             }
             try queue.close()
         }
@@ -34,17 +37,22 @@ struct BatchWorkTests {
     }
 
     private func batch(_ command: String, _ options: String...) throws -> Tool.Result {
-        let result = try tool.run(["batch", command, "--manifest", "list", "--null", "--json", "--audit", "log"] + key + options)
+        let result = try tool.run(
+            ["batch", command, "--manifest", "list", "--null", "--json", "--audit", "log"] + key + options)
         #expect(try Schema.problems(result) == [], "\(result)")
         return result
     }
 
     private func summary(_ result: Tool.Result) throws -> [String: Int] {
         let object = try #require(try result.objects.last)
-        return ["done", "changed", "failed", "done_before", "not_begun"].reduce(into: [:]) { $0[$1] = object[$1] as? Int }
+        return ["done", "changed", "failed", "done_before", "not_begun"].reduce(into: [:]) {
+            $0[$1] = object[$1] as? Int
+        }
     }
 
-    private func isEncrypted(_ name: String) -> Bool { (try? tool.shell(name).run("SELECT text FROM t;")) == ["row 1"] }
+    private func isEncrypted(_ name: String) -> Bool {
+        (try? tool.shell(name).run("SELECT text FROM t;")) == ["row 1"]
+    }
 
     private let all = ["done": 6, "changed": 6, "failed": 0, "done_before": 0, "not_begun": 0]
     private let none = ["done": 6, "changed": 0, "failed": 0, "done_before": 0, "not_begun": 0]
@@ -72,9 +80,12 @@ struct BatchWorkTests {
         #expect(try again.objects.last?["failure_codes"] as? [String: Int] == ["73": 6], "\(again)")
         #expect(try summary(batch("encrypt", "--continue", "--keep-none")) == all)
         for wrong in [
-            ["--keep-suffix", "-wal"], ["--keep-suffix", "/x"], ["--keep-none", "--keep-suffix", ".x"], ["--previous-key-file", "a.key"],
+            ["--keep-suffix", "-wal"], ["--keep-suffix", "/x"], ["--keep-none", "--keep-suffix", ".x"],
+            ["--previous-key-file", "a.key"],
         ] {
-            #expect(try tool.run(["batch", "encrypt", "--manifest", "list"] + key + wrong).status == 64, "\(wrong)")
+            #expect(
+                try tool.run(["batch", "encrypt", "--manifest", "list"] + key + wrong).status == 64,
+                "\(wrong)")
         }
     }
 
@@ -90,14 +101,23 @@ struct BatchWorkTests {
         #expect(rows.allSatisfy { $0["values"] as? [String] == ["row 1"] })
         #expect(try summary(batch("query", "INSERT INTO t (text) VALUES ('two')", "--write")) == all)
         let table = try tool.run(
-            ["batch", "query", "SELECT count(*) AS n FROM t", "--manifest", "list", "--null", "--format", "csv", "--quiet"] + key)
-        #expect(table.output == "path,n\n" + Self.names.map { $0.contains("\n") ? "\"\($0)\",2\n" : "\($0),2\n" }.joined())
+            [
+                "batch", "query", "SELECT count(*) AS n FROM t", "--manifest", "list", "--null", "--format",
+                "csv", "--quiet",
+            ] + key)
+        #expect(
+            table.output == "path,n\n"
+                + Self.names.map { $0.contains("\n") ? "\"\($0)\",2\n" : "\($0),2\n" }.joined())
         #expect(try batch("query", "SELECT none FROM t").status == 3)
         #expect(try batch("query", "DELETE FROM t").status == 3)
-        #expect(try tool.run(["batch", "query", "SELECT 1", "--manifest", "list", "--null", "--jobs", "2"] + key).status == 64)
+        #expect(
+            try tool.run(["batch", "query", "SELECT 1", "--manifest", "list", "--null", "--jobs", "2"] + key)
+                .status == 64)
         // No name looks like a line of its own.
         let text = try tool.run(["batch", "info", "--manifest", "list", "--null"] + key)
-        #expect(text.output.split(separator: "\n").count == 6 && text.output.contains("line\\nbreak.db: encrypted"), "\(text)")
+        #expect(
+            text.output.split(separator: "\n").count == 6
+                && text.output.contains("line\\nbreak.db: encrypted"), "\(text)")
     }
 
     @Test("backups go to folders of their own, and older ones go when the new one is there")
@@ -106,7 +126,9 @@ struct BatchWorkTests {
         for _ in 0..<2 { #expect(try summary(batch("backup", "--into", "backup", "--keep", "1d")) == all) }
         let made = tool.directory.fileNames().filter { $0.hasPrefix("backup/") }
         #expect(made.count == 6, "\(made)")
-        #expect(made.count { $0.hasPrefix("backup/a/x.db.") } == 1 && made.count { $0.hasPrefix("backup/b/x.db.") } == 1)
+        #expect(
+            made.count { $0.hasPrefix("backup/a/x.db.") } == 1
+                && made.count { $0.hasPrefix("backup/b/x.db.") } == 1)
         for name in made { #expect(isEncrypted(name), "\(name)") }
         try tool.write("../x.db\n", to: "outside")
         try tool.makeDatabase("x.db")
@@ -126,7 +148,9 @@ struct BatchWorkTests {
         let names = (0..<20).map { "\($0).db" }
         for name in names {
             let queue = try tool.directory.makeQueue(name, configuration)
-            try queue.write { db in try db.execute(sql: "CREATE TABLE t (text TEXT); INSERT INTO t VALUES ('row 1')") }
+            try queue.write { db in
+                try db.execute(sql: "CREATE TABLE t (text TEXT); INSERT INTO t VALUES ('row 1')")
+            }
             try queue.close()
         }
         try tool.write(names.map { $0 + "\0" }.joined(), to: "list")
@@ -144,7 +168,9 @@ struct BatchWorkTests {
         let doneBefore = try #require(try summary(result)["done_before"])
         #expect(doneBefore >= 1)
         for name in names { #expect(isEncrypted(name), "\(name)") }
-        let left = tool.directory.fileNames().filter { $0.hasSuffix(".json") || $0.contains(".coffer-") || $0.hasSuffix(".state") }
+        let left = tool.directory.fileNames().filter {
+            $0.hasSuffix(".json") || $0.contains(".coffer-") || $0.hasSuffix(".state")
+        }
         #expect(left.isEmpty, "\(left)")
         #expect(try tool.run("audit", "verify", "log").status == 0)
     }
@@ -158,7 +184,8 @@ struct BatchWorkTests {
         let more = ["decrypt": ["--yes-plaintext"], "backup": ["--into", "backup"]][command] ?? []
         let wrong = ["--key-file", "other.key", "--key-type", "raw"]
         let before = try Self.names.map { try tool.directory.bytes(of: $0) }
-        let failed = try tool.run(["batch", command, "--manifest", "list", "--null", "--json", "--fail-fast"] + wrong + more)
+        let failed = try tool.run(
+            ["batch", command, "--manifest", "list", "--null", "--json", "--fail-fast"] + wrong + more)
         #expect(failed.status == 3, "\(failed)")
         let counts = try summary(failed)
         #expect(counts["failed"] == 1 && counts["not_begun"] == 5, "\(failed)")
@@ -166,13 +193,15 @@ struct BatchWorkTests {
         var paths: [String] = []
         for share in 1...3 {
             let result = try tool.run(
-                ["batch", command, "--manifest", "list", "--null", "--json", "--shard", "\(share)/3"] + key + more)
+                ["batch", command, "--manifest", "list", "--null", "--json", "--shard", "\(share)/3"] + key
+                    + more)
             #expect(result.status == 0, "\(result)")
             #expect(try Schema.problems(result) == [])
             paths += try result.objects.first?["files"] as? [String] ?? []
         }
         #expect(paths.sorted() == Self.names.sorted())
-        let status = try tool.run("batch", "status", "--of", command, "--manifest", "list", "--null", "--shards", "3", "--remove")
+        let status = try tool.run(
+            "batch", "status", "--of", command, "--manifest", "list", "--null", "--shards", "3", "--remove")
         #expect(status.status == 0, "\(status)")
     }
 }

@@ -28,21 +28,29 @@ struct ManifestTests {
     func zeros() throws {
         try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "b.db")
         try tool.write("garbage", to: "c.db")
-        let list = "find . -name '*.db' -print0 | sort -z | exec '\(Tool.program)' batch verify --manifest - --json"
+        let list =
+            "find . -name '*.db' -print0 | sort -z | exec '\(Tool.program)' batch verify --manifest - --json"
         let options = " --key-file a.key --key-type raw"
         let refused = try tool.run(["-c", list + options], program: "/bin/sh")
-        #expect(refused.status == 78 && refused.errors.contains("Line 1 ") && refused.errors.contains("--null"), "\(refused)")
+        #expect(
+            refused.status == 78 && refused.errors.contains("Line 1 ") && refused.errors.contains("--null"),
+            "\(refused)")
         let taken = try tool.run(["-c", list + " -0" + options], program: "/bin/sh")
         #expect(taken.status == 3, "\(taken)")
         #expect(try paths(taken) == ["./a.db", "./b.db"])
-        #expect(try taken.objects.contains { $0["type"] as? String == "error" && $0["path"] as? String == "./c.db" })
+        #expect(
+            try taken.objects.contains {
+                $0["type"] as? String == "error" && $0["path"] as? String == "./c.db"
+            })
     }
 
     @Test(
         "a zero in JSON is refused",
         arguments: [
-            #"{"path": "a.db\u0000b.db"}"#, #"{"path": "a.db", "key-file": "a.key\u0000x"}"#, #"{"path": "\u0000"}"#,
-            #"{"path": "a.db", "key-command": "cat a.key\u0000"}"#, #"{"path": "a.db", "key-env": "A\u0000B"}"#,
+            #"{"path": "a.db\u0000b.db"}"#, #"{"path": "a.db", "key-file": "a.key\u0000x"}"#,
+            #"{"path": "\u0000"}"#,
+            #"{"path": "a.db", "key-command": "cat a.key\u0000"}"#,
+            #"{"path": "a.db", "key-env": "A\u0000B"}"#,
         ])
     func zerosInJSON(line: String) throws {
         let result = try verify("# first\n\(line)\n")
@@ -52,7 +60,8 @@ struct ManifestTests {
     @Test("every name can be given with --null, and is taken as it is")
     func oddNames() throws {
         let names = [
-            "#a.db", " b.db", "c.db ", "d\n.db", "{e.db", "\t", "f\r", "é.db", "e\u{301}.db", "-g.db", "{\"path\": \"x\"}", "\u{2028}h.db",
+            "#a.db", " b.db", "c.db ", "d\n.db", "{e.db", "\t", "f\r", "é.db", "e\u{301}.db", "-g.db",
+            "{\"path\": \"x\"}", "\u{2028}h.db",
             "\u{1f600}",
         ]
         for name in names { try tool.directory.write(tool.directory.bytes(of: "a.db"), to: name) }
@@ -67,7 +76,9 @@ struct ManifestTests {
 
     @Test(
         "what would become another name is refused",
-        arguments: [" a.db", "a.db ", "a.db\t", "a.db\r\n", "a.db\r\nb.db\r\n", "\u{a0}a.db", "a.db\n a.db", "{a.db"])
+        arguments: [
+            " a.db", "a.db ", "a.db\t", "a.db\r\n", "a.db\r\nb.db\r\n", "\u{a0}a.db", "a.db\n a.db", "{a.db",
+        ])
     func whiteSpace(manifest: String) throws {
         let result = try verify(manifest)
         #expect(result.status == 78, "\(result)")
@@ -77,8 +88,10 @@ struct ManifestTests {
     @Test(
         "a line that can be read in two ways, or has settings that there are not, is refused",
         arguments: [
-            #"{"path": "a.db", "path": "b.db"}"#, #"{"path": "a.db", "p\u0061th": "b.db"}"#, #"{"path": "a.db", "page-size": 3}"#,
-            #"{"path": "a.db", "cipher-format": 99}"#, #"{"path": "a.db", "kdf-iterations": -5}"#, #"{"path": "a.db", "page-size": 1e99}"#,
+            #"{"path": "a.db", "path": "b.db"}"#, #"{"path": "a.db", "p\u0061th": "b.db"}"#,
+            #"{"path": "a.db", "page-size": 3}"#,
+            #"{"path": "a.db", "cipher-format": 99}"#, #"{"path": "a.db", "kdf-iterations": -5}"#,
+            #"{"path": "a.db", "page-size": 1e99}"#,
             #"{"path": "\ud800"}"#, #"{"path": "a.db"} {"path": "b.db"}"#, #"[{"path": "a.db"}]"# + "\n{",
             "{\"path\":" + String(repeating: "[", count: 9999),
         ])
@@ -104,7 +117,8 @@ struct ManifestTests {
             #expect(result.status == 78 && result.errors.contains("131,072"), "\(result.status)")
         }
         // The endless line is not waited for.
-        let command = "yes | tr -d '\\n' | exec '\(Tool.program)' batch verify --manifest - --key-file a.key --key-type raw"
+        let command =
+            "yes | tr -d '\\n' | exec '\(Tool.program)' batch verify --manifest - --key-file a.key --key-type raw"
         #expect(try tool.run(["-c", command], program: "/bin/sh").status == 78)
         // More than is read at once, so that lines are cut anywhere.
         let filler = (0..<3000).map { "# " + String(repeating: "c", count: $0 % 97) + "\n" }.joined()

@@ -18,7 +18,9 @@ struct ConversionTests {
         #expect(try tool.run(["decrypt", "a.db", "plain.db"] + key).status == 64)
         #expect(try tool.run(["decrypt", "a.db", "plain.db", "--dry-run"] + key).status == 0)
         #expect(!tool.exists("plain.db"))
-        #expect(try tool.run("decrypt", "a.db", "plain.db", "--yes-plaintext", "--key-stdin", input: "wrong").status == 77)
+        #expect(
+            try tool.run("decrypt", "a.db", "plain.db", "--yes-plaintext", "--key-stdin", input: "wrong")
+                .status == 77)
         let result = try tool.run(["decrypt", "a.db", "plain.db", "--yes-plaintext"] + key)
         #expect(result.status == 0, "\(result)")
         #expect(try tool.directory.bytes(of: "plain.db").starts(with: Array("SQLite format 3".utf8)))
@@ -27,7 +29,9 @@ struct ConversionTests {
         let queue = try DatabaseQueue(path: tool.directory.path("plain.db"), configuration: configuration)
         #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 50)
         try queue.close()
-        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("plain.db"))[.posixPermissions] as? Int
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: tool.directory.path("plain.db"))[
+                .posixPermissions] as? Int
         #expect(mode == 0o600)
         #expect(try tool.run(["decrypt", "a.db", "plain.db", "--yes-plaintext"] + key).status == 73)
         // And back.
@@ -39,8 +43,11 @@ struct ConversionTests {
     func upgrade(format: Int) throws {
         try tool.write("open sesame\n", to: "words")
         let old = SQLCipherShell(
-            path: tool.directory.path("old.db"), passphrase: "open sesame", preparation: "PRAGMA cipher_compatibility = \(format);")
-        _ = try old.run("CREATE TABLE t (a); INSERT INTO t (rowid, a) VALUES (7, 'x'), (70, 'y'); PRAGMA user_version = 5;")
+            path: tool.directory.path("old.db"), passphrase: "open sesame",
+            preparation: "PRAGMA cipher_compatibility = \(format);")
+        _ = try old.run(
+            "CREATE TABLE t (a); INSERT INTO t (rowid, a) VALUES (7, 'x'), (70, 'y'); PRAGMA user_version = 5;"
+        )
         #expect(try tool.run("info", "old.db", "--key-file", "words").output.contains("SQLCipher \(format)"))
         #expect(try tool.run("upgrade", "old.db", "--dry-run", "--key-file", "words").status == 0)
         #expect(try old.run("SELECT count(*) FROM t;") == ["2"])

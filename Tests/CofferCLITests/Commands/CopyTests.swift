@@ -19,7 +19,8 @@ struct CopyTests {
         let result = try tool.run(["backup", "a.db", "copy.db"] + key)
         #expect(result.status == 0, "\(result)")
         #expect(try tool.shell("copy.db").run("SELECT * FROM t;") == tool.shell().run("SELECT * FROM t;"))
-        #expect(try tool.directory.bytes(of: "copy.db").prefix(16) != tool.directory.bytes(of: "a.db").prefix(16))
+        #expect(
+            try tool.directory.bytes(of: "copy.db").prefix(16) != tool.directory.bytes(of: "a.db").prefix(16))
         #expect(try tool.run(["backup", "a.db", "copy.db"] + key).status == 73)
         #expect(try tool.run(["backup", "a.db", "no/such/copy.db"] + key).status == 73)
         #expect(try tool.run(["backup", "none.db", "other.db"] + key).status == 66)
@@ -29,10 +30,13 @@ struct CopyTests {
     func backupInUse() throws {
         let pool = try tool.directory.makePool()
         try pool.write { db in try db.execute(sql: "INSERT INTO t (text) VALUES ('late')") }
-        let result = try tool.run(["backup", "a.db", "copy.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + key)
+        let result = try tool.run(
+            ["backup", "a.db", "copy.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + key)
         #expect(result.status == 0, "\(result)")
         #expect(try tool.shell("copy.db", 0x43).run("SELECT count(*) FROM t;") == ["51"])
-        #expect(throws: SQLCipherShell.Failure.self) { try tool.shell("copy.db").run("SELECT count(*) FROM t;") }
+        #expect(throws: SQLCipherShell.Failure.self) {
+            try tool.shell("copy.db").run("SELECT count(*) FROM t;")
+        }
         try pool.close()
     }
 
@@ -42,14 +46,17 @@ struct CopyTests {
         configuration.allowsPlaintext = true
         let queue = try DatabaseQueue(path: tool.directory.path("plain.db"), configuration: configuration)
         try queue.write { db in
-            try db.execute(sql: "CREATE TABLE t (text); INSERT INTO t (rowid, text) VALUES (7, 'seven'), (70, 'seventy')")
+            try db.execute(
+                sql: "CREATE TABLE t (text); INSERT INTO t (rowid, text) VALUES (7, 'seven'), (70, 'seventy')"
+            )
             try db.execute(sql: "PRAGMA user_version = 5; PRAGMA application_id = 6")
         }
         try queue.close()
         let before = try tool.directory.bytes(of: "plain.db")
         let result = try tool.run(["encrypt", "plain.db", "new.db"] + key)
         #expect(result.status == 0, "\(result)")
-        let facts = try tool.shell("new.db").run("SELECT rowid, text FROM t; PRAGMA user_version; PRAGMA application_id;")
+        let facts = try tool.shell("new.db").run(
+            "SELECT rowid, text FROM t; PRAGMA user_version; PRAGMA application_id;")
         #expect(facts == ["7|seven", "70|seventy", "5", "6"])
         #expect(try tool.directory.bytes(of: "plain.db") == before)
         #expect(try tool.run(["encrypt", "a.db", "other.db"] + key).status == 65)
@@ -59,7 +66,8 @@ struct CopyTests {
 
     @Test("vacuum gives free pages back, in place or in a copy")
     func vacuum() throws {
-        _ = try tool.shell().run("CREATE TABLE big (data); INSERT INTO big VALUES (randomblob(500000)); DROP TABLE big;")
+        _ = try tool.shell().run(
+            "CREATE TABLE big (data); INSERT INTO big VALUES (randomblob(500000)); DROP TABLE big;")
         let size = try tool.directory.bytes(of: "a.db").count
         #expect(try tool.run(["vacuum", "a.db", "--dry-run"] + key).output.contains("free pages"))
         #expect(try tool.directory.bytes(of: "a.db").count == size)
@@ -74,7 +82,9 @@ struct CopyTests {
     @Test("a dry run makes nothing, and tries the keys")
     func dryRuns() throws {
         #expect(try tool.run(["backup", "a.db", "copy.db", "--dry-run"] + key).status == 0)
-        #expect(try tool.run("backup", "a.db", "copy.db", "--dry-run", "--key-file", "b.key", "--key-type", "raw").status == 77)
+        #expect(
+            try tool.run("backup", "a.db", "copy.db", "--dry-run", "--key-file", "b.key", "--key-type", "raw")
+                .status == 77)
         #expect(try tool.run(["vacuum", "a.db", "--into", "copy.db", "--dry-run"] + key).status == 0)
         #expect(!tool.exists("copy.db"))
     }
@@ -110,10 +120,13 @@ struct EraseTests {
     func overwriting() throws {
         let tool = try Tool()
         try tool.makeDatabase()
-        try FileManager.default.createSymbolicLink(atPath: tool.directory.path("link.db"), withDestinationPath: "a.db")
+        try FileManager.default.createSymbolicLink(
+            atPath: tool.directory.path("link.db"), withDestinationPath: "a.db")
         #expect(try tool.run("erase", "link.db", "--yes-erase", "link.db").status == 73)
-        // A descriptor of our own would be a user of the file; the content is seen through a second name, which has to go first.
-        try FileManager.default.linkItem(atPath: tool.directory.path("a.db"), toPath: tool.directory.path("hard.db"))
+        // A descriptor of our own would be a user of the file; the content is seen through a second name,
+        // which has to go first.
+        try FileManager.default.linkItem(
+            atPath: tool.directory.path("a.db"), toPath: tool.directory.path("hard.db"))
         #expect(try tool.run("erase", "a.db", "--yes-erase", "a.db").status == 73)
         #expect(tool.exists("a.db"))
     }

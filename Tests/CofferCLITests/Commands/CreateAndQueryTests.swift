@@ -16,8 +16,13 @@ struct CreateAndQueryTests {
     func creating() throws {
         let result = try tool.run(["create", "a.db"] + key)
         #expect(result.status == 0)
-        #expect(try tool.shell().run("SELECT count(*) FROM sqlite_master; PRAGMA integrity_check;") == ["0", "ok"])
-        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("a.db"))[.posixPermissions] as? Int
+        #expect(
+            try tool.shell().run("SELECT count(*) FROM sqlite_master; PRAGMA integrity_check;") == [
+                "0", "ok",
+            ])
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: tool.directory.path("a.db"))[.posixPermissions]
+            as? Int
         #expect(mode == 0o600)
         #expect(tool.directory.fileNames() == ["a.db", "a.key"])
     }
@@ -27,7 +32,8 @@ struct CreateAndQueryTests {
         try tool.write("precious", to: "a.db")
         #expect(try tool.run(["create", "a.db"] + key).status == 73)
         #expect(try tool.text(of: "a.db") == "precious")
-        try FileManager.default.createSymbolicLink(atPath: tool.directory.path("link"), withDestinationPath: "target")
+        try FileManager.default.createSymbolicLink(
+            atPath: tool.directory.path("link"), withDestinationPath: "target")
         #expect(try tool.run(["create", "link"] + key).status == 73)
         #expect(!tool.exists("target"))
         #expect(try tool.run(["create", "no/such/folder/b.db"] + key).status == 73)
@@ -43,17 +49,28 @@ struct CreateAndQueryTests {
 
     @Test("cipher options make files that need them")
     func cipherOptions() throws {
-        #expect(try tool.run(["create", "a.db", "--kdf-iterations", "1000", "--key-stdin"], input: "open sesame").status == 0)
-        #expect(try tool.run(["query", "a.db", "SELECT 1", "--kdf-iterations", "1000", "--key-stdin"], input: "open sesame").status == 0)
-        #expect(try tool.run(["query", "a.db", "SELECT 1", "--key-stdin"], input: "open sesame").status == 77)
-        let shell = SQLCipherShell(path: tool.directory.path("a.db"), passphrase: "open sesame", preparation: "PRAGMA kdf_iter = 1000;")
+        #expect(
+            try tool.run(["create", "a.db", "--kdf-iterations", "1000", "--key-stdin"], input: "open sesame")
+                .status == 0)
+        #expect(
+            try tool.run(
+                ["query", "a.db", "SELECT 1", "--kdf-iterations", "1000", "--key-stdin"], input: "open sesame"
+            ).status == 0)
+        #expect(
+            try tool.run(["query", "a.db", "SELECT 1", "--key-stdin"], input: "open sesame").status == 77)
+        let shell = SQLCipherShell(
+            path: tool.directory.path("a.db"), passphrase: "open sesame",
+            preparation: "PRAGMA kdf_iter = 1000;")
         #expect(try shell.run("SELECT count(*) FROM sqlite_master;") == ["0"])
     }
 
     @Test("rows come as a table, as CSV, and as JSON")
     func formats() throws {
         try tool.makeDatabase()
-        #expect(try tool.run(["query", "a.db", "INSERT INTO t VALUES (2, 'a \"b\", c'), (30, NULL)", "--write"] + key).status == 0)
+        #expect(
+            try tool.run(
+                ["query", "a.db", "INSERT INTO t VALUES (2, 'a \"b\", c'), (30, NULL)", "--write"] + key
+            ).status == 0)
         let sql = "SELECT *, x'00ff' AS blob FROM t"
         #expect(
             try tool.run(["query", "a.db", sql] + key).output == """
@@ -77,16 +94,23 @@ struct CreateAndQueryTests {
         #expect(rows.count == 3)
         #expect(rows[1]["text"] as? String == "a \"b\", c")
         #expect(rows[2]["text"] is NSNull)
-        #expect(try tool.run(["query", "a.db", "SELECT 1 WHERE 0", "--format", "json"] + key).output == "[]\n")
-        #expect(try tool.run(["query", "a.db", "SELECT 1 AS a, 2 AS a", "--format", "json"] + key).output.contains(#""a":1,"a:2":2"#))
-        let taken = try tool.run(["query", "a.db", #"SELECT 1 AS a, 2 AS a, 3 AS "a:2", 4 AS a"#, "--format", "json"] + key).output
+        #expect(
+            try tool.run(["query", "a.db", "SELECT 1 WHERE 0", "--format", "json"] + key).output == "[]\n")
+        #expect(
+            try tool.run(["query", "a.db", "SELECT 1 AS a, 2 AS a", "--format", "json"] + key).output
+                .contains(#""a":1,"a:2":2"#))
+        let taken = try tool.run(
+            ["query", "a.db", #"SELECT 1 AS a, 2 AS a, 3 AS "a:2", 4 AS a"#, "--format", "json"] + key
+        ).output
         #expect(taken.contains(#""a":1,"a:3":2,"a:2":3,"a:4":4"#))
     }
 
     @Test("control characters in the data do not reach the terminal as they are")
     func controlCharacters() throws {
         try tool.makeDatabase()
-        let output = try tool.run(["query", "a.db", "SELECT char(27) || '[31m' || char(10) || 'x' AS a"] + key).output
+        let output = try tool.run(
+            ["query", "a.db", "SELECT char(27) || '[31m' || char(10) || 'x' AS a"] + key
+        ).output
         #expect(!output.contains("\u{1b}"))
         #expect(output.contains("\\u{1b}[31m\\nx"))
     }
@@ -94,16 +118,23 @@ struct CreateAndQueryTests {
     @Test("a query reads only, unless writing is allowed")
     func writing() throws {
         try tool.makeDatabase()
-        for sql in ["INSERT INTO t VALUES (2, 'x')", "DELETE FROM t", "PRAGMA user_version = 7", "CREATE TABLE u (a)"] {
+        for sql in [
+            "INSERT INTO t VALUES (2, 'x')", "DELETE FROM t", "PRAGMA user_version = 7", "CREATE TABLE u (a)",
+        ] {
             let refused = try tool.run(["query", "a.db", sql] + key)
             #expect(refused.status == 64, "\(sql): \(refused)")
             #expect(refused.errors.contains("--write"))
         }
-        #expect(try tool.run(["query", "a.db", "UPDATE t SET text = 'new'", "--write"] + key).errors.contains("1 row changed"))
+        #expect(
+            try tool.run(["query", "a.db", "UPDATE t SET text = 'new'", "--write"] + key).errors.contains(
+                "1 row changed"))
         #expect(try tool.run(["query", "a.db", "DELETE FROM t", "--write", "--dry-run"] + key).status == 0)
         #expect(try tool.shell().run("SELECT text FROM t;") == ["new"])
         #expect(
-            try tool.run(["query", "a.db", "INSERT INTO t VALUES (9, 'z') RETURNING id", "--write", "--format", "csv"] + key).output
+            try tool.run(
+                ["query", "a.db", "INSERT INTO t VALUES (9, 'z') RETURNING id", "--write", "--format", "csv"]
+                    + key
+            ).output
                 == "id\n9\n")
     }
 
@@ -113,9 +144,13 @@ struct CreateAndQueryTests {
         #expect(try tool.run(["query", "a.db", "  -- nothing"] + key).status == 64)
         #expect(try tool.run(["query", "a.db", "SELEKT 1"] + key).status == 64)
         #expect(try tool.run(["query", "a.db", "PRAGMA rekey = 'secret'", "--write"] + key).status == 64)
-        #expect(try tool.run(["query", "a.db", "INSERT INTO t (id) VALUES (1)", "--write"] + key).status == 1)
         #expect(
-            try tool.run(["query", "a.db", "-", "--format", "csv", "--no-header"] + key, input: "SELECT text\nFROM t;\n").output
+            try tool.run(["query", "a.db", "INSERT INTO t (id) VALUES (1)", "--write"] + key).status == 1)
+        #expect(
+            try tool.run(
+                ["query", "a.db", "-", "--format", "csv", "--no-header"] + key,
+                input: "SELECT text\nFROM t;\n"
+            ).output
                 == "row 1\n")
         #expect(try tool.run(["query", "none.db", "SELECT 1"] + key).status == 66)
     }
@@ -138,12 +173,18 @@ struct CreateAndQueryTests {
         try tool.makeDatabase(rows: 1)
         let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
         let head = try tool.run(
-            ["-c", "'\(Tool.program)' query a.db '\(endless)' --format csv --key-file a.key --key-type raw | head -n 2"], program: "/bin/sh"
+            [
+                "-c",
+                "'\(Tool.program)' query a.db '\(endless)' --format csv --key-file a.key --key-type raw | head -n 2",
+            ], program: "/bin/sh"
         )
         #expect(head.output == "i\n1\n")
         #expect(head.errors == "")
         let full = try tool.run(
-            ["-c", "exec '\(Tool.program)' query a.db 'SELECT 1' --format csv --key-file a.key --key-type raw > /dev/full"],
+            [
+                "-c",
+                "exec '\(Tool.program)' query a.db 'SELECT 1' --format csv --key-file a.key --key-type raw > /dev/full",
+            ],
             program: "/bin/sh")
         #expect(full.status == 74)
     }

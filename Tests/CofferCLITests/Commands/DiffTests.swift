@@ -15,7 +15,9 @@ struct DiffTests {
         #expect(try tool.run(["backup", "a.db", "b.db"] + key).status == 0)
     }
 
-    private func diff(_ arguments: String...) throws -> Tool.Result { try tool.run(["diff", "a.db", "b.db"] + arguments + key) }
+    private func diff(_ arguments: String...) throws -> Tool.Result {
+        try tool.run(["diff", "a.db", "b.db"] + arguments + key)
+    }
 
     private func change(_ sql: String, _ name: String = "b.db") throws { _ = try tool.shell(name).run(sql) }
 
@@ -25,9 +27,15 @@ struct DiffTests {
         #expect(result.status == 0 && result.output.contains("the same content"), "\(result)")
         #expect(try diff("--quiet").output.isEmpty)
         try change("CREATE TABLE big (x); INSERT INTO big VALUES (zeroblob(100000)); DROP TABLE big; VACUUM;")
-        #expect(try tool.run(["vacuum", "b.db", "--into", "c.db", "--new-key-file", "b.key"] + key).status == 64)
-        #expect(try tool.run(["backup", "b.db", "c.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + key).status == 0)
-        #expect(try tool.run(["diff", "a.db", "c.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + key).status == 0)
+        #expect(
+            try tool.run(["vacuum", "b.db", "--into", "c.db", "--new-key-file", "b.key"] + key).status == 64)
+        #expect(
+            try tool.run(
+                ["backup", "b.db", "c.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + key
+            ).status == 0)
+        #expect(
+            try tool.run(["diff", "a.db", "c.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + key)
+                .status == 0)
         #expect(try tool.run(["diff", "a.db", "c.db"] + key).status == 77)
         #expect(try tool.run(["diff", "a.db", "none.db"] + key).status == 66)
         let json = try diff("--json")
@@ -37,14 +45,19 @@ struct DiffTests {
 
     @Test("rows that were added, removed and changed are counted, and shown on request with what has changed")
     func rows() throws {
-        try change("DELETE FROM t WHERE id = 7; INSERT INTO t VALUES (99, 'it''s new'); UPDATE t SET text = NULL WHERE id = 50;")
+        try change(
+            "DELETE FROM t WHERE id = 7; INSERT INTO t VALUES (99, 'it''s new'); UPDATE t SET text = NULL WHERE id = 50;"
+        )
         let result = try diff()
-        #expect(result.status == 1 && result.output == "table t: 50 -> 50 rows (1 removed, 1 added, 1 changed)\n", "\(result)")
+        #expect(
+            result.status == 1 && result.output == "table t: 50 -> 50 rows (1 removed, 1 added, 1 changed)\n",
+            "\(result)")
         let rows = try diff("--rows")
         #expect(rows.status == 1)
         #expect(
             rows.output.split(separator: "\n").dropLast() == [
-                "- t id = 7, text = 'row 7'", "~ t id = 50, text = 'row 50' -> NULL", "+ t id = 99, text = 'it''s new'",
+                "- t id = 7, text = 'row 7'", "~ t id = 50, text = 'row 50' -> NULL",
+                "+ t id = 99, text = 'it''s new'",
             ], "\(rows)")
         let json = try diff("--rows", "--json")
         #expect(json.status == 1)
@@ -61,8 +74,10 @@ struct DiffTests {
         let sql = "CREATE TABLE v (id INTEGER PRIMARY KEY, x);"
         for name in ["a.db", "b.db"] { try change(sql, name) }
         let values = [
-            ("1", "1.0"), ("1", "'1'"), ("NULL", "'NULL'"), ("'a'", "x'61'"), ("''", "x''"), ("9e999", "'Inf'"),
-            ("'a' || char(10) || '+ t id = 5'", "'a\\n+ t id = 5'"), ("char(27)", "'\\u{1b}'"), ("CAST(x'ff' AS TEXT)", "char(65533)"),
+            ("1", "1.0"), ("1", "'1'"), ("NULL", "'NULL'"), ("'a'", "x'61'"), ("''", "x''"),
+            ("9e999", "'Inf'"),
+            ("'a' || char(10) || '+ t id = 5'", "'a\\n+ t id = 5'"), ("char(27)", "'\\u{1b}'"),
+            ("CAST(x'ff' AS TEXT)", "char(65533)"),
             ("CAST(x'610062' AS TEXT)", "'a'"), ("'a'' || char(10) || ''b'", "'a' || char(10) || 'b'"),
             ("9007199254740993", "9007199254740992"),
         ]
@@ -76,7 +91,8 @@ struct DiffTests {
         #expect(!result.output.contains("\u{1b}") && !result.output.contains("\n+ t id"))
         // What is shown is SQL, and SQLite makes of it what was there.
         for (index, line) in lines.enumerated() {
-            let shown = try #require(line.components(separatedBy: "x = ").last).components(separatedBy: " -> ")
+            let shown = try #require(line.components(separatedBy: "x = ").last).components(
+                separatedBy: " -> ")
             #expect(shown.count == 2 && shown[0] != shown[1])
             for (text, name) in zip(shown, ["a.db", "b.db"]) {
                 let answer = try tool.shell(name).run(
@@ -89,14 +105,18 @@ struct DiffTests {
 
     @Test("schema and versions are compared, and tables with other columns by their counts")
     func schema() throws {
-        try change("CREATE INDEX byText ON t (text); ALTER TABLE t ADD COLUMN more; CREATE TABLE n (x); INSERT INTO n VALUES (1), (2);")
+        try change(
+            "CREATE INDEX byText ON t (text); ALTER TABLE t ADD COLUMN more; CREATE TABLE n (x); INSERT INTO n VALUES (1), (2);"
+        )
         try change("PRAGMA user_version = 7;")
         try change("CREATE VIEW v AS SELECT 1;", "a.db")
         let result = try diff("--rows")
         #expect(result.status == 1)
         for line in [
-            "user_version: 0 -> 7", "+ index byText CREATE INDEX byText ON t (text)", "- view v CREATE VIEW v AS SELECT 1", "~ table t",
-            "+ table n CREATE TABLE n (x)", "table t: 50 -> 50 rows (not the same, and not comparable row by row)",
+            "user_version: 0 -> 7", "+ index byText CREATE INDEX byText ON t (text)",
+            "- view v CREATE VIEW v AS SELECT 1", "~ table t",
+            "+ table n CREATE TABLE n (x)",
+            "table t: 50 -> 50 rows (not the same, and not comparable row by row)",
             "table n: 0 -> 2 rows (0 removed, 2 added, 0 changed)", "+ n rowid = 1, x = 1",
         ] { #expect(result.output.split(separator: "\n").contains { $0 == line }, "\(line): \(result)") }
         #expect(try Schema.problems(diff("--json", "--rows")) == [])
@@ -107,17 +127,24 @@ struct DiffTests {
         let sql = """
             CREATE TABLE w (a TEXT COLLATE NOCASE, b INTEGER, c, PRIMARY KEY (b DESC, a)) WITHOUT ROWID;
             INSERT INTO w VALUES ('x', 1, 'one'), ('Y', 1, 'two'), ('z', 2, 'three'), ('é', 2, 'four');
-            CREATE TABLE hidden (rowid TEXT, oid TEXT, _rowid_ TEXT); INSERT INTO hidden VALUES ('1', '2', '3');
+            CREATE TABLE hidden (rowid TEXT, oid TEXT, _rowid_ TEXT); INSERT INTO hidden VALUES ('1', '2', \
+            '3');
             """
         for name in ["a.db", "b.db"] { try change(sql, name) }
         #expect(try diff().status == 0)
-        try change("UPDATE w SET a = 'X' WHERE a = 'x'; DELETE FROM w WHERE a = 'z'; INSERT INTO w VALUES ('z', 3, 'new');")
+        try change(
+            "UPDATE w SET a = 'X' WHERE a = 'x'; DELETE FROM w WHERE a = 'z'; INSERT INTO w VALUES ('z', 3, 'new');"
+        )
         let result = try diff("--rows")
         let lines = Set(result.output.split(separator: "\n").filter { $0.dropFirst(2).hasPrefix("w ") })
         #expect(
-            lines == ["~ w a = 'x' -> 'X'", "- w a = 'z', b = 2, c = 'three'", "+ w a = 'z', b = 3, c = 'new'"], "\(result)")
+            lines == [
+                "~ w a = 'x' -> 'X'", "- w a = 'z', b = 2, c = 'three'", "+ w a = 'z', b = 3, c = 'new'",
+            ], "\(result)")
         try change("UPDATE hidden SET oid = 'other';")
-        #expect(try diff().output.contains("table hidden: 1 -> 1 row (not the same, and not comparable row by row)"))
+        #expect(
+            try diff().output.contains(
+                "table hidden: 1 -> 1 row (not the same, and not comparable row by row)"))
     }
 
     @Test("the file that is damaged is the one that is named", arguments: ["a.db", "b.db"])

@@ -14,7 +14,8 @@ struct DoctorTests {
     /// Without core dumps, as a service has it.
     private func doctor(_ arguments: String...) throws -> Tool.Result {
         try tool.run(
-            ["-c", "ulimit -c 0; '\(Tool.program)' doctor \(arguments.joined(separator: " ")); exit $?"], program: "/bin/sh")
+            ["-c", "ulimit -c 0; '\(Tool.program)' doctor \(arguments.joined(separator: " ")); exit $?"],
+            program: "/bin/sh")
     }
 
     @Test("a machine and a folder in order have nothing to mend")
@@ -24,7 +25,8 @@ struct DoctorTests {
         let result = try doctor("--verbose", ".")
         #expect(result.status == 0 && result.errors.contains("nothing to mend"), "\(result)")
         for word in [
-            "good  engine: ", "SQLCipher", "good  entropy: ", "good  locked memory: ", "good  core dumps: off", "3 files looked at",
+            "good  engine: ", "SQLCipher", "good  entropy: ", "good  locked memory: ",
+            "good  core dumps: off", "3 files looked at",
         ] {
             #expect(result.output.contains(word), "\(word): \(result)")
         }
@@ -40,18 +42,23 @@ struct DoctorTests {
         let bytes = try tool.directory.bytes(of: "a.db")
         for (name, mode) in [("open/deep/read.db", 0o644), ("open/write.db", 0o660)] {
             try tool.directory.write(bytes, to: name)
-            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: tool.directory.path(name))
+            try FileManager.default.setAttributes(
+                [.posixPermissions: mode], ofItemAtPath: tool.directory.path(name))
         }
         try tool.write("", to: "open/empty.db")
         try tool.write("k", to: "open/loose.key", mode: 0o640)
         try tool.write("{}", to: "open/a.db.rotate.json")
-        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: tool.directory.path("open"))
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: tool.directory.path("open/plain.db"))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o777], ofItemAtPath: tool.directory.path("open"))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: tool.directory.path("open/plain.db"))
         let result = try doctor("open")
         #expect(result.status == 1, "\(result)")
         for words in [
-            "MEND  open: others can rename", "MEND  open/plain.db: is not encrypted", "MEND  open/deep/read.db: others can copy it",
-            "MEND  open/write.db: others can write to it", "MEND  open/empty.db: has no bytes", "MEND  open/loose.key: others can read it",
+            "MEND  open: others can rename", "MEND  open/plain.db: is not encrypted",
+            "MEND  open/deep/read.db: others can copy it",
+            "MEND  open/write.db: others can write to it", "MEND  open/empty.db: has no bytes",
+            "MEND  open/loose.key: others can read it",
             "MEND  open/a.db.rotate.json: of a run", "chmod 600", "coffer encrypt",
         ] { #expect(result.output.contains(words), "\(words): \(result)") }
         #expect(result.errors.contains("7 things to mend"), "\(result)")
@@ -59,21 +66,28 @@ struct DoctorTests {
         #expect(try doctor("none").status == 66)
     }
 
-    @Test("files without encryption are known by what they begin with, and what cannot be looked at is a finding")
+    @Test(
+        "files without encryption are known by what they begin with, and what cannot be looked at is a finding"
+    )
     func unseen() throws {
         let folder = try tool.directory.makeFolder("all")
         for name in ["noext", "UP.DB", "a.key"] {
-            _ = try SQLCipherShell(plaintextPath: tool.directory.path("all/\(name)")).run("CREATE TABLE t (a);")
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: tool.directory.path("all/\(name)"))
+            _ = try SQLCipherShell(plaintextPath: tool.directory.path("all/\(name)")).run(
+                "CREATE TABLE t (a);")
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o600], ofItemAtPath: tool.directory.path("all/\(name)"))
         }
         try tool.write("text", to: "all/text", mode: 0o600)
-        let odd = Array((tool.directory.path("all/bad")).utf8CString.dropLast()) + [CChar(bitPattern: 0xff), 0]
+        let odd =
+            Array((tool.directory.path("all/bad")).utf8CString.dropLast()) + [CChar(bitPattern: 0xff), 0]
         let descriptor = unsafe open(odd, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         #expect(descriptor >= 0)
         close(descriptor)
         let result = try doctor("all")
         #expect(result.status == 1 && result.errors.contains("4 things to mend"), "\(result)")
-        for name in ["noext", "UP.DB", "a.key"] { #expect(result.output.contains("MEND  all/\(name): is not encrypted"), "\(result)") }
+        for name in ["noext", "UP.DB", "a.key"] {
+            #expect(result.output.contains("MEND  all/\(name): is not encrypted"), "\(result)")
+        }
         #expect(result.output.contains("MEND  all: has something with a name that is not UTF-8"), "\(result)")
         #expect(try Schema.problems(doctor("--json", "all")) == [])
         _ = folder
@@ -81,7 +95,10 @@ struct DoctorTests {
 
     @Test("core dumps that are on are found, although coffer makes none")
     func coreDumps() throws {
-        let result = try tool.run(["-c", "ulimit -c 4096; '\(Tool.program)' doctor; exit $?"], program: "/bin/sh")
-        #expect(result.status == 1 && result.output.contains("MEND  core dumps") && result.output.contains("ulimit -c 0"), "\(result)")
+        let result = try tool.run(
+            ["-c", "ulimit -c 4096; '\(Tool.program)' doctor; exit $?"], program: "/bin/sh")
+        #expect(
+            result.status == 1 && result.output.contains("MEND  core dumps")
+                && result.output.contains("ulimit -c 0"), "\(result)")
     }
 }

@@ -15,31 +15,42 @@ struct DumpTests {
 
     /// Everything that a database may have.
     private static let content = """
-        CREATE TABLE kinds (id INTEGER PRIMARY KEY AUTOINCREMENT, a, b TEXT, c REAL, g AS (a || b) STORED, v AS (id * 2));
-        INSERT INTO kinds (a, b, c) VALUES (1, 'it''s', 0.1), (2.5, 'a' || char(10, 13, 9) || ';--', 1e308), (x'00ff', '', -9e999),
-          (NULL, char(65, 0, 66), 9e999), (CAST(x'ff41' AS TEXT), CAST(x'd8000041' AS TEXT), 5e-324), (-0.0, char(65535, 65534, 65279), 0),
-          (9223372036854775807, char(65279, 97), -9223372036854775808), (zeroblob(70000), replace(hex(zeroblob(70000)), '0', 'é'), 1.1);
+        CREATE TABLE kinds (id INTEGER PRIMARY KEY AUTOINCREMENT, a, b TEXT, c REAL, g AS (a || b) STORED, v \
+        AS (id * 2));
+        INSERT INTO kinds (a, b, c) VALUES (1, 'it''s', 0.1), (2.5, 'a' || char(10, 13, 9) || ';--', 1e308), \
+        (x'00ff', '', -9e999),
+          (NULL, char(65, 0, 66), 9e999), (CAST(x'ff41' AS TEXT), CAST(x'd8000041' AS TEXT), 5e-324), (-0.0, \
+        char(65535, 65534, 65279), 0),
+          (9223372036854775807, char(65279, 97), -9223372036854775808), (zeroblob(70000), \
+        replace(hex(zeroblob(70000)), '0', 'é'), 1.1);
         CREATE TABLE clustered (k TEXT COLLATE NOCASE, n INT, PRIMARY KEY (k DESC, n)) WITHOUT ROWID;
         INSERT INTO clustered VALUES ('a', 1), ('B', 2), ('c', 3);
         CREATE TABLE numbered (a); INSERT INTO numbered (rowid, a) VALUES (-5, 'x'), (100, 'y');
-        CREATE TABLE "odd "" name" (rowid, oid, _rowid_, "a b", "" DEFAULT 'x;y'); INSERT INTO "odd "" name" VALUES (1, 2, 3, 4, '--');
+        CREATE TABLE "odd "" name" (rowid, oid, _rowid_, "a b", "" DEFAULT 'x;y'); INSERT INTO "odd "" name" \
+        VALUES (1, 2, 3, 4, '--');
         CREATE TABLE strict (a INT, b ANY) STRICT; INSERT INTO strict VALUES (1, '1'), (2, 1.0);
-        CREATE TABLE checked (a CHECK (a > 0)); PRAGMA ignore_check_constraints = 1; INSERT INTO checked VALUES (-1);
+        CREATE TABLE checked (a CHECK (a > 0)); PRAGMA ignore_check_constraints = 1; INSERT INTO checked \
+        VALUES (-1);
         CREATE TABLE child (p REFERENCES kinds (id)); INSERT INTO child VALUES (99);
         CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE gone;
-        CREATE UNIQUE INDEX partial ON kinds (a, lower(b) DESC) WHERE id > 1; CREATE INDEX plain ON numbered (a COLLATE RTRIM);
+        CREATE UNIQUE INDEX partial ON kinds (a, lower(b) DESC) WHERE id > 1; CREATE INDEX plain ON numbered \
+        (a COLLATE RTRIM);
         CREATE VIEW seen AS SELECT * FROM kinds JOIN missing -- there is no such table
         ;
-        CREATE TRIGGER fires AFTER INSERT ON numbered BEGIN INSERT INTO numbered VALUES ('again; '); SELECT 1; END;
+        CREATE TRIGGER fires AFTER INSERT ON numbered BEGIN INSERT INTO numbered VALUES ('again; '); SELECT \
+        1; END;
         CREATE TRIGGER instead INSTEAD OF INSERT ON seen BEGIN SELECT 1; END;
-        CREATE VIRTUAL TABLE words USING fts5 (x, y); INSERT INTO words VALUES ('hello world', 'b'), ('foo', 'bar');
+        CREATE VIRTUAL TABLE words USING fts5 (x, y); INSERT INTO words VALUES ('hello world', 'b'), ('foo', \
+        'bar');
         CREATE VIRTUAL TABLE old_words USING fts4 (x); INSERT INTO old_words VALUES ('hello again');
         create virtual table boxes USING rtree (id, a, b); INSERT INTO boxes VALUES (1, 2, 3);
         ANALYZE; PRAGMA user_version = -7; PRAGMA application_id = 99;
 
         """
 
-    private func makeContent(_ name: String = "a.db", preparation: String = "", _ content: String = content) throws {
+    private func makeContent(_ name: String = "a.db", preparation: String = "", _ content: String = content)
+        throws
+    {
         _ = try tool.shell(name).run(".dbconfig defensive off\n\(preparation)\n\(content)")
     }
 
@@ -55,17 +66,21 @@ struct DumpTests {
     /// What the stock shell sees of a file.
     private func facts(_ name: String) throws -> [String] {
         let tables = [
-            "kinds", "clustered", "numbered", "\"odd \"\" name\"", "strict", "checked", "child", "words", "old_words", "boxes",
+            "kinds", "clustered", "numbered", "\"odd \"\" name\"", "strict", "checked", "child", "words",
+            "old_words", "boxes",
             "sqlite_stat1",
         ]
-        let rows = tables.map { "SELECT '\($0.replacing("'", with: ""))', * FROM \($0);" }.joined(separator: "\n")
+        let rows = tables.map { "SELECT '\($0.replacing("'", with: ""))', * FROM \($0);" }.joined(
+            separator: "\n")
         return try tool.shell(name).run(
             """
             .mode quote
-            PRAGMA integrity_check; PRAGMA encoding; PRAGMA auto_vacuum; PRAGMA user_version; PRAGMA application_id;
+            PRAGMA integrity_check; PRAGMA encoding; PRAGMA auto_vacuum; PRAGMA user_version; PRAGMA \
+            application_id;
             SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name;
             SELECT rowid, * FROM numbered; SELECT * FROM sqlite_sequence; SELECT hex(b), hex(a) FROM kinds;
-            SELECT * FROM words WHERE words MATCH 'hello'; INSERT INTO words (words) VALUES ('integrity-check');
+            SELECT * FROM words WHERE words MATCH 'hello'; INSERT INTO words (words) VALUES \
+            ('integrity-check');
             \(rows)
             """)
     }
@@ -86,7 +101,9 @@ struct DumpTests {
     func pipe() throws {
         try makeContent()
         let line = "'\(Tool.program)' dump a.db --key-file a.key --key-type raw"
-        let result = try tool.run(["-c", "\(line) | '\(Tool.program)' load b.db --key-file a.key --key-type raw"], program: "/bin/sh")
+        let result = try tool.run(
+            ["-c", "\(line) | '\(Tool.program)' load b.db --key-file a.key --key-type raw"],
+            program: "/bin/sh")
         #expect(result.status == 0 && result.errors == "", "\(result)")
         #expect(try facts("b.db") == facts("a.db"))
         try dump()
@@ -94,7 +111,9 @@ struct DumpTests {
         #expect(try facts("c.db") == facts("a.db"))
         // A sequence without a table that has one, and nothing at all.
         try makeContent(
-            "d.db", "CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE gone; CREATE TABLE \"coffer sequence\" (a);")
+            "d.db",
+            "CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE gone; CREATE TABLE \"coffer sequence\" (a);"
+        )
         try dump("d.db", to: "d.sql")
         #expect(try load("d.sql", to: "e.db").output.contains("what was dumped"))
         try makeContent("f.db", "PRAGMA user_version = 1;")
@@ -108,7 +127,8 @@ struct DumpTests {
             ";\n.shell touch '\(tool.directory.path("touched"))'\nATTACH '\(tool.directory.path("stolen.db"))' AS x KEY '';CREATE TABLE x.y (a);"
         return [
             ("s4", "CREATE TABLE s4 (a INT) STRICT /* open"), ("s5", "CREATE TABLE s5 (a INT) STRICT -- end"),
-            ("s6", "CREATE TABLE s6 (a,\r\n b DEFAULT '\r\n')"), ("s7", "CREATE  TABLE IF NOT EXISTS s7 (a) -- not kept"),
+            ("s6", "CREATE TABLE s6 (a,\r\n b DEFAULT '\r\n')"),
+            ("s7", "CREATE  TABLE IF NOT EXISTS s7 (a) -- not kept"),
             ("i3", "CREATE INDEX i3 ON s5 (a) /* open"), ("v2", "CREATE VIEW v2 AS SELECT 1 AS\nGO\n"),
             ("v3", "CREATE VIEW v3 AS SELECT 2 /* open"), ("v4", "CREATE VIEW v4 AS SELECT 1\(commands)"),
             ("h1", "CREATE TABLE h1 (a)\(commands)"),
@@ -116,11 +136,14 @@ struct DumpTests {
         ]
     }
 
-    @Test("texts of definitions come back as they are, and are nothing else to a shell", arguments: ["UTF-8", "UTF-16le"])
+    @Test(
+        "texts of definitions come back as they are, and are nothing else to a shell",
+        arguments: ["UTF-8", "UTF-16le"])
     func definitions(encoding: String) throws {
         let updates = forged.map { name, text in
             let literal = text.replacing("'", with: "''").unicodeScalars.map { scalar in
-                scalar == "\r" || scalar == "\n" || scalar == ";" ? "'||char(\(scalar.value))||'" : "\(scalar)"
+                scalar == "\r" || scalar == "\n" || scalar == ";"
+                    ? "'||char(\(scalar.value))||'" : "\(scalar)"
             }.joined()
             return "UPDATE sqlite_master SET sql = '\(literal)' WHERE name = '\(name)';"
         }
@@ -129,9 +152,11 @@ struct DumpTests {
             """
             CREATE TABLE s1 (a INT) STRICT -- after
             ;
-            CREATE TABLE s2 (a TEXT DEFAULT '--' /* ; */) STRICT; INSERT INTO s2 VALUES ('a' || char(13, 10) || 'b');
+            CREATE TABLE s2 (a TEXT DEFAULT '--' /* ; */) STRICT; INSERT INTO s2 VALUES ('a' || char(13, 10) \
+            || 'b');
             CREATE TABLE s3 ("--" TEXT PRIMARY KEY) WITHOUT ROWID; INSERT INTO s3 VALUES ('--');
-            CREATE TABLE s4 (a INT) STRICT; INSERT INTO s4 VALUES (4); CREATE TABLE s5 (a INT) STRICT; CREATE TABLE s6 (a, b);
+            CREATE TABLE s4 (a INT) STRICT; INSERT INTO s4 VALUES (4); CREATE TABLE s5 (a INT) STRICT; \
+            CREATE TABLE s6 (a, b);
             CREATE TABLE s7 (a); CREATE TABLE h1 (a); INSERT INTO h1 VALUES ('h');
             CREATE INDEX i1 ON s3 ("--") -- why
             ;
@@ -154,29 +179,37 @@ struct DumpTests {
         let expected = try tool.shell("a.db").run(facts)
         #expect(expected.count == 20, "\(expected)")
         for (name, text) in forged where encoding == "UTF-8" {
-            let digits = text.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined().uppercased()
+            let digits = text.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+                .uppercased()
             #expect(expected.contains { $0.contains("'\(name)'") && $0.contains("'\(digits)'") }, "\(name)")
         }
         #expect(try tool.shell("b.db").run(facts) == expected)
         _ = try tool.shell("c.db").run(".dbconfig defensive off\n.read '\(tool.directory.path("a.sql"))'")
         #expect(try tool.shell("c.db").run(facts) == expected)
         #expect(tool.directory.fileNames() == ["a.db", "a.key", "a.sql", "b.db", "c.db"])
-        #expect(try tool.run(["schema", "a.db", "s5"] + key).output.hasPrefix("CREATE TABLE s5 (a INT) STRICT -- end\n;\n"))
-        #expect(try tool.run(["schema", "a.db", "s4"] + key).output == "CREATE TABLE s4 (a INT) STRICT /* open\n*/;\n")
+        #expect(
+            try tool.run(["schema", "a.db", "s5"] + key).output.hasPrefix(
+                "CREATE TABLE s5 (a INT) STRICT -- end\n;\n"))
+        #expect(
+            try tool.run(["schema", "a.db", "s4"] + key).output
+                == "CREATE TABLE s4 (a INT) STRICT /* open\n*/;\n")
     }
 
     @Test(
         "rows of the schema that make no database are the fault of the script, and make no file",
         arguments: [
-            "UPDATE sqlite_master SET name = NULL", "UPDATE sqlite_master SET rootpage = 99", "UPDATE main.\"sqlite_master\" SET sql = 'x'",
+            "UPDATE sqlite_master SET name = NULL", "UPDATE sqlite_master SET rootpage = 99",
+            "UPDATE main.\"sqlite_master\" SET sql = 'x'",
             "INSERT INTO sqlite_schema VALUES ('view', 'v', 'v', 0, 'CREATE VIEW v AS SELEKT')",
             "WITH a(b) AS (SELECT 1) DELETE FROM sqlite_master",
         ])
     func forgedSchema(statement: String) throws {
         try tool.writeKey("a.key")
-        let script = "CREATE TABLE t (a); INSERT INTO t VALUES (1); PRAGMA writable_schema = ON;\n\(statement);"
+        let script =
+            "CREATE TABLE t (a); INSERT INTO t VALUES (1); PRAGMA writable_schema = ON;\n\(statement);"
         let result = try tool.run(["load", "a.db", "--json"] + key, input: script)
-        #expect(result.status == 65 && result.errors.contains("writes rows of sqlite_master itself"), "\(result)")
+        #expect(
+            result.status == 65 && result.errors.contains("writes rows of sqlite_master itself"), "\(result)")
         #expect(try Schema.problems(result) == [])
         #expect(tool.directory.fileNames() == ["a.key"])
     }
@@ -222,8 +255,11 @@ struct DumpTests {
         let changed = try tool.text(of: "a.sql").replacing("VALUES(100,'y')", with: "VALUES(100,'z')")
         try tool.write(changed, to: "b.sql")
         let refused = try load("b.sql")
-        #expect(refused.status == 65 && refused.errors.contains("digest") && !tool.exists("b.db"), "\(refused)")
-        try tool.write(changed.split(separator: "\n").filter { !$0.contains("coffer content") }.joined(separator: "\n"), to: "b.sql")
+        #expect(
+            refused.status == 65 && refused.errors.contains("digest") && !tool.exists("b.db"), "\(refused)")
+        try tool.write(
+            changed.split(separator: "\n").filter { !$0.contains("coffer content") }.joined(separator: "\n"),
+            to: "b.sql")
         let accepted = try load("b.sql")
         #expect(accepted.status == 0 && accepted.output.contains("does not say"), "\(accepted)")
         #expect(try tool.shell("b.db").run("SELECT a FROM numbered WHERE rowid = 100;") == ["z"])
@@ -232,18 +268,26 @@ struct DumpTests {
     @Test(
         "a script reaches nothing but the new file, and makes all or nothing",
         arguments: [
-            "ATTACH 'other.db' AS o KEY ''", "PRAGMA key = 'x'", "PRAGMA rekey = 'x'", "VACUUM INTO 'other.db'", "VACUUM", "SAVEPOINT a",
+            "ATTACH 'other.db' AS o KEY ''", "PRAGMA key = 'x'", "PRAGMA rekey = 'x'",
+            "VACUUM INTO 'other.db'", "VACUUM", "SAVEPOINT a",
             "ROLLBACK",
-            "PRAGMA temp_store_directory = '/tmp'", "PRAGMA cipher_plaintext_header_size = 32", "SELECT load_extension('x')", "DETACH main",
-            "INSERT INTO none VALUES (1)", "SELEKT", "INSERT INTO t VALUES ('twice', 1)", "SELECT 'open", "CREATE TABLE u (a); \u{0}",
-            "PRAGMA journal_mode(wal); BEGIN; SELECT 1", "SELECT sqlcipher_export('o')", "PRAGMA schema_version = 7",
-            "INSERT INTO t VALUES (?, :b)", "CREATE TEMP TABLE u (a)", "CREATE TABLE temp.u (a)", "CREATE TEMP VIEW v AS SELECT 1",
+            "PRAGMA temp_store_directory = '/tmp'", "PRAGMA cipher_plaintext_header_size = 32",
+            "SELECT load_extension('x')", "DETACH main",
+            "INSERT INTO none VALUES (1)", "SELEKT", "INSERT INTO t VALUES ('twice', 1)", "SELECT 'open",
+            "CREATE TABLE u (a); \u{0}",
+            "PRAGMA journal_mode(wal); BEGIN; SELECT 1", "SELECT sqlcipher_export('o')",
+            "PRAGMA schema_version = 7",
+            "INSERT INTO t VALUES (?, :b)", "CREATE TEMP TABLE u (a)", "CREATE TABLE temp.u (a)",
+            "CREATE TEMP VIEW v AS SELECT 1",
         ])
     func hostile(statement: String) throws {
-        try tool.write("CREATE TABLE t (a UNIQUE, b);\nINSERT INTO t VALUES ('twice', 1);\n\(statement);\n", to: "a.sql")
+        try tool.write(
+            "CREATE TABLE t (a UNIQUE, b);\nINSERT INTO t VALUES ('twice', 1);\n\(statement);\n", to: "a.sql")
         let result = try load()
         #expect(result.status == 65 && !result.errors.contains("'x'"), "\(result)")
-        #expect(statement.contains("BEGIN") || statement == "ROLLBACK" || result.errors.contains("(line 3)"), "\(result)")
+        #expect(
+            statement.contains("BEGIN") || statement == "ROLLBACK" || result.errors.contains("(line 3)"),
+            "\(result)")
         #expect(tool.directory.fileNames() == ["a.key", "a.sql"])
     }
 
@@ -258,7 +302,10 @@ struct DumpTests {
             """
         let result = try tool.run(["load", "b.db"] + key, input: script)
         #expect(result.status == 0, "\(result)")
-        #expect(try tool.shell("b.db").run("SELECT text FROM log; PRAGMA journal_mode;") == ["a;", "b;", "delete"])
+        #expect(
+            try tool.shell("b.db").run("SELECT text FROM log; PRAGMA journal_mode;") == [
+                "a;", "b;", "delete",
+            ])
         try makeContent("a.db", "CREATE TABLE t (a); INSERT INTO t VALUES (1.5), ('x');")
         let dumped = try tool.shell("a.db").run(".dump").joined(separator: "\n")
         #expect(try tool.run(["load", "c.db"] + key, input: dumped).status == 0)
@@ -271,7 +318,9 @@ struct DumpTests {
         #expect(try tool.run(["dump", "a.db", "--out", "a.sql"] + key).status == 64)
         #expect(!tool.exists("a.sql"))
         try dump()
-        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("a.sql"))[.posixPermissions] as? Int
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: tool.directory.path("a.sql"))[.posixPermissions]
+            as? Int
         #expect(mode == 0o600)
         #expect(try tool.run(["dump", "a.db", "--out", "a.sql", "--yes-plaintext"] + key).status == 73)
         let line = "'\(Tool.program)' dump a.db --key-file a.key --key-type raw"
@@ -339,11 +388,16 @@ struct DumpTests {
     func schema() throws {
         try makeContent()
         let all = try tool.run(["schema", "a.db"] + key).output
-        #expect(all.contains("CREATE TABLE numbered (a);\nCREATE INDEX plain") && all.contains("CREATE TRIGGER fires"))
+        #expect(
+            all.contains("CREATE TABLE numbered (a);\nCREATE INDEX plain")
+                && all.contains("CREATE TRIGGER fires"))
         #expect(!all.contains("sqlite_sequence") && !all.contains("words_data"))
         #expect(try tool.run(["schema", "a.db", "--all"] + key).output.contains("words_data"))
         let one = try tool.run(["schema", "a.db", "NUMBERED"] + key).output
-        #expect(one.split(separator: "\n").map { $0.prefix(13) } == ["CREATE TABLE ", "CREATE INDEX ", "CREATE TRIGGE"], "\(one)")
+        #expect(
+            one.split(separator: "\n").map { $0.prefix(13) } == [
+                "CREATE TABLE ", "CREATE INDEX ", "CREATE TRIGGE",
+            ], "\(one)")
         #expect(try tool.run(["schema", "a.db", "none"] + key).status == 1)
     }
 }

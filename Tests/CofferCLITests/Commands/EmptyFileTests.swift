@@ -19,13 +19,19 @@ struct EmptyFileTests {
     @Test(
         "each command says the same of a file that was cut to nothing",
         arguments: [
-            "verify", "backup", "rotate", "rotate --in-place", "rotate --dry-run", "rotate --keep-old", "upgrade", "upgrade --dry-run",
+            "verify", "backup", "rotate", "rotate --in-place", "rotate --dry-run", "rotate --keep-old",
+            "upgrade", "upgrade --dry-run",
             "vacuum",
-            "vacuum --into", "vacuum --dry-run", "decrypt", "decrypt --dry-run", "backup --dry-run", "encrypt",
+            "vacuum --into", "vacuum --dry-run", "decrypt", "decrypt --dry-run", "backup --dry-run",
+            "encrypt",
         ])
     func oneAnswer(command: String) throws {
         let words = command.split(separator: " ").map(String.init)
-        let more = ["backup": ["x.db"], "rotate": newKey, "decrypt": ["x.db", "--yes-plaintext"], "encrypt": ["x.db"]][words[0]] ?? []
+        let more =
+            [
+                "backup": ["x.db"], "rotate": newKey, "decrypt": ["x.db", "--yes-plaintext"],
+                "encrypt": ["x.db"],
+            ][words[0]] ?? []
         let value = ["--keep-old": ["old.db"], "--into": ["x.db"]][words.last ?? ""] ?? []
         let before = tool.directory.fileNames()
         for name in ["z.db", "./z.db"] {
@@ -33,7 +39,9 @@ struct EmptyFileTests {
             #expect(result.status == 65, "\(result)")
             let isEncryption = command == "encrypt"
             #expect(
-                result.errors.contains(isEncryption ? "no plaintext SQLite database" : "The file is empty: it has no bytes"), "\(result)")
+                result.errors.contains(
+                    isEncryption ? "no plaintext SQLite database" : "The file is empty: it has no bytes"),
+                "\(result)")
             let json = try tool.run([words[0], name, "--json"] + more + words.dropFirst() + value + key)
             #expect(json.status == 65)
             #expect(try Schema.problems(json) == [])
@@ -62,7 +70,9 @@ struct EmptyFileTests {
         }
     }
 
-    @Test("a file of one byte is empty too: SQLite takes it for one", arguments: ["verify", "rotate", "backup", "upgrade", "vacuum"])
+    @Test(
+        "a file of one byte is empty too: SQLite takes it for one",
+        arguments: ["verify", "rotate", "backup", "upgrade", "vacuum"])
     func oneByte(command: String) throws {
         try tool.write("x", to: "z.db")
         let more = ["backup": ["x.db"], "rotate": newKey][command] ?? []
@@ -77,7 +87,9 @@ struct EmptyFileTests {
         #expect(try tool.run(["verify", "z.db"] + key).status != 0)
     }
 
-    @Test("a backup of a damaged file names the page", arguments: [2, 3], ["backup", "decrypt", "vacuum --into"])
+    @Test(
+        "a backup of a damaged file names the page", arguments: [2, 3],
+        ["backup", "decrypt", "vacuum --into"])
     func damage(page: Int, command: String) throws {
         try tool.makeDatabase("d.db", rows: 300)
         var bytes = try tool.directory.bytes(of: "d.db")
@@ -85,7 +97,9 @@ struct EmptyFileTests {
         bytes[(page - 1) * 4096 + 200] ^= 1
         try tool.directory.write(bytes, to: "d.db")
         let words = command.split(separator: " ").map(String.init)
-        let arguments = [words[0], "d.db"] + words.dropFirst() + ["x.db"] + (words[0] == "decrypt" ? ["--yes-plaintext"] : [])
+        let arguments =
+            [words[0], "d.db"] + words.dropFirst() + ["x.db"]
+            + (words[0] == "decrypt" ? ["--yes-plaintext"] : [])
         let result = try tool.run(arguments + key)
         #expect(result.status == 65, "\(result)")
         #expect(result.errors.contains("page \(page)"), "\(result)")

@@ -6,11 +6,15 @@ import Testing
 
 @Suite("The age of the engine")
 struct EngineAgeTests {
-    private func checks(_ version: Int, _ released: String, now: String, isOwn: Bool = false) throws -> [String] {
+    private func checks(_ version: Int, _ released: String, now: String, isOwn: Bool = false) throws
+        -> [String]
+    {
         let now = try Date(now + "T12:00:00Z", strategy: .iso8601)
-        return EngineAge(version: version, released: released, isOwn: isOwn, now: now).findings.map { finding in
+        return EngineAge(version: version, released: released, isOwn: isOwn, now: now).findings.map {
+            finding in
             #expect(finding.isWarning && !finding.isToMend && finding.advice != nil)
-            return finding.check == "engine fault" ? String(finding.words.prefix { $0 != ":" }) : finding.check
+            return finding.check == "engine fault"
+                ? String(finding.words.prefix { $0 != ":" }) : finding.check
         }
     }
 
@@ -39,7 +43,8 @@ struct EngineAgeTests {
             #expect(engine.findings.count == 4)
             for finding in engine.findings {
                 let advice = try #require(finding.advice)
-                #expect(advice.contains("Scripts/build-engine") && advice.contains("libsqlcipher-dev") == !isOwn)
+                #expect(
+                    advice.contains("Scripts/build-engine") && advice.contains("libsqlcipher-dev") == !isOwn)
             }
         }
     }

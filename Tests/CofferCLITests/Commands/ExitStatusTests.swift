@@ -30,20 +30,23 @@ struct ExitStatusTests {
             return try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "BEGIN IMMEDIATE")
                 defer { try? db.execute(sql: "ROLLBACK") }
-                return try tool.run(["query", "a.db", "DELETE FROM t", "--write", "--lock-timeout", "0"] + key)
+                return try tool.run(
+                    ["query", "a.db", "DELETE FROM t", "--write", "--lock-timeout", "0"] + key)
             }
         case .keyRejected: return try tool.run("info", "a.db", "--key-stdin", input: "wrong")
         case .unsafeConfiguration:
             try tool.write("secret", to: "open.key", mode: 0o644)
             return try tool.run("info", "a.db", "--key-file", "open.key")
         case .runAgain, .interrupted, .terminated:
-            let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+            let endless =
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
             let query = try tool.start(["query", "a.db", endless, "--verbose"] + key)
             while !query.text(of: "errors").contains("running") { usleep(2000) }
             query.send(status == .interrupted ? SIGINT : status == .terminated ? SIGTERM : SIGHUP)
             return query.wait()
         case .internalError:
-            // No input is known with which the tool is wrong, so that a point that fails is built into debug builds.
+            // No input is known with which the tool is wrong, so that a point that fails is built into debug
+            // builds.
             return try tool.run("info", "a.db", environment: ["COFFER_FAIL_POINT": "tool"])
         }
     }

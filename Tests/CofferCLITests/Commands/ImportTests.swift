@@ -22,7 +22,8 @@ struct ImportTests {
 
     @Test("CSV goes into the columns that its first line names, with the types of the table")
     func csv() throws {
-        let input = "text,id\r\n\"a \"\"b\"\", c\",007\r\n,8\n\"\",\"9\"\n\"two\nlines\",10\nx'00ff',11\n\"x'00ff'\",12"
+        let input =
+            "text,id\r\n\"a \"\"b\"\", c\",007\r\n,8\n\"\",\"9\"\n\"two\nlines\",10\nx'00ff',11\n\"x'00ff'\",12"
         let result = try load("t", input: input)
         #expect(result.status == 0 && result.output == "a.db: 6 rows imported into t\n", "\(result)")
         #expect(
@@ -30,24 +31,33 @@ struct ImportTests {
                 "7,'a \"b\", c'", "8,NULL", "9,''", "11,X'00ff'", "12,'x''00ff'''",
             ])
         #expect(try rows("SELECT hex(text) FROM t WHERE id = 10") == ["'74776F0A6C696E6573'"])
-        #expect(try load("t", "--columns", "id,text", "--no-header", "--null-text", "NA", input: "20,NA\n21,\"NA\"\n").status == 0)
+        #expect(
+            try load(
+                "t", "--columns", "id,text", "--no-header", "--null-text", "NA", input: "20,NA\n21,\"NA\"\n"
+            ).status == 0)
         #expect(try rows("SELECT id, text FROM t WHERE id >= 20") == ["20,NULL", "21,'NA'"])
     }
 
     @Test("what query prints comes back as it was", arguments: ["csv", "tsv", "jsonl"])
     func roundTrip(format: String) throws {
         let values = """
-            (NULL, 1), ('', 2), ('NULL', 3), (x'', 4), (x'00ff', 5), ('x''00ff''', 6), (9e999, 7), (-9e999, 8), ('Inf', 9), ('-Inf', 10), \
-            ('\\N', 11), ('\\x00', 12), (char(9, 10, 13, 92, 34, 44), 13), ('{"blob":"00"}', 14), ('é漢', 15)
+            (NULL, 1), ('', 2), ('NULL', 3), (x'', 4), (x'00ff', 5), ('x''00ff''', 6), (9e999, 7), (-9e999, \
+            8), ('Inf', 9), ('-Inf', 10), ('\\N', 11), ('\\x00', 12), (char(9, 10, 13, 92, 34, 44), 13), \
+            ('{"blob":"00"}', 14), ('é漢', 15)
             """
-        _ = try tool.shell().run("CREATE TABLE v (a, n INTEGER); INSERT INTO v VALUES \(values); CREATE TABLE w (a, n INTEGER);")
+        _ = try tool.shell().run(
+            "CREATE TABLE v (a, n INTEGER); INSERT INTO v VALUES \(values); CREATE TABLE w (a, n INTEGER);")
         let output = try tool.run(["query", "a.db", "SELECT * FROM v", "--format", format] + key).output
         let result = try load("w", "--format", format, input: output)
         #expect(result.status == 0, "\(result)")
-        #expect(try rows("SELECT count(*) FROM v JOIN w USING (n) WHERE v.a IS w.a AND typeof(v.a) = typeof(w.a)") == ["15"])
+        #expect(
+            try rows("SELECT count(*) FROM v JOIN w USING (n) WHERE v.a IS w.a AND typeof(v.a) = typeof(w.a)")
+                == ["15"])
     }
 
-    @Test("a table is made with types that all values fit, or with those that were said, and takes nothing else")
+    @Test(
+        "a table is made with types that all values fit, or with those that were said, and takes nothing else"
+    )
     func creating() throws {
         let input = "a,b,c,d,e,f\n1,1.5,007,x'00',,x\n-2,2,8,x'01',,1\n"
         #expect(try load("n", "--create", input: input).status == 0)
@@ -68,19 +78,29 @@ struct ImportTests {
 
     @Test("no value of a table that is made is another than in the input, in the sample and after it")
     func values() throws {
-        let texts = ["12345678901234567890", "1.10", "1234e5", "007", " 12 ", "+1", "1e400", "-0", "0x10", "9007199254740993.0"]
+        let texts = [
+            "12345678901234567890", "1.10", "1234e5", "007", " 12 ", "+1", "1e400", "-0", "0x10",
+            "9007199254740993.0",
+        ]
         let sample = (0..<1000).map { "\($0)" }.joined(separator: "\n")
         for (index, text) in texts.enumerated() {
             #expect(try load("one\(index)", "--create", input: "a\n\(text)\n").status == 0)
             #expect(try rows("SELECT typeof(a), a FROM one\(index)") == ["'text','\(text)'"])
-            let late = try load("late\(index)", "--create", "--rejects", "late\(index).jsonl", input: "a\n\(sample)\n\(text)\n")
-            #expect(late.status == 1 && late.output.contains("000 rows imported") && late.output.contains("1 row refused"), "\(late)")
+            let late = try load(
+                "late\(index)", "--create", "--rejects", "late\(index).jsonl",
+                input: "a\n\(sample)\n\(text)\n")
+            #expect(
+                late.status == 1 && late.output.contains("000 rows imported")
+                    && late.output.contains("1 row refused"), "\(late)")
         }
         let input = "a\n1.5\n2\n-0.25\n1e+20\n" + texts.map { "\($0)\n" }.joined()
-        #expect(try load("reals", "--create", "--types", "A:real", "--rejects", "r.jsonl", input: input).status == 1)
+        #expect(
+            try load("reals", "--create", "--types", "A:real", "--rejects", "r.jsonl", input: input).status
+                == 1)
         #expect(try rows("SELECT a FROM reals") == ["1.5", "2.0", "-0.25", "1.0e+20"])
         let other = "a\n1\n1e2\n1.0\n 12 \n-3\n"
-        let integers = try load("ints", "--create", "--types", "a:integer", "--rejects", "i.jsonl", input: other)
+        let integers = try load(
+            "ints", "--create", "--types", "a:integer", "--rejects", "i.jsonl", input: other)
         #expect(integers.status == 1 && integers.output.contains("3 rows refused"), "\(integers)")
         #expect(try rows("SELECT a FROM ints") == ["1", "-3"])
         // An integer that REAL cannot hold makes all of them texts.
@@ -96,17 +116,33 @@ struct ImportTests {
             #"{"t":[1.10, {"x" : 1e5}],"a":"\ud83d\ude00"}"#,
         ]
         #expect(try load("n", "--format", "jsonl", input: lines.joined(separator: "\n")).status == 0)
-        #expect(try rows("SELECT t FROM n") == ["'1.0'", "'1.10'", "'12345678901234567890'", "'[1.10, {\"x\" : 1e5}]'"])
-        #expect(try rows("SELECT typeof(a), a FROM n") == ["'real',1.0", "'real',1.5", "'real',100.0", "'text','😀'"])
+        #expect(
+            try rows("SELECT t FROM n") == [
+                "'1.0'", "'1.10'", "'12345678901234567890'", "'[1.10, {\"x\" : 1e5}]'",
+            ])
+        #expect(
+            try rows("SELECT typeof(a), a FROM n") == [
+                "'real',1.0", "'real',1.5", "'real',100.0", "'text','😀'",
+            ])
         let bad = [
-            #"{"a":12345678901234567890}"#, #"{"a":1e400}"#, #"{"a":1,"A":2}"#, #"{"a":1,"a":1}"#, #"{"a":01}"#, #"{"a":1,}"#,
-            #"{"a":"\ud800"}"#, #"[1]"#, #"{"a":1} 2"#, #"{"a":nul}"#, #"{"a":"b}"#, String(repeating: #"{"a":"#, count: 600),
+            #"{"a":12345678901234567890}"#, #"{"a":1e400}"#, #"{"a":1,"A":2}"#, #"{"a":1,"a":1}"#,
+            #"{"a":01}"#, #"{"a":1,}"#,
+            #"{"a":"\ud800"}"#, #"[1]"#, #"{"a":1} 2"#, #"{"a":nul}"#, #"{"a":"b}"#,
+            String(repeating: #"{"a":"#, count: 600),
         ]
-        let refused = try load("n", "--format", "jsonl", "--rejects", "r.jsonl", input: bad.joined(separator: "\n"))
-        #expect(refused.status == 1 && refused.output.contains("0 rows imported into n, \(bad.count) rows refused"), "\(refused)")
-        let made = [#"{"i":1,"r":1.0,"b":123}"#, #"{"i":2,"r":2,"b":12345678901234567890}"#, #"{"i":3.0,"r":2,"b":1}"#]
+        let refused = try load(
+            "n", "--format", "jsonl", "--rejects", "r.jsonl", input: bad.joined(separator: "\n"))
+        #expect(
+            refused.status == 1
+                && refused.output.contains("0 rows imported into n, \(bad.count) rows refused"), "\(refused)")
+        let made = [
+            #"{"i":1,"r":1.0,"b":123}"#, #"{"i":2,"r":2,"b":12345678901234567890}"#,
+            #"{"i":3.0,"r":2,"b":1}"#,
+        ]
         let options = ["--create", "--format", "jsonl", "--types", "i:integer", "--rejects", "m.jsonl"]
-        #expect(try tool.run(["import", "a.db", "m"] + options + key, input: made.joined(separator: "\n")).status == 1)
+        #expect(
+            try tool.run(["import", "a.db", "m"] + options + key, input: made.joined(separator: "\n")).status
+                == 1)
         #expect(try rows("SELECT i, r, b FROM m") == ["1,1.0,'123'", "2,2.0,'12345678901234567890'"])
     }
 
@@ -114,37 +150,53 @@ struct ImportTests {
     func triggers() throws {
         _ = try tool.shell().run(
             """
-            CREATE TABLE f (a); CREATE TRIGGER no AFTER INSERT ON f WHEN new.a = 'bad' BEGIN SELECT RAISE(FAIL, 'no'); END;
-            CREATE TABLE g (a PRIMARY KEY ON CONFLICT IGNORE); CREATE TABLE h (a PRIMARY KEY ON CONFLICT REPLACE, b);
+            CREATE TABLE f (a); CREATE TRIGGER no AFTER INSERT ON f WHEN new.a = 'bad' BEGIN SELECT \
+            RAISE(FAIL, 'no'); END;
+            CREATE TABLE g (a PRIMARY KEY ON CONFLICT IGNORE); CREATE TABLE h (a PRIMARY KEY ON CONFLICT \
+            REPLACE, b);
             CREATE TABLE k (a); CREATE VIEW v AS SELECT a FROM k;
             CREATE TRIGGER into_k INSTEAD OF INSERT ON v BEGIN INSERT INTO k VALUES (new.a); END;
             """)
         let failed = try load("f", "--rejects", "f.jsonl", input: "a\ngood\nbad\nfine\n")
-        #expect(failed.status == 1 && failed.output.contains("2 rows imported into f, 1 row refused"), "\(failed)")
+        #expect(
+            failed.status == 1 && failed.output.contains("2 rows imported into f, 1 row refused"), "\(failed)"
+        )
         #expect(try rows("SELECT a FROM f") == ["'good'", "'fine'"])
         let ignored = try load("g", "--json", input: "a\n1\n2\n1\n")
         #expect(ignored.output.contains(#""rows":2,"ignored":1,"refused":0"#), "\(ignored)")
-        #expect(try load("g", input: "a\n1\n").output.contains("0 rows imported into g, 1 row ignored by the table"))
+        #expect(
+            try load("g", input: "a\n1\n").output.contains(
+                "0 rows imported into g, 1 row ignored by the table"))
         #expect(try load("h", input: "a,b\n1,1\n1,2\n").output.contains("2 rows imported into h\n"))
         #expect(try load("v", input: "a\n1\n1\n").output.contains("2 rows imported into v\n"))
     }
 
-    @Test("a mark of the byte order is no text, and names of columns are texts", arguments: ["csv", "tsv", "jsonl"])
+    @Test(
+        "a mark of the byte order is no text, and names of columns are texts",
+        arguments: ["csv", "tsv", "jsonl"])
     func names(format: String) throws {
-        let input = ["csv": "a,x'00',Inf\n1,2,3\n", "tsv": "a\t\\x00\tInf\n1\t2\t3\n", "jsonl": #"{"a":1,"Inf":3}"#][format] ?? ""
+        let input =
+            ["csv": "a,x'00',Inf\n1,2,3\n", "tsv": "a\t\\x00\tInf\n1\t2\t3\n", "jsonl": #"{"a":1,"Inf":3}"#][
+                format] ?? ""
         let result = try load("n", "--create", "--format", format, input: "\u{feff}" + input)
         #expect(result.status == 0, "\(result)")
-        let expected = ["csv": ["61", "7827303027", "496E66"], "tsv": ["61", "783030", "496E66"], "jsonl": ["496E66", "61"]]
+        let expected = [
+            "csv": ["61", "7827303027", "496E66"], "tsv": ["61", "783030", "496E66"],
+            "jsonl": ["496E66", "61"],
+        ]
         #expect(try tool.shell().run("SELECT hex(name) FROM pragma_table_info('n');") == expected[format])
         #expect(try load("t", "--format", format, input: "\u{feff}").status == 0)
     }
 
-    private static let bad = "id,text\n2,a\n2,twice\nx,no number\n3\n4,a\"b\n5,\"c\"d\n6,b,c\n7,good\n8,\"open"
+    private static let bad =
+        "id,text\n2,a\n2,twice\nx,no number\n3\n4,a\"b\n5,\"c\"d\n6,b,c\n7,good\n8,\"open"
 
     @Test("what was refused goes to a file, with its line and the reason, and everything else into the table")
     func rejects() throws {
         let result = try load("t", "--rejects", "bad.jsonl", input: ImportTests.bad)
-        #expect(result.status == 1 && result.output.contains("2 rows imported into t, 7 rows refused"), "\(result)")
+        #expect(
+            result.status == 1 && result.output.contains("2 rows imported into t, 7 rows refused"),
+            "\(result)")
         #expect(try rows("SELECT id FROM t") == ["1", "2", "7"])
         let lines = try tool.text(of: "bad.jsonl").split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
@@ -152,16 +204,23 @@ struct ImportTests {
         #expect(lines.compactMap { $0["line"] as? Int } == [3, 4, 5, 6, 7, 8, 10])
         #expect(lines[0]["row"] as? String == "2,twice\n")
         #expect((lines[0]["reason"] as? String)?.contains("UNIQUE") == true)
-        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("bad.jsonl"))[.posixPermissions] as? Int
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: tool.directory.path("bad.jsonl"))[
+                .posixPermissions] as? Int
         #expect(mode == 0o600)
         #expect(try load("t", "--rejects", "bad.jsonl", input: "id\n9\n").status == 73)
     }
 
-    @Test("without such a file the first one ends the import, and nothing is kept but batches that were complete", arguments: [nil, 2])
+    @Test(
+        "without such a file the first one ends the import, and nothing is kept but batches that were complete",
+        arguments: [nil, 2])
     func firstRefusal(batch: Int?) throws {
         let options = batch.map { ["--batch-rows", "\($0)"] } ?? []
-        let result = try tool.run(["import", "a.db", "t"] + options + key, input: "id,text\n2,a\n3,b\n4,c\n2,d\n5,e\n")
-        #expect(result.status == 65 && result.errors.contains("line 5") && result.errors.contains("UNIQUE"), "\(result)")
+        let result = try tool.run(
+            ["import", "a.db", "t"] + options + key, input: "id,text\n2,a\n3,b\n4,c\n2,d\n5,e\n")
+        #expect(
+            result.status == 65 && result.errors.contains("line 5") && result.errors.contains("UNIQUE"),
+            "\(result)")
         #expect(try rows("SELECT id FROM t") == (batch == nil ? ["1"] : ["1", "2", "3"]))
     }
 
@@ -174,14 +233,20 @@ struct ImportTests {
         #expect(try load("t", "--from", ".").status == 66)
         #expect(try load("t", "--create", input: "a\n1\n").status == 64)
         for options in [
-            ["--batch-rows", "0"], ["--types", "a:int"], ["--create", "--no-header"], ["--create", "--types", "a:what"], ["--key-stdin"],
+            ["--batch-rows", "0"], ["--types", "a:int"], ["--create", "--no-header"],
+            ["--create", "--types", "a:what"], ["--key-stdin"],
             ["--columns", "b,B"], ["--create", "--types", "a:text,A:text"],
         ] {
-            #expect(try tool.run(["import", "a.db", "n"] + options + (options == ["--key-stdin"] ? [] : key)).status == 64, "\(options)")
+            #expect(
+                try tool.run(["import", "a.db", "n"] + options + (options == ["--key-stdin"] ? [] : key))
+                    .status == 64, "\(options)")
         }
         #expect(try load("n", "--create", "--types", "b:text", input: "a\n1\n").status == 64)
         try tool.writeKey("b.key", 0x43)
-        #expect(try tool.run(["import", "a.db", "t", "--key-file", "b.key", "--key-type", "raw"], input: "id\n2\n").status == 77)
+        #expect(
+            try tool.run(
+                ["import", "a.db", "t", "--key-file", "b.key", "--key-type", "raw"], input: "id\n2\n"
+            ).status == 77)
         #expect(try load("t", input: "").status == 0)
         #expect(try Schema.problems(load("t", "--json", "--rejects", "r", input: ImportTests.bad)) == [])
     }

@@ -3,10 +3,12 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("Verifying a large file")
+@Suite("Verifying and salvaging a large file")
 struct LargeFileTests {
     private let tool: Tool
-    private let verify = ["verify", "big.db", "--key-file", "a.key", "--key-type", "raw", "--json", "--progress", "always"]
+    private let verify = [
+        "verify", "big.db", "--key-file", "a.key", "--key-type", "raw", "--json", "--progress", "always",
+    ]
     private static let megabytes = Nightly.pick(1024, byDay: 64)
     /// The program itself takes about half of it. By day the file is larger than this.
     private static let mostMegabytes = Nightly.pick(64, byDay: 48)
@@ -26,7 +28,62 @@ struct LargeFileTests {
 
     @Test("progress moves, and the memory does not grow with the file")
     func memory() throws {
-        let run = try tool.start(verify)
+        let (result, most) = try runAndMeasure([])
+        #expect(result.status == 0, "\(result)")
+        #expect(try Schema.problems(result) == [])
+        #expect(most > 5 << 10 && most < Self.mostMegabytes << 10, "\(most) kB for \(Self.megabytes) MB")
+        let progress = try result.objects.filter { $0["phase"] as? String == "verifying" }.compactMap {
+            $0["completed"] as? Int
+        }
+        #expect(progress == progress.sorted())
+        #expect(Set(progress).count >= Nightly.pick(3, byDay: 1), "\(progress)")
+    }
+
+    @Test("each thread that is asked for has a megabyte of the file")
+    func threads() throws {
+        let (one, small) = try runAndMeasure(["--threads", "1"])
+        let (many, large) = try runAndMeasure(["--threads", "40"])
+        #expect(one.status == 0 && many.status == 0, "\(one) \(many)")
+        #expect((32 << 10...48 << 10).contains(large - small), "\(small) kB, \(large) kB")
+    }
+
+    @Test("what is no number of threads is wrong usage", arguments: ["0", "65", "-1", "2x", ""])
+    func noThreads(word: String) throws {
+        let result = try tool.run(verify + ["--threads=\(word)"])
+        #expect(result.status == 64 && result.errors.contains("--threads"), "\(result)")
+    }
+
+    @Test("nor does the memory of a salvage, whose progress moves, too")
+    func memoryOfSalvage() throws {
+        let (result, most) = try runAndMeasure([], salvage)
+        #expect(result.status == 0, "\(result)")
+        #expect(try Schema.problems(result) == [])
+        #expect(most > 5 << 10 && most < 64 << 10, "\(most) kB for \(Self.megabytes) MB")
+        let progress = try result.objects.filter { $0["phase"] as? String == "copying" }.compactMap {
+            $0["completed"] as? Int
+        }
+        #expect(progress == progress.sorted())
+        #expect(try result.objects.contains { $0["complete"] as? Bool == true })
+    }
+
+    @Test("a signal ends a salvage, which leaves nothing")
+    func interruptionOfSalvage() throws {
+        let run = try tool.start(salvage)
+        while run.isRunning, !run.text(of: "output").contains("\"verifying\"") { usleep(200) }
+        run.send(SIGTERM)
+        let result = run.wait()
+        #expect(result.status == 128 + SIGTERM, "\(result)")
+        #expect(tool.directory.fileNames() == ["a.key", "big.db"])
+    }
+
+    private var salvage: [String] { ["recover", "big.db", "new.db"] + verify.dropFirst(2) }
+
+    /// Verifies the file, or runs another command, and returns the most memory that the program had, in
+    /// kilobytes.
+    private func runAndMeasure(_ arguments: [String], _ command: [String]? = nil) throws -> (
+        result: Tool.Result, most: Int
+    ) {
+        let run = try tool.start((command ?? verify) + arguments)
         var most = 0
         // The high-water mark of the kernel, which nobody can read any more at the end.
         while run.isRunning {
@@ -34,13 +91,7 @@ struct LargeFileTests {
             most = max(most, status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.output.1) } ?? 0)
             usleep(500)
         }
-        let result = run.wait()
-        #expect(result.status == 0, "\(result)")
-        #expect(try Schema.problems(result) == [])
-        #expect(most > 5 << 10 && most < Self.mostMegabytes << 10, "\(most) kB for \(Self.megabytes) MB")
-        let progress = try result.objects.filter { $0["phase"] as? String == "verifying" }.compactMap { $0["completed"] as? Int }
-        #expect(progress == progress.sorted())
-        #expect(Set(progress).count >= Nightly.pick(3, byDay: 1), "\(progress)")
+        return (run.wait(), most)
     }
 
     @Test("a signal ends it", arguments: [SIGINT, SIGTERM])

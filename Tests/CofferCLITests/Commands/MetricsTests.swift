@@ -16,7 +16,8 @@ struct MetricsTests {
         _ = try tool.directory.makeFolder("m")
     }
 
-    /// The samples of a text in the format of Prometheus, by the name and the labels; fails for what a strict reader would refuse.
+    /// The samples of a text in the format of Prometheus, by the name and the labels; fails for what a strict
+    /// reader would refuse.
     private func samples(_ text: String) throws -> [String: Double] {
         var result: [String: Double] = [:]
         var (name, type) = ("", "")
@@ -33,17 +34,23 @@ struct MetricsTests {
             } else if !line.hasPrefix("# ") || line.hasPrefix("# HELP") || line.hasPrefix("# TYPE") {
                 let label = /[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"/
                 let match = try #require(
-                    line.wholeMatch(of: /([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\}) ([0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)/), "\(line)")
+                    line.wholeMatch(
+                        of: /([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\}) ([0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)/),
+                    "\(line)")
                 #expect(match.1 == name && !type.isEmpty, "a sample without HELP and TYPE: \(line)")
                 #expect(match.2.replacing(label, with: "L") == "{L,L}", "\(line)")
-                #expect(result.updateValue(try #require(Double(match.3)), forKey: String(match.1 + match.2)) == nil, "\(line)")
+                #expect(
+                    result.updateValue(try #require(Double(match.3)), forKey: String(match.1 + match.2))
+                        == nil, "\(line)")
             }
         }
         return result
     }
 
     private func sample(_ name: String, _ work: String, _ target: String) throws -> Double? {
-        let path = target.hasPrefix("=") ? String(target.dropFirst()) : AuditEntry.absolute(tool.directory.path(target))
+        let path =
+            target.hasPrefix("=")
+            ? String(target.dropFirst()) : AuditEntry.absolute(tool.directory.path(target))
         return try samples(tool.text(of: "m/c.prom"))["coffer_\(name){work=\"\(work)\",target=\"\(path)\"}"]
     }
 
@@ -51,7 +58,9 @@ struct MetricsTests {
         try FileManager.default.attributesOfItem(atPath: tool.directory.path(name))[.posixPermissions] as? Int
     }
 
-    @Test("a run leaves how it ended, for its own work and target, and one that failed keeps when the last good one was")
+    @Test(
+        "a run leaves how it ended, for its own work and target, and one that failed keeps when the last good one was"
+    )
     func runs() throws {
         try tool.makeDatabase("b.db")
         let began = Double(Int(Date().timeIntervalSince1970))
@@ -104,12 +113,15 @@ struct MetricsTests {
         let named = ["batch", "backup", "--manifest", "-", "--into", "backup", "--metrics-target", name]
         #expect(try tool.run(named + common, input: "a.db\n").status == 0)
         #expect(try sample("last_run_files", "backup", "=a \\\"fleet\\\" of \\\\ and ü\\n") == 1)
-        #expect(try tool.run(["batch", "verify", "--manifest", "list", "--shard", "1/1"] + common).status == 3)
+        #expect(
+            try tool.run(["batch", "verify", "--manifest", "list", "--shard", "1/1"] + common).status == 3)
         #expect(try sample("last_run_files", "verify", "list.shard-1-of-1") == 2)
         #expect(try tool.run(["verify", "a.db", "--metrics-target", "x"] + key).status == 64)
     }
 
-    @Test("the work is done, and what is no file of metrics is left alone", arguments: ["link", "hard link", "a.db", "garbage", "none/c"])
+    @Test(
+        "the work is done, and what is no file of metrics is left alone",
+        arguments: ["link", "hard link", "a.db", "garbage", "none/c"])
     func hostileFiles(kind: String) throws {
         let manager = FileManager.default
         try tool.write("", to: "other")
@@ -137,7 +149,8 @@ struct MetricsTests {
         let arguments = ["verify", "a.db", "--quiet", "--metrics", "m/c.prom", "--lock-timeout", "0"] + key
         #expect(try tool.run(arguments).status == 0)
         let before = try tool.text(of: "m/c.prom")
-        let full = try tool.run(["-c", "ulimit -f 1; exec \"$0\" \"$@\"", Tool.program] + arguments, program: "/bin/sh")
+        let full = try tool.run(
+            ["-c", "ulimit -f 1; exec \"$0\" \"$@\"", Tool.program] + arguments, program: "/bin/sh")
         #expect(full.status == 74 && full.errors.contains("cannot be written"), "\(full)")
         let folder = unsafe open(tool.directory.path("m"), O_RDONLY | O_DIRECTORY)
         #expect(flock(folder, LOCK_EX | LOCK_NB) == 0)
@@ -162,7 +175,8 @@ struct MetricsTests {
     func together() throws {
         let names = (1...6).map { "t\($0)" }
         let running = try names.map { name in
-            try tool.start(["verify", "a.db", "--quiet", "--metrics", "m/c.prom", "--metrics-target", name] + key)
+            try tool.start(
+                ["verify", "a.db", "--quiet", "--metrics", "m/c.prom", "--metrics-target", name] + key)
         }
         for run in running { #expect(run.wait().status == 0) }
         for name in names { #expect(try sample("runs_total", "verify", "=\(name)") == 1) }
@@ -171,24 +185,32 @@ struct MetricsTests {
     @Test("a text is read as it was written, and nothing else is")
     func reading() throws {
         var metrics = RunMetrics()
-        let run = RunMetrics.Run(status: .badData, end: 1_700_000_000, seconds: 0.00012, files: 3, failedFiles: 1, bytes: 1 << 40)
+        let run = RunMetrics.Run(
+            status: .badData, end: 1_700_000_000, seconds: 0.00012, files: 3, failedFiles: 1, bytes: 1 << 40)
         // Texts that look the same are other names.
         for target in ["/a b", "\"\\\n\\n", "e\u{301}", "\u{e9}", "\r\n", "", "}"] {
             metrics.add(run, of: .init(work: .backup, target: target))
         }
-        metrics.add(.init(status: .done, end: 5, seconds: 1e9, files: 1, failedFiles: 0, bytes: 0), of: .init(work: .verify, target: "x"))
+        metrics.add(
+            .init(status: .done, end: 5, seconds: 1e9, files: 1, failedFiles: 0, bytes: 0),
+            of: .init(work: .verify, target: "x"))
         let text = metrics.text
-        // Without the accent that makes two keys of a dictionary equal, and the line break that Swift takes for one character.
-        _ = try samples(String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\u{301}" && $0 != "\r" })))
+        // Without the accent that makes two keys of a dictionary equal, and the line break that Swift takes
+        // for one character.
+        _ = try samples(
+            String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\u{301}" && $0 != "\r" })))
         let again = try #require(RunMetrics(Array(text.utf8)))
         #expect(again.samples == metrics.samples && again.samples.count == 8 && again.text == text)
         #expect(RunMetrics([])?.samples.isEmpty == true)
         let line = "coffer_runs_total{work=\"verify\",target=\"x\"} 1\n"
         #expect(text.contains(line))
         for wrong in [
-            String(text.dropLast()), text + "\n", text + line, text.replacing(line, with: ""), text.replacing(line, with: "up 1\n"),
-            text.replacing("\"x\"} 1\n", with: "\"x\"} -1\n"), text.replacing("\"x\"} 1\n", with: "\"x\"} nan\n"),
-            text.replacing("target=\"x\"", with: "target=\"\\x\""), text.replacing("work=\"verify\"", with: "work=\"vacuum\""), "\n", "x",
+            String(text.dropLast()), text + "\n", text + line, text.replacing(line, with: ""),
+            text.replacing(line, with: "up 1\n"),
+            text.replacing("\"x\"} 1\n", with: "\"x\"} -1\n"),
+            text.replacing("\"x\"} 1\n", with: "\"x\"} nan\n"),
+            text.replacing("target=\"x\"", with: "target=\"\\x\""),
+            text.replacing("work=\"verify\"", with: "work=\"vacuum\""), "\n", "x",
         ] { #expect(RunMetrics(Array(wrong.utf8)) == nil, "\(wrong)") }
         #expect(RunMetrics(Array(text.utf8) + [0xff, 0x0a]) == nil)
     }
@@ -196,8 +218,12 @@ struct MetricsTests {
     @Test("health is told by ages, failures, and what is missing")
     func health() throws {
         let now = RunMetrics.now
-        func add(_ work: RunMetrics.Work, _ target: String, _ metrics: inout RunMetrics, hours: Int64, _ status: ToolStatus = .done) {
-            let run = RunMetrics.Run(status: status, end: now - hours * 3600, seconds: 1, files: 1, failedFiles: 0, bytes: 1)
+        func add(
+            _ work: RunMetrics.Work, _ target: String, _ metrics: inout RunMetrics, hours: Int64,
+            _ status: ToolStatus = .done
+        ) {
+            let run = RunMetrics.Run(
+                status: status, end: now - hours * 3600, seconds: 1, files: 1, failedFiles: 0, bytes: 1)
             metrics.add(run, of: .init(work: work, target: target))
         }
         var good = RunMetrics()
@@ -213,19 +239,34 @@ struct MetricsTests {
         try tool.write(early.text, to: "early")
         try tool.write("", to: "empty")
         try tool.write("x", to: "garbage")
+        // More than an integer holds.
+        try tool.write(
+            good.text.replacing(#/(_seconds|_files|_bytes)(\{[^}]*\}) .*/#) {
+                "\($0.output.1)\($0.output.2) 1e300"
+            }, to: "huge")
         let answers: [(arguments: [String], code: Int32, words: String)] = [
-            (["good", "--verified-within", "6h", "--backed-up-within", "3d"], 0, "verify /a: the last run was good"),
-            (["good", "--backed-up-within", "2d"], 1, "backup /a: the last good run was 2 days ago, which is more than 2d"),
+            (
+                ["good", "--verified-within", "6h", "--backed-up-within", "3d"], 0,
+                "verify /a: the last run was good"
+            ),
+            (
+                ["good", "--backed-up-within", "2d"], 1,
+                "backup /a: the last good run was 2 days ago, which is more than 2d"
+            ),
             (["good", "--rotated-within", "52w"], 1, "rotate: no run is recorded"),
             (["good", "--target", "/z"], 1, "/z: no run is recorded"),
             (["bad"], 1, "verify /b: the last run failed (exit code 65); the last good one was 9 hours ago"),
             (["bad", "--target", "/a"], 0, "good  verify /a"),
-            (["early"], 1, "in the future"), (["empty"], 1, "no run is recorded"), (["garbage"], 65, ""), (["none"], 66, ""),
+            (["early"], 1, "in the future"), (["empty"], 1, "no run is recorded"), (["garbage"], 65, ""),
+            (["huge"], 65, ""),
+            (["none"], 66, ""),
             (["good", "--verified-within", "0h"], 64, ""), (["good", "--verified-within", "+1h"], 64, ""),
         ]
         for (arguments, code, words) in answers {
             let result = try tool.run(["health"] + arguments)
-            #expect(result.status == code && (words.isEmpty || result.output.contains(words)), "\(arguments) \(result)")
+            #expect(
+                result.status == code && (words.isEmpty || result.output.contains(words)),
+                "\(arguments) \(result)")
         }
         let json = try tool.run("health", "bad", "--json")
         #expect(json.status == 1, "\(json)")

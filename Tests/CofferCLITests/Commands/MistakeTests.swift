@@ -19,19 +19,28 @@ struct MistakeTests {
 
     @Test("a name that is no command is told apart from other mistakes")
     func unknownCommands() throws {
-        for arguments in [["rotat", "a.db"], ["--progress", "never", "rotat"], ["-q", "--lock-timeout", "3", "rotat", "a.db"]] {
+        for arguments in [
+            ["rotat", "a.db"], ["--progress", "never", "rotat"],
+            ["-q", "--lock-timeout", "3", "rotat", "a.db"],
+        ] {
             let result = try tool.run(arguments, input: "")
             #expect(result.status == 64)
             #expect(
-                result.errors == "coffer: error: There is no command 'rotat'. Did you mean 'rotate'? 'coffer --help' lists them.\n")
+                result.errors
+                    == "coffer: error: There is no command 'rotat'. Did you mean 'rotate'? 'coffer --help' lists them.\n"
+            )
         }
         let nested = try tool.run("batch", "verfy", "--manifest", "x")
         #expect(nested.status == 64 && nested.errors.contains("Did you mean 'batch verify'?"), "\(nested)")
-        #expect(try tool.run("tables").errors.contains("There is no command 'tables'; 'coffer --help' lists them."))
+        #expect(
+            try tool.run("tables").errors.contains(
+                "There is no command 'tables'; 'coffer --help' lists them."))
         for group in ["batch", "audit"] {
             let result = try tool.run(group)
             #expect(result.status == 64 && result.output.isEmpty)
-            #expect(result.errors.contains("coffer: error: Give a command") && result.errors.contains("coffer \(group) verify"))
+            #expect(
+                result.errors.contains("coffer: error: Give a command")
+                    && result.errors.contains("coffer \(group) verify"))
         }
         #expect(try tool.run("rotate").errors.hasPrefix("coffer: error: Missing expected argument"))
         #expect(try tool.run("help", "rotate").status == 0)
@@ -41,8 +50,10 @@ struct MistakeTests {
     func spelling() {
         let names = ["rotate", "verify", "restore", "backup", "batch", "key", "keygen", "dump"]
         for (word, nearest) in [
-            ("rotat", "rotate"), ("vreify", "verify"), ("back", "backup"), ("bakcup", "backup"), ("dmup", "dump"), ("resotre", "restore"),
-            ("ke", nil), ("x", nil), ("", nil), ("tables", nil), ("ky", nil), ("rotatetheothers", nil), ("batchs", "batch"),
+            ("rotat", "rotate"), ("vreify", "verify"), ("back", "backup"), ("bakcup", "backup"),
+            ("dmup", "dump"), ("resotre", "restore"),
+            ("ke", nil), ("x", nil), ("", nil), ("tables", nil), ("ky", nil), ("rotatetheothers", nil),
+            ("batchs", "batch"),
         ] { #expect(Spelling.nearest(to: word, among: names) == nearest, "\(word)") }
     }
 
@@ -51,29 +62,38 @@ struct MistakeTests {
         arguments: [
             ["verify", "a.db", "--key", "s3cret"], ["--key=s3cret", "verify", "a.db", "--json"],
             ["--key", "s3cret", "verify", "a.db", "--json"],
-            ["query", "a.db", "--passphrase", "s3cret", "SELECT 1"], ["rotate", "a.db", "--new-key", "s3cret", "--key-file", "a.key"],
+            ["query", "a.db", "--passphrase", "s3cret", "SELECT 1"],
+            ["rotate", "a.db", "--new-key", "s3cret", "--key-file", "a.key"],
             ["verify", "a.db", "--previous-key=s3cret"], ["--password", "s3cret"],
         ])
     func keysInArguments(arguments: [String]) throws {
         let result = try tool.run(arguments)
         let option = arguments.contains { $0.hasPrefix("--new") } ? "--new-key-file" : "-key-file"
-        #expect(result.status == 64 && result.errors.contains("keys are never arguments") && result.errors.contains(option), "\(result)")
+        #expect(
+            result.status == 64 && result.errors.contains("keys are never arguments")
+                && result.errors.contains(option), "\(result)")
         #expect(!result.description.contains("s3cret"), "\(result)")
         if arguments.contains("--json") { #expect(try Schema.problems(result) == [], "\(result)") }
     }
 
     @Test("commands of a shell are told apart from statements")
     func shellWords() throws {
-        for (words, advice) in [(".schema t", "coffer schema"), ("SELECT 1;\n .dump", "coffer dump"), (".nothing", "coffer shell")] {
+        for (words, advice) in [
+            (".schema t", "coffer schema"), ("SELECT 1;\n .dump", "coffer dump"),
+            (".nothing", "coffer shell"),
+        ] {
             let result = try tool.run(["query", "a.db", words] + key)
-            #expect(result.status == 64 && result.errors.contains("is a command of a shell") && result.errors.contains(advice), "\(result)")
+            #expect(
+                result.status == 64 && result.errors.contains("is a command of a shell")
+                    && result.errors.contains(advice), "\(result)")
         }
     }
 
     @Test(
         "a statement that begins with a comment is a statement",
         arguments: [
-            ["query", "a.db", "-- all\nSELECT count(*) FROM t", "KEY"], ["query", "a.db", "KEY", "--all of them\nSELECT count(*) FROM t"],
+            ["query", "a.db", "-- all\nSELECT count(*) FROM t", "KEY"],
+            ["query", "a.db", "KEY", "--all of them\nSELECT count(*) FROM t"],
             ["query", "a.db", "KEY", "--write", "--", "--all of them\nSELECT count(*) FROM t"],
         ])
     func comments(arguments: [String]) throws {
@@ -81,10 +101,14 @@ struct MistakeTests {
         #expect(result.status == 0 && result.output.contains("3"), "\(result)")
     }
 
-    @Test("a statement that begins with a comment, where an option could have it as its value, is refused with what to do")
+    @Test(
+        "a statement that begins with a comment, where an option could have it as its value, is refused with what to do"
+    )
     func commentsAfterOptions() throws {
         let result = try tool.run(["query", "a.db", "--write", "-- all\nSELECT 1"] + key)
-        #expect(result.status == 64 && result.errors.contains("A statement that begins with a comment"), "\(result)")
+        #expect(
+            result.status == 64 && result.errors.contains("A statement that begins with a comment"),
+            "\(result)")
     }
 
     @Test("a raw key that is given as a passphrase is remarked upon")
@@ -101,13 +125,18 @@ struct MistakeTests {
         #expect(try tool.run("create", "d.db", "--key-file", "words").errors.isEmpty)
     }
 
-    @Test("an argument that is not UTF-8 is refused, before it names another file", arguments: ["create", "erase", "info"])
+    @Test(
+        "an argument that is not UTF-8 is refused, before it names another file",
+        arguments: ["create", "erase", "info"])
     func otherEncodings(command: String) throws {
-        let options = ["create": "--key-file a.key --key-type raw", "erase": "--yes-erase \"$name\"", "info": "--json"]
+        let options = [
+            "create": "--key-file a.key --key-type raw", "erase": "--yes-erase \"$name\"", "info": "--json",
+        ]
         // What is invalid would become this character.
         try tool.write("precious", to: "n\u{fffd}.db")
         let before = tool.directory.fileNames()
-        let script = "name=$(printf 'n\\377.db'); exec '\(Tool.program)' \(command) \"$name\" \(options[command] ?? "")"
+        let script =
+            "name=$(printf 'n\\377.db'); exec '\(Tool.program)' \(command) \"$name\" \(options[command] ?? "")"
         let result = try tool.run(["-c", script], program: "/bin/sh")
         #expect(result.status == 64, "\(result)")
         #expect(result.errors.contains("not UTF-8"))
@@ -118,7 +147,8 @@ struct MistakeTests {
     @Test("a manifest that is not UTF-8 is refused, and the line is named")
     func manifests() throws {
         for source in ["list", "-"] {
-            let command = "'\(Tool.program)' batch verify --manifest \(source) --key-file a.key --key-type raw"
+            let command =
+                "'\(Tool.program)' batch verify --manifest \(source) --key-file a.key --key-type raw"
             let script = "printf 'a.db\\nn\\377.db\\n' > list; exec \(command) < list"
             let result = try tool.run(["-c", script], program: "/bin/sh")
             #expect(result.status == 78)
@@ -128,16 +158,21 @@ struct MistakeTests {
 
     @Test(
         "a directory is no database",
-        arguments: ["info", "verify", "query", "rotate", "upgrade", "vacuum", "backup", "encrypt", "decrypt", "erase"])
+        arguments: [
+            "info", "verify", "query", "rotate", "upgrade", "vacuum", "backup", "encrypt", "decrypt", "erase",
+        ])
     func directories(command: String) throws {
         _ = try tool.directory.makeFolder("folder")
         let more: [String: [String]] = [
-            "query": ["SELECT 1"] + key, "rotate": ["--new-key-file", "b.key", "--new-key-type", "raw"] + key, "backup": ["x.db"] + key,
-            "encrypt": ["x.db"] + key, "decrypt": ["x.db", "--yes-plaintext"] + key, "erase": ["--yes-erase", "folder"],
+            "query": ["SELECT 1"] + key,
+            "rotate": ["--new-key-file", "b.key", "--new-key-type", "raw"] + key, "backup": ["x.db"] + key,
+            "encrypt": ["x.db"] + key, "decrypt": ["x.db", "--yes-plaintext"] + key,
+            "erase": ["--yes-erase", "folder"],
         ]
         let result = try tool.run([command, "folder"] + (more[command] ?? key))
         #expect(result.status == 66, "\(result)")
-        #expect(result.errors.hasPrefix("coffer: folder: error: ") && !result.errors.contains(".."), "\(result)")
+        #expect(
+            result.errors.hasPrefix("coffer: folder: error: ") && !result.errors.contains(".."), "\(result)")
         #expect(result.errors.split(separator: "\n").count == 1)
     }
 
@@ -169,26 +204,35 @@ struct MistakeTests {
         }
         func setModes(_ folder: Int, _ file: Int) throws {
             for (name, mode) in [(".", folder), ("a.db", file)] {
-                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: tool.directory.path(name))
+                try FileManager.default.setAttributes(
+                    [.posixPermissions: mode], ofItemAtPath: tool.directory.path(name))
             }
         }
         if geteuid() == 0 {
-            for name in ["a.db", "a.key", "b.key", "."] { #expect(unsafe chown(tool.directory.path(name), 65534, 65534) == 0) }
+            for name in ["a.db", "a.key", "b.key", "."] {
+                #expect(unsafe chown(tool.directory.path(name), 65534, 65534) == 0)
+            }
         }
         try tool.write("a.db\n", to: "list", mode: 0o644)
         let rotation = ["--new-key-file", "b.key", "--new-key-type", "raw"]
         try setModes(0o755, 0)
         let commands = [
-            ["info", "a.db"], ["verify", "a.db"] + key, ["rotate", "a.db"] + key + rotation, ["backup", "a.db", "x.db"] + key,
+            ["info", "a.db"], ["verify", "a.db"] + key, ["rotate", "a.db"] + key + rotation,
+            ["backup", "a.db", "x.db"] + key,
         ]
         for arguments in commands {
             let result = try run(arguments)
-            #expect(result.status == 66 && result.errors.contains("'a.db' cannot be read: Permission denied."), "\(result)")
+            #expect(
+                result.status == 66 && result.errors.contains("'a.db' cannot be read: Permission denied."),
+                "\(result)")
         }
         let batch = try run(["batch", "verify", "--manifest", "list"] + key)
         #expect(batch.status == 3 && batch.errors.contains("cannot be read: Permission denied."), "\(batch)")
         try setModes(0o555, 0o600)
-        for arguments in [["rotate", "a.db"] + rotation, ["backup", "a.db", "x.db"], ["vacuum", "a.db"], ["create", "x.db"]] {
+        for arguments in [
+            ["rotate", "a.db"] + rotation, ["backup", "a.db", "x.db"], ["vacuum", "a.db"],
+            ["create", "x.db"],
+        ] {
             let result = try run(arguments + key)
             #expect(result.status == 73 && result.errors.contains("Permission denied."), "\(result)")
         }
@@ -209,8 +253,12 @@ struct MistakeTests {
         try queue.close()
         let before = try tool.directory.bytes(of: "a.db")
         let words = command.split(separator: " ").map(String.init)
-        let more = ["rotate": "--new-key-file b.key --new-key-type raw", "backup": "x.db", "decrypt": "x.db --yes-plaintext"]
-        let options = (words.dropFirst() + [more[words[0]] ?? "", "--key-file a.key --key-type raw"]).joined(separator: " ")
+        let more = [
+            "rotate": "--new-key-file b.key --new-key-type raw", "backup": "x.db",
+            "decrypt": "x.db --yes-plaintext",
+        ]
+        let options = (words.dropFirst() + [more[words[0]] ?? "", "--key-file a.key --key-type raw"]).joined(
+            separator: " ")
         let script = "ulimit -f 1000; exec '\(Tool.program)' \(words[0]) a.db \(options)"
         let result = try tool.run(["-c", script], program: "/bin/sh")
         #expect(result.status == 74, "\(result)")
@@ -224,12 +272,14 @@ struct MistakeTests {
         // A process is killed in the middle of a transaction whose pages are in the file already.
         let script = """
             PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; CREATE TABLE u (a);
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) INSERT INTO u SELECT randomblob(1000) FROM n;
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) INSERT INTO u SELECT \
+            randomblob(1000) FROM n;
             .shell kill -9 $PPID
             """
         #expect(throws: SQLCipherShell.Failure.self) { try tool.shell().run(script) }
         try #require(tool.exists("a.db-journal"))
-        let result = try tool.run(["query", "a.db", "SELECT count(*) FROM t", "--format", "csv", "--no-header"] + key)
+        let result = try tool.run(
+            ["query", "a.db", "SELECT count(*) FROM t", "--format", "csv", "--no-header"] + key)
         #expect(result.status == 0 && result.output == "3\n", "\(result)")
         #expect(try tool.run(["query", "a.db", "SELECT count(*) FROM u"] + key).status == 64)
         #expect(try tool.run(["query", "a.db", "DELETE FROM t"] + key).status == 64)
@@ -243,9 +293,13 @@ struct MistakeTests {
         let command = "exec '\(Tool.program)' rotate a.db \(rotationOptions) --audit log --json"
         let result = try tool.run(["-c", command + " 0<&- 1>&- 2>&-"], program: "/bin/sh")
         #expect(result.status == 74)
-        #expect(try tool.shell("a.db", 0x43).run("SELECT count(*) FROM t; PRAGMA cipher_integrity_check;") == ["3"])
+        #expect(
+            try tool.shell("a.db", 0x43).run("SELECT count(*) FROM t; PRAGMA cipher_integrity_check;") == [
+                "3"
+            ])
         #expect(try tool.run("audit", "verify", "log").output.contains("2 records"))
-        let noInput = try tool.run(["-c", "exec '\(Tool.program)' info a.db --key-stdin <&-"], program: "/bin/sh")
+        let noInput = try tool.run(
+            ["-c", "exec '\(Tool.program)' info a.db --key-stdin <&-"], program: "/bin/sh")
         #expect(noInput.status == 74)
     }
 

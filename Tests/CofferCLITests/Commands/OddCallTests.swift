@@ -16,7 +16,8 @@ struct OddCallTests {
     @Test(
         "a dash is no name for a result",
         arguments: [
-            ["decrypt", "a.db", "-", "--yes-plaintext"], ["backup", "a.db", "--into", "-"], ["vacuum", "a.db", "--into", "-"],
+            ["decrypt", "a.db", "-", "--yes-plaintext"], ["backup", "a.db", "--into", "-"],
+            ["vacuum", "a.db", "--into", "-"],
             ["create", "-"],
             ["encrypt", "a.db", "-"], ["keygen", "--out", "-"], ["rotate", "a.db", "--keep-old", "-"],
             ["upgrade", "a.db", "--keep-old", "-"],
@@ -28,13 +29,19 @@ struct OddCallTests {
         #expect(!tool.exists("-"))
     }
 
-    @Test("help for what is no command is wrong usage", arguments: ["rotat", "batch rotat", "rotate now", "help x", "verify verify"])
+    @Test(
+        "help for what is no command is wrong usage",
+        arguments: ["rotat", "batch rotat", "rotate now", "help x", "verify verify"])
     func help(words: String) throws {
         let result = try tool.run(["help"] + words.split(separator: " ").map(String.init))
-        #expect(result.status == 64 && result.output.isEmpty && result.errors.contains("There is no command"), "\(result)")
+        #expect(
+            result.status == 64 && result.output.isEmpty && result.errors.contains("There is no command"),
+            "\(result)")
     }
 
-    @Test("help for commands is there", arguments: ["", "rotate", "batch", "batch rotate", "audit verify", "help"])
+    @Test(
+        "help for commands is there",
+        arguments: ["", "rotate", "batch", "batch rotate", "audit verify", "help"])
     func goodHelp(words: String) throws {
         let result = try tool.run(["help"] + words.split(separator: " ").map(String.init))
         #expect(result.status == 0 && result.output.contains("USAGE"), "\(result)")
@@ -45,7 +52,8 @@ struct OddCallTests {
         .enabled(if: geteuid() == 0 && ChildProcess.find("unshare") != nil, "needs root"))
     func noProc() throws {
         let script = "mount -t tmpfs none /proc && exec '\(Tool.program)' info a.db"
-        let result = try tool.run(["-m", "/bin/sh", "-c", script], program: try #require(ChildProcess.find("unshare")))
+        let result = try tool.run(
+            ["-m", "/bin/sh", "-c", script], program: try #require(ChildProcess.find("unshare")))
         #expect(result.status == 69 && result.errors.contains("/proc"), "\(result)")
     }
 

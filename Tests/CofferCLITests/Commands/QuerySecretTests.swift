@@ -5,7 +5,8 @@ import Testing
 @Suite("Keys in statements")
 struct QuerySecretTests {
     private static let formats = [
-        "text": ["--write"], "json": ["--json", "--verbose"], "csv": ["--format", "csv", "--write", "--verbose"],
+        "text": ["--write"], "json": ["--json", "--verbose"],
+        "csv": ["--format", "csv", "--write", "--verbose"],
     ]
 
     @Test(
@@ -15,10 +16,16 @@ struct QuerySecretTests {
         let tool = try Tool()
         try tool.makeDatabase()
         #expect(KeySpellings.failing.count >= 200)
-        let options = try #require(QuerySecretTests.formats[format]) + ["--key-type", "raw", "--key-file", tool.directory.path("a.key")]
+        let options =
+            try #require(QuerySecretTests.formats[format]) + [
+                "--key-type", "raw", "--key-file", tool.directory.path("a.key"),
+            ]
         let offset = try #require(QuerySecretTests.formats.keys.sorted().firstIndex(of: format))
-        // Every statement by the command; at night by a process of the tool for each as well, by day some in each format.
-        let groups = stride(from: 0, to: KeySpellings.failing.count, by: 40).map { KeySpellings.failing.dropFirst($0).prefix(40) }
+        // Every statement by the command; at night by a process of the tool for each as well, by day some in
+        // each format.
+        let groups = stride(from: 0, to: KeySpellings.failing.count, by: 40).map {
+            KeySpellings.failing.dropFirst($0).prefix(40)
+        }
         for (number, group) in groups.enumerated() {
             // A log is read as a whole before each record: a short one is enough here.
             let log = tool.directory.path("log-\(number)")
@@ -40,14 +47,18 @@ struct QuerySecretTests {
     @Test(
         "what looks like a key in a statement that would run is refused before it does, in comments and texts as well",
         arguments: [
-            "SELECT 7 -- PRAGMA key = 'tr0ub4dor'", "SELECT 7 /* attach x as y key \"tr0ub4dor\" */", "SELECT 7, 'pragma KEY (''a'')'",
+            "SELECT 7 -- PRAGMA key = 'tr0ub4dor'", "SELECT 7 /* attach x as y key \"tr0ub4dor\" */",
+            "SELECT 7, 'pragma KEY (''a'')'",
         ])
     func refused(sql: String) throws {
         let tool = try Tool()
         try tool.makeDatabase()
-        let query = try Tool.Query(tool.directory.path("a.db"), ["--key-type", "raw", "--key-file", tool.directory.path("a.key")])
+        let query = try Tool.Query(
+            tool.directory.path("a.db"), ["--key-type", "raw", "--key-file", tool.directory.path("a.key")])
         let result = try query.run(sql)
-        #expect(result.status == 64 && !result.output.contains("7") && !KeySpellings.isShown(in: result.errors), "\(result)")
+        #expect(
+            result.status == 64 && !result.output.contains("7") && !KeySpellings.isShown(in: result.errors),
+            "\(result)")
         #expect(try query.run("SELECT 7 -- the pragma of a key").output.contains("7"))
     }
 

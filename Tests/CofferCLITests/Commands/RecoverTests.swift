@@ -22,13 +22,24 @@ struct RecoverTests {
 
     @Test("a whole file comes back as it is, and nothing is overwritten")
     func whole() throws {
-        let result = try tool.run(["recover", "a.db", "b.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + key)
+        let result = try tool.run(
+            ["recover", "a.db", "b.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + key)
         #expect(result.status == 0 && result.output.contains("has everything that a.db has"), "\(result)")
         #expect(try tool.shell("b.db", 0x43).run("SELECT count(*) FROM t") == ["400"])
         #expect(try tool.run(["recover", "a.db", "b.db"] + key).status == 73)
         #expect(try tool.run(["recover", "a.db", "-"] + key).status == 64)
         #expect(try tool.run(["recover", "a.db", "c.db", "--salt", "00ff"] + key).status == 64)
-        #expect(try tool.run(["recover", "a.db", "c.db", "--key-file", "b.key", "--key-type", "raw"]).status == 77)
+        #expect(
+            try tool.run(
+                [
+                    "recover", "a.db", "c.db", "--salt", String(repeating: "0", count: 32), "--salt-from",
+                    "b.db",
+                ] + key
+            ).status == 64
+        )
+        #expect(
+            try tool.run(["recover", "a.db", "c.db", "--key-file", "b.key", "--key-type", "raw"]).status == 77
+        )
         #expect(try tool.run(["recover", "none.db", "c.db"] + key).status == 66)
         #expect(!tool.directory.fileNames().contains("c.db"))
     }
@@ -38,9 +49,12 @@ struct RecoverTests {
         try damage(page: 3)
         let result = try tool.run(["recover", "a.db", "b.db", "--audit", "log"] + key)
         #expect(
-            result.status == 65 && result.output.contains("1 page of") && result.output.contains("row IDs that may be missing"), "\(result)"
+            result.status == 65 && result.output.contains("1 page of")
+                && result.output.contains("row IDs that may be missing"), "\(result)"
         )
-        #expect(try String(decoding: tool.directory.bytes(of: "log"), as: UTF8.self).contains("\"damaged_pages\":1"))
+        #expect(
+            try String(decoding: tool.directory.bytes(of: "log"), as: UTF8.self).contains(
+                "\"damaged_pages\":1"))
         let json = try tool.run(["recover", "a.db", "c.db", "--json"] + key)
         #expect(json.status == 65)
         #expect(try Schema.problems(json) == [])
@@ -49,5 +63,66 @@ struct RecoverTests {
         let left = try tool.shell("b.db").run("SELECT count(*) FROM t; PRAGMA integrity_check;")
         #expect(left.last == "ok" && left.first != "400")
         #expect(try tool.run(["verify", "b.db"] + key).status == 0)
+    }
+
+    @Test("the salt comes from another copy, where the file has lost its own")
+    func lostSalt() throws {
+        try tool.directory.write(Array(tool.directory.bytes(of: "a.db")), to: "copy.db")
+        var bytes = Array(try tool.directory.bytes(of: "a.db"))
+        for index in 0..<16 { bytes[index] = 0 }
+        try tool.directory.write(bytes, to: "a.db")
+        #expect(try tool.run(["recover", "a.db", "b.db"] + key).status == 77)
+        try tool.write("SQLite format 3", to: "text")
+        #expect(try tool.run(["recover", "a.db", "b.db", "--salt-from", "text"] + key).status == 65)
+        let result = try tool.run(["recover", "a.db", "b.db", "--salt-from", "copy.db"] + key)
+        #expect(result.status == 0, "\(result)")
+        #expect(try tool.shell("b.db").run("SELECT count(*) FROM t") == ["400"])
+    }
+
+    @Test(
+        "nothing is written over: not the file itself, by none of its names, and not a file that another salvage makes"
+    )
+    func destinations() throws {
+        let before = try tool.directory.bytes(of: "a.db")
+        try FileManager.default.linkItem(
+            atPath: tool.directory.path("a.db"), toPath: tool.directory.path("hard.db"))
+        try FileManager.default.createSymbolicLink(
+            atPath: tool.directory.path("soft.db"), withDestinationPath: "a.db")
+        try FileManager.default.createSymbolicLink(
+            atPath: tool.directory.path("dangling.db"), withDestinationPath: "nowhere.db")
+        for name in ["a.db", "./a.db", "hard.db", "soft.db", "dangling.db"] {
+            #expect(try tool.run(["recover", "a.db", name] + key).status == 73, "\(name)")
+        }
+        #expect(
+            try tool.directory.bytes(of: "a.db") == before
+                && !tool.directory.fileNames().contains("nowhere.db"))
+        // Of two at once one makes the file, and the other one says so.
+        let runs = try [
+            tool.start(["recover", "a.db", "b.db"] + key), tool.start(["recover", "soft.db", "b.db"] + key),
+        ]
+        let statuses = runs.map { $0.wait().status }.sorted()
+        #expect(statuses == [0, 73] || statuses == [0, 75], "\(statuses)")
+        #expect(
+            try tool.shell("b.db").run("SELECT count(*) FROM t; PRAGMA integrity_check") == ["400", "ok"])
+        #expect(!tool.directory.fileNames().contains { $0.hasPrefix(".coffer-") })
+    }
+
+    @Test("a keyring knows the salt itself")
+    func keyring() throws {
+        let unlock = ["--unlock-file", "a.key", "--unlock-type", "raw"]
+        #expect(
+            try tool.run("key", "init", "k.db", "--new-key-file", "a.key", "--new-key-type", "raw").status
+                == 0)
+        #expect(
+            try tool.run(
+                ["query", "k.db", "CREATE TABLE t (a); INSERT INTO t VALUES ('ring')", "--write"] + unlock
+            ).status == 0)
+        var bytes = Array(try tool.directory.bytes(of: "k.db"))
+        for index in 0..<16 { bytes[index] = 0 }
+        try tool.directory.write(bytes, to: "k.db")
+        let result = try tool.run(
+            ["recover", "k.db", "b.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + unlock)
+        #expect(result.status == 0, "\(result)")
+        #expect(try tool.shell("b.db", 0x43).run("SELECT a FROM t") == ["ring"])
     }
 }

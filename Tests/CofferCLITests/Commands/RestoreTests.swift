@@ -23,23 +23,32 @@ struct RestoreTests {
     }
 
     private func rowCount(_ name: String = "a.db", _ byte: UInt8 = 0x42) throws -> String {
-        try tool.shell(name, byte).run("SELECT count(*) + 1000 * sum(text = 'lost') FROM t; PRAGMA integrity_check;").joined(separator: " ")
+        try tool.shell(name, byte).run(
+            "SELECT count(*) + 1000 * sum(text = 'lost') FROM t; PRAGMA integrity_check;"
+        ).joined(separator: " ")
     }
 
     private func kept() -> [String] { tool.directory.fileNames().filter { $0.contains(".replaced-") } }
 
-    private func bytes(_ name: String = "a.db") throws -> [UInt8] { Array(try tool.directory.bytes(of: name)) }
-
-    private func move(_ name: String, to other: String) throws {
-        try FileManager.default.moveItem(atPath: tool.directory.path(name), toPath: tool.directory.path(other))
+    private func bytes(_ name: String = "a.db") throws -> [UInt8] {
+        Array(try tool.directory.bytes(of: name))
     }
 
-    /// Leaves `a.db` as a process does that ends in the middle: with rows in a log, or with a transaction that is to be rolled back.
+    private func move(_ name: String, to other: String) throws {
+        try FileManager.default.moveItem(
+            atPath: tool.directory.path(name), toPath: tool.directory.path(other))
+    }
+
+    /// Leaves `a.db` as a process does that ends in the middle: with rows in a log, or with a transaction
+    /// that is to be rolled back.
     private func interruptWriter(wal: Bool) throws {
         let queue = try tool.directory.makeQueue()
         try queue.writeWithoutTransaction { db in
             if wal {
-                try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; INSERT INTO t (text) VALUES ('in the log')")
+                try db.execute(
+                    sql:
+                        "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; INSERT INTO t (text) VALUES ('in the log')"
+                )
             } else {
                 try db.execute(sql: "INSERT INTO t (text) VALUES ('before'); PRAGMA cache_size = 2; BEGIN")
                 // The first pages are written before the end, as there is no room for them in memory.
@@ -56,11 +65,14 @@ struct RestoreTests {
             if !wal { try db.execute(sql: "ROLLBACK") }
         }
         try queue.close()
-        for name in ["a.db", "a.db-wal", "a.db-journal", "a.db-shm"] { _ = unsafe unlink(tool.directory.path(name)) }
+        for name in ["a.db", "a.db-wal", "a.db-journal", "a.db-shm"] {
+            _ = unsafe unlink(tool.directory.path(name))
+        }
         for ending in ["", wal ? "-wal" : "-journal"] { try move("left\(ending)", to: "a.db\(ending)") }
     }
 
-    @Test("a backup takes the place of the database, with its mode and a fresh salt, and the old file is kept")
+    @Test(
+        "a backup takes the place of the database, with its mode and a fresh salt, and the old file is kept")
     func restoring() throws {
         try #require(unsafe chmod(tool.directory.path("a.db"), 0o640) == 0)
         let old = try bytes()
@@ -73,7 +85,9 @@ struct RestoreTests {
         #expect(try rowCount() == "50 ok")
         #expect(try bytes("safe.db").prefix(16) != bytes().prefix(16))
         var status = stat()
-        #expect(unsafe stat(tool.directory.path("a.db"), &status) == 0 && status.st_mode & 0o777 == 0o640 && status.st_nlink == 1)
+        #expect(
+            unsafe stat(tool.directory.path("a.db"), &status) == 0 && status.st_mode & 0o777 == 0o640
+                && status.st_nlink == 1)
         let name = try #require(kept().first)
         #expect(try bytes(name) == old && kept().count == 1)
         #expect(try tool.text(of: "log").contains("content_digest"))
@@ -89,7 +103,8 @@ struct RestoreTests {
         let other = ["--key-file", "b.key", "--key-type", "raw"]
         #expect(try tool.run(["restore", "safe.db", "a.db"] + other).status == 77)
         let both = other + ["--previous-key-file", "a.key"]
-        let result = try tool.run(["restore", "safe.db", "a.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + both)
+        let result = try tool.run(
+            ["restore", "safe.db", "a.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + both)
         #expect(result.status == 0, "\(result)")
         #expect(try rowCount("a.db", 0x43) == "50 ok")
         #expect(try tool.run(["diff", "safe.db", "a.db"] + both).status == 0)
@@ -143,12 +158,14 @@ struct RestoreTests {
         #expect(try rowCount() == "50 ok")
         #expect(!tool.exists("a.db-wal"))
         let name = try #require(kept().first)
-        #expect(try kept().count == 1 && bytes(name) == (kind == 4 ? Array("a log of what was there".utf8) : old))
+        #expect(
+            try kept().count == 1 && bytes(name) == (kind == 4 ? Array("a log of what was there".utf8) : old))
     }
 
     @Test("links are not followed, and a file is not restored from itself")
     func places() throws {
-        try FileManager.default.createSymbolicLink(atPath: tool.directory.path("link.db"), withDestinationPath: "a.db")
+        try FileManager.default.createSymbolicLink(
+            atPath: tool.directory.path("link.db"), withDestinationPath: "a.db")
         #expect(try tool.run(["restore", "safe.db", "link.db"] + key).status == 73)
         #expect(try tool.run(["restore", "a.db", "a.db"] + key).status == 64)
         #expect(try tool.run(["restore", "safe.db", "none/a.db"] + key).status == 66)
@@ -158,7 +175,9 @@ struct RestoreTests {
         #expect(try rowCount("new.db") == "50 ok")
     }
 
-    @Test("the log or the journal of the old database goes with it, and never to the new one", arguments: [true, false])
+    @Test(
+        "the log or the journal of the old database goes with it, and never to the new one",
+        arguments: [true, false])
     func leftovers(_ wal: Bool) throws {
         try interruptWriter(wal: wal)
         let old = (try bytes(), try bytes("a.db\(wal ? "-wal" : "-journal")"))
@@ -167,14 +186,17 @@ struct RestoreTests {
         #expect(try rowCount() == "50 ok")
         let name = try #require(kept().min())
         #expect(try kept().count == 2 && bytes(name) == old.0 && bytes(kept().max() ?? "") == old.1)
-        #expect(try rowCount(name) == "52 ok", "the old database with what it had in its log, or without what was not committed")
+        #expect(
+            try rowCount(name) == "52 ok",
+            "the old database with what it had in its log, or without what was not committed")
         #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") })
     }
 
     @Test(
         "a crash leaves the whole old database or the new one, also with a log or a journal, and the next run completes it",
         arguments: [
-            "copy-created", "copied", "verified", "copy-synchronized", "old-kept", "journal-left", "locked", "renamed",
+            "copy-created", "copied", "verified", "copy-synchronized", "old-kept", "journal-left", "locked",
+            "renamed",
             "directory-synchronized", "audited",
         ], [true, false])
     func crashes(_ point: String, _ wal: Bool) throws {
@@ -190,7 +212,8 @@ struct RestoreTests {
         let again = try restore()
         #expect(again.status == 0, "\(again)")
         #expect(try rowCount() == "50 ok")
-        #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") }, "\(tool.directory.fileNames())")
+        #expect(
+            !tool.directory.fileNames().contains { $0.contains(".coffer-") }, "\(tool.directory.fileNames())")
         // What the interrupted run has kept is the whole old database too, with its log or journal.
         let counts = try kept().filter { $0.hasSuffix("Z") }.map { try rowCount($0) }
         #expect(counts.contains("52 ok") && (isNew || Set(counts).count == 1), "\(kept()) \(counts)")
@@ -213,11 +236,15 @@ struct RestoreTests {
         let before = (try bytes(), try bytes("a.db-wal"))
         _ = try tool.directory.makeFolder("a.db-shm")
         let result = try restore()
-        #expect(try result.status != 0 && kept().isEmpty && bytes() == before.0 && bytes("a.db-wal") == before.1, "\(result)")
+        #expect(
+            try result.status != 0 && kept().isEmpty && bytes() == before.0 && bytes("a.db-wal") == before.1,
+            "\(result)")
         #expect(result.errors.contains("a.db-shm"))
     }
 
-    @Test("a step that fails before the new file is there leaves the old one as it was", arguments: ["copied", "old-kept", "locked"])
+    @Test(
+        "a step that fails before the new file is there leaves the old one as it was",
+        arguments: ["copied", "old-kept", "locked"])
     func failures(_ point: String) throws {
         let before = try bytes()
         #expect(try restore(environment: ["COFFER_FAIL_POINT": "\(point):error"]).status == 74)

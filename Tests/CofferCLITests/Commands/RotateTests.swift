@@ -6,7 +6,9 @@ import Testing
 @Suite("Rotating")
 struct RotateTests {
     private let tool: Tool
-    private let keys = ["--key-file", "a.key", "--key-type", "raw", "--new-key-file", "b.key", "--new-key-type", "raw"]
+    private let keys = [
+        "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "b.key", "--new-key-type", "raw",
+    ]
 
     init() throws {
         tool = try Tool()
@@ -41,10 +43,12 @@ struct RotateTests {
         let bytes = try tool.directory.bytes(of: "a.db")
         try tool.writeKey("c.key", 0x44)
         let wrong = try tool.run(
-            "rotate", "a.db", "--key-file", "c.key", "--key-type", "raw", "--new-key-file", "b.key", "--new-key-type", "raw")
+            "rotate", "a.db", "--key-file", "c.key", "--key-type", "raw", "--new-key-file", "b.key",
+            "--new-key-type", "raw")
         #expect(wrong.status == 77)
         let same = try tool.run(
-            "rotate", "a.db", "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "a.key", "--new-key-type", "raw")
+            "rotate", "a.db", "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "a.key",
+            "--new-key-type", "raw")
         #expect(same.status == 64)
         #expect(try tool.run(["rotate", "none.db"] + keys).status == 66)
         #expect(try tool.directory.bytes(of: "a.db") == bytes)
@@ -88,7 +92,8 @@ struct RotateTests {
         #expect(plan.output.contains("nothing was changed"))
         #expect(plan.output.contains("  1. "))
         let wrong = try tool.run(
-            "rotate", "a.db", "--dry-run", "--key-stdin", "--new-key-file", "b.key", "--new-key-type", "raw", input: "wrong")
+            "rotate", "a.db", "--dry-run", "--key-stdin", "--new-key-file", "b.key", "--new-key-type", "raw",
+            input: "wrong")
         #expect(wrong.status == 77)
         #expect(try tool.directory.bytes(of: "a.db") == bytes)
         #expect(tool.directory.fileNames() == ["a.db", "a.key", "b.key"])
@@ -100,7 +105,10 @@ struct RotateTests {
         let result = try tool.run(["rotate", "a.db", "--in-place"] + keys)
         #expect(result.status == 0, "\(result)")
         #expect(try tool.directory.bytes(of: "a.db").prefix(16) == salt)
-        #expect(try tool.shell("a.db", 0x43).run("SELECT count(*) FROM t; PRAGMA cipher_integrity_check;") == ["100"])
+        #expect(
+            try tool.shell("a.db", 0x43).run("SELECT count(*) FROM t; PRAGMA cipher_integrity_check;") == [
+                "100"
+            ])
         #expect(throws: SQLCipherShell.Failure.self) { try tool.shell().run("SELECT * FROM t;") }
     }
 
@@ -108,7 +116,9 @@ struct RotateTests {
     func keyTypes() throws {
         try tool.write("open sesame\n", to: "words")
         #expect(
-            try tool.run("rotate", "a.db", "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "words").status == 0)
+            try tool.run(
+                "rotate", "a.db", "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "words"
+            ).status == 0)
         let shell = SQLCipherShell(path: tool.directory.path("a.db"), passphrase: "open sesame")
         #expect(try shell.run("SELECT count(*) FROM t;") == ["100"])
     }
@@ -150,7 +160,8 @@ struct RotateTests {
             try tool.writeKey("old.key", old)
             try tool.writeKey("new.key", new)
             let arguments = [
-                "rotate", "big.db", "--key-file", "old.key", "--key-type", "raw", "--new-key-file", "new.key", "--new-key-type", "raw",
+                "rotate", "big.db", "--key-file", "old.key", "--key-type", "raw", "--new-key-file", "new.key",
+                "--new-key-type", "raw",
             ]
             let rotation = try tool.start(arguments)
             usleep(UInt32.random(in: 10_000...400_000, using: &random))

@@ -16,9 +16,11 @@ struct VacuumTests {
             try db.execute(sql: "PRAGMA application_id = 77; PRAGMA user_version = 5")
         }
         try queue.write { db in
-            try db.execute(sql: "CREATE TABLE loose (data BLOB); CREATE INDEX loose_length ON loose (length(data))")
+            try db.execute(
+                sql: "CREATE TABLE loose (data BLOB); CREATE INDEX loose_length ON loose (length(data))")
             for row in 1...3000 {
-                try db.execute(sql: "INSERT INTO loose (rowid, data) VALUES (?, randomblob(2000))", arguments: [row * 7])
+                try db.execute(
+                    sql: "INSERT INTO loose (rowid, data) VALUES (?, randomblob(2000))", arguments: [row * 7])
             }
             try db.execute(sql: "DELETE FROM loose WHERE rowid % 2 = 0")
         }
@@ -26,7 +28,8 @@ struct VacuumTests {
     }
 
     private static let facts = """
-        SELECT count(*), sum(rowid) FROM loose; SELECT hex(data) FROM loose WHERE rowid = 7; SELECT count(*) FROM t;
+        SELECT count(*), sum(rowid) FROM loose; SELECT hex(data) FROM loose WHERE rowid = 7; SELECT count(*) \
+        FROM t;
         PRAGMA user_version; PRAGMA application_id; PRAGMA integrity_check; PRAGMA cipher_integrity_check;
         """
 
@@ -35,7 +38,8 @@ struct VacuumTests {
         arguments: ["delete", "wal"])
     func content(journal: String) throws {
         _ = try tool.shell().run("PRAGMA journal_mode = \(journal);")
-        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: tool.directory.path("a.db"))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o640], ofItemAtPath: tool.directory.path("a.db"))
         let (facts, before) = try (tool.shell().run(Self.facts), tool.directory.bytes(of: "a.db"))
         let result = try tool.run(["vacuum", "a.db", "--json"] + key)
         #expect(result.status == 0, "\(result)")
@@ -45,12 +49,16 @@ struct VacuumTests {
         #expect(after.prefix(16) != before.prefix(16))
         #expect(try tool.shell().run(Self.facts) == facts)
         #expect(try tool.shell().run("PRAGMA journal_mode; PRAGMA freelist_count;") == [journal, "0"])
-        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("a.db"))[.posixPermissions] as? Int
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: tool.directory.path("a.db"))[.posixPermissions]
+            as? Int
         #expect(mode == 0o640)
         #expect(!tool.directory.fileNames().contains { $0.contains("vacuum") })
     }
 
-    @Test("progress moves, a signal ends the work, the file is as it was, and the same command completes it", arguments: [SIGINT, SIGTERM])
+    @Test(
+        "progress moves, a signal ends the work, the file is as it was, and the same command completes it",
+        arguments: [SIGINT, SIGTERM])
     func interruption(number: Int32) throws {
         let before = try tool.directory.bytes(of: "a.db")
         let vacuum = try tool.start(["vacuum", "a.db", "--json", "--progress", "always"] + key)
@@ -63,7 +71,9 @@ struct VacuumTests {
         #expect(tool.directory.fileNames() == ["a.db", "a.key"])
         let complete = try tool.run(["vacuum", "a.db", "--json", "--progress", "always"] + key)
         #expect(complete.status == 0)
-        let progress = try complete.objects.filter { $0["phase"] as? String == "copying" }.compactMap { $0["completed"] as? Int }
+        let progress = try complete.objects.filter { $0["phase"] as? String == "copying" }.compactMap {
+            $0["completed"] as? Int
+        }
         #expect(progress == progress.sorted())
         #expect(!progress.isEmpty)
     }
@@ -71,13 +81,16 @@ struct VacuumTests {
     @Test(
         "killed at any step, the file is whole, and the same command completes the work",
         arguments: [
-            "note-made", "locked", "copy-created", "copying", "copied", "verified", "copy-synchronized", "renamed",
+            "note-made", "locked", "copy-created", "copying", "copied", "verified", "copy-synchronized",
+            "renamed",
             "directory-synchronized",
             "audited",
         ])
     func killing(point: String) throws {
         let facts = try tool.shell().run(Self.facts)
-        #expect(try tool.run(["vacuum", "a.db"] + key, environment: ["COFFER_FAIL_POINT": point]).status == -SIGKILL)
+        #expect(
+            try tool.run(["vacuum", "a.db"] + key, environment: ["COFFER_FAIL_POINT": point]).status
+                == -SIGKILL)
         // Without playing back what was left: the judge is a copy.
         try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "copy.db")
         #expect(try tool.shell("copy.db").run(Self.facts) == facts)

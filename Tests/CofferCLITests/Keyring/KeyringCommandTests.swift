@@ -14,20 +14,29 @@ struct KeyringCommandTests {
     /// A database with a keyring that a raw key opens, and a row.
     private func make() throws {
         try tool.writeKey("anna.key", 1)
-        try expect(tool.run("key", "init", "a.db", "--new-key-file", "anna.key", "--new-key-type", "raw", "--name", "Anna"))
+        try expect(
+            tool.run(
+                "key", "init", "a.db", "--new-key-file", "anna.key", "--new-key-type", "raw", "--name", "Anna"
+            ))
         try expect(query("CREATE TABLE t (a); INSERT INTO t VALUES ('letter')", "anna.key"))
     }
 
-    private func query(_ sql: String, _ key: String, type: String = "raw", _ name: String = "a.db") throws -> Tool.Result {
+    private func query(_ sql: String, _ key: String, type: String = "raw", _ name: String = "a.db") throws
+        -> Tool.Result
+    {
         try tool.run("query", name, sql, "--write", "--unlock-file", key, "--unlock-type", type)
     }
 
     private func reads(_ key: String, type: String = "raw", _ name: String = "a.db") throws -> Bool {
-        let result = try tool.run("query", name, "SELECT a FROM t", "--unlock-file", key, "--unlock-type", type)
+        let result = try tool.run(
+            "query", name, "SELECT a FROM t", "--unlock-file", key, "--unlock-type", type)
         return result.status == 0 && result.output.contains("letter")
     }
 
-    private func expect(_ result: Tool.Result, status: Int32 = 0, _ words: String = "", at place: SourceLocation = #_sourceLocation) {
+    private func expect(
+        _ result: Tool.Result, status: Int32 = 0, _ words: String = "",
+        at place: SourceLocation = #_sourceLocation
+    ) {
         #expect(result.status == status, "\(result)", sourceLocation: place)
         #expect(words.isEmpty || result.description.contains(words), "\(result)", sourceLocation: place)
     }
@@ -38,7 +47,8 @@ struct KeyringCommandTests {
     func slots() throws {
         try make()
         try tool.write("correct horse battery\n", to: "ben.txt")
-        try expect(tool.run(["key", "add", "a.db", "--new-key-file", "ben.txt", "--name", "Ben"] + anna), "slot 2")
+        try expect(
+            tool.run(["key", "add", "a.db", "--new-key-file", "ben.txt", "--name", "Ben"] + anna), "slot 2")
         #expect(try reads("ben.txt", type: "passphrase"))
         let database = try tool.directory.bytes(of: "a.db")
         try tool.write("another horse battery\n", to: "new.txt")
@@ -55,7 +65,8 @@ struct KeyringCommandTests {
         try expect(tool.run(["key", "rotate", "a.db"] + anna), "new data key")
         #expect(try reads("anna.key"))
         try tool.writeKey("wrong.key", 9)
-        try expect(tool.run("key", "list", "a.db", "--unlock-file", "wrong.key", "--unlock-type", "raw"), status: 77)
+        try expect(
+            tool.run("key", "list", "a.db", "--unlock-file", "wrong.key", "--unlock-type", "raw"), status: 77)
         #expect(tool.directory.fileNames().filter { $0.hasPrefix(".") }.isEmpty)
     }
 
@@ -64,15 +75,21 @@ struct KeyringCommandTests {
         try make()
         let added = try tool.run(["key", "add", "a.db", "--recovery"] + anna)
         expect(added)
-        let key = try #require(added.output.split(separator: "\n").first { $0.wholeMatch(of: /([0-9A-Z]{4}-){13}[0-9A-Z]{4}/) != nil })
+        let key = try #require(
+            added.output.split(separator: "\n").first {
+                $0.wholeMatch(of: /([0-9A-Z]{4}-){13}[0-9A-Z]{4}/) != nil
+            })
         #expect(!added.errors.contains(key))
         try tool.write(key.lowercased().replacing("-", with: " "), to: "sheet.txt")
         #expect(try reads("sheet.txt", type: "recovery"))
         try tool.write("correct horse battery\n", to: "new.txt")
-        try expect(tool.run("key", "recover", "a.db", "--unlock-file", "sheet.txt", "--new-key-file", "new.txt"), "a new slot")
+        try expect(
+            tool.run("key", "recover", "a.db", "--unlock-file", "sheet.txt", "--new-key-file", "new.txt"),
+            "a new slot")
         #expect(try reads("new.txt", type: "passphrase"))
         try expect(
-            tool.run("key", "recover", "a.db", "--unlock-file", "anna.key", "--new-key-file", "new.txt"), status: 77, "not a recovery key")
+            tool.run("key", "recover", "a.db", "--unlock-file", "anna.key", "--new-key-file", "new.txt"),
+            status: 77, "not a recovery key")
         try expect(tool.run(["key", "add", "a.db", "--recovery", "--json"] + anna), status: 64)
     }
 
@@ -80,7 +97,9 @@ struct KeyringCommandTests {
     func recipients() throws {
         let made = try tool.run("keygen", "--recipient", "--out", "office.identity")
         expect(made)
-        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("office.identity"))[.posixPermissions] as? Int
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: tool.directory.path("office.identity"))[
+                .posixPermissions] as? Int
         #expect(mode == 0o600)
         let recipient = try #require(made.output.split(separator: "\n").first)
         #expect(recipient.hasPrefix("coffer-recipient-1-") && !made.description.contains("coffer-identity"))
@@ -88,14 +107,19 @@ struct KeyringCommandTests {
         try make()
         try expect(tool.run(["key", "add", "a.db", "--recipient", "office.pub", "--name", "office"] + anna))
         #expect(try reads("office.identity", type: "identity"))
-        try expect(tool.run(["key", "add", "a.db", "--recipient", "\(recipient.dropLast())0x"] + anna), status: 64)
+        try expect(
+            tool.run(["key", "add", "a.db", "--recipient", "\(recipient.dropLast())0x"] + anna), status: 64)
         // A mistake that a message must not repeat.
-        let identity = try String(decoding: tool.directory.bytes(of: "office.identity"), as: UTF8.self).split(separator: "\n")[0]
+        let identity = try String(decoding: tool.directory.bytes(of: "office.identity"), as: UTF8.self).split(
+            separator: "\n")[0]
         let mistaken = try tool.run(["key", "add", "a.db", "--recipient", String(identity)] + anna)
         expect(mistaken, status: 64, "an identity")
         #expect(!mistaken.description.contains(identity.dropFirst(20).prefix(16)))
         try expect(tool.run("key", "init", "b.db", "--recipient", String(recipient)))
-        try expect(query("CREATE TABLE t (a); INSERT INTO t VALUES ('letter')", "office.identity", type: "identity", "b.db"))
+        try expect(
+            query(
+                "CREATE TABLE t (a); INSERT INTO t VALUES ('letter')", "office.identity", type: "identity",
+                "b.db"))
         #expect(try reads("office.identity", type: "identity", "b.db"))
     }
 
@@ -104,11 +128,14 @@ struct KeyringCommandTests {
         try tool.makeDatabase()
         try tool.writeKey("anna.key", 1)
         let slot = ["--new-key-file", "anna.key", "--new-key-type", "raw"]
-        try expect(tool.run(["key", "init", "a.db", "--key-file", "anna.key", "--key-type", "raw"] + slot), status: 77)
+        try expect(
+            tool.run(["key", "init", "a.db", "--key-file", "anna.key", "--key-type", "raw"] + slot),
+            status: 77)
         #expect(!tool.exists("a.db.keys"))
         try expect(tool.run(["key", "init", "a.db", "--key-file", "a.key", "--key-type", "raw"] + slot))
         try expect(tool.run(["query", "a.db", "SELECT text FROM t"] + anna), "row 1")
-        try expect(tool.run("query", "a.db", "SELECT 1", "--key-file", "a.key", "--key-type", "raw"), status: 77)
+        try expect(
+            tool.run("query", "a.db", "SELECT 1", "--key-file", "a.key", "--key-type", "raw"), status: 77)
         try expect(tool.run(["key", "init", "a.db"] + slot), status: 73)
     }
 
@@ -124,7 +151,8 @@ struct KeyringCommandTests {
         try expect(tool.run(["key", "restore-header", "a.db", "a.header"] + anna))
         #expect(try reads("anna.key"))
         try tool.writeKey("ben.key", 2)
-        try expect(tool.run(["key", "change", "a.db", "--new-key-file", "ben.key", "--new-key-type", "raw"] + anna))
+        try expect(
+            tool.run(["key", "change", "a.db", "--new-key-file", "ben.key", "--new-key-type", "raw"] + anna))
         try expect(tool.run(["key", "restore-header", "a.db", "a.header"] + anna), status: 64, "older")
         try expect(tool.run(["key", "restore-header", "a.db", "a.header", "--yes-older"] + anna))
         #expect(try reads("anna.key") && !reads("ben.key"))
@@ -135,7 +163,8 @@ struct KeyringCommandTests {
         try make()
         try tool.writeKey("new.key", 2)
         try expect(
-            tool.run(["rotate", "a.db", "--new-key-file", "new.key", "--new-key-type", "raw"] + anna), status: 64, "coffer key rotate")
+            tool.run(["rotate", "a.db", "--new-key-file", "new.key", "--new-key-type", "raw"] + anna),
+            status: 64, "coffer key rotate")
         #expect(try reads("anna.key"))
         try expect(tool.run("erase", "a.db", "--dry-run"), "a.db.keys")
         try expect(tool.run("erase", "a.db", "--yes-erase", "a.db"))
@@ -150,7 +179,8 @@ struct KeyringCommandTests {
         let queue = try DatabaseQueue(path: tool.directory.path("plain.db"), configuration: plaintext)
         try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES ('letter')") }
         try queue.close()
-        try FileManager.default.createDirectory(atPath: tool.directory.path("safe"), withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(
+            atPath: tool.directory.path("safe"), withIntermediateDirectories: false)
         let recipient = ["--recipient", "office.pub"]
         try expect(tool.run(["backup", "a.db", "b.db"] + recipient + anna), "b.db.keys")
         try expect(tool.run(["vacuum", "a.db", "--into", "v.db"] + recipient + anna), "v.db.keys")
@@ -170,7 +200,9 @@ struct KeyringCommandTests {
         // A database that has its keyring keeps it.
         let before = (try tool.directory.bytes(of: "a.db"), try tool.directory.bytes(of: "a.db.keys"))
         try expect(tool.run(["restore", dated, "a.db"] + identity), status: 77, "no slot")
-        #expect(try tool.directory.bytes(of: "a.db") == before.0 && tool.directory.bytes(of: "a.db.keys") == before.1)
+        #expect(
+            try tool.directory.bytes(of: "a.db") == before.0
+                && tool.directory.bytes(of: "a.db.keys") == before.1)
         try expect(tool.run(["key", "add", "a.db"] + recipient + anna))
         try expect(query("INSERT INTO t VALUES ('later')", "anna.key"))
         try expect(tool.run(["restore", dated, "a.db", "--keep-old", "old.db"] + identity))
@@ -179,18 +211,85 @@ struct KeyringCommandTests {
         try expect(tool.run(["query", "old.db", "SELECT a FROM t"] + anna), "later")
     }
 
+    @Test("works keep the keyring of a file, and copies of it have the same slots")
+    func carriesKeyrings() throws {
+        try make()
+        try tool.writeKey("ben.key", 2)
+        try expect(
+            tool.run(
+                ["key", "add", "a.db", "--new-key-file", "ben.key", "--new-key-type", "raw", "--name", "Ben"]
+                    + anna))
+        let keys = try tool.directory.bytes(of: "a.db.keys")
+        try expect(
+            query("CREATE TABLE u (b); INSERT INTO u VALUES (randomblob(100000)); DROP TABLE u", "ben.key"))
+        let size = try tool.directory.bytes(of: "a.db").count
+        try expect(tool.run(["vacuum", "a.db"] + anna))
+        #expect(
+            try tool.directory.bytes(of: "a.db").count < size && tool.directory.bytes(of: "a.db.keys") == keys
+        )
+        #expect(try reads("anna.key") && reads("ben.key"))
+
+        _ = try tool.directory.makeFolder("safe")
+        try tool.write("a.db\n", to: "list")
+        try expect(tool.run(["backup", "a.db", "b.db"] + anna), "slots of the file")
+        try expect(tool.run(["vacuum", "a.db", "--into", "v.db"] + anna))
+        try expect(tool.run(["recover", "a.db", "r.db"] + anna))
+        for _ in 0..<2 { try expect(tool.run(["backup", "a.db", "--into", "safe", "--keep", "1y"] + anna)) }
+        try expect(tool.run(["batch", "backup", "--manifest", "list", "--into", "all"] + anna))
+        let names = tool.directory.fileNames().filter {
+            $0.hasSuffix(".backup") || $0.hasSuffix(".backup.keys")
+        }
+        // The second one in `safe` has taken the place of the first, and of its keyring.
+        try #require(names.count == 4, "\(names)")
+        for name in ["b.db", "v.db", "r.db", names[0], names[2]] {
+            #expect(try reads("anna.key", name) && reads("ben.key", name), "\(name)")
+            #expect(try tool.directory.bytes(of: "\(name).keys") != keys)
+        }
+        // Each has a data key of its own.
+        try tool.directory.write(keys, to: "b.db.keys")
+        #expect(try !reads("anna.key", "b.db"))
+    }
+
+    @Test("copies of many files are for recipients, too, and what is salvaged")
+    func manyForRecipients() throws {
+        _ = try tool.directory.makeFolder("x")
+        try tool.makeDatabase("x/a.db")
+        try tool.makeDatabase("b.db")
+        try tool.write("x/a.db\nb.db\n", to: "list")
+        try tool.write(tool.run("keygen", "--recipient", "--out", "office.identity").output, to: "office.pub")
+        let key = ["--key-file", "a.key", "--key-type", "raw", "--recipient", "office.pub"]
+        try expect(tool.run(["batch", "backup", "--manifest", "list", "--into", "safe"] + key))
+        try expect(tool.run(["recover", "b.db", "r.db"] + key), "r.db.keys")
+        let backups = tool.directory.fileNames().filter { $0.hasSuffix(".backup") }
+        #expect(backups.count == 2)
+        for name in backups + ["r.db"] {
+            let identity = ["--unlock-file", "office.identity", "--unlock-type", "identity"]
+            try expect(tool.run(["query", name, "SELECT text FROM t"] + identity), "row 1")
+            try expect(
+                tool.run("query", name, "SELECT 1", "--key-file", "a.key", "--key-type", "raw"), status: 77)
+        }
+        try expect(
+            tool.run(["batch", "backup", "--manifest", "list", "--into", "safe", "--keep", "7d"] + key),
+            status: 64)
+        try tool.write("", to: "left.db.keys")
+        try expect(tool.run(["backup", "b.db", "left.db"] + key), status: 73, "without its database")
+        #expect(!tool.exists("left.db"))
+    }
+
     @Test("what cannot be for recipients is a mistake of usage, and makes nothing")
     func recipientUsage() throws {
         try make()
         let made = tool.directory.fileNames()
         let recipient = try DatabaseKeyring.Identity.random().recipient.description
         for arguments in [
-            ["backup", "a.db", "b.db", "--new-key-file", "anna.key"], ["backup", "a.db", "-"], ["vacuum", "a.db"],
+            ["backup", "a.db", "b.db", "--new-key-file", "anna.key"], ["backup", "a.db", "-"],
+            ["vacuum", "a.db"],
             ["backup", "a.db", "--into", ".", "--keep", "7d"], ["backup", "a.db", "b.db", "--same-pages"],
         ] {
             try expect(tool.run(arguments + ["--recipient", recipient] + anna), status: 64)
         }
-        try expect(tool.run(["backup", "a.db", "b.db", "--dry-run", "--recipient", recipient] + anna), "would be")
+        try expect(
+            tool.run(["backup", "a.db", "b.db", "--dry-run", "--recipient", recipient] + anna), "would be")
         #expect(tool.directory.fileNames() == made)
     }
 
@@ -206,65 +305,117 @@ struct KeyringCommandTests {
 
             """
         try tool.write(device, to: "device", mode: 0o700)
-        try expect(tool.run(["key", "add", "a.db", "--command", "./device --slot 1", "--name", "TPM"] + anna), "slot 2")
+        try expect(
+            tool.run(["key", "add", "a.db", "--command", "./device --slot 1", "--name", "TPM"] + anna),
+            "slot 2")
         let program = ["--unlock-type", "command", "--unlock-command", "./device --slot 1"]
         try expect(tool.run(["key", "list", "a.db"] + program), "2 slots, proved by slot 2")
         try expect(tool.run(["query", "a.db", "SELECT a FROM t"] + program), "letter")
         try tool.write("#!/bin/sh\nexec sleep 1000\n", to: "device", mode: 0o700)
-        try expect(tool.run(["key", "list", "a.db", "--key-timeout", "0.3"] + program), status: 69, "0.3 seconds")
-        try expect(tool.run(["query", "a.db", "SELECT 1", "--unlock-type", "command", "--unlock-file", "anna.key"]), status: 64)
-        try expect(tool.run(["key", "add", "a.db", "--command", "./device", "--recovery"] + anna), status: 64)
+        try expect(
+            tool.run(["key", "list", "a.db", "--key-timeout", "0.3"] + program), status: 69, "0.3 seconds")
+        try expect(
+            tool.run(["query", "a.db", "SELECT 1", "--unlock-type", "command", "--unlock-file", "anna.key"]),
+            status: 64)
+        try expect(
+            tool.run(["key", "add", "a.db", "--command", "./device", "--recovery"] + anna), status: 64)
     }
 
-    /// `COFFER_NIGHTLY=1` kills 300 times.
-    @Test("a change that is killed at any moment leaves the old keyring or the new one, whole")
-    func kills() throws {
+    /// What is killed: a change of the keyring, and the one that follows it.
+    enum KilledChange: String, CaseIterable {
+        case change, addAndRemove, rotate
+
+        /// - Parameter isBack: whether the change before was complete, and is to be taken back.
+        func arguments(isBack: Bool) -> [String] {
+            let key = ["--new-key-type", "raw", "--new-key-file"]
+            let anna = ["--unlock-type", "raw", "--unlock-file", "anna.key"]
+            return switch self {
+            case .change where isBack:
+                ["key", "change", "a.db", "--unlock-type", "raw", "--unlock-file", "ben.key"] + key + [
+                    "anna.key"
+                ]
+            case .change: ["key", "change", "a.db"] + anna + key + ["ben.key"]
+            case .addAndRemove where isBack: ["key", "remove", "a.db", "--slot", "2"] + anna
+            case .addAndRemove: ["key", "add", "a.db"] + anna + key + ["ben.key"]
+            case .rotate: ["key", "rotate", "a.db"] + anna
+            }
+        }
+
+        /// Whose secrets open the database after so many complete changes.
+        func opening(isBack: Bool) -> [String] {
+            switch self {
+            case .change: isBack ? ["ben.key"] : ["anna.key"]
+            case .addAndRemove: isBack ? ["anna.key", "ben.key"] : ["anna.key"]
+            case .rotate: ["anna.key"]
+            }
+        }
+    }
+
+    /// Those whose raw keys open the database, in this process, which takes a tenth of the time of the tool.
+    private func keysThatOpen() -> [String] {
+        [("anna.key", 1 as UInt8), ("ben.key", 2)].filter { _, byte in
+            let secret = DatabaseKeyring.Secret.rawKey([UInt8](repeating: byte, count: 32))
+            let configuration = Configuration().with { $0.key = .keyring(unlockedBy: secret) }
+            guard
+                let queue = try? DatabaseQueue(
+                    path: tool.directory.path("a.db"), configuration: configuration)
+            else { return false }
+            return (try? queue.read { try String.fetchAll($0, sql: "SELECT a FROM t") }) == ["letter"]
+        }.map(\.0)
+    }
+
+    /// `COFFER_NIGHTLY=1` kills 300 times each.
+    @Test(
+        "a change that is killed at any moment leaves the old slots or the new ones, whole",
+        arguments: KilledChange.allCases)
+    func kills(_ change: KilledChange) throws {
         try make()
         try tool.writeKey("ben.key", 2)
-        var random = SeededRandom("killed changes of a keyring")
+        var random = SeededRandom("killed changes of a keyring: \(change)")
         let database = try tool.directory.bytes(of: "a.db")
-        var (present, other) = ("anna.key", "ben.key")
-        var changed = 0
+        let keyring = DatabaseKeyring(databasePath: tool.directory.path("a.db"))
+        var isBack = false
+        var (complete, halves) = (0, 0)
         let points = ["note-made", "copy-created", "copy-synchronized", "renamed", "directory-synchronized"]
-        for round in 0..<Nightly.pick(300, byDay: 15) {
+        for round in 0..<Nightly.pick(300, byDay: 8) {
             let point = round < points.count ? points[round] : ""
+            let epoch = try keyring.inspect().epoch
             let worker = try tool.start(
-                [
-                    "key", "change", "a.db", "--unlock-file", present, "--unlock-type", "raw", "--new-key-file", other, "--new-key-type",
-                    "raw",
-                ], environment: point.isEmpty ? [:] : ["COFFER_FAIL_POINT": point])
+                change.arguments(isBack: isBack),
+                environment: point.isEmpty ? [:] : ["COFFER_FAIL_POINT": point])
             if point.isEmpty {
-                usleep(UInt32.random(in: 0...60_000, using: &random))
+                usleep(UInt32.random(in: 0...(change == .rotate ? 150_000 : 60_000), using: &random))
                 worker.send(SIGKILL)
             }
             _ = worker.wait()
-            let keyring = DatabaseKeyring(databasePath: tool.directory.path("a.db"))
-            #expect(try keyring.inspect().damage.isEmpty, "round \(round)")
-            let opening = ["anna.key", "ben.key"].filter { key in
-                let secret = DatabaseKeyring.Secret.rawKey([UInt8](repeating: key == "anna.key" ? 1 : 2, count: 32))
-                return (try? keyring.check(unlockedBy: secret)) == 1
-            }
-            try #require(opening.count == 1, "round \(round)")
-            if opening[0] == other {
-                changed += 1
-                swap(&present, &other)
+            let contents = try keyring.inspect()
+            #expect(contents.damage.isEmpty, "round \(round)")
+            let opening = keysThatOpen()
+            if change == .rotate {
+                try #require(opening == ["anna.key"], "round \(round)")
+                halves += contents.isRotating ? 1 : 0
+                complete += contents.epoch > epoch ? 1 : 0
+            } else if opening == change.opening(isBack: !isBack) {
+                complete += 1
+                isBack.toggle()
+            } else {
+                try #require(opening == change.opening(isBack: isBack), "round \(round)")
             }
         }
-        print("kill -9 of changes of a keyring: \(changed) were complete")
-        #expect(try tool.directory.bytes(of: "a.db") == database)
+        print("kill -9 of \(change) of a keyring: \(complete) were complete, \(halves) half a rotation")
+        if change != .rotate { #expect(try tool.directory.bytes(of: "a.db") == database) }
         // What was left goes with the next change.
-        try expect(
-            tool.run(
-                "key", "change", "a.db", "--unlock-file", present, "--unlock-type", "raw", "--new-key-file", other, "--new-key-type", "raw")
-        )
-        #expect(try reads(other))
-        #expect(tool.directory.fileNames().filter { $0.hasPrefix(".") }.isEmpty)
+        try expect(tool.run(change.arguments(isBack: isBack)))
+        #expect(keysThatOpen() == change.opening(isBack: !isBack))
+        #expect(try !keyring.inspect().isRotating)
+        #expect(tool.directory.fileNames().filter { $0.hasPrefix(".") || $0.contains("-") }.isEmpty)
     }
 
     @Test("two ways in at once are a mistake of usage")
     func usage() throws {
         try make()
-        try expect(tool.run(["query", "a.db", "SELECT 1", "--key-file", "anna.key"] + anna), status: 64, "not both")
+        try expect(
+            tool.run(["query", "a.db", "SELECT 1", "--key-file", "anna.key"] + anna), status: 64, "not both")
         try expect(tool.run(["key", "list", "a.db", "--unlock"] + anna), status: 64)
         try expect(tool.run("create", "c.db", "--unlock-file", "anna.key"), status: 64)
         #expect(!tool.exists("c.db"))

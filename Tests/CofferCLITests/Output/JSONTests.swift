@@ -11,17 +11,23 @@ struct JSONTests {
         arguments: [
             ["create", "new.db", "--key-file", "a.key", "--key-type", "raw"],
             ["create", "a.db", "--key-file", "a.key", "--key-type", "raw"],
-            ["info", "a.db"], ["info", "--expect", "plaintext", "a.db"], ["info", "none.db", "a.db"], ["info", "none.db"],
+            ["info", "a.db"], ["info", "--expect", "plaintext", "a.db"], ["info", "none.db", "a.db"],
+            ["info", "none.db"],
             ["info", "a.db", "--key-file", "a.key", "--key-type", "raw"],
             ["verify", "a.db", "--key-file", "a.key", "--key-type", "raw", "--progress", "always"],
             ["verify", "a.db", "--key-file", "b.key", "--key-type", "raw"],
-            ["rotate", "a.db", "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "b.key", "--new-key-type", "raw"],
             [
-                "rotate", "a.db", "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "b.key", "--new-key-type", "raw",
+                "rotate", "a.db", "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "b.key",
+                "--new-key-type", "raw",
+            ],
+            [
+                "rotate", "a.db", "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "b.key",
+                "--new-key-type", "raw",
                 "--progress", "always",
             ],
             [
-                "rotate", "a.db", "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "b.key", "--new-key-type", "raw",
+                "rotate", "a.db", "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "b.key",
+                "--new-key-type", "raw",
                 "--dry-run",
             ],
             ["query", "a.db", "SELECT * FROM t", "--key-file", "a.key", "--key-type", "raw"],
@@ -46,13 +52,21 @@ struct JSONTests {
     @Test(
         "each line of works that make or change files matches the schema: success, failure, and a dry run",
         arguments: [
-            (["encrypt", "plain.db", "new.db"], "exists.db", true), (["decrypt", "a.db", "new.db", "--yes-plaintext"], "exists.db", true),
-            (["backup", "a.db", "new.db"], "exists.db", true), (["vacuum", "a.db", "--into", "new.db"], "exists.db", true),
+            (["encrypt", "plain.db", "new.db"], "exists.db", true),
+            (["decrypt", "a.db", "new.db", "--yes-plaintext"], "exists.db", true),
+            (["backup", "a.db", "new.db"], "exists.db", true),
+            (["vacuum", "a.db", "--into", "new.db"], "exists.db", true),
             (["vacuum", "a.db"], "none.db", true), (["upgrade", "old.db"], "none.db", true),
             (["rotate", "a.db", "--new-key-file", "b.key", "--new-key-type", "raw"], "none.db", true),
-            (["create", "new.db"], "exists.db", true), (["erase", "a.db", "--yes-erase", "a.db"], "none.db", false),
+            (["create", "new.db"], "exists.db", true),
+            (["erase", "a.db", "--yes-erase", "a.db"], "none.db", false),
             (["query", "a.db", "DELETE FROM t", "--write"], "none.db", true),
-            (["batch", "rotate", "--manifest", "list", "--new-key-file", "b.key", "--new-key-type", "raw"], "none.db", true),
+            (
+                [
+                    "batch", "rotate", "--manifest", "list", "--new-key-file", "b.key", "--new-key-type",
+                    "raw",
+                ], "none.db", true
+            ),
         ])
     func works(arguments: [String], badName: String, takesKey: Bool) throws {
         let tool = try Tool()
@@ -60,23 +74,32 @@ struct JSONTests {
         try tool.writeKey("b.key", 0x43)
         try tool.write("a.db\n", to: "list")
         try tool.write("precious", to: "exists.db")
-        _ = try SQLCipherShell(plaintextPath: tool.directory.path("plain.db")).run("CREATE TABLE t (text); INSERT INTO t VALUES ('row');")
-        _ = try tool.shell("old.db", preparation: "PRAGMA cipher_compatibility = 3;").run("CREATE TABLE t (a); INSERT INTO t VALUES (1);")
+        _ = try SQLCipherShell(plaintextPath: tool.directory.path("plain.db")).run(
+            "CREATE TABLE t (text); INSERT INTO t VALUES ('row');")
+        _ = try tool.shell("old.db", preparation: "PRAGMA cipher_compatibility = 3;").run(
+            "CREATE TABLE t (a); INSERT INTO t VALUES (1);")
         let key = takesKey ? ["--key-file", "a.key", "--key-type", "raw"] : []
-        let wrong = takesKey && arguments[0] != "create" && arguments[0] != "encrypt" ? ["--key-file", "b.key", "--key-type", "raw"] : nil
+        let wrong =
+            takesKey && arguments[0] != "create" && arguments[0] != "encrypt"
+            ? ["--key-file", "b.key", "--key-type", "raw"] : nil
 
         let before = tool.directory.fileNames()
         let plan = try tool.run(arguments + key + ["--json", "--dry-run"])
         #expect(plan.status == 0, "\(plan)")
         #expect(try Schema.problems(plan) == [])
-        #expect(try plan.objects.contains { $0["dry_run"] as? Bool == true && $0["changed"] as? Bool == false })
+        #expect(
+            try plan.objects.contains { $0["dry_run"] as? Bool == true && $0["changed"] as? Bool == false })
         #expect(tool.directory.fileNames() == before)
 
         // Another file in the place of the new one, or of the old one.
-        let bad = arguments.map { ["new.db", "a.db", "old.db"].contains($0) && !(badName == "exists.db" && $0 == "a.db") ? badName : $0 }
+        let bad = arguments.map {
+            ["new.db", "a.db", "old.db"].contains($0) && !(badName == "exists.db" && $0 == "a.db")
+                ? badName : $0
+        }
         try tool.write("none.db\n", to: "list")
         let failure = try tool.run(bad + key + ["--json"])
-        #expect(failure.status == (badName == "exists.db" ? 73 : arguments[0] == "batch" ? 3 : 66), "\(failure)")
+        #expect(
+            failure.status == (badName == "exists.db" ? 73 : arguments[0] == "batch" ? 3 : 66), "\(failure)")
         #expect(try Schema.problems(failure) == [])
         #expect(try failure.objects.contains { $0["type"] as? String == "error" })
         #expect(try tool.text(of: "exists.db") == "precious")
@@ -93,13 +116,19 @@ struct JSONTests {
         let success = try tool.run(arguments + key + ["--json", "--progress", "always"])
         #expect(success.status == 0, "\(success)")
         #expect(try Schema.problems(success) == [])
-        #expect(try success.objects.contains { $0["type"] as? String == "result" && $0["changed"] as? Bool == true })
+        #expect(
+            try success.objects.contains {
+                $0["type"] as? String == "result" && $0["changed"] as? Bool == true
+            })
     }
 
     @Test("text of any kind comes back from a line as it was")
     func escaping() throws {
-        let text = "quote \" backslash \\ newline \n return \r tab \t zero \u{0} escape \u{1b} separator \u{2028} ä 漢 🎉 '"
-        let line = JSONValue.object([.init(text, .array([.string(text), .null, .int(.min), .double(0.1), .bool(true)]))]).text
+        let text =
+            "quote \" backslash \\ newline \n return \r tab \t zero \u{0} escape \u{1b} separator \u{2028} ä 漢 🎉 '"
+        let line = JSONValue.object([
+            .init(text, .array([.string(text), .null, .int(.min), .double(0.1), .bool(true)]))
+        ]).text
         #expect(!line.contains("\n"))
         let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: [Any]])
         #expect(object[text]?.first as? String == text)

@@ -15,7 +15,9 @@ struct ManualTests {
         #expect(pages.contains("coffer-batch-rotate.1"))
         #expect(!pages.contains("coffer-generate-manual.1"))
         let rotate = try tool.text(of: "coffer-rotate.1")
-        for word in ["\\-\\-new\\-key\\-file <file>", ".SH EXAMPLES", "Default: passphrase"] { #expect(rotate.contains(word)) }
+        for word in ["\\-\\-new\\-key\\-file <file>", ".SH EXAMPLES", "Default: passphrase"] {
+            #expect(rotate.contains(word))
+        }
         #expect(try tool.text(of: "coffer.1").contains(".SH EXIT STATUS"))
         guard let groff = ChildProcess.find("groff") else { return }
         for page in pages {
@@ -43,7 +45,9 @@ struct ManualTests {
             let result = try tool.run(words + ["--help"])
             #expect(result.status == 0)
             let isGroup = !(command.subcommands ?? []).isEmpty
-            #expect(isGroup || result.output.contains("EXAMPLES\n  coffer ") || result.output.contains("coffer batch verify"), "\(words)")
+            #expect(
+                isGroup || result.output.contains("EXAMPLES\n  coffer ")
+                    || result.output.contains("coffer batch verify"), "\(words)")
             #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(words)")
         }
     }
@@ -51,7 +55,9 @@ struct ManualTests {
     @Test("the version names the engine")
     func version() throws {
         let output = try Tool().run("--version").output
-        for word in ["coffer ", "SQLCipher ", "SQLite 3.", "crypto openssl"] { #expect(output.contains(word)) }
+        for word in ["coffer ", "SQLCipher ", "SQLite 3.", "crypto openssl"] {
+            #expect(output.contains(word))
+        }
     }
 
     @Test("info --engine tells who works on pages, and the environment can only leave them to the engine")
@@ -59,8 +65,11 @@ struct ManualTests {
         let tool = try Tool()
         let result = try tool.run("info", "--engine", "--json")
         #expect(result.status == 0 && result.output.contains("\"sqlcipher\":"))
-        if result.output.contains("\"sqlcipher\":\"4.6.1 community\"") { #expect(result.output.contains("\"pages\":\"coffer\"")) }
-        let wanted = try tool.run("info", "--engine", "--json", environment: ["COFFER_PAGE_PROVIDER": "engine"])
+        if result.output.contains("\"sqlcipher\":\"4.6.1 community\"") {
+            #expect(result.output.contains("\"pages\":\"coffer\""))
+        }
+        let wanted = try tool.run(
+            "info", "--engine", "--json", environment: ["COFFER_PAGE_PROVIDER": "engine"])
         #expect(wanted.status == 0 && wanted.output.contains("\"pages\":\"engine-"))
         #expect(try tool.run("info").status == 64)
     }

@@ -6,7 +6,9 @@ import Testing
 struct ProgressMeterTests {
     private let start = ContinuousClock.now
 
-    private func state(_ path: String, _ phase: String, _ completed: Int64, _ total: Int64 = 100) -> ProgressState {
+    private func state(_ path: String, _ phase: String, _ completed: Int64, _ total: Int64 = 100)
+        -> ProgressState
+    {
         ProgressState(path: path, phase: phase, completed: completed, total: total, unit: "pages")
     }
 
@@ -60,7 +62,9 @@ struct ProgressMeterTests {
         #expect(end?.secondsLeft ?? 1 < 0.1)
     }
 
-    @Test("the bar fits its terminal, and says how long it takes where there is room", arguments: [20, 40, 80, 200])
+    @Test(
+        "the bar fits its terminal, and says how long it takes where there is room",
+        arguments: [20, 40, 80, 200])
     func bar(width: Int) {
         var state = state("a long name of a database.db", "verifying", 50)
         state.overall = 0.45
@@ -77,7 +81,8 @@ struct ProgressMeterTests {
     func lines() {
         var throttle = ProgressThrottle(patience: .seconds(10), interval: .seconds(10), isForLog: true)
         let shown = (0..<100).filter { second in
-            throttle.shouldShow(state("\(second).db", "verifying", Int64(second)), at: start + .seconds(second))
+            throttle.shouldShow(
+                state("\(second).db", "verifying", Int64(second)), at: start + .seconds(second))
         }
         #expect(shown == [10, 20, 30, 40, 50, 60, 70, 80, 90])
     }

@@ -6,7 +6,9 @@ import Testing
 @Suite("Progress of long work")
 struct ProgressTests {
     private let tool: Tool
-    private let arguments = ["verify", "big.db", "--key-file", "a.key", "--key-type", "raw", "--progress", "always"]
+    private let arguments = [
+        "verify", "big.db", "--key-file", "a.key", "--key-type", "raw", "--progress", "always",
+    ]
 
     init() throws {
         tool = try Tool()
@@ -21,7 +23,8 @@ struct ProgressTests {
 
     @Test("a terminal gets a bar that fits, and goes away", arguments: [30, 80] as [UInt16])
     func bar(columns: UInt16) throws {
-        let terminal = try PseudoTerminal(Tool.program, arguments, folder: tool.directory.path, columns: columns)
+        let terminal = try PseudoTerminal(
+            Tool.program, arguments, folder: tool.directory.path, columns: columns)
         #expect(try terminal.end() == 0)
         let bars = terminal.screen.split(separator: "\r").filter { $0.contains("verifying") }
         #expect(!bars.isEmpty, "\(terminal.screen)")
@@ -34,7 +37,9 @@ struct ProgressTests {
     func objects() throws {
         let result = try tool.run(arguments + ["--json"])
         #expect(try Schema.problems(result) == [])
-        let numbers = try result.objects.filter { $0["phase"] as? String == "verifying" }.compactMap { $0["completed"] as? Int }
+        let numbers = try result.objects.filter { $0["phase"] as? String == "verifying" }.compactMap {
+            $0["completed"] as? Int
+        }
         #expect(numbers == numbers.sorted())
         #expect(!numbers.isEmpty)
     }

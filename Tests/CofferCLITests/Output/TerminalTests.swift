@@ -14,8 +14,11 @@ struct TerminalTests {
     }
 
     /// What a person sees of an error and of a warning.
-    private func screen(_ arguments: [String], _ environment: [String: String] = [:], status: Int32) throws -> String {
-        let terminal = try PseudoTerminal(Tool.program, arguments, folder: tool.directory.path, environment: environment)
+    private func screen(_ arguments: [String], _ environment: [String: String] = [:], status: Int32) throws
+        -> String
+    {
+        let terminal = try PseudoTerminal(
+            Tool.program, arguments, folder: tool.directory.path, environment: environment)
         #expect(try terminal.end() == status)
         return terminal.screen
     }
@@ -26,7 +29,8 @@ struct TerminalTests {
     func colors() throws {
         #expect(try screen(wrong, status: 77).contains("\(Self.escape)31merror:\(Self.escape)0m"))
         let digits = String(repeating: "42", count: 32)
-        let warned = try screen(["info", "a.db", "--key-env", "K", "--key-type", "raw"], ["K": digits], status: 0)
+        let warned = try screen(
+            ["info", "a.db", "--key-env", "K", "--key-type", "raw"], ["K": digits], status: 0)
         #expect(warned.contains("\(Self.escape)33mwarning:\(Self.escape)0m"))
         #expect(!warned.contains(digits))
         #expect(try !screen(["info", "a.db"], status: 0).contains(Self.escape))
@@ -52,7 +56,9 @@ struct TerminalTests {
 
     @Test("a dumb terminal gets lines of progress instead of a bar")
     func dumbTerminal() throws {
-        let arguments = ["verify", "a.db", "--key-file", "a.key", "--key-type", "raw", "--progress", "always"]
+        let arguments = [
+            "verify", "a.db", "--key-file", "a.key", "--key-type", "raw", "--progress", "always",
+        ]
         let screen = try screen(arguments, ["TERM": "dumb"], status: 0)
         #expect(screen.contains("a.db: verifying") && !screen.contains("\u{1b}"))
     }
@@ -62,7 +68,8 @@ struct TerminalTests {
         let sql =
             "SELECT '漢字漢字' AS a, 'ä' AS b UNION ALL SELECT 'abc', 'x' UNION ALL SELECT 'long', replace(hex(zeroblob(60)), '0', '字')"
         let terminal = try PseudoTerminal(
-            Tool.program, ["query", "a.db", sql, "--key-file", "a.key", "--key-type", "raw"], folder: tool.directory.path, columns: columns)
+            Tool.program, ["query", "a.db", sql, "--key-file", "a.key", "--key-type", "raw"],
+            folder: tool.directory.path, columns: columns)
         #expect(try terminal.end() == 0)
         let lines = terminal.screen.components(separatedBy: "\r\n")
         #expect(lines.contains("漢字漢字  ä"))
@@ -70,20 +77,29 @@ struct TerminalTests {
         for line in lines { #expect(width(of: line) <= Int(columns), "\(line)") }
     }
 
-    /// Columns, counted apart from the tool: these ideographs take two, the other characters of these tests one.
+    /// Columns, counted apart from the tool: these ideographs take two, the other characters of these tests
+    /// one.
     private func width(of text: String) -> Int { text.reduce(0) { $0 + ("漢字".contains($1) ? 2 : 1) } }
 
-    @Test("a bar fits the terminal, also with a name of wide characters and of control characters", arguments: [40, 80, 200] as [UInt16])
+    @Test(
+        "a bar fits the terminal, also with a name of wide characters and of control characters",
+        arguments: [40, 80, 200] as [UInt16])
     func bars(columns: UInt16) throws {
-        for name in ["漢字漢字漢字漢字漢字漢字漢字.db", "two\nlines\t\u{1b}[2J.db", String(repeating: "n", count: 150) + ".db"] {
+        for name in [
+            "漢字漢字漢字漢字漢字漢字漢字.db", "two\nlines\t\u{1b}[2J.db", String(repeating: "n", count: 150) + ".db",
+        ] {
             try tool.directory.write(tool.directory.bytes(of: "a.db"), to: name)
             let arguments = [
-                "rotate", name, "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "b.key", "--new-key-type", "raw",
+                "rotate", name, "--key-file", "a.key", "--key-type", "raw", "--new-key-file", "b.key",
+                "--new-key-type", "raw",
             ]
             let terminal = try PseudoTerminal(
-                Tool.program, arguments + ["--progress", "always"], folder: tool.directory.path, columns: columns)
+                Tool.program, arguments + ["--progress", "always"], folder: tool.directory.path,
+                columns: columns)
             #expect(try terminal.end() == 0)
-            let bars = terminal.screen.split(separator: "\r").filter { $0.contains("copying") || $0.contains("verifying") }
+            let bars = terminal.screen.split(separator: "\r").filter {
+                $0.contains("copying") || $0.contains("verifying")
+            }
             #expect(!bars.isEmpty, "\(terminal.screen)")
             for bar in bars {
                 let text = String(bar.prefix { $0 != "\u{1b}" })

@@ -21,10 +21,17 @@ struct TextTests {
     func hiddenKeys() {
         let (key, long) = (String(repeating: "0aF9", count: 16), String(repeating: "5e", count: 48))
         let hidden = "(64 digits that look like a key)"
-        #expect(HiddenKeys.hiding(in: "The key file '\(key)' cannot be opened") == "The key file '\(hidden)' cannot be opened")
-        #expect(HiddenKeys.hiding(in: key) == hidden && HiddenKeys.hiding(in: "x'\(key)'=\(key),") == "x'\(hidden)'=\(hidden),")
+        #expect(
+            HiddenKeys.hiding(in: "The key file '\(key)' cannot be opened")
+                == "The key file '\(hidden)' cannot be opened")
+        #expect(
+            HiddenKeys.hiding(in: key) == hidden
+                && HiddenKeys.hiding(in: "x'\(key)'=\(key),") == "x'\(hidden)'=\(hidden),")
         #expect(HiddenKeys.hiding(in: "--key=\(long)") == "--key=(96 digits that look like a key)")
-        for shown in ["/backup/\(key).db", "\(key).key", "\(key)0", String(key.dropLast()), "g" + key.dropFirst(), "ü \n", ""] {
+        for shown in [
+            "/backup/\(key).db", "\(key).key", "\(key)0", String(key.dropLast()), "g" + key.dropFirst(),
+            "ü \n", "",
+        ] {
             #expect(HiddenKeys.hiding(in: shown) == shown)
         }
     }
@@ -32,7 +39,9 @@ struct TextTests {
     @Test("a bar fits each width", arguments: 10...120)
     func bars(width: Int) {
         for completed in [0, 1, 499, 1000] as [Int64] {
-            let state = ProgressState(path: "/srv/app/orders.db", phase: "copying", completed: completed, total: 1000, unit: "pages")
+            let state = ProgressState(
+                path: "/srv/app/orders.db", phase: "copying", completed: completed, total: 1000, unit: "pages"
+            )
             #expect(state.bar(width: width).count < max(width, 14))
         }
     }
@@ -42,7 +51,9 @@ struct TextTests {
         var throttle = ProgressThrottle(patience: .seconds(30), interval: .seconds(60), isForLog: true)
         let start = ContinuousClock.now
         let shown = (0..<300).filter { second in
-            let state = ProgressState(path: "f\(second / 2)", phase: second % 2 == 0 ? "a" : "b", completed: 1, total: 9, unit: "pages")
+            let state = ProgressState(
+                path: "f\(second / 2)", phase: second % 2 == 0 ? "a" : "b", completed: 1, total: 9,
+                unit: "pages")
             return throttle.shouldShow(state, at: start + .seconds(second))
         }
         #expect(shown == [30, 90, 150, 210, 270])
@@ -56,7 +67,8 @@ struct TextTests {
             ProgressState(path: "a", phase: phase, completed: completed, total: 9, unit: "pages")
         }
         let steps: [(String, Int64, Int)] = [
-            ("copying", 0, 0), ("copying", 1, 499), ("copying", 2, 500), ("copying", 3, 599), ("verifying", 0, 599), ("verifying", 3, 699),
+            ("copying", 0, 0), ("copying", 1, 499), ("copying", 2, 500), ("copying", 3, 599),
+            ("verifying", 0, 599), ("verifying", 3, 699),
             ("verifying", 3, 2699),
         ]
         let shown = steps.map { phase, completed, time in

@@ -22,8 +22,10 @@ struct RowFormatTests {
 
     /// Values that could be taken for one another, and one of them a row.
     private static let values = [
-        "NULL", "'NULL'", "''", "'''NULL'''", "x'00ff'", "'x''00ff'''", "x''", "9e999", "-9e999", "'Inf'", "'-Inf'", "'\\N'",
-        "'\\x00ff'", "char(9, 10, 13, 92)", "'\\t\\n'", "'a,\"b\"'", "'\"'", "'a|b<br>'", "char(10)", "1", "1.0",
+        "NULL", "'NULL'", "''", "'''NULL'''", "x'00ff'", "'x''00ff'''", "x''", "9e999", "-9e999", "'Inf'",
+        "'-Inf'", "'\\N'",
+        "'\\x00ff'", "char(9, 10, 13, 92)", "'\\t\\n'", "'a,\"b\"'", "'\"'", "'a|b<br>'", "char(10)", "1",
+        "1.0",
         "'{\"blob\":\"00ff\"}'", "'{\"real\":\"Infinity\"}'", "'漢'",
     ]
 
@@ -34,21 +36,33 @@ struct RowFormatTests {
         let sql = RowFormatTests.values.map { "SELECT \($0) AS v" }
         var texts: [String: String] = [:]
         let query = try Tool.Query(
-            tool.directory.path("a.db"), ["--format", format, "--key-file", tool.directory.path("a.key"), "--key-type", "raw"])
+            tool.directory.path("a.db"),
+            ["--format", format, "--key-file", tool.directory.path("a.key"), "--key-type", "raw"])
         for statement in sql {
             let text = try query.run(statement).output
-            #expect(texts.updateValue(statement, forKey: text) == nil, "\(statement) and \(texts[text] ?? "") are both \(text)")
+            #expect(
+                texts.updateValue(statement, forKey: text) == nil,
+                "\(statement) and \(texts[text] ?? "") are both \(text)")
         }
         #expect(texts.count == RowFormatTests.values.count)
     }
 
     @Test("each format is what its readers expect")
     func formats() throws {
-        let sql = "SELECT 1 AS id, 'a,\"b\"' AS \"the text\", NULL AS n, x'00ff' AS b, -9e999 AS r UNION ALL SELECT 2, '', 'x|y', 2.5, ''''"
-        #expect(try output(sql, "csv") == "id,the text,n,b,r\n1,\"a,\"\"b\"\"\",,x'00ff',-Inf\n2,\"\",x|y,2.5,'\n")
-        #expect(try output(sql, "csv", "--null-text", "NA", "--no-header") == "1,\"a,\"\"b\"\"\",NA,x'00ff',-Inf\n2,\"\",x|y,2.5,'\n")
-        #expect(try output(sql, "tsv") == "id\tthe text\tn\tb\tr\n1\ta,\"b\"\t\\N\t\\x00ff\t-Inf\n2\t\tx|y\t2.5\t'\n")
-        #expect(try output(sql, "quote", "--no-header") == "1,'a,\"b\"',NULL,X'00FF',-9.0e+999\n2,'','x|y',2.5,''''\n")
+        let sql =
+            "SELECT 1 AS id, 'a,\"b\"' AS \"the text\", NULL AS n, x'00ff' AS b, -9e999 AS r UNION ALL SELECT 2, '', 'x|y', 2.5, ''''"
+        #expect(
+            try output(sql, "csv") == "id,the text,n,b,r\n1,\"a,\"\"b\"\"\",,x'00ff',-Inf\n2,\"\",x|y,2.5,'\n"
+        )
+        #expect(
+            try output(sql, "csv", "--null-text", "NA", "--no-header")
+                == "1,\"a,\"\"b\"\"\",NA,x'00ff',-Inf\n2,\"\",x|y,2.5,'\n")
+        #expect(
+            try output(sql, "tsv")
+                == "id\tthe text\tn\tb\tr\n1\ta,\"b\"\t\\N\t\\x00ff\t-Inf\n2\t\tx|y\t2.5\t'\n")
+        #expect(
+            try output(sql, "quote", "--no-header")
+                == "1,'a,\"b\"',NULL,X'00FF',-9.0e+999\n2,'','x|y',2.5,''''\n")
         #expect(
             try output(sql, "markdown") == """
                 | id | the text | n | b | r |
@@ -79,13 +93,17 @@ struct RowFormatTests {
 
     @Test("literals come back as they were, by the stock shell")
     func literals() throws {
-        let text = try output(RowFormatTests.values.map { "SELECT \($0)" }.joined(separator: "; "), "quote", "--no-header")
+        let text = try output(
+            RowFormatTests.values.map { "SELECT \($0)" }.joined(separator: "; "), "quote", "--no-header")
         let literals = text.split(separator: "\n").map(String.init)
         // One value has a new line, so that its literal has two lines.
-        let values = try output("SELECT " + RowFormatTests.values.joined(separator: ","), "quote", "--no-header")
+        let values = try output(
+            "SELECT " + RowFormatTests.values.joined(separator: ","), "quote", "--no-header")
         let again = try output("SELECT " + values, "quote", "--no-header")
         #expect(values == again && literals.count >= RowFormatTests.values.count)
-        let same = zip(RowFormatTests.values, try Self.cut(values)).map { "(\($0) IS \($1) AND typeof(\($0)) = typeof(\($1)))" }
+        let same = zip(RowFormatTests.values, try Self.cut(values)).map {
+            "(\($0) IS \($1) AND typeof(\($0)) = typeof(\($1)))"
+        }
         #expect(try tool.shell().run("SELECT \(same.joined(separator: " AND "));") == ["1"])
     }
 
@@ -94,38 +112,51 @@ struct RowFormatTests {
         var (result, isInside) = ([""], false)
         for scalar in row.dropLast().unicodeScalars {
             if scalar == "'" { isInside.toggle() }
-            if scalar == ",", !isInside { result.append("") } else { result[result.count - 1].unicodeScalars.append(scalar) }
+            if scalar == ",", !isInside {
+                result.append("")
+            } else {
+                result[result.count - 1].unicodeScalars.append(scalar)
+            }
         }
         return result
     }
 
     @Test("what --null-text cannot be is refused, and --json with a format")
     func refusals() throws {
-        for options in [["--null-text", "a,b", "--format", "csv"], ["--null-text", "x"], ["--json", "--format", "csv"]] {
+        for options in [
+            ["--null-text", "a,b", "--format", "csv"], ["--null-text", "x"], ["--json", "--format", "csv"],
+        ] {
             #expect(try tool.run(["query", "a.db", "SELECT 1"] + key + options).status == 64, "\(options)")
         }
         // A text that is what stands for NULL is in quotes.
         #expect(try output("SELECT 'NA', NULL", "csv", "--null-text", "NA", "--no-header") == "\"NA\",NA\n")
     }
 
-    @Test("a table of many columns is cut to the terminal, each of its lines", arguments: [40, 80] as [UInt16])
+    @Test(
+        "a table of many columns is cut to the terminal, each of its lines", arguments: [40, 80] as [UInt16])
     func wide(columns: UInt16) throws {
         let sql = "SELECT " + (1...60).map { "\($0) AS column\($0)" }.joined(separator: ", ")
-        let terminal = try PseudoTerminal(Tool.program, ["query", "a.db", sql] + key, folder: tool.directory.path, columns: columns)
+        let terminal = try PseudoTerminal(
+            Tool.program, ["query", "a.db", sql] + key, folder: tool.directory.path, columns: columns)
         #expect(try terminal.end() == 0)
         let lines = terminal.screen.components(separatedBy: "\r\n")
         #expect(lines.count { $0.hasSuffix("…") } == 3)
         #expect(lines.allSatisfy { $0.count <= Int(columns) }, "\(terminal.screen)")
     }
 
-    @Test("the sign of zero is kept, JSON has no character that a terminal acts on, and a folder is no script")
+    @Test(
+        "the sign of zero is kept, JSON has no character that a terminal acts on, and a folder is no script")
     func oddValues() throws {
         let tool = try Tool()
         try tool.makeDatabase()
         let key = ["--key-file", "a.key", "--key-type", "raw"]
-        #expect(try tool.run(["query", "a.db", "SELECT -0.0, 0.0", "--format", "quote", "--no-header"] + key).output == "-0.0,0.0\n")
+        #expect(
+            try tool.run(["query", "a.db", "SELECT -0.0, 0.0", "--format", "quote", "--no-header"] + key)
+                .output == "-0.0,0.0\n")
         let sql = "SELECT char(0x9b, 0x202e, 0x2066, 0x61) AS a"
-        #expect(try tool.run(["query", "a.db", sql, "--format", "jsonl"] + key).output == #"{"a":"\u009b\u202e\u2066a"}"# + "\n")
+        #expect(
+            try tool.run(["query", "a.db", sql, "--format", "jsonl"] + key).output
+                == #"{"a":"\u009b\u202e\u2066a"}"# + "\n")
         #expect(try tool.run(["query", "a.db", "--file", "."] + key).status == 66)
     }
 }

@@ -29,7 +29,10 @@ struct StatementSplitterTests {
         arguments: [
             ["SELECT 1;", "SELECT 2"], ["SELECT 'a;b', \"c;d\", [e;f], `g;h`;", " SELECT 'it''s; so';"],
             ["SELECT 1 -- a;b\n;", "/* ; ** ; */ SELECT 2 / 3 - 1;", "SELECT '--;';"],
-            ["CREATE TRIGGER a AFTER INSERT ON t BEGIN SELECT 1; SELECT CASE 1 WHEN 1 THEN 2 END; END;", "SELECT 3;"],
+            [
+                "CREATE TRIGGER a AFTER INSERT ON t BEGIN SELECT 1; SELECT CASE 1 WHEN 1 THEN 2 END; END;",
+                "SELECT 3;",
+            ],
             ["create temp trigger a after insert on t begin select 1 ; /* x */ end ;", "SELECT 3;"],
             ["EXPLAIN CREATE TEMPORARY TRIGGER a BEGIN SELECT 1; END;", "SELECT 4;"],
             ["CREATE TABLE trigger_log (a);", "CREATE INDEX i ON trigger_log (a);"],
@@ -37,11 +40,14 @@ struct StatementSplitterTests {
             ["SELECT 1 -", "x"].first.map { [$0 + "- 2 ;\n;"] } ?? [],
         ])
     func splitting(statements: [String]) {
-        for size in [1, 2, 3, 7, 1000] { #expect(pieces(statements.joined(), by: size) == statements, "in pieces of \(size)") }
+        for size in [1, 2, 3, 7, 1000] {
+            #expect(pieces(statements.joined(), by: size) == statements, "in pieces of \(size)")
+        }
     }
 
     @Test(
-        "white space, comments and semicolons are no statement", arguments: ["", " ;; ; -- a;\n/* b; */ ; ", "--", "/* open", "-- open ;"])
+        "white space, comments and semicolons are no statement",
+        arguments: ["", " ;; ; -- a;\n/* b; */ ; ", "--", "/* open", "-- open ;"])
     func blanks(text: String) {
         #expect(pieces(text, by: 1) == [])
         #expect(throws: Failure.self) { try Script(text) }
@@ -49,7 +55,8 @@ struct StatementSplitterTests {
 
     @Test("a script knows the lines of its statements, and is not fooled by a mark of the byte order")
     func lines() throws {
-        let script = try Script("\u{feff}CREATE TRIGGER a BEGIN\n SELECT 1;\nEND;\n\n  SELECT 2; SELECT 3;\n-- a\nSELECT 4")
+        let script = try Script(
+            "\u{feff}CREATE TRIGGER a BEGIN\n SELECT 1;\nEND;\n\n  SELECT 2; SELECT 3;\n-- a\nSELECT 4")
         #expect(script.statements.map(\.line) == [1, 5, 5, 6])
     }
 }

@@ -13,7 +13,9 @@ struct HygieneTests {
     /// In all forms in which they could show: as text, as digits, as bytes.
     private static let secrets = [old, new, digits, hex(old), hex(new), String(repeating: "Z", count: 32)]
 
-    private static func hex(_ text: String) -> String { text.utf8.map { String(format: "%02x", $0) }.joined() }
+    private static func hex(_ text: String) -> String {
+        text.utf8.map { String(format: "%02x", $0) }.joined()
+    }
 
     /// A command on the files that ``init()`` makes.
     struct Command: CustomTestStringConvertible {
@@ -36,26 +38,41 @@ struct HygieneTests {
             Command(arguments: ["create", "b.db", "--json"] + raw),
             Command(arguments: ["info", "a.db", "--key-command", "cat old.key", "--json"] + rounds),
             Command(arguments: ["info", "raw.db", "--key-file", "old.key", "--key-type", "raw"], status: 77),
-            Command(arguments: ["query", "a.db", "CREATE TABLE u (a)", "--write", "--verbose", "--audit", "log"] + old),
+            Command(
+                arguments: ["query", "a.db", "CREATE TABLE u (a)", "--write", "--verbose", "--audit", "log"]
+                    + old),
             Command(arguments: ["verify", "a.db", "--key-fd", "0", "--json", "--audit", "log"] + rounds),
-            Command(arguments: ["verify", "a.db", "--key-file", "new.key", "--verbose"] + rounds, status: 77),
+            Command(
+                arguments: ["verify", "a.db", "--key-file", "new.key", "--verbose"] + rounds, status: 77),
             Command(arguments: ["rotate", "a.db", "--dry-run", "--verbose"] + old + new),
-            Command(arguments: ["rotate", "a.db", "--audit", "log", "--json", "--progress", "always"] + old + new),
-            Command(arguments: ["rotate", "raw.db", "--in-place", "--verbose", "--audit", "log"] + raw + new),
+            Command(
+                arguments: ["rotate", "a.db", "--audit", "log", "--json", "--progress", "always"] + old + new),
+            Command(
+                arguments: ["rotate", "raw.db", "--in-place", "--verbose", "--audit", "log"] + raw + new),
             Command(arguments: ["encrypt", "plain.db", "b.db", "--audit", "log", "--json"] + old),
-            Command(arguments: ["decrypt", "a.db", "b.db", "--yes-plaintext", "--audit", "log", "--json"] + old),
+            Command(
+                arguments: ["decrypt", "a.db", "b.db", "--yes-plaintext", "--audit", "log", "--json"] + old),
             Command(arguments: ["upgrade", "third.db", "--key-file", "old.key", "--audit", "log", "--json"]),
             Command(arguments: ["backup", "a.db", "b.db", "--audit", "log", "--json"] + old + new),
             Command(arguments: ["vacuum", "a.db", "--audit", "log", "--json"] + old),
             Command(arguments: ["vacuum", "raw.db", "--into", "b.db", "--verbose"] + raw),
-            Command(arguments: ["dump", "a.db", "--out", "b.sql", "--yes-plaintext", "--audit", "log", "--json"] + old),
+            Command(
+                arguments: ["dump", "a.db", "--out", "b.sql", "--yes-plaintext", "--audit", "log", "--json"]
+                    + old),
             Command(arguments: ["load", "b.db", "--from", "plain.sql", "--audit", "log", "--verbose"] + raw),
-            Command(arguments: ["import", "raw.db", "t", "--from", "rows.csv", "--audit", "log", "--json"] + raw),
+            Command(
+                arguments: ["import", "raw.db", "t", "--from", "rows.csv", "--audit", "log", "--json"] + raw),
             Command(arguments: ["schema", "raw.db", "--json"] + raw),
             Command(arguments: ["erase", "a.db", "--yes-erase", "a.db", "--audit", "log"]),
-            Command(arguments: ["batch", "rotate", "--manifest", "fleet", "--audit", "log", "--json"] + raw + new, status: 3),
-            Command(arguments: ["batch", "verify", "--manifest", "fleet", "--state", "state", "--json"] + raw, status: 3),
-            Command(arguments: ["batch", "verify", "--manifest", "fleet", "--verbose", "--key-file", "old.key"], status: 3),
+            Command(
+                arguments: ["batch", "rotate", "--manifest", "fleet", "--audit", "log", "--json"] + raw + new,
+                status: 3),
+            Command(
+                arguments: ["batch", "verify", "--manifest", "fleet", "--state", "state", "--json"] + raw,
+                status: 3),
+            Command(
+                arguments: ["batch", "verify", "--manifest", "fleet", "--verbose", "--key-file", "old.key"],
+                status: 3),
         ]
     }()
 
@@ -64,15 +81,20 @@ struct HygieneTests {
         try tool.write(Self.old + "\n", to: "old.key")
         try tool.write(Self.new + "\n", to: "new.key")
         try tool.makeDatabase("raw.db", key: "raw.key", 0x5a)
-        for (name, preparation) in [("a.db", "PRAGMA kdf_iter = 1000;"), ("third.db", "PRAGMA cipher_compatibility = 3;")] {
-            let shell = SQLCipherShell(path: tool.directory.path(name), passphrase: Self.old, preparation: preparation)
+        for (name, preparation) in [
+            ("a.db", "PRAGMA kdf_iter = 1000;"), ("third.db", "PRAGMA cipher_compatibility = 3;"),
+        ] {
+            let shell = SQLCipherShell(
+                path: tool.directory.path(name), passphrase: Self.old, preparation: preparation)
             _ = try shell.run("CREATE TABLE t (text); INSERT INTO t VALUES ('row');")
         }
         _ = try SQLCipherShell(plaintextPath: tool.directory.path("plain.db")).run("CREATE TABLE t (text);")
         try tool.write("CREATE TABLE t (text); INSERT INTO t VALUES ('row');", to: "plain.sql")
         try tool.write("text\nrow\n", to: "rows.csv")
         // The second file has another key than its line says, so that the state stays.
-        try tool.write("raw.db\n{\"path\": \"a.db\", \"key-command\": \"cat new.key\", \"kdf-iterations\": 1000}\n", to: "fleet")
+        try tool.write(
+            "raw.db\n{\"path\": \"a.db\", \"key-command\": \"cat new.key\", \"kdf-iterations\": 1000}\n",
+            to: "fleet")
     }
 
     private func expectNoSecret(in text: String, _ place: String, besides: [String] = []) {
@@ -81,11 +103,14 @@ struct HygieneTests {
 
     private func expectNoSecretInFiles(_ place: String) throws {
         for name in tool.directory.fileNames() where !name.hasSuffix(".key") {
-            expectNoSecret(in: String(decoding: try tool.directory.bytes(of: name), as: UTF8.self), "\(name) of \(place)")
+            expectNoSecret(
+                in: String(decoding: try tool.directory.bytes(of: name), as: UTF8.self), "\(name) of \(place)"
+            )
         }
     }
 
-    private static let canTrace = (try? ChildProcess.run("strace", ["-f", "-o", "/dev/null", "/bin/true"]).status) == 0
+    private static let canTrace =
+        (try? ChildProcess.run("strace", ["-f", "-o", "/dev/null", "/bin/true"]).status) == 0
 
     @Test(
         "no output, log, state or note, no argument, and no system call that names or writes things carries a secret",
@@ -95,7 +120,8 @@ struct HygieneTests {
             "trace=execve,execveat,openat,openat2,open,creat,write,pwrite64,writev,pwritev,pwritev2,sendto,sendmsg,sendmmsg,rename,renameat,"
             + "renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,setxattr,fsetxattr,prctl"
         let result = try tool.run(
-            ["-f", "-s", "4096", "-e", calls, "-e", "abbrev=!execve", "-o", "trace.key", Tool.program] + command.arguments,
+            ["-f", "-s", "4096", "-e", calls, "-e", "abbrev=!execve", "-o", "trace.key", Tool.program]
+                + command.arguments,
             program: try #require(ChildProcess.find("strace")), input: Self.old)
         #expect(result.status == command.status, "\(result)")
         expectNoSecret(in: result.output + result.errors, "\(command.arguments)")
@@ -106,13 +132,18 @@ struct HygieneTests {
         expectNoSecret(in: withoutKeyCommands(trace), "\(command.arguments)")
     }
 
-    /// The lines of a trace without those of programs whose purpose is to print a key, but with how they were called.
+    /// The lines of a trace without those of programs whose purpose is to print a key, but with how they were
+    /// called.
     private func withoutKeyCommands(_ trace: String) -> String {
         let lines = trace.split(separator: "\n")
         let others = Set(
-            lines.filter { $0.contains("execve(") && !$0.contains(Tool.program) }.compactMap { $0.split(separator: " ").first })
-        return lines.filter { line in line.contains("execve(") || !others.contains(line.split(separator: " ").first ?? "") }
-            .joined(separator: "\n")
+            lines.filter { $0.contains("execve(") && !$0.contains(Tool.program) }.compactMap {
+                $0.split(separator: " ").first
+            })
+        return lines.filter { line in
+            line.contains("execve(") || !others.contains(line.split(separator: " ").first ?? "")
+        }
+        .joined(separator: "\n")
     }
 
     @Test(
@@ -137,11 +168,15 @@ struct HygieneTests {
         let run = try tool.start(command.arguments, input: Self.old)
         var count = 0
         while run.isRunning {
-            guard let line = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(run.processID)/cmdline")), !line.isEmpty else { continue }
+            guard let line = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(run.processID)/cmdline")),
+                !line.isEmpty
+            else { continue }
             expectNoSecret(in: String(decoding: line, as: UTF8.self), "cmdline of \(command.arguments)")
             // Nobody but root can read it at all.
-            if let environment = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(run.processID)/environ")) {
-                expectNoSecret(in: String(decoding: environment, as: UTF8.self), "environ of \(command.arguments)")
+            if let environment = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(run.processID)/environ"))
+            {
+                expectNoSecret(
+                    in: String(decoding: environment, as: UTF8.self), "environ of \(command.arguments)")
             }
             count += 1
         }
@@ -150,14 +185,17 @@ struct HygieneTests {
         #expect(count > 0)
     }
 
-    @Test("a crash with the key in memory leaves no core dump, whatever the limit is", arguments: commands.filter { $0.keyFile != nil })
+    @Test(
+        "a crash with the key in memory leaves no core dump, whatever the limit is",
+        arguments: commands.filter { $0.keyFile != nil })
     func crash(command: Command) throws {
         let name = try #require(command.keyFile)
         let secret = try tool.text(of: name)
         let pipe = tool.directory.path("pipe.key")
         #expect(unsafe mkfifo(pipe, 0o600) == 0)
         let arguments = command.arguments.map { $0 == name ? "pipe.key" : $0 }
-        let run = try tool.start(["-c", "ulimit -c unlimited; exec \"$@\"", "sh", Tool.program] + arguments, program: "/bin/sh")
+        let run = try tool.start(
+            ["-c", "ulimit -c unlimited; exec \"$@\"", "sh", Tool.program] + arguments, program: "/bin/sh")
         let deadline = ContinuousClock.now + .seconds(Patience.seconds)
         var end: Int32 = -1
         while end < 0, ContinuousClock.now < deadline {
@@ -178,15 +216,41 @@ struct HygieneTests {
     }
 
     @Test(
+        "the pipes to a program are made in one step, so that no program that another thread starts has an end of them",
+        .enabled(if: canTrace, "strace cannot run here: nothing was looked at"))
+    func pipes() throws {
+        try tool.write("#!/bin/sh\nexec cat raw.key\n", to: "prints", mode: 0o700)
+        let traced = try tool.start(
+            [
+                "-f", "-e", "trace=pipe,pipe2", "-o", "trace", Tool.program, "info", "raw.db",
+                "--key-command", "./prints", "--key-type",
+                "raw",
+            ],
+            program: try #require(ChildProcess.find("strace")))
+        #expect(traced.wait().status == 0)
+        // Those of the tool come before the program that it starts.
+        let pipes = try tool.text(of: "trace").split(separator: "\n").filter { $0.contains("pipe") }
+        #expect(!pipes.isEmpty)
+        #expect(pipes.allSatisfy { $0.contains("pipe2(") && $0.contains("O_CLOEXEC") }, "\(pipes)")
+    }
+
+    @Test(
         "no program of the same user can read the memory of the tool",
         .enabled(if: geteuid() != 0 || ChildProcess.find("setpriv") != nil, "needs a user that is not root"))
     func memory() throws {
         let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-        var arguments = [Tool.program, "query", "raw.db", endless, "--verbose", "--key-type", "raw", "--key-stdin"]
+        var arguments = [
+            Tool.program, "query", "raw.db", endless, "--verbose", "--key-type", "raw", "--key-stdin",
+        ]
         if geteuid() == 0 {
-            arguments = [try #require(ChildProcess.find("setpriv")), "--reuid=65534", "--regid=65534", "--clear-groups"] + arguments
+            arguments =
+                [
+                    try #require(ChildProcess.find("setpriv")), "--reuid=65534", "--regid=65534",
+                    "--clear-groups",
+                ] + arguments
             for (name, mode) in [(".", 0o755), ("raw.db", 0o644)] {
-                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: tool.directory.path(name))
+                try FileManager.default.setAttributes(
+                    [.posixPermissions: mode], ofItemAtPath: tool.directory.path(name))
             }
         }
         let query = try tool.start(Array(arguments.dropFirst()), program: arguments[0], input: Self.digits)

@@ -14,18 +14,23 @@ struct KeyCommandTests {
         try tool.writeKey("b.key", 0x43)
     }
 
-    private func script(_ name: String, _ text: String) throws { try tool.write("#!/bin/sh\n\(text)\n", to: name, mode: 0o700) }
+    private func script(_ name: String, _ text: String) throws {
+        try tool.write("#!/bin/sh\n\(text)\n", to: name, mode: 0o700)
+    }
 
     @Test("such a program sees no other key: no variable, no descriptor")
     func isolation() throws {
         // What it finds, it writes beside the database.
-        try script("give", "env > seen.env; ls -l /proc/self/fd > seen.fd; cat /proc/$PPID/environ > seen.parent; cat b.key")
+        try script(
+            "give",
+            "env > seen.env; ls -l /proc/self/fd > seen.fd; cat /proc/$PPID/environ > seen.parent; cat b.key")
         let digits = String(repeating: "42", count: 32)
         let command = """
-            exec '\(Tool.program)' rotate a.db --key-env OLDKEY --key-type raw --new-key-command ./give --new-key-type raw \
-            3<a.key 7<a.key 200<a.key
+            exec '\(Tool.program)' rotate a.db --key-env OLDKEY --key-type raw --new-key-command ./give \
+            --new-key-type raw 3<a.key 7<a.key 200<a.key
             """
-        let result = try tool.run(["-c", "OLDKEY=\(digits) && export OLDKEY && \(command)"], program: "/bin/bash")
+        let result = try tool.run(
+            ["-c", "OLDKEY=\(digits) && export OLDKEY && \(command)"], program: "/bin/bash")
         #expect(result.status == 0, "\(result)")
         for name in ["seen.env", "seen.parent"] {
             #expect(try !tool.text(of: name).contains(digits), "\(name)")
@@ -33,7 +38,8 @@ struct KeyCommandTests {
         let numbers = try tool.text(of: "seen.fd").split(separator: "\n").filter { $0.contains(" -> ") }
         #expect(!numbers.contains { $0.contains("a.key") }, "\(numbers)")
         try script("list", "ls -l /proc/self/fd >&2; cat a.key")
-        let back = "exec '\(Tool.program)' rotate a.db --key-fd 9 --key-type raw --new-key-command ./list --new-key-type raw 9<b.key"
+        let back =
+            "exec '\(Tool.program)' rotate a.db --key-fd 9 --key-type raw --new-key-command ./list --new-key-type raw 9<b.key"
         let descriptor = try tool.run(["-c", back], program: "/bin/bash")
         #expect(descriptor.status == 0 && !descriptor.errors.contains("b.key"), "\(descriptor)")
     }
@@ -48,12 +54,14 @@ struct KeyCommandTests {
             {"path": "b.db", "key-env": "SECRETKEY", "key-type": "raw"}
             """, to: "list")
         let digits = String(repeating: "42", count: 32)
-        let result = try tool.run(["batch", "verify", "--manifest", "list"], environment: ["SECRETKEY": digits])
+        let result = try tool.run(
+            ["batch", "verify", "--manifest", "list"], environment: ["SECRETKEY": digits])
         #expect(result.status == 0, "\(result)")
         #expect(try !tool.text(of: "seen.env").contains(digits))
         // One variable for two keys: the digits as a raw key, and as a passphrase.
         let both = try tool.run(
-            ["rotate", "a.db", "--key-env", "K", "--key-type", "raw", "--new-key-env", "K"], environment: ["K": digits])
+            ["rotate", "a.db", "--key-env", "K", "--key-type", "raw", "--new-key-env", "K"],
+            environment: ["K": digits])
         #expect(both.status == 0, "\(both)")
     }
 
@@ -64,7 +72,10 @@ struct KeyCommandTests {
         try script("silent", "cat a.key; exec >&-; exec sleep 1000")
         for name in ["./hang", "./stubborn", "./silent"] {
             let result = try tool.run(
-                ["info", "a.db", "--key-command", name, "--key-type", "raw", "--key-timeout", "0.3", "--json"])
+                [
+                    "info", "a.db", "--key-command", name, "--key-type", "raw", "--key-timeout", "0.3",
+                    "--json",
+                ])
             #expect(result.status == 69, "\(result)")
             #expect(result.errors.contains("--key-timeout"))
             #expect(try Schema.problems(result) == [])
@@ -78,7 +89,8 @@ struct KeyCommandTests {
     func leftBehind() throws {
         // It ends when the test is over, or long after a failure of the test.
         try script("give", "cat a.key; { while [ ! -e over ]; do sleep 0.2; done; } & exit 0")
-        let result = try tool.run("info", "a.db", "--key-command", "./give", "--key-type", "raw", "--key-timeout", "600")
+        let result = try tool.run(
+            "info", "a.db", "--key-command", "./give", "--key-type", "raw", "--key-timeout", "600")
         try tool.write("", to: "over")
         #expect(result.status == 0 && result.output.contains("tables"), "\(result)")
     }
@@ -89,7 +101,9 @@ struct KeyCommandTests {
     func weakPassphrases(text: String) throws {
         try tool.write(text, to: "weak.key")
         let made = try tool.run("create", "weak.db", "--key-file", "weak.key")
-        #expect(made.status == 0 && made.errors.contains("warning: The passphrase from the key file 'weak.key'"), "\(made)")
+        #expect(
+            made.status == 0 && made.errors.contains("warning: The passphrase from the key file 'weak.key'"),
+            "\(made)")
         // Who opens a file has no choice.
         #expect(try tool.run("verify", "weak.db", "--key-file", "weak.key").errors.isEmpty)
         #expect(try tool.run("keygen", "--words", "5", "--out", "words.key").status == 0)

@@ -14,9 +14,12 @@ struct KeySourceTests {
     private static let raw = ["--key-type", "raw"]
     private static let digits = String(repeating: "42", count: 32)
 
-    private func query(_ arguments: [String], input: String = "", environment: [String: String] = [:]) throws -> Tool.Result {
+    private func query(_ arguments: [String], input: String = "", environment: [String: String] = [:]) throws
+        -> Tool.Result
+    {
         try tool.run(
-            ["query", "a.db", "SELECT text FROM t", "--format", "csv", "--no-header"] + Self.raw + arguments, input: input,
+            ["query", "a.db", "SELECT text FROM t", "--format", "csv", "--no-header"] + Self.raw + arguments,
+            input: input,
             environment: environment)
     }
 
@@ -25,16 +28,26 @@ struct KeySourceTests {
         #expect(try query(["--key-file", "a.key"]).output == "row 1\n")
         #expect(try query(["--key-stdin"], input: Self.digits).output == "row 1\n")
         #expect(try query(["--key-command", "cat 'a.key'"]).output == "row 1\n")
-        #expect(try query(["--key-credential", "a.key"], environment: ["CREDENTIALS_DIRECTORY": tool.directory.path]).output == "row 1\n")
-        let variable = try query(["--key-env", "COFFER_TEST_KEY"], environment: ["COFFER_TEST_KEY": Self.digits])
+        #expect(
+            try query(
+                ["--key-credential", "a.key"], environment: ["CREDENTIALS_DIRECTORY": tool.directory.path]
+            ).output == "row 1\n")
+        let variable = try query(
+            ["--key-env", "COFFER_TEST_KEY"], environment: ["COFFER_TEST_KEY": Self.digits])
         #expect(variable.output == "row 1\n")
         #expect(variable.errors.contains("warning"))
         let descriptor = try tool.run(
-            ["-c", "exec '\(Tool.program)' query a.db 'SELECT text FROM t' --format csv --no-header --key-type raw --key-fd 7 7<a.key"],
+            [
+                "-c",
+                "exec '\(Tool.program)' query a.db 'SELECT text FROM t' --format csv --no-header --key-type raw --key-fd 7 7<a.key",
+            ],
             program: "/bin/sh")
         #expect(descriptor.output == "row 1\n")
         let pipe = try tool.run(
-            ["-c", "'\(Tool.program)' query a.db 'SELECT text FROM t' --format csv --no-header --key-type raw --key-file <(cat a.key)"],
+            [
+                "-c",
+                "'\(Tool.program)' query a.db 'SELECT text FROM t' --format csv --no-header --key-type raw --key-file <(cat a.key)",
+            ],
             program: "/bin/bash")
         #expect(pipe.output == "row 1\n")
     }
@@ -42,11 +55,14 @@ struct KeySourceTests {
     @Test("a raw key is 32 bytes or 64 digits, and nothing else")
     func rawForms() throws {
         try tool.directory.write([UInt8](repeating: 0x42, count: 32), to: "bytes.key")
-        try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: tool.directory.path("bytes.key"))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o400], ofItemAtPath: tool.directory.path("bytes.key"))
         #expect(try query(["--key-file", "bytes.key"]).output == "row 1\n")
         #expect(try query(["--key-stdin"], input: Self.digits + "\n").output == "row 1\n")
-        for wrong in [String(repeating: "B", count: 32) + "\n", Self.digits + "\n\n", Self.digits.dropLast() + "", "x'\(Self.digits)'", ""]
-        {
+        for wrong in [
+            String(repeating: "B", count: 32) + "\n", Self.digits + "\n\n", Self.digits.dropLast() + "",
+            "x'\(Self.digits)'", "",
+        ] {
             let result = try query(["--key-stdin"], input: wrong)
             #expect(result.status == 77, "\(wrong)")
             #expect(result.errors.contains("64 hexadecimal digits"))
@@ -56,10 +72,14 @@ struct KeySourceTests {
     @Test("a raw key with its salt opens the file that was made with it")
     func rawKeyWithSalt() throws {
         try tool.write(Self.digits + String(repeating: "07", count: 16), to: "salted.key")
-        #expect(try tool.run("create", "b.db", "--key-file", "salted.key", "--key-type", "raw+salt").status == 0)
+        #expect(
+            try tool.run("create", "b.db", "--key-file", "salted.key", "--key-type", "raw+salt").status == 0)
         #expect(try tool.directory.bytes(of: "b.db").prefix(16) == [UInt8](repeating: 7, count: 16)[...])
-        #expect(try tool.run("info", "b.db", "--key-file", "salted.key", "--key-type", "raw+salt").status == 0)
-        #expect(try tool.run("info", "b.db", "--key-stdin", "--key-type", "raw+salt", input: Self.digits).status == 77)
+        #expect(
+            try tool.run("info", "b.db", "--key-file", "salted.key", "--key-type", "raw+salt").status == 0)
+        #expect(
+            try tool.run("info", "b.db", "--key-stdin", "--key-type", "raw+salt", input: Self.digits).status
+                == 77)
     }
 
     @Test("one newline at the end of a passphrase is not part of it; a second one is")
@@ -80,9 +100,13 @@ struct KeySourceTests {
         #expect(try tool.run("query", "a.db", "-", "--key-stdin").status == 64)
     }
 
-    @Test("without a source and without a terminal the tool says what to do", .enabled(if: ChildProcess.find("setsid") != nil))
+    @Test(
+        "without a source and without a terminal the tool says what to do",
+        .enabled(if: ChildProcess.find("setsid") != nil))
     func noTerminal() throws {
-        let result = try tool.run(["-w", Tool.program, "info", "a.db", "--ask-key"], program: try #require(ChildProcess.find("setsid")))
+        let result = try tool.run(
+            ["-w", Tool.program, "info", "a.db", "--ask-key"],
+            program: try #require(ChildProcess.find("setsid")))
         #expect(result.status == 64)
         #expect(result.errors.contains("--key-file"))
     }
@@ -90,7 +114,8 @@ struct KeySourceTests {
     @Test("a key file that others can read is refused, unless that is asked for")
     func unsafeFiles() throws {
         for mode in [0o644, 0o640, 0o604, 0o620, 0o601] {
-            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: tool.directory.path("a.key"))
+            try FileManager.default.setAttributes(
+                [.posixPermissions: mode], ofItemAtPath: tool.directory.path("a.key"))
             let refused = try query(["--key-file", "a.key"])
             #expect(refused.status == 78)
             #expect(refused.errors.contains("chmod 600"))
@@ -101,13 +126,17 @@ struct KeySourceTests {
     @Test("what is missing is named")
     func missing() throws {
         for arguments in [
-            ["--key-file", "none.key"], ["--key-env", "COFFER_NOT_SET"], ["--key-credential", "a.key"], ["--key-fd", "77"],
+            ["--key-file", "none.key"], ["--key-env", "COFFER_NOT_SET"], ["--key-credential", "a.key"],
+            ["--key-fd", "77"],
         ] {
             let result = try query(arguments)
             #expect(result.status == 66, "\(arguments)")
             #expect(result.errors.contains(arguments[1]))
         }
-        #expect(try query(["--key-credential", "../a.key"], environment: ["CREDENTIALS_DIRECTORY": tool.directory.path]).status == 64)
+        #expect(
+            try query(
+                ["--key-credential", "../a.key"], environment: ["CREDENTIALS_DIRECTORY": tool.directory.path]
+            ).status == 64)
         #expect(try query(["--key-file", "/dev/zero"]).status == 66)
     }
 

@@ -17,7 +17,9 @@ struct KeygenTests {
         #expect(try tool.run("keygen").output != key.output)
         #expect(try tool.run("keygen", "--with-salt").output.wholeMatch(of: /[0-9a-f]{96}\n/) != nil)
         #expect(try tool.run("keygen", "--out", "k").status == 0)
-        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path("k"))[.posixPermissions] as? Int
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: tool.directory.path("k"))[.posixPermissions]
+            as? Int
         #expect(mode == 0o600)
         #expect(try tool.run("create", "a.db", "--key-file", "k", "--key-type", "raw").status == 0)
         var configuration = Configuration()
@@ -46,7 +48,9 @@ struct KeygenTests {
         }
         // A dash is the standard output elsewhere: no file gets that name.
         #expect(try tool.run("keygen", "--out", "-").status == 64)
-        for name in ["-", "both"] { #expect(!FileManager.default.fileExists(atPath: tool.directory.path(name))) }
+        for name in ["-", "both"] {
+            #expect(!FileManager.default.fileExists(atPath: tool.directory.path(name)))
+        }
         #expect(try tool.run("keygen", "--out", "no/such/folder").status == 73)
     }
 
@@ -55,7 +59,9 @@ struct KeygenTests {
         var seen: Set<String> = []
         for number in 0...UInt16.max {
             let random = SecretBytes([UInt8(number >> 8), UInt8(number & 0xff)])
-            let text = WordPassphrase.text(from: random).withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+            let text = WordPassphrase.text(from: random).withUnsafeBytes {
+                unsafe String(decoding: $0, as: UTF8.self)
+            }
             seen.insert(text)
         }
         #expect(seen.count == 65536)

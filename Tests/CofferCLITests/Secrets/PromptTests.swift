@@ -47,7 +47,9 @@ struct PromptTests {
         #expect(terminal.hasEcho)
     }
 
-    @Test("the echo comes back after each signal that ends the tool", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGABRT])
+    @Test(
+        "the echo comes back after each signal that ends the tool",
+        arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGABRT])
     func signals(number: Int32) throws {
         let terminal = try terminal("create", "a.db")
         try terminal.expect("New key for a.db: ")

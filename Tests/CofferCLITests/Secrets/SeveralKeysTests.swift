@@ -23,24 +23,33 @@ struct SeveralKeysTests {
         try tool.writeKey("d.key", 0x45)
         let new = ["--new-key-file", "d.key", "--new-key-type", "raw"]
         let commands: [[String]] = [
-            ["info", "b.db"], ["verify", "b.db"], ["query", "b.db", "SELECT text FROM t"], ["schema", "b.db"], ["dump", "b.db"],
+            ["info", "b.db"], ["verify", "b.db"], ["query", "b.db", "SELECT text FROM t"],
+            ["schema", "b.db"], ["dump", "b.db"],
             ["import", "b.db", "t", "--from", "rows.csv"], ["backup", "b.db", "copy.db"],
-            ["decrypt", "b.db", "plain.db", "--yes-plaintext"], ["vacuum", "b.db", "--into", "small.db"], ["vacuum", "b.db"],
+            ["decrypt", "b.db", "plain.db", "--yes-plaintext"], ["vacuum", "b.db", "--into", "small.db"],
+            ["vacuum", "b.db"],
             ["upgrade", "b.db"], ["rotate", "b.db"] + new,
         ]
         for command in commands {
             let result = try tool.run(command + keys)
             #expect(result.status == 0, "\(command) \(result)")
-            let other = command.map { ["b.db": "c.db", "copy.db": "copy2.db", "plain.db": "plain2.db", "small.db": "small2.db"][$0] ?? $0 }
+            let other = command.map {
+                ["b.db": "c.db", "copy.db": "copy2.db", "plain.db": "plain2.db", "small.db": "small2.db"][$0]
+                    ?? $0
+            }
             let refused = try tool.run(other + keys)
-            #expect(refused.status == 77 && refused.errors.contains("None of the 2 keys"), "\(command) \(refused)")
+            #expect(
+                refused.status == 77 && refused.errors.contains("None of the 2 keys"), "\(command) \(refused)"
+            )
         }
         #expect(try tool.run(["shell", "a.db"] + keys, input: ".tables\n").output == "t\n")
         #expect(try tool.shell("b.db", 0x45).run("SELECT count(*) FROM t;") == ["2"])
         #expect(try tool.shell("copy.db", 0x43).run("SELECT count(*) FROM t;") == ["2"])
     }
 
-    @Test("a previous key may come from a variable, a command, a descriptor and a credential, and be of another type")
+    @Test(
+        "a previous key may come from a variable, a command, a descriptor and a credential, and be of another type"
+    )
     func sources() throws {
         let digits = String(repeating: "43", count: 32)
         let current = ["verify", "b.db", "--json", "--key-file", "a.key", "--key-type", "raw"]
@@ -52,10 +61,12 @@ struct SeveralKeysTests {
         #expect(try opening(["--previous-key-env", "OLD"], ["OLD": digits]) == "--previous-key-env OLD")
         #expect(try opening(["--previous-key-command", "cat b.key"]) == "--previous-key-command cat")
         #expect(
-            try opening(["--previous-key-credential", "b.key"], ["CREDENTIALS_DIRECTORY": tool.directory.path])
+            try opening(
+                ["--previous-key-credential", "b.key"], ["CREDENTIALS_DIRECTORY": tool.directory.path])
                 == "--previous-key-credential b.key")
         let shell = try tool.run(
-            ["-c", "exec \"$0\" \"$@\" 5<b.key", Tool.program] + current + ["--previous-key-fd", "5"], program: "/bin/sh")
+            ["-c", "exec \"$0\" \"$@\" 5<b.key", Tool.program] + current + ["--previous-key-fd", "5"],
+            program: "/bin/sh")
         #expect(shell.status == 0, "\(shell)")
         // Each source is taken for both types, where it can be a key of them.
         let queue = try tool.directory.makeQueue("p.db", .passphrase("correct horse battery"))
@@ -63,11 +74,13 @@ struct SeveralKeysTests {
         try queue.close()
         try tool.write("correct horse battery", to: "p.key")
         let both = [
-            "--previous-key-file", "b.key", "--previous-key-file", "p.key", "--previous-key-type", "raw", "--previous-key-type",
+            "--previous-key-file", "b.key", "--previous-key-file", "p.key", "--previous-key-type", "raw",
+            "--previous-key-type",
             "passphrase",
         ]
         #expect(try opening(both) == "--previous-key-file b.key")
-        let result = try tool.run(["query", "p.db", "SELECT count(*) FROM p", "--key-file", "a.key", "--key-type", "raw"] + both)
+        let result = try tool.run(
+            ["query", "p.db", "SELECT count(*) FROM p", "--key-file", "a.key", "--key-type", "raw"] + both)
         #expect(result.status == 0, "\(result)")
         // A source that fails ends the command before anything is done.
         #expect(try tool.run(current + ["--previous-key-file", "none.key"]).status == 66)
@@ -80,17 +93,23 @@ struct SeveralKeysTests {
     func rotating() throws {
         // As in the middle of a rotation: some have the new key, and some the old one.
         let result = try tool.run(
-            "rotate", "a.db", "b.db", "--key-file", "b.key", "--key-type", "raw", "--previous-key-file", "a.key", "--new-key-file", "b.key",
+            "rotate", "a.db", "b.db", "--key-file", "b.key", "--key-type", "raw", "--previous-key-file",
+            "a.key", "--new-key-file", "b.key",
             "--new-key-type", "raw")
         #expect(result.status == 0, "\(result)")
-        #expect(result.output.contains("a.db: rotated") && result.output.contains("b.db: has the new key already"), "\(result)")
+        #expect(
+            result.output.contains("a.db: rotated")
+                && result.output.contains("b.db: has the new key already"), "\(result)")
         let same = try tool.run(
-            "rotate", "b.db", "--key-file", "b.key", "--key-type", "raw", "--previous-key-file", "b.key", "--new-key-file", "b.key",
+            "rotate", "b.db", "--key-file", "b.key", "--key-type", "raw", "--previous-key-file", "b.key",
+            "--new-key-file", "b.key",
             "--new-key-type", "raw")
         #expect(same.status == 64)
     }
 
-    @Test("a batch says which key opens each file, and counts those apart that none opens", arguments: ["info", "verify"])
+    @Test(
+        "a batch says which key opens each file, and counts those apart that none opens",
+        arguments: ["info", "verify"])
     func batches(command: String) throws {
         var configuration = Configuration()
         configuration.allowsPlaintext = true
@@ -104,7 +123,8 @@ struct SeveralKeysTests {
         #expect(result.status == 3, "\(result)")
         #expect(try Schema.problems(result) == [])
         let results = try result.objects.filter { $0["type"] as? String == "result" }
-        let options = Dictionary(uniqueKeysWithValues: results.map { ($0["path"] as? String ?? "", $0["opened_by"] as? String) })
+        let options = Dictionary(
+            uniqueKeysWithValues: results.map { ($0["path"] as? String ?? "", $0["opened_by"] as? String) })
         #expect(options["a.db"] == "--key-file a.key" && options["b.db"] == "--previous-key-file b.key")
         let summary = try #require(try result.objects.last)
         #expect(summary["opened_by_no_key"] as? Int == 1 && summary["failed"] as? Int == 1)
@@ -112,58 +132,79 @@ struct SeveralKeysTests {
         if command == "info" { groups["plaintext"] = 1 }
         #expect(summary["groups"] as? [String: Int] == groups)
         let text = try tool.run(arguments)
-        #expect(text.output.contains("b.db: ") && text.output.contains("opened by --previous-key-file b.key (key id "), "\(text)")
         #expect(
-            text.errors.contains("  --previous-key-file b.key: 1 file\n") && text.errors.contains("  opened by no key (77): 1 file: c.db"))
+            text.output.contains("b.db: ")
+                && text.output.contains("opened by --previous-key-file b.key (key id "), "\(text)")
+        #expect(
+            text.errors.contains("  --previous-key-file b.key: 1 file\n")
+                && text.errors.contains("  opened by no key (77): 1 file: c.db"))
         #expect(text.errors.contains("None of the 2 keys"))
     }
 
-    @Test("a line of a manifest may have previous keys of its own, which count in place of those of the command line")
+    @Test(
+        "a line of a manifest may have previous keys of its own, which count in place of those of the command line"
+    )
     func linesOfManifests() throws {
         let folder = try tool.directory.makeFolder("keys")
         for name in ["a", "b", "c"] {
-            try tool.text(of: "\(name).key").write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
+            try tool.text(of: "\(name).key").write(
+                toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
         }
         func batch(_ command: String, _ lines: [String], _ options: String...) throws -> [String: String] {
             try tool.write(lines.joined(separator: "\n"), to: "list")
             let result = try tool.run(
-                ["batch", command, "--manifest", "list", "--json", "--insecure-key-file-mode"] + keys + options,
+                ["batch", command, "--manifest", "list", "--json", "--insecure-key-file-mode"] + keys
+                    + options,
                 environment: ["C_KEY": String(repeating: "44", count: 32)])
             #expect(try Schema.problems(result) == [], "\(result)")
             return try result.objects.reduce(into: [:]) { words, object in
-                guard let path = object["path"] as? String, object["type"] as? String != "progress" else { return }
-                words[path] = object["opened_by"] as? String ?? object["reason"] as? String ?? (object["changed"] as? Bool).map { "\($0)" }
+                guard let path = object["path"] as? String, object["type"] as? String != "progress" else {
+                    return
+                }
+                words[path] =
+                    object["opened_by"] as? String ?? object["reason"] as? String
+                    ?? (object["changed"] as? Bool).map { "\($0)" }
             }
         }
-        // The one line has a list of them, the other one that is no list, and the third has those of the command line. Names start at the manifest.
+        // The one line has a list of them, the other one that is no list, and the third has those of the
+        // command line. Names start at the manifest.
         let lines = [
             #"{"path": "a.db", "key-file": "keys/b", "key-type": "raw", "previous-key-file": ["keys/c", "keys/a"]}"#,
             #"{"path": "c.db", "previous-key-env": "C_KEY"}"#, #"{"path": "b.db"}"#,
         ]
         for command in ["info", "verify"] {
             let expected = [
-                "a.db": "--previous-key-file keys/a", "c.db": "--previous-key-env C_KEY", "b.db": "--previous-key-file b.key",
+                "a.db": "--previous-key-file keys/a", "c.db": "--previous-key-env C_KEY",
+                "b.db": "--previous-key-file b.key",
             ]
             #expect(try batch(command, lines) == expected)
         }
         // Those of the command line would open it.
-        let replaced = #"{"path": "b.db", "previous-key-file": "keys/c", "previous-key-type": ["raw", "passphrase"]}"#
+        let replaced =
+            #"{"path": "b.db", "previous-key-file": "keys/c", "previous-key-type": ["raw", "passphrase"]}"#
         #expect(try batch("verify", [replaced]) == ["b.db": "wrong_key"])
         try tool.writeKey("d.key", 0x45)
-        let new = try batch("rotate", [lines[0], lines[1]], "--new-key-file", "d.key", "--new-key-type", "raw")
+        let new = try batch(
+            "rotate", [lines[0], lines[1]], "--new-key-file", "d.key", "--new-key-type", "raw")
         #expect(new == ["a.db": "true", "c.db": "true"])
-        for name in ["a.db", "c.db"] { #expect(try tool.shell(name, 0x45).run("SELECT count(*) FROM t;") == ["1"]) }
+        for name in ["a.db", "c.db"] {
+            #expect(try tool.shell(name, 0x45).run("SELECT count(*) FROM t;") == ["1"])
+        }
         for (line, words) in [
-            (#"{"path": "a.db", "previous-key-type": "raw"}"#, "there are none"), (#"{"path": "a.db", "previous-key-file": []}"#, "list"),
-            (#"{"path": "a.db", "previous-key-file": [7]}"#, "list"), (#"{"path": "a.db", "previous-key-fd": "7"}"#, "unknown"),
+            (#"{"path": "a.db", "previous-key-type": "raw"}"#, "there are none"),
+            (#"{"path": "a.db", "previous-key-file": []}"#, "list"),
+            (#"{"path": "a.db", "previous-key-file": [7]}"#, "list"),
+            (#"{"path": "a.db", "previous-key-fd": "7"}"#, "unknown"),
             (#"{"path": "a.db", "previous-key-file": "x", "previous-key-type": "hex"}"#, "no type of keys"),
-            (#"{"path": "a.db", "previous-key-file": ["a\u0000b"]}"#, "zero"), (#"{"path": "a.db", "key-file": ["a.key"]}"#, "no text"),
+            (#"{"path": "a.db", "previous-key-file": ["a\u0000b"]}"#, "zero"),
+            (#"{"path": "a.db", "key-file": ["a.key"]}"#, "no text"),
         ] {
             let result = try tool.run(["batch", "verify", "--manifest", "-"] + keys, input: line)
             #expect(result.status == 78 && result.errors.contains(words), "\(line) \(result)")
         }
         let first = try tool.run(
-            "batch", "encrypt", "--manifest", "-", "--key-file", "a.key", "--key-type", "raw", input: lines[0])
+            "batch", "encrypt", "--manifest", "-", "--key-file", "a.key", "--key-type", "raw", input: lines[0]
+        )
         #expect(first.status == 78 && first.errors.contains("first key"), "\(first)")
         let none = try tool.run("batch", "info", "--manifest", "-", input: lines[1])
         #expect(none.status == 78 && none.errors.contains("previous keys and no other"), "\(none)")
@@ -174,12 +215,15 @@ struct SeveralKeysTests {
         try tool.makeDatabase("a2.db", key: "a.key", 0x42)
         try tool.write(String(repeating: "t", count: 32), to: "other")
         func ids(_ path: String, _ site: String) throws -> [String?] {
-            let result = try tool.run(["info", path, "--json", "--key-id", "--site-secret-file", site] + keys)
+            let result = try tool.run(
+                ["info", path, "--json", "--key-id", "--site-secret-file", site] + keys)
             #expect(try Schema.problems(result) == [], "\(result)")
             let object = try result.objects.first { $0["type"] as? String == "result" }
             return [object?["key_id"] as? String, object?["site_key_id"] as? String]
         }
-        let (first, second, third, foreign) = try (ids("a.db", "site"), ids("a2.db", "site"), ids("b.db", "site"), ids("a.db", "other"))
+        let (first, second, third, foreign) = try (
+            ids("a.db", "site"), ids("a2.db", "site"), ids("b.db", "site"), ids("a.db", "other")
+        )
         #expect(first[0] != second[0] && first[1] == second[1] && first[1]?.count == 16)
         #expect(third[1] != first[1] && foreign[1] != first[1] && foreign[0] == first[0])
         try tool.write("short", to: "weak")
@@ -187,7 +231,8 @@ struct SeveralKeysTests {
         #expect(try tool.run("info", "a.db", "--key-id").status == 64)
         // The identifier of a file is that of the records of its rotation.
         try tool.writeKey("d.key", 0x45)
-        let rotated = try tool.run(["rotate", "a.db", "--json", "--new-key-file", "d.key", "--new-key-type", "raw"] + keys)
+        let rotated = try tool.run(
+            ["rotate", "a.db", "--json", "--new-key-file", "d.key", "--new-key-type", "raw"] + keys)
         #expect(try rotated.objects.contains { $0["old_key_id"] as? String == first[0] }, "\(rotated)")
     }
 }

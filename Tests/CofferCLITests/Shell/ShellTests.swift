@@ -66,7 +66,8 @@ struct ShellTests {
 
     @Test("a name that is no word is completed in quotes")
     func quotedCompletion() throws {
-        _ = try tool.shell().run("CREATE TABLE \"odd name\" (\"zoo \"\"first\"); INSERT INTO \"odd name\" VALUES ('low' || 'er');")
+        _ = try tool.shell().run(
+            "CREATE TABLE \"odd name\" (\"zoo \"\"first\"); INSERT INTO \"odd name\" VALUES ('low' || 'er');")
         let terminal = try start()
         terminal.type("SELECT zoo\t FROM odd\t;\r")
         try terminal.expect("lower")
@@ -81,7 +82,8 @@ struct ShellTests {
     @Test("tab completes commands, keywords, tables and columns")
     func completion() throws {
         _ = try tool.shell().run(
-            "CREATE TABLE zebra_crossings (first_street, second_street); INSERT INTO zebra_crossings VALUES ('high', 'low');")
+            "CREATE TABLE zebra_crossings (first_street, second_street); INSERT INTO zebra_crossings VALUES ('high', 'low');"
+        )
         let terminal = try start()
         terminal.type("SEL\tsecond_\t FROM zeb\t;\r")
         try terminal.expect("low")
@@ -99,7 +101,9 @@ struct ShellTests {
         #expect(try terminal.end() == 0)
     }
 
-    @Test("Ctrl-C ends an import and a script that wait for a pipe, and keeps nothing of the import", arguments: [".import", ".read"])
+    @Test(
+        "Ctrl-C ends an import and a script that wait for a pipe, and keeps nothing of the import",
+        arguments: [".import", ".read"])
     func interruptedInput(command: String) throws {
         let name = command == ".import" ? "pipe.csv" : "pipe.sql"
         #expect(unsafe mkfifo(tool.directory.path(name), 0o600) == 0)
@@ -119,7 +123,9 @@ struct ShellTests {
         }
         defer { close(pipe) }
         let text =
-            command == ".import" ? "id,text\n" + (10..<3000).map { "\($0),x\n" }.joined() : "INSERT INTO t (text) VALUES ('never');\n"
+            command == ".import"
+            ? "id,text\n" + (10..<3000).map { "\($0),x\n" }.joined()
+            : "INSERT INTO t (text) VALUES ('never');\n"
         #expect(unsafe write(pipe, text, text.utf8.count) == text.utf8.count)
         terminal.type("\u{3}")
         try terminal.expect("interrupted")
@@ -147,7 +153,8 @@ struct ShellTests {
         try terminal.prompt("(encrypted, transaction)> ")
         terminal.type(".timer on\r")
         try terminal.prompt("(encrypted, transaction)> ")
-        terminal.type("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;\r")
+        terminal.type(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;\r")
         try terminal.expect("FROM n;\r\n")
         // While the statement runs, the terminal is as it was, and the key is a signal.
         try terminal.wait("as it was") { terminal.hasEcho }
@@ -155,7 +162,9 @@ struct ShellTests {
         try terminal.expect("interrupted")
         try terminal.prompt("(encrypted, transaction)> ")
         // All of a line is given up.
-        terminal.type("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n; DELETE FROM t;\r")
+        terminal.type(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n; DELETE FROM t;\r"
+        )
         try terminal.wait("as it was") { terminal.hasEcho }
         terminal.type("\u{3}")
         try terminal.expect("interrupted")
@@ -194,14 +203,22 @@ struct ShellTests {
     func history() throws {
         var terminal = try start()
         let secrets = [
-            "PRAGMA key = 'tr0ub4dor';", "PRAGMA rekey('tr0ub4dor');", "ATTACH 'x.db' AS x KEY 'tr0ub4dor';", ".bind secret=tr0ub4dor",
-            "PRAGMA key\r= 'tr0ub4dor';", "SELEKT 'tr0ub4dor';", "SELECT 1 /* key 'tr0ub4dor' */;", "/* tr0ub4dor */ pragma hexkey='00';",
+            "PRAGMA key = 'tr0ub4dor';", "PRAGMA rekey('tr0ub4dor');", "ATTACH 'x.db' AS x KEY 'tr0ub4dor';",
+            ".bind secret=tr0ub4dor",
+            "PRAGMA key\r= 'tr0ub4dor';", "SELEKT 'tr0ub4dor';", "SELECT 1 /* key 'tr0ub4dor' */;",
+            "/* tr0ub4dor */ pragma hexkey='00';",
         ]
-        for line in ["SELECT 'first'\r|| ' line';"] + secrets + ["SELECT 'last';", ".tables"] { terminal.type(line + "\r") }
+        for line in ["SELECT 'first'\r|| ' line';"] + secrets + ["SELECT 'last';", ".tables"] {
+            terminal.type(line + "\r")
+        }
         terminal.type(".quit\r")
         #expect(try terminal.end() == 0)
-        #expect(try tool.text(of: ".coffer_history") == "SELECT 'first' || ' line';\nSELECT 'last';\n.tables\n.quit\n")
-        let mode = try FileManager.default.attributesOfItem(atPath: tool.directory.path(".coffer_history"))[.posixPermissions] as? Int
+        #expect(
+            try tool.text(of: ".coffer_history")
+                == "SELECT 'first' || ' line';\nSELECT 'last';\n.tables\n.quit\n")
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: tool.directory.path(".coffer_history"))[
+                .posixPermissions] as? Int
         #expect(mode == 0o600)
         terminal = try start()
         // Up, three times: .quit, .tables, and the statement before it.
@@ -221,7 +238,8 @@ struct ShellTests {
         let name = String(repeating: "long", count: 20) + ".db"
         try tool.directory.write(tool.directory.bytes(of: "a.db"), to: name)
         let terminal = try PseudoTerminal(
-            Tool.program, ["shell", name, "--no-history"] + key, folder: tool.directory.path, columns: columns)
+            Tool.program, ["shell", name, "--no-history"] + key, folder: tool.directory.path, columns: columns
+        )
         try terminal.expect((columns == 40 ? "…long.db" : name) + " (encrypted)> ")
         terminal.type("SELECT 1 AS a, replace(hex(zeroblob(90)), '0', 'x') AS b;\r")
         try terminal.expect(columns == 40 ? "…\r\n" : String(repeating: "x", count: 180) + "\r\n")
@@ -274,14 +292,20 @@ struct ShellTests {
     @Test("the first failure of a script ends it, with its code and its line")
     func scriptFailure() throws {
         for (lines, status, words) in [
-            ("SELECT 1;\nSELEKT;\nSELECT 'never';\n", Int32(64), "Line 2"), (".nothing\nSELECT 'never';", 64, "no command"),
-            ("INSERT INTO t VALUES (1, 'x');\nSELECT 'never';", 64, "--write"), (".read none.sql\nSELECT 'never';", 66, "none.sql"),
-            ("PRAGMA key = 'tr0ub4dor';\nSELECT 'never';", 64, "carries a key"), (".import x t\nSELECT 'never';", 64, "--write"),
-            (".mode nothing\nSELECT 'never';", 64, "modes are"), (".read a.sql\nSELECT 'never';", 64, "16 deep"),
+            ("SELECT 1;\nSELEKT;\nSELECT 'never';\n", Int32(64), "Line 2"),
+            (".nothing\nSELECT 'never';", 64, "no command"),
+            ("INSERT INTO t VALUES (1, 'x');\nSELECT 'never';", 64, "--write"),
+            (".read none.sql\nSELECT 'never';", 66, "none.sql"),
+            ("PRAGMA key = 'tr0ub4dor';\nSELECT 'never';", 64, "carries a key"),
+            (".import x t\nSELECT 'never';", 64, "--write"),
+            (".mode nothing\nSELECT 'never';", 64, "modes are"),
+            (".read a.sql\nSELECT 'never';", 64, "16 deep"),
         ] {
             try tool.write(".read a.sql\n", to: "a.sql")
             let result = try script(lines)
-            #expect(result.status == status && result.errors.contains(words) && !result.output.contains("never"), "\(lines): \(result)")
+            #expect(
+                result.status == status && result.errors.contains(words) && !result.output.contains("never"),
+                "\(lines): \(result)")
             #expect(!result.errors.contains("tr0ub4dor"))
         }
         #expect(try script("SELECT 7").output.contains("7"))
@@ -300,10 +324,16 @@ struct ShellTests {
         _ = try SQLCipherShell(plaintextPath: tool.directory.path("plain.db")).run("CREATE TABLE p (a);")
         #expect(try tool.run(["shell", "plain.db", "--plaintext"], input: ".tables\n").output == "p\n")
         let full = try tool.run(
-            ["-c", "echo 'SELECT 1;' | '\(Tool.program)' shell a.db --key-file a.key --key-type raw > /dev/full"], program: "/bin/sh")
+            [
+                "-c",
+                "echo 'SELECT 1;' | '\(Tool.program)' shell a.db --key-file a.key --key-type raw > /dev/full",
+            ], program: "/bin/sh")
         #expect(full.status == 74)
         let head = try tool.run(
-            ["-c", "echo '.dump' | '\(Tool.program)' shell a.db --key-file a.key --key-type raw | head -n 1"], program: "/bin/sh")
+            [
+                "-c",
+                "echo '.dump' | '\(Tool.program)' shell a.db --key-file a.key --key-type raw | head -n 1",
+            ], program: "/bin/sh")
         #expect(head.status == 0 && head.errors.isEmpty, "\(head)")
     }
 }

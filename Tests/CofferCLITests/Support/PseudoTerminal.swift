@@ -14,7 +14,10 @@ final class PseudoTerminal {
         let description: String
     }
 
-    init(_ program: String, _ arguments: [String], folder: String, columns: UInt16 = 80, environment added: [String: String] = [:]) throws {
+    init(
+        _ program: String, _ arguments: [String], folder: String, columns: UInt16 = 80,
+        environment added: [String: String] = [:]
+    ) throws {
         var master: Int32 = -1
         var slave: Int32 = -1
         var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
@@ -43,11 +46,14 @@ final class PseudoTerminal {
         unsafe sigfillset(&all)
         unsafe posix_spawnattr_setsigdefault(&attributes, &all)
         // 0x80 is POSIX_SPAWN_SETSID, which is not imported.
-        unsafe posix_spawnattr_setflags(&attributes, Int16(0x80 | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        unsafe posix_spawnattr_setflags(
+            &attributes, Int16(0x80 | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let words = ["/bin/sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", folder, program] + arguments
         var copies: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) } + [nil]
         defer { for index in words.indices { unsafe free(copies[index]) } }
-        let environment = ["TERM": "xterm", "HOME": "/nonexistent", "PATH": "/usr/bin:/bin"].merging(added) { $1 }.map { "\($0)=\($1)" }
+        let environment = ["TERM": "xterm", "HOME": "/nonexistent", "PATH": "/usr/bin:/bin"].merging(added) {
+            $1
+        }.map { "\($0)=\($1)" }
         var variables: [UnsafeMutablePointer<CChar>?] = unsafe environment.map { unsafe strdup($0) } + [nil]
         defer { for index in environment.indices { unsafe free(variables[index]) } }
         var process = pid_t()
@@ -66,17 +72,21 @@ final class PseudoTerminal {
         return unsafe tcgetattr(slave, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// Waits until the terminal shows a text that it did not show before the last call, and fails if it never does.
+    /// Waits until the terminal shows a text that it did not show before the last call, and fails if it never
+    /// does.
     func expect(_ text: String) throws {
         let deadline = ContinuousClock.now + .seconds(Patience.seconds)
         while !unseen.contains(text) {
-            guard ContinuousClock.now < deadline else { throw Failure(description: "no '\(text)' in '\(screen)'") }
+            guard ContinuousClock.now < deadline else {
+                throw Failure(description: "no '\(text)' in '\(screen)'")
+            }
             read(milliseconds: 50)
         }
         if let range = unseen.range(of: text) { seen = String(screen[..<range.upperBound]).count }
     }
 
-    /// Waits for a prompt, and until the editor reads keys: before that, Ctrl-C would drop what is typed, as at every terminal.
+    /// Waits for a prompt, and until the editor reads keys: before that, Ctrl-C would drop what is typed, as
+    /// at every terminal.
     func prompt(_ text: String) throws {
         try expect(text)
         try wait("read by an editor") { !hasEcho }
@@ -94,7 +104,9 @@ final class PseudoTerminal {
     func wait(_ what: String, until isTrue: () -> Bool) throws {
         let deadline = ContinuousClock.now + .seconds(Patience.seconds)
         while !isTrue() {
-            guard ContinuousClock.now < deadline else { throw Failure(description: "never \(what); '\(screen)'") }
+            guard ContinuousClock.now < deadline else {
+                throw Failure(description: "never \(what); '\(screen)'")
+            }
             read(milliseconds: 10)
         }
     }

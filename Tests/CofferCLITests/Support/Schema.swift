@@ -9,7 +9,9 @@ enum Schema {
         let objects = try result.objects
         var problems = objects.compactMap { object in problem(with: object).map { "\($0): \(object)" } }
         let types = objects.compactMap { $0["type"] as? String }
-        if types.last != "summary" || types.filter({ $0 == "summary" }).count != 1 { problems.append("the summary is not last: \(types)") }
+        if types.last != "summary" || types.filter({ $0 == "summary" }).count != 1 {
+            problems.append("the summary is not last: \(types)")
+        }
         if let start = types.firstIndex(of: "start"), start != 0 { problems.append("the start is not first") }
         if types.filter({ $0 == "start" }).count > 1 { problems.append("there are several starts") }
         if objects.last?["code"] as? Int32 != result.status {
@@ -20,8 +22,12 @@ enum Schema {
 
     private static func problem(with object: [String: Any]) -> String? {
         guard object["schema"] as? Int == 1 else { return "schema" }
-        guard let type = object["type"] as? String, let command = object["command"] as? String else { return "no type or no command" }
-        guard let shapes = type == "result" ? results[command] : shapes[type] else { return "unknown type or command" }
+        guard let type = object["type"] as? String, let command = object["command"] as? String else {
+            return "no type or no command"
+        }
+        guard let shapes = type == "result" ? results[command] : shapes[type] else {
+            return "unknown type or command"
+        }
         let members = object.filter { !["schema", "type", "command"].contains($0.key) }
         let findings = shapes.map { $0.problem(with: members) }
         // One of the shapes has to fit.
@@ -31,7 +37,8 @@ enum Schema {
     // MARK: Shapes
 
     private enum Kind: String {
-        case bool, count, number, text, texts, counts, object, optionalCount, optionalText, optionalBool, optionalNumber, code, values,
+        case bool, count, number, text, texts, counts, object, optionalCount, optionalText, optionalBool,
+            optionalNumber, code, values,
             optionalTexts
 
         func fits(_ value: Any) -> Bool {
@@ -61,7 +68,9 @@ enum Schema {
         func problem(with members: [String: Any]) -> String? {
             if let missing = required.keys.filter({ members[$0] == nil }).min() { return "no \(missing)" }
             for (name, value) in members {
-                guard let kind = required[name] ?? optional[name] else { return "\(name) is not in the schema" }
+                guard let kind = required[name] ?? optional[name] else {
+                    return "\(name) is not in the schema"
+                }
                 guard kind.fits(value) else { return "\(name) is no \(kind.rawValue)" }
             }
             return nil
@@ -72,17 +81,24 @@ enum Schema {
         "start": [Shape(required: [:], optional: ["files": .texts, "dry_run": .bool])],
         "progress": [
             Shape(required: [
-                "path": .text, "phase": .text, "completed": .count, "total": .count, "unit": .text, "fraction": .number,
+                "path": .text, "phase": .text, "completed": .count, "total": .count, "unit": .text,
+                "fraction": .number,
                 "rate": .optionalNumber,
                 "seconds_left": .optionalNumber, "elapsed_seconds": .number,
             ])
         ],
-        "error": [Shape(required: ["code": .code, "reason": .text, "message": .text], optional: ["path": .text])],
+        "error": [
+            Shape(required: ["code": .code, "reason": .text, "message": .text], optional: ["path": .text])
+        ],
         "summary": [
             Shape(
-                required: ["results": .count, "failures": .count, "failure_codes": .object, "elapsed_ms": .count, "code": .code],
+                required: [
+                    "results": .count, "failures": .count, "failure_codes": .object, "elapsed_ms": .count,
+                    "code": .code,
+                ],
                 optional: [
-                    "files": .count, "done": .count, "changed": .count, "failed": .count, "done_before": .count, "not_begun": .count,
+                    "files": .count, "done": .count, "changed": .count, "failed": .count,
+                    "done_before": .count, "not_begun": .count,
                     "opened_by_no_key": .count, "bytes": .count, "groups": .object, "reasons": .object,
                 ])
         ],
@@ -90,84 +106,122 @@ enum Schema {
 
     private static let results: [String: [Shape]] = {
         let plan: [String: Kind] = [
-            "path": .text, "dry_run": .bool, "changed": .bool, "size": .count, "required_space": .count, "available_space": .count,
+            "path": .text, "dry_run": .bool, "changed": .bool, "size": .count, "required_space": .count,
+            "available_space": .count,
             "steps": .texts, "leftovers": .texts, "code": .code,
         ]
         let done: [String: Kind] = ["path": .text, "changed": .bool, "resumed": .bool, "code": .code]
         let proof: [String: Kind] = [
-            "pages": .count, "salt_before": .optionalText, "salt_after": .optionalText, "old_key_id": .optionalText,
+            "pages": .count, "salt_before": .optionalText, "salt_after": .optionalText,
+            "old_key_id": .optionalText,
             "new_key_id": .optionalText, "content_digest": .text, "kept_old": .text,
         ]
         let rotationProof: [String: Kind] = [
-            "old_key_rejected": .bool, "new_key_accepted": .bool, "integrity_clean": .bool, "content_equal": .bool,
+            "old_key_rejected": .bool, "new_key_accepted": .bool, "integrity_clean": .bool,
+            "content_equal": .bool,
         ]
         let rotation = [
-            Shape(required: done.merging(["seconds": .number]) { $1 }, optional: proof.merging(rotationProof) { $1 }),
-            Shape(required: plan.merging(["already_rotated": .bool, "method": .text, "pages": .count]) { $1 }),
+            Shape(
+                required: done.merging(["seconds": .number]) { $1 },
+                optional: proof.merging(rotationProof) { $1 }),
+            Shape(
+                required: plan.merging(["already_rotated": .bool, "method": .text, "pages": .count]) { $1 }),
         ]
         let rows: [String: Kind] = ["tables": .count, "rows": .count]
         let before: [String: Kind] = ["pages_before": .count, "free_pages_before": .count]
         let conversion = [
-            Shape(required: done, optional: proof.merging(rows) { $1 }.merging(["destination": .text]) { $1 }),
-            Shape(required: plan.merging(["already_done": .bool, "format": .optionalCount]) { $1 }, optional: ["destination": .text]),
+            Shape(
+                required: done, optional: proof.merging(rows) { $1 }.merging(["destination": .text]) { $1 }),
+            Shape(
+                required: plan.merging(["already_done": .bool, "format": .optionalCount]) { $1 },
+                optional: ["destination": .text]),
         ]
         let pruning = Shape(
             required: [
-                "path": .text, "dry_run": .bool, "changed": .bool, "kept": .count, "removed": .texts, "unproved": .texts, "future": .texts,
+                "path": .text, "dry_run": .bool, "changed": .bool, "kept": .count, "removed": .texts,
+                "unproved": .texts, "future": .texts,
                 "code": .code,
             ])
-        let vacuum = conversion.map { Shape(required: $0.required.merging(before) { $1 }, optional: $0.optional) }
+        let vacuum = conversion.map {
+            Shape(required: $0.required.merging(before) { $1 }, optional: $0.optional)
+        }
         let verification = [
             Shape(
                 required: [
-                    "path": .text, "intact": .bool, "changed": .bool, "pages": .count, "pages_from_log": .count, "authenticated": .bool,
-                    "damaged_pages": .counts, "findings": .texts, "code": .code, "opened_by": .text, "key_id": .optionalText,
+                    "path": .text, "intact": .bool, "changed": .bool, "pages": .count,
+                    "pages_from_log": .count, "authenticated": .bool,
+                    "damaged_pages": .counts, "findings": .texts, "code": .code, "opened_by": .text,
+                    "key_id": .optionalText,
                 ], optional: ["site_key_id": .text])
         ]
         let query = [
             Shape(required: ["columns": .texts, "values": .values], optional: ["statement": .count]),
             Shape(
-                required: ["changed": .bool, "code": .code], optional: ["dry_run": .bool, "rows_changed": .count, "statement": .count]),
+                required: ["changed": .bool, "code": .code],
+                optional: ["dry_run": .bool, "rows_changed": .count, "statement": .count]),
         ]
         let skipped = [Shape(required: ["path": .text, "changed": .bool, "skipped": .bool, "code": .code])]
         let facts: [String: Kind] = [
-            "path": .text, "kind": .text, "size": .count, "mode": .text, "uid": .count, "gid": .count, "companions": .object, "code": .code,
+            "path": .text, "kind": .text, "size": .count, "mode": .text, "uid": .count, "gid": .count,
+            "companions": .object, "code": .code,
         ]
         let more: [String: Kind] = [
-            "page_size": .count, "page_size_guessed": .bool, "page_count": .count, "free_pages": .count, "format": .optionalCount,
-            "kdf_iterations": .count, "authenticated": .bool, "journal_mode": .text, "auto_vacuum": .text, "encoding": .text,
-            "user_version": .number, "application_id": .number, "tables": .texts, "salt": .text, "links": .count, "leftovers": .texts,
+            "page_size": .count, "page_size_guessed": .bool, "page_count": .count, "free_pages": .count,
+            "format": .optionalCount,
+            "kdf_iterations": .count, "authenticated": .bool, "journal_mode": .text, "auto_vacuum": .text,
+            "encoding": .text,
+            "user_version": .number, "application_id": .number, "tables": .texts, "salt": .text,
+            "links": .count, "leftovers": .texts,
             "as_expected": .bool, "opened_by": .text, "key_id": .optionalText, "site_key_id": .text,
         ]
         return [
-            "create": [Shape(required: ["path": .text, "changed": .bool, "code": .code], optional: ["dry_run": .bool])],
+            "create": [
+                Shape(
+                    required: ["path": .text, "changed": .bool, "code": .code], optional: ["dry_run": .bool])
+            ],
             "info": [Shape(required: facts, optional: more)],
             "verify": verification,
             "rotate": rotation,
-            "encrypt": conversion, "decrypt": conversion, "backup": conversion + [pruning], "upgrade": conversion, "vacuum": vacuum,
+            "encrypt": conversion, "decrypt": conversion, "backup": conversion + [pruning],
+            "upgrade": conversion, "vacuum": vacuum,
             "restore": conversion,
             "recover": [
                 Shape(required: [
-                    "path": .text, "destination": .text, "changed": .bool, "complete": .bool, "pages": .count, "damaged_pages": .counts,
-                    "tables": .values, "lost_and_found_rows": .count, "unassigned_pages": .counts, "problems": .texts, "code": .code,
+                    "path": .text, "destination": .text, "changed": .bool, "complete": .bool, "pages": .count,
+                    "damaged_pages": .counts,
+                    "missing_pages": .count, "tables": .values, "lost_and_found_rows": .count,
+                    "unassigned_pages": .counts,
+                    "problems": .texts, "code": .code,
                 ])
             ],
             "diff": [
-                Shape(required: ["table": .text, "change": .text, "columns": .texts, "before": .optionalTexts, "after": .optionalTexts]),
                 Shape(required: [
-                    "path": .text, "other": .text, "same": .bool, "settings": .values, "objects": .values, "tables": .values, "code": .code,
+                    "table": .text, "change": .text, "columns": .texts, "before": .optionalTexts,
+                    "after": .optionalTexts,
+                ]),
+                Shape(required: [
+                    "path": .text, "other": .text, "same": .bool, "settings": .values, "objects": .values,
+                    "tables": .values, "code": .code,
                 ]),
             ],
-            "erase": [Shape(required: ["path": .text, "changed": .bool, "files": .texts, "code": .code], optional: ["dry_run": .bool])],
+            "erase": [
+                Shape(
+                    required: ["path": .text, "changed": .bool, "files": .texts, "code": .code],
+                    optional: ["dry_run": .bool])
+            ],
             "keygen": [Shape(required: ["path": .text, "key_type": .text, "bits": .count, "code": .code])],
             "query": query,
             "schema": [Shape(required: ["kind": .text, "name": .text, "table": .text, "sql": .text])],
             "dump": [
-                Shape(required: ["path": .text, "destination": .text, "changed": .bool, "tables": .count, "rows": .count, "code": .code])
+                Shape(required: [
+                    "path": .text, "destination": .text, "changed": .bool, "tables": .count, "rows": .count,
+                    "code": .code,
+                ])
             ],
             "load": [
                 Shape(required: [
-                    "path": .text, "changed": .bool, "tables": .count, "rows": .count, "same_as_dumped": .optionalBool, "code": .code,
+                    "path": .text, "changed": .bool, "tables": .count, "rows": .count,
+                    "same_as_dumped": .optionalBool, "code": .code,
                 ])
             ],
             "import": [
@@ -178,26 +232,38 @@ enum Schema {
             ],
             "doctor": [
                 Shape(required: [
-                    "check": .text, "path": .optionalText, "good": .bool, "warning": .bool, "finding": .text, "advice": .optionalText,
+                    "check": .text, "path": .optionalText, "good": .bool, "warning": .bool, "finding": .text,
+                    "advice": .optionalText,
                 ])
             ],
             "health": [
                 Shape(required: [
-                    "work": .optionalText, "target": .optionalText, "good": .bool, "finding": .optionalText, "last_success": .optionalCount,
+                    "work": .optionalText, "target": .optionalText, "good": .bool, "finding": .optionalText,
+                    "last_success": .optionalCount,
                     "last_run": .optionalCount, "files": .optionalCount, "failed_files": .optionalCount,
                 ])
             ],
             "batch info": [Shape(required: facts, optional: more)] + skipped,
             "batch rotate": rotation + skipped,
-            "batch encrypt": conversion + skipped, "batch decrypt": conversion + skipped, "batch upgrade": conversion + skipped,
+            "batch encrypt": conversion + skipped, "batch decrypt": conversion + skipped,
+            "batch upgrade": conversion + skipped,
             "batch vacuum": vacuum + conversion + skipped, "batch backup": conversion + [pruning] + skipped,
-            "batch query": query.map { Shape(required: $0.required.merging(["path": .text]) { $1 }, optional: $0.optional) } + skipped,
-            "audit find-key": [Shape(required: ["path": .text, "certainty": .text, "time": .text, "last_command": .text])],
+            "batch query": query.map {
+                Shape(required: $0.required.merging(["path": .text]) { $1 }, optional: $0.optional)
+            } + skipped,
+            "audit find-key": [
+                Shape(required: ["path": .text, "certainty": .text, "time": .text, "last_command": .text])
+            ],
             "batch verify": verification + skipped,
             "audit verify": [
-                Shape(required: ["path": .text, "records": .count, "torn_lines": .count, "keyed": .bool, "last_hash": .text, "code": .code])
+                Shape(required: [
+                    "path": .text, "records": .count, "torn_lines": .count, "keyed": .bool,
+                    "last_hash": .text, "code": .code,
+                ])
             ],
-            "coffer": [Shape(required: ["version": .text, "sqlcipher": .text, "sqlite": .text, "crypto": .text])],
+            "coffer": [
+                Shape(required: ["version": .text, "sqlcipher": .text, "sqlite": .text, "crypto": .text])
+            ],
         ]
     }()
 }

@@ -6,14 +6,17 @@ import Foundation
 extension Tool {
     /// `coffer query` in this process, which reads its options once for any number of statements.
     ///
-    /// In a debug build, a process of the tool needs a tenth of a second to read its options, and thousandths for the statement. What only a process
-    /// can show, such as its end by a signal, is for ``Tool/run(_:program:input:environment:)``.
+    /// In a debug build, a process of the tool needs a tenth of a second to read its options, and thousandths
+    /// for the statement. What only a process can show, such as its end by a signal, is for
+    /// ``Tool/run(_:program:input:environment:)``.
     struct Query {
         private let command: QueryCommand
 
         /// - Parameter options: paths in them are absolute.
         init(_ path: String, _ options: [String]) throws {
-            guard let command = try CommandLineTool.operation(["query", path, "-"] + options) as? QueryCommand else {
+            guard
+                let command = try CommandLineTool.operation(["query", path, "-"] + options) as? QueryCommand
+            else {
                 throw CocoaError(.featureUnsupported)
             }
             self.command = command
@@ -27,7 +30,8 @@ extension Tool {
             for name in names { try files.write([], to: name) }
             let handles = try names.map { try FileHandle(forWritingTo: URL(fileURLWithPath: files.path($0))) }
             let reporter = Reporter(
-                command: QueryCommand.title, style: OutputStyle(command.output), output: OutputFile(handles[0].fileDescriptor),
+                command: QueryCommand.title, style: OutputStyle(command.output),
+                output: OutputFile(handles[0].fileDescriptor),
                 errors: OutputFile(handles[1].fileDescriptor))
             let status = command.perform(reporter)
             for handle in handles { try handle.close() }

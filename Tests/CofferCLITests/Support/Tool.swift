@@ -26,17 +26,23 @@ final class Tool: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: directory.path(name))
     }
 
-    func text(of name: String) throws -> String { try String(contentsOfFile: directory.path(name), encoding: .utf8) }
+    func text(of name: String) throws -> String {
+        try String(contentsOfFile: directory.path(name), encoding: .utf8)
+    }
 
     func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: directory.path(name)) }
 
     /// A database with a table of one row, under a raw key of equal bytes whose file is `key`.
-    func makeDatabase(_ name: String = "a.db", key: String = "a.key", _ byte: UInt8 = 0x42, rows: Int = 1) throws {
+    func makeDatabase(_ name: String = "a.db", key: String = "a.key", _ byte: UInt8 = 0x42, rows: Int = 1)
+        throws
+    {
         try writeKey(key, byte)
         let queue = try directory.makeQueue(name, .rawKeyed(byte))
         try queue.write { db in
             try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT)")
-            for row in 1...rows { try db.execute(sql: "INSERT INTO t (text) VALUES (?)", arguments: ["row \(row)"]) }
+            for row in 1...rows {
+                try db.execute(sql: "INSERT INTO t (text) VALUES (?)", arguments: ["row \(row)"])
+            }
         }
         try queue.close()
     }
@@ -54,7 +60,9 @@ final class Tool: Sendable {
         var objects: [[String: Any]] {
             get throws {
                 try output.split(separator: "\n").map { line in
-                    guard let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else {
+                    guard
+                        let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+                    else {
                         throw CocoaError(.propertyListReadCorrupt)
                     }
                     return object
@@ -64,25 +72,29 @@ final class Tool: Sendable {
     }
 
     /// Runs the tool to its end.
-    func run(_ arguments: String..., input: String = "", environment: [String: String] = [:]) throws -> Result {
+    func run(_ arguments: String..., input: String = "", environment: [String: String] = [:]) throws -> Result
+    {
         try run(arguments, input: input, environment: environment)
     }
 
     func run(
-        _ arguments: [String], program: String = Tool.program, input: String = "", environment: [String: String] = [:]
+        _ arguments: [String], program: String = Tool.program, input: String = "",
+        environment: [String: String] = [:]
     ) throws -> Result {
         try start(arguments, program: program, input: input, environment: environment).wait()
     }
 
     func start(
-        _ arguments: [String], program: String = Tool.program, input: String = "", environment: [String: String] = [:]
+        _ arguments: [String], program: String = Tool.program, input: String = "",
+        environment: [String: String] = [:]
     ) throws -> RunningTool {
         try RunningTool(program, arguments, folder: directory.path, input: input, environment: environment)
     }
 
     /// The stock shell, on a file with a raw key of equal bytes.
     func shell(_ name: String = "a.db", _ byte: UInt8 = 0x42, preparation: String = "") -> SQLCipherShell {
-        SQLCipherShell(path: directory.path(name), rawKey: [UInt8](repeating: byte, count: 32), preparation: preparation)
+        SQLCipherShell(
+            path: directory.path(name), rawKey: [UInt8](repeating: byte, count: 32), preparation: preparation)
     }
 }
 
@@ -92,7 +104,9 @@ final class RunningTool: Sendable {
     private let process: Process
     private let hasEnded = DispatchSemaphore(value: 0)
 
-    init(_ program: String, _ arguments: [String], folder: String, input: String, environment: [String: String]) throws {
+    init(
+        _ program: String, _ arguments: [String], folder: String, input: String, environment: [String: String]
+    ) throws {
         files = try TestDirectory()
         try files.write(Array(input.utf8), to: "input")
         for name in ["output", "errors"] { try files.write([], to: name) }
@@ -125,7 +139,9 @@ final class RunningTool: Sendable {
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
     /// What it has printed so far.
-    func text(of name: String) -> String { (try? String(contentsOfFile: files.path(name), encoding: .utf8)) ?? "" }
+    func text(of name: String) -> String {
+        (try? String(contentsOfFile: files.path(name), encoding: .utf8)) ?? ""
+    }
 
     func wait() -> Tool.Result {
         // A tool that hangs is a failure of its test, not of all.
@@ -133,7 +149,8 @@ final class RunningTool: Sendable {
             send(SIGKILL)
             hasEnded.wait()
         }
-        let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+        let status =
+            process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
         return Tool.Result(status: status, output: text(of: "output"), errors: text(of: "errors"))
     }
 }

@@ -3,8 +3,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Calls each public symbol of readers, writers and snapshots as an application does, in each form that its signature allows: what counts
-/// is that it compiles without `@testable`.
+/// Calls each public symbol of readers, writers and snapshots as an application does, in each form that its
+/// signature allows: what counts is that it compiles without `@testable`.
 @Suite("Symbols of readers and writers")
 struct ConcurrencySymbolTests {
     let directory: TestDirectory
@@ -104,7 +104,9 @@ struct ConcurrencySymbolTests {
         #expect(try reader.read(count) == reader.unsafeRead(count))
         #expect(try reader.unsafeReentrantRead(count) != nil)
         let function = DatabaseFunction("one", argumentCount: 0) { _ in 1 }
-        let collation = DatabaseCollation("exact") { $0 < $1 ? .orderedAscending : $0 == $1 ? .orderedSame : .orderedDescending }
+        let collation = DatabaseCollation("exact") {
+            $0 < $1 ? .orderedAscending : $0 == $1 ? .orderedSame : .orderedDescending
+        }
         reader.add(function: function)
         reader.add(collation: collation)
         #expect(try reader.read { try Int.fetchOne($0, sql: "SELECT one() ORDER BY 'a' COLLATE exact") } == 1)
@@ -122,7 +124,9 @@ struct ConcurrencySymbolTests {
         try await writer.writeWithoutTransaction { try $0.execute(sql: insert) }
         try await writer.barrierWriteWithoutTransaction { try $0.execute(sql: insert) }
         let read = try await writer.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") }
-        let unsafelyRead = try await writer.unsafeRead { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") }
+        let unsafelyRead = try await writer.unsafeRead {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player")
+        }
         #expect(read == unsafelyRead)
         // A function that is given by its name, and a task that gives its result on.
         async let count = writer.read(countPlayers)
@@ -197,7 +201,9 @@ struct ConcurrencySymbolTests {
         let others = [
             try DatabaseSnapshotPool(path: pool.path, configuration: makeConfiguration()),
             try pool.unsafeReentrantWrite { try DatabaseSnapshotPool($0) },
-            try pool.unsafeReentrantWrite { try DatabaseSnapshotPool($0, configuration: makeConfiguration()) },
+            try pool.unsafeReentrantWrite {
+                try DatabaseSnapshotPool($0, configuration: makeConfiguration())
+            },
         ]
         for snapshot in [snapshot, snapshotPool] + others as [any DatabaseSnapshotReader] {
             try synchronousReads(snapshot)
@@ -219,14 +225,17 @@ struct ConcurrencySymbolTests {
         try queue.close()
     }
 
-    /// Without `try`: the functions do not throw. In an asynchronous function the compiler would choose the forms that are awaited.
+    /// Without `try`: the functions do not throw. In an asynchronous function the compiler would choose the
+    /// forms that are awaited.
     private func isInsideTransaction(_ snapshot: DatabaseSnapshot) -> Bool {
         snapshot.read { $0.isInsideTransaction } && snapshot.unsafeRead { $0.isInsideTransaction }
     }
 
     private final class Observer: TransactionObserver {
         func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
-        func databaseDidChange(with event: DatabaseEvent) { stopObservingDatabaseChangesUntilNextTransaction() }
+        func databaseDidChange(with event: DatabaseEvent) {
+            stopObservingDatabaseChangesUntilNextTransaction()
+        }
         func databaseDidChange() {}
         func databaseWillCommit() throws {}
         func databaseDidCommit(_ db: Database) {}
@@ -238,7 +247,8 @@ struct ConcurrencySymbolTests {
     try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player")
 }
 
-// A deprecated function can be called without a warning by one that is deprecated, too, and that one by means of a protocol.
+// A deprecated function can be called without a warning by one that is deprecated, too, and that one by means
+// of a protocol.
 private protocol OldForms: Sendable {
     func asyncBarrier(_ writer: any DatabaseWriter, _ updates: @escaping @Sendable (Database) -> Void)
 }

@@ -103,8 +103,13 @@ struct ImmediateAccessTests {
     @Test("no access runs at once on the main thread, on a thread of nobody, or on a queue")
     func otherThreads() async {
         let queue = DispatchQueue(label: "ImmediateAccessTests")
-        #expect(await withCheckedContinuation { done in queue.async { done.resume(returning: beginsAndEnds()) } } == false)
-        #expect(await withCheckedContinuation { done in Thread.detachNewThread { done.resume(returning: beginsAndEnds()) } } == false)
+        #expect(
+            await withCheckedContinuation { done in queue.async { done.resume(returning: beginsAndEnds()) } }
+                == false)
+        #expect(
+            await withCheckedContinuation { done in
+                Thread.detachNewThread { done.resume(returning: beginsAndEnds()) }
+            } == false)
         #expect(await MainActor.run { beginsAndEnds() } == false)
     }
 

@@ -38,7 +38,9 @@ final class Gate: Sendable {
     func open() { semaphore.signal() }
 
     func pass() {
-        if semaphore.wait(timeout: .now() + Patience.seconds) == .timedOut { Issue.record("Nobody has opened the gate.") }
+        if semaphore.wait(timeout: .now() + Patience.seconds) == .timedOut {
+            Issue.record("Nobody has opened the gate.")
+        }
         semaphore.signal()
     }
 }

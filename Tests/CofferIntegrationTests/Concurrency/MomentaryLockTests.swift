@@ -4,7 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// A reader that meets a commit takes the lock of the writer for a moment, to look at the index of the log again.
+/// A reader that meets a commit takes the lock of the writer for a moment, to look at the index of the log
+/// again.
 @Suite("Locks that last a moment")
 struct MomentaryLockTests {
     let directory: TestDirectory
@@ -15,14 +16,18 @@ struct MomentaryLockTests {
         try writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") }
     }
 
-    @Test("the writer of a pool waits for its readers, and no longer than a moment, unless the busy mode says more; readers wait long")
+    @Test(
+        "the writer of a pool waits for its readers, and no longer than a moment, unless the busy mode says more; readers wait long"
+    )
     func timeouts() throws {
         #expect(try patience(of: directory.makePool("pool.db")) == 50)
         #expect(try patience(of: directory.makeQueue("queue.db")) == 0)
         var configuration = Configuration.rawKeyed
         configuration.busyMode = .timeout(3)
         #expect(try patience(of: directory.makePool("patient.db", configuration)) == 3000)
-        #expect(try directory.makePool("read.db").read { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") } == 10_000)
+        #expect(
+            try directory.makePool("read.db").read { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") }
+                == 10_000)
     }
 
     @Test("a write is not refused because readers of the pool are opened beside it")

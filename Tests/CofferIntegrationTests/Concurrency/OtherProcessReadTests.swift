@@ -4,18 +4,20 @@ import Testing
 
 @testable import Coffer
 
-/// The guarantees of the other files of this folder that speak of other writers, with a writer in another process. A test has the number of
-/// the guarantee that it repeats.
+/// The guarantees of the other files of this folder that speak of other writers, with a writer in another
+/// process. A test has the number of the guarantee that it repeats.
 ///
-/// A pool is in WAL mode, where writers and readers do not wait for each other. A queue is in rollback mode, where a reader keeps the
-/// other process from committing: that one is `busy`.
+/// A pool is in WAL mode, where writers and readers do not wait for each other. A queue is in rollback mode,
+/// where a reader keeps the other process from committing: that one is `busy`.
 @Suite("Guarantees of readers, beside another process")
 struct OtherProcessReadTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("R7, R10, R19: a read sees one state; the next one sees what was committed meanwhile", arguments: Access.allCases)
+    @Test(
+        "R7, R10, R19: a read sees one state; the next one sees what was committed meanwhile",
+        arguments: Access.allCases)
     func isolation(access: Access) async throws {
         let writer = try directory.makePlayers(access)
         let other = try OtherProcess(path: writer.path, access)
@@ -85,9 +87,12 @@ struct OtherProcessReadTests {
         #expect(try writer.read { try $0.playerCount() } == 2)
     }
 
-    @Test("W4b: reads see whole transactions, and no older state than before, while the other process writes", arguments: Access.allCases)
+    @Test(
+        "W4b: reads see whole transactions, and no older state than before, while the other process writes",
+        arguments: Access.allCases)
     func manyWrites(access: Access) throws {
-        let writer = try directory.makePlayers(access, .rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
+        let writer = try directory.makePlayers(
+            access, .rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
         let other = try OtherProcess(path: writer.path, access, patience: Patience.seconds)
         #expect(try other.tell("pairs") == "done")
         let counts = try (0..<300).map { _ in
@@ -109,7 +114,9 @@ struct OtherProcessReadTests {
         let other = try OtherProcess(path: writer.path, access)
         try writer.write { try $0.insertPlayer() }
         let names: @Sendable (Database) throws -> [String] = { db in
-            let kept = try Row.fetchOne(db.cachedStatement(sql: "SELECT * FROM player")).map { Array($0.columnNames) }
+            let kept = try Row.fetchOne(db.cachedStatement(sql: "SELECT * FROM player")).map {
+                Array($0.columnNames)
+            }
             #expect(try db.columns(in: "player").map(\.name) == kept)
             return kept ?? []
         }
@@ -119,14 +126,21 @@ struct OtherProcessReadTests {
         #expect(try writer.read(names) == ["id", "name", "score"])
         #expect(try writer.write(names) == ["id", "name", "score"])
         if let pool = writer as? DatabasePool {
-            #expect(try inAllReaders(of: pool, names) == [[String]](repeating: ["id", "name", "score"], count: 5))
+            #expect(
+                try inAllReaders(of: pool, names) == [[String]](repeating: ["id", "name", "score"], count: 5))
         }
     }
 
-    @Test("R18: a backup is a copy of one state, and writes of the other process are no error", arguments: Access.allCases)
+    @Test(
+        "R18: a backup is a copy of one state, and writes of the other process are no error",
+        arguments: Access.allCases)
     func backup(access: Access) throws {
         let writer = try directory.makePlayers(access)
-        try writer.write { db in for _ in 0..<1000 { try db.execute(sql: "INSERT INTO player (name) VALUES (hex(randomblob(200)))") } }
+        try writer.write { db in
+            for _ in 0..<1000 {
+                try db.execute(sql: "INSERT INTO player (name) VALUES (hex(randomblob(200)))")
+            }
+        }
         let other = try OtherProcess(path: writer.path, access, patience: Patience.seconds)
         let copy = try directory.makeQueue("copy.db", .rawKeyed(0x43))
         let inserts = Notes<String>()

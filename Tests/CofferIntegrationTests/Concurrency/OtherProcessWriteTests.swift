@@ -12,15 +12,19 @@ struct OtherProcessWriteTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "W3: a write that meets one of the other process fails at once with SQLITE_BUSY, or waits for its turn", arguments: Access.allCases)
+        "W3: a write that meets one of the other process fails at once with SQLITE_BUSY, or waits for its turn",
+        arguments: Access.allCases)
     func locks(access: Access) async throws {
         let impatient = try directory.makePlayers(access)
-        // In rollback mode who waits looks at the file for a moment before each try, which is in the way of a commit.
+        // In rollback mode who waits looks at the file for a moment before each try, which is in the way of a
+        // commit.
         let other = try OtherProcess(path: impatient.path, access, patience: Patience.seconds)
         #expect(try other.tell("begin") == "done")
         #expect(try other.tell("part") == "done")
         #expect { try impatient.write { try $0.insertPlayer() } } throws: { isError(.SQLITE_BUSY)($0) }
-        await #expect { try await impatient.write { try $0.insertPlayer() } } throws: { isError(.SQLITE_BUSY)($0) }
+        await #expect { try await impatient.write { try $0.insertPlayer() } } throws: {
+            isError(.SQLITE_BUSY)($0)
+        }
 
         let isWaiting = Gate()
         let patient = try directory.make(
@@ -42,7 +46,9 @@ struct OtherProcessWriteTests {
         #expect(try write.value() == 2, "a write begins with what was committed before it")
     }
 
-    @Test("W4: the other process sees no part of a write, W6: and each change of one without a transaction", arguments: Access.allCases)
+    @Test(
+        "W4: the other process sees no part of a write, W6: and each change of one without a transaction",
+        arguments: Access.allCases)
     func visibility(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let other = try OtherProcess(path: writer.path, access)
@@ -87,7 +93,9 @@ struct OtherProcessWriteTests {
         }
     }
 
-    @Test("W13, P4: a concurrent read sees the last commit before it, not a later one of the other process", arguments: Access.allCases)
+    @Test(
+        "W13, P4: a concurrent read sees the last commit before it, not a later one of the other process",
+        arguments: Access.allCases)
     func concurrentRead(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let other = try OtherProcess(path: writer.path, access)
@@ -115,7 +123,8 @@ struct OtherProcessWriteTests {
         let other = try OtherProcess(path: pool.path, .pool)
         #expect(try other.tell("insert") == "done")
         let snapshots: [any DatabaseSnapshotReader] = [
-            try pool.makeSnapshot(), try pool.makeSnapshotPool(), try pool.writeWithoutTransaction { _ in try pool.makeSnapshotPool() },
+            try pool.makeSnapshot(), try pool.makeSnapshotPool(),
+            try pool.writeWithoutTransaction { _ in try pool.makeSnapshotPool() },
             try DatabaseSnapshotPool(path: pool.path, configuration: .rawKeyed),
         ]
         for command in ["insert", "alter", "delete"] {
@@ -129,7 +138,8 @@ struct OtherProcessWriteTests {
     }
 
     @Test(
-        "P10: the connections of a snapshot pool see one state while the other process commits as fast as it can", arguments: [false, true])
+        "P10: the connections of a snapshot pool see one state while the other process commits as fast as it can",
+        arguments: [false, true])
     func sameState(isReadOnly: Bool) throws {
         let pool = try directory.makePlayersPool(.rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
         let other = try OtherProcess(path: pool.path, .pool, patience: Patience.seconds)
@@ -139,7 +149,10 @@ struct OtherProcessWriteTests {
             $0.busyMode = .timeout(Patience.seconds)
         }
         for _ in 0..<20 {
-            for snapshot in [try DatabaseSnapshotPool(path: pool.path, configuration: configuration), try pool.makeSnapshotPool()] {
+            for snapshot in [
+                try DatabaseSnapshotPool(path: pool.path, configuration: configuration),
+                try pool.makeSnapshotPool(),
+            ] {
                 let counts = Set(try inAllReaders(of: snapshot) { try $0.playerCount() })
                 #expect(counts.count == 1)
                 #expect(counts.allSatisfy { $0 % 2 == 0 })

@@ -14,7 +14,9 @@ extension Database {
 
 extension TestDirectory {
     /// An encrypted database with an empty table.
-    func makePlayers(_ access: Access, _ configuration: Configuration = .rawKeyed) throws -> any DatabaseWriter {
+    func makePlayers(_ access: Access, _ configuration: Configuration = .rawKeyed) throws
+        -> any DatabaseWriter
+    {
         let writer = try make(access, "players.db", configuration)
         try writer.write { try $0.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT)") }
         return writer

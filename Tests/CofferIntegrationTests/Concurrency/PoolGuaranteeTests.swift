@@ -75,9 +75,12 @@ struct PoolGuaranteeTests {
         withExtendedLifetime([first, second, third, fourth]) {}
     }
 
-    @Test("P2: releaseMemory closes the readers, unless they are to stay, and waits for those in use", arguments: [false, true])
+    @Test(
+        "P2: releaseMemory closes the readers, unless they are to stay, and waits for those in use",
+        arguments: [false, true])
     func releaseMemory(isPersistent: Bool) throws {
-        let pool = try directory.makePlayersPool(.rawKeyed.with { $0.persistentReadOnlyConnections = isPersistent })
+        let pool = try directory.makePlayersPool(
+            .rawKeyed.with { $0.persistentReadOnlyConnections = isPersistent })
         try pool.read { _ = try $0.playerCount() }
         #expect(pool.readers.openReaderCount == 1)
         pool.releaseMemory()
@@ -162,7 +165,9 @@ struct PoolGuaranteeTests {
         }
         #expect(try await pool.read { try $0.playerCount() } == 1)
         await #expect(processExitsWith: .failure) {
-            try nest(.pool) { w in try w.write { _ in try (w as! DatabasePool).writeInTransaction { _ in .commit } } }
+            try nest(.pool) { w in
+                try w.write { _ in try (w as! DatabasePool).writeInTransaction { _ in .commit } }
+            }
         }
     }
 
@@ -200,7 +205,8 @@ struct PoolGuaranteeTests {
         #expect(pool.readers.openReaderCount == 5)
         _ = try pool.makeSnapshot()
         _ = try pool.makeSnapshotPool()
-        // Other suites may derive keys at the same time: the pool's own count is exact, that of the process an upper bound of nothing.
+        // Other suites may derive keys at the same time: the pool's own count is exact, that of the process
+        // an upper bound of nothing.
         #expect(pool.factory.keys.configured?.derivationCount == 1)
         #expect(KeyDerivation.derivationCount > before)
     }
@@ -257,8 +263,12 @@ struct PoolGuaranteeTests {
 
     @Test("a pool that is closed inside of one of its accesses traps")
     func closeInside() async {
-        await #expect(processExitsWith: .failure) { try nest(.pool) { w in try w.read { _ in try w.close() } } }
-        await #expect(processExitsWith: .failure) { try nest(.pool) { w in try w.write { _ in try w.close() } } }
+        await #expect(processExitsWith: .failure) {
+            try nest(.pool) { w in try w.read { _ in try w.close() } }
+        }
+        await #expect(processExitsWith: .failure) {
+            try nest(.pool) { w in try w.write { _ in try w.close() } }
+        }
     }
 
     @Test("every reader sees a change of the schema")
@@ -270,7 +280,9 @@ struct PoolGuaranteeTests {
         }
         try pool.write { try $0.insertPlayer() }
         #expect(try pool.read(all) == ["id", "name"])
-        try pool.write { try $0.execute(sql: "ALTER TABLE player ADD COLUMN score INTEGER; CREATE TABLE team (id INTEGER)") }
+        try pool.write {
+            try $0.execute(sql: "ALTER TABLE player ADD COLUMN score INTEGER; CREATE TABLE team (id INTEGER)")
+        }
         #expect(try pool.read(all) == ["id", "name", "score"])
         // The same, for a statement that is kept from one read to the next.
         let names: @Sendable (Database) throws -> [String] = { db in
@@ -281,7 +293,9 @@ struct PoolGuaranteeTests {
         try pool.write { try $0.execute(sql: "ALTER TABLE player RENAME COLUMN score TO points") }
         #expect(try pool.read(names) == ["id", "name", "points"])
         #expect(try pool.read { try $0.int("SELECT COUNT(*) FROM team") } == 0)
-        #expect { try snapshot.read { try $0.int("SELECT COUNT(*) FROM team") } } throws: { isError(.SQLITE_ERROR)($0) }
+        #expect { try snapshot.read { try $0.int("SELECT COUNT(*) FROM team") } } throws: {
+            isError(.SQLITE_ERROR)($0)
+        }
     }
 
     @Test("only the writer checkpoints")

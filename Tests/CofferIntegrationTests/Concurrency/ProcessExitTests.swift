@@ -9,6 +9,18 @@ struct ProcessExitTests {
 
     init() throws { directory = try TestDirectory() }
 
+    @Test("libcrypto keeps its state until the end, whatever uses it first")
+    func keepsState() async throws {
+        let paths = [directory.path("a.db")]
+        await #expect(processExitsWith: .success) { [paths = paths as [String]] in
+            let queue = try DatabaseQueue(path: paths[0], configuration: .rawKeyed)
+            try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
+            // Called where libcrypto frees its state.
+            let isRegistered = atCleanup { _exit(9) }
+            exit(isRegistered == 1 ? EXIT_SUCCESS : 8)
+        }
+    }
+
     @Test("does not crash, and leaves whole files", arguments: 1...4)
     func exitWhileWriting(round: Int) async throws {
         let names = ["a.db", "b.db", "c.db"]
@@ -21,7 +33,9 @@ struct ProcessExitTests {
                         let queue = try DatabaseQueue(path: path, configuration: .rawKeyed)
                         try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
                         hasWritten.signal()
-                        while true { try queue.write { try $0.execute(sql: "INSERT INTO t VALUES (randomblob(3000))") } }
+                        while true {
+                            try queue.write { try $0.execute(sql: "INSERT INTO t VALUES (randomblob(3000))") }
+                        }
                     } catch {
                         fatalError("\(error)")
                     }
@@ -36,3 +50,7 @@ struct ProcessExitTests {
         }
     }
 }
+
+/// Of libcrypto, which the engine is linked with.
+@_silgen_name("OPENSSL_atexit")
+private func atCleanup(_ body: @convention(c) () -> Void) -> CInt

@@ -18,7 +18,9 @@ struct ReadOnlyPoolTests {
         let reader = try directory.makePool("players.db", readOnly)
         #expect(try await reader.read { try $0.playerCount() } == 1)
         #expect { try reader.write { try $0.insertPlayer() } } throws: { isError(.SQLITE_READONLY)($0) }
-        #expect { try reader.writeWithoutTransaction { try $0.insertPlayer() } } throws: { isError(.SQLITE_READONLY)($0) }
+        #expect { try reader.writeWithoutTransaction { try $0.insertPlayer() } } throws: {
+            isError(.SQLITE_READONLY)($0)
+        }
         try await pool.write { try $0.insertPlayer() }
         #expect(try await reader.read { try $0.playerCount() } == 2)
         let snapshot = try reader.makeSnapshot()
@@ -72,14 +74,17 @@ struct ReadOnlyPoolTests {
         #expect(try pool.read { try $0.playerCount() } == 1)
     }
 
-    @Test("a file with a WAL that nobody recovered yet opens with all of its commits, also read-only", arguments: [false, true])
+    @Test(
+        "a file with a WAL that nobody recovered yet opens with all of its commits, also read-only",
+        arguments: [false, true])
     func leftWAL(isReadOnly: Bool) throws {
         do {
             let pool = try directory.makePlayersPool()
             try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
             try pool.write { try $0.insertPlayer() }
             for suffix in ["", "-wal"] {
-                try FileManager.default.copyItem(atPath: pool.path + suffix, toPath: directory.path("copy.db" + suffix))
+                try FileManager.default.copyItem(
+                    atPath: pool.path + suffix, toPath: directory.path("copy.db" + suffix))
             }
         }
         let pool = try directory.makePool("copy.db", isReadOnly ? readOnly : .rawKeyed)
@@ -88,7 +93,8 @@ struct ReadOnlyPoolTests {
 
     @Test(
         "a read-only pool reads files that it has no right to write, with a WAL, and beside a process that may write",
-        .enabled(if: othersReachTemporaryDirectory, "the superuser needs a TMPDIR that other users can reach"))
+        .enabled(if: othersReachTemporaryDirectory, "the superuser needs a TMPDIR that other users can reach")
+    )
     func permissions() async {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
@@ -96,11 +102,14 @@ struct ReadOnlyPoolTests {
                 let pool = try directory.makePlayersPool()
                 try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
                 try pool.write { try $0.insertPlayer() }
-                let suffixes = ["complete": ["", "-wal", "-shm"], "without index": ["", "-wal"], "closed": [""]]
+                let suffixes = [
+                    "complete": ["", "-wal", "-shm"], "without index": ["", "-wal"], "closed": [""],
+                ]
                 for (name, suffixes) in suffixes {
                     let folder = try directory.makeFolder(name)
                     for suffix in suffixes {
-                        try FileManager.default.copyItem(atPath: pool.path + suffix, toPath: "\(folder)/a.db\(suffix)")
+                        try FileManager.default.copyItem(
+                            atPath: pool.path + suffix, toPath: "\(folder)/a.db\(suffix)")
                         setMode("\(folder)/a.db\(suffix)", 0o444)
                     }
                     setMode(folder, 0o555)
@@ -119,16 +128,25 @@ struct ReadOnlyPoolTests {
                         let pool = try directory.makePool("complete/a.db", readOnly)
                         #expect(try inAllReaders(of: pool) { try $0.playerCount() } == [1, 1, 1, 1, 1])
                         #expect(try pool.makeSnapshotPool().read { try $0.playerCount() } == 1)
-                        #expect { try pool.write { try $0.insertPlayer() } } throws: { isError(.SQLITE_READONLY)($0) }
+                        #expect { try pool.write { try $0.insertPlayer() } } throws: {
+                            isError(.SQLITE_READONLY)($0)
+                        }
                     }
-                    // The WAL and its index are files, too, that somebody has to make. The codes are the engine's.
-                    for (name, code) in [("without index", ResultCode.SQLITE_CANTOPEN), ("closed", .SQLITE_READONLY)] {
-                        #expect { try directory.makePool("\(name)/a.db", readOnly) } throws: { isError(code)($0) }
+                    // The WAL and its index are files, too, that somebody has to make. The codes are the
+                    // engine's.
+                    for (name, code) in [
+                        ("without index", ResultCode.SQLITE_CANTOPEN), ("closed", .SQLITE_READONLY),
+                    ] {
+                        #expect { try directory.makePool("\(name)/a.db", readOnly) } throws: {
+                            isError(code)($0)
+                        }
                     }
                     // The mode is right already, so that opening writes nothing.
                     let unaware = try directory.makePool("complete/a.db")
                     #expect(try unaware.read { try $0.playerCount() } == 1)
-                    #expect { try unaware.write { try $0.insertPlayer() } } throws: { isError(.SQLITE_READONLY)($0) }
+                    #expect { try unaware.write { try $0.insertPlayer() } } throws: {
+                        isError(.SQLITE_READONLY)($0)
+                    }
 
                     let pool = try directory.makePool("shared/a.db", readOnly)
                     #expect(try pool.read { try $0.playerCount() } == 2)

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// What the documentation of `DatabaseReader` promises, in its old and its new form. The Guarantees article has the numbers.
+/// What the documentation of `DatabaseReader` promises, in its old and its new form. The Guarantees article
+/// has the numbers.
 @Suite("Guarantees of readers")
 struct ReaderGuaranteeTests {
     let directory: TestDirectory
@@ -27,7 +28,9 @@ struct ReaderGuaranteeTests {
         // What needs an open connection does nothing, instead of touching one that is gone.
         writer.interrupt()
         writer.unsafeReentrantWrite { db in
-            #expect(db.changesCount == 0 && db.totalChangesCount == 0 && db.lastInsertedRowID == 0 && !db.isInsideTransaction)
+            #expect(
+                db.changesCount == 0 && db.totalChangesCount == 0 && db.lastInsertedRowID == 0
+                    && !db.isInsideTransaction)
             db.releaseMemory()
         }
         (writer as? DatabasePool)?.releaseMemory()
@@ -44,12 +47,16 @@ struct ReaderGuaranteeTests {
         #expect { try writer.unsafeReentrantRead { _ = try $0.playerCount() } } throws: { isMisuse($0) }
         #expect { try writer.write { try $0.insertPlayer() } } throws: { isMisuse($0) }
         #expect { try writer.writeWithoutTransaction { try $0.insertPlayer() } } throws: { isMisuse($0) }
-        #expect { try writer.barrierWriteWithoutTransaction { try $0.insertPlayer() } } throws: { isMisuse($0) }
+        #expect { try writer.barrierWriteWithoutTransaction { try $0.insertPlayer() } } throws: {
+            isMisuse($0)
+        }
         #expect { try writer.unsafeReentrantWrite { try $0.insertPlayer() } } throws: { isMisuse($0) }
         await #expect { try await writer.read { _ in } } throws: { isMisuse($0) }
         await #expect { try await writer.unsafeRead { _ = try $0.playerCount() } } throws: { isMisuse($0) }
         await #expect { try await writer.write { try $0.insertPlayer() } } throws: { isMisuse($0) }
-        await #expect { try await writer.barrierWriteWithoutTransaction { try $0.insertPlayer() } } throws: { isMisuse($0) }
+        await #expect { try await writer.barrierWriteWithoutTransaction { try $0.insertPlayer() } } throws: {
+            isMisuse($0)
+        }
         for start in [writer.asyncRead, writer.asyncUnsafeRead, writer.asyncBarrierWriteWithoutTransaction] {
             await withCheckedContinuation { continuation in
                 start { result in
@@ -80,7 +87,9 @@ struct ReaderGuaranteeTests {
         }
     }
 
-    @Test("R3: close() throws SQLITE_BUSY while a statement lives, and the database can be used as before", arguments: Access.allCases)
+    @Test(
+        "R3: close() throws SQLITE_BUSY while a statement lives, and the database can be used as before",
+        arguments: Access.allCases)
     func busyClose(access: Access) throws {
         let writer = try directory.makePlayers(access)
         // The statement leaves its access, as it must not, to be what prevents closing.
@@ -94,7 +103,9 @@ struct ReaderGuaranteeTests {
         #expect { try writer.read { _ in } } throws: { isError(.SQLITE_MISUSE)($0) }
     }
 
-    @Test("R4: interrupt() ends what is running with SQLITE_INTERRUPT, and nothing that begins later", arguments: Access.allCases)
+    @Test(
+        "R4: interrupt() ends what is running with SQLITE_INTERRUPT, and nothing that begins later",
+        arguments: Access.allCases)
     func interrupt(access: Access) throws {
         let writer = try directory.makePlayers(access)
         writer.interrupt()
@@ -111,15 +122,20 @@ struct ReaderGuaranteeTests {
             writer.interrupt()
             return job.isDone
         }
-        #expect { try job.value() } throws: { isError(.SQLITE_INTERRUPT)($0) && ($0 as? DatabaseError)?.isInterruptionError == true }
+        #expect { try job.value() } throws: {
+            isError(.SQLITE_INTERRUPT)($0) && ($0 as? DatabaseError)?.isInterruptionError == true
+        }
         #expect(try writer.read { try $0.playerCount() } == 1)
     }
 
     @Test(
-        "R5: an interrupted write ends its transaction: SQLITE_INTERRUPT let through, SQLITE_ABORT once caught", arguments: Access.allCases)
+        "R5: an interrupted write ends its transaction: SQLITE_INTERRUPT let through, SQLITE_ABORT once caught",
+        arguments: Access.allCases)
     func interruptedTransaction(access: Access) throws {
         let writer = try directory.makePlayers(access)
-        #expect { try writer.write { try interruptedInsert($0, by: writer) } } throws: { isError(.SQLITE_INTERRUPT)($0) }
+        #expect { try writer.write { try interruptedInsert($0, by: writer) } } throws: {
+            isError(.SQLITE_INTERRUPT)($0)
+        }
         #expect {
             try writer.write { db in
                 try? interruptedInsert(db, by: writer)
@@ -128,11 +144,15 @@ struct ReaderGuaranteeTests {
         } throws: {
             isError(.SQLITE_ABORT)($0)
         }
-        #expect { try writer.write { try? interruptedInsert($0, by: writer) } } throws: { isError(.SQLITE_ABORT)($0) }
+        #expect { try writer.write { try? interruptedInsert($0, by: writer) } } throws: {
+            isError(.SQLITE_ABORT)($0)
+        }
         #expect(try writer.read { try $0.playerCount() } == 0)
     }
 
-    @Test("R6: without a wrapping method, nothing warns of an interrupted transaction", arguments: Access.allCases)
+    @Test(
+        "R6: without a wrapping method, nothing warns of an interrupted transaction",
+        arguments: Access.allCases)
     func interruptedManualTransaction(access: Access) throws {
         let writer = try directory.makePlayers(access)
         try writer.writeWithoutTransaction { db in
@@ -167,7 +187,9 @@ struct ReaderGuaranteeTests {
     func readOnly(access: Access) async throws {
         let writer = try directory.makePlayers(access)
         #expect { try writer.read { try $0.insertPlayer() } } throws: { isError(.SQLITE_READONLY)($0) }
-        await #expect { try await writer.read { try $0.insertPlayer() } } throws: { isError(.SQLITE_READONLY)($0) }
+        await #expect { try await writer.read { try $0.insertPlayer() } } throws: {
+            isError(.SQLITE_READONLY)($0)
+        }
         await withCheckedContinuation { continuation in
             writer.asyncRead { result in
                 #expect { try result.get().insertPlayer() } throws: { isError(.SQLITE_READONLY)($0) }
@@ -180,8 +202,14 @@ struct ReaderGuaranteeTests {
     @Test("R9: a read inside of a read traps", arguments: Access.allCases)
     func nestedRead(access: Access) async {
         switch access {
-        case .queue: await #expect(processExitsWith: .failure) { try nest(.queue) { w in try w.read { _ in try w.read { _ in } } } }
-        case .pool: await #expect(processExitsWith: .failure) { try nest(.pool) { w in try w.read { _ in try w.read { _ in } } } }
+        case .queue:
+            await #expect(processExitsWith: .failure) {
+                try nest(.queue) { w in try w.read { _ in try w.read { _ in } } }
+            }
+        case .pool:
+            await #expect(processExitsWith: .failure) {
+                try nest(.pool) { w in try w.read { _ in try w.read { _ in } } }
+            }
         }
     }
 
@@ -204,7 +232,9 @@ struct ReaderGuaranteeTests {
         #expect(notes.values == [0, 0])
     }
 
-    @Test("R10b: an asynchronous read calls its function once, also when that ends the transaction", arguments: Access.allCases)
+    @Test(
+        "R10b: an asynchronous read calls its function once, also when that ends the transaction",
+        arguments: Access.allCases)
     func asyncReadOnce(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let notes = Notes<Bool>()
@@ -236,7 +266,9 @@ struct ReaderGuaranteeTests {
             var count = 0
             while try rows.next() != nil {
                 count += 1
-                if count == 3 { try Job { try pool.write { try $0.execute(sql: "DELETE FROM player") } }.value() }
+                if count == 3 {
+                    try Job { try pool.write { try $0.execute(sql: "DELETE FROM player") } }.value()
+                }
             }
             #expect(count == 10)
             #expect(try db.playerCount() == 0)
@@ -246,12 +278,20 @@ struct ReaderGuaranteeTests {
     @Test("R13: an unsafe read inside of a read traps", arguments: Access.allCases)
     func nestedUnsafeRead(access: Access) async {
         switch access {
-        case .queue: await #expect(processExitsWith: .failure) { try nest(.queue) { w in try w.read { _ in try w.unsafeRead { _ in } } } }
-        case .pool: await #expect(processExitsWith: .failure) { try nest(.pool) { w in try w.read { _ in try w.unsafeRead { _ in } } } }
+        case .queue:
+            await #expect(processExitsWith: .failure) {
+                try nest(.queue) { w in try w.read { _ in try w.unsafeRead { _ in } } }
+            }
+        case .pool:
+            await #expect(processExitsWith: .failure) {
+                try nest(.pool) { w in try w.read { _ in try w.unsafeRead { _ in } } }
+            }
         }
     }
 
-    @Test("R14: an asynchronous unsafe read runs outside of any transaction; that of a queue may write", arguments: Access.allCases)
+    @Test(
+        "R14: an asynchronous unsafe read runs outside of any transaction; that of a queue may write",
+        arguments: Access.allCases)
     func asyncUnsafeRead(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let end = Gate()
@@ -277,7 +317,9 @@ struct ReaderGuaranteeTests {
             try db.insertPlayer()
             #expect(try writer.unsafeReentrantRead { try $0.playerCount() } == 1)
         }
-        let inBarrier = try writer.barrierWriteWithoutTransaction { _ in try writer.unsafeReentrantRead { try $0.playerCount() } }
+        let inBarrier = try writer.barrierWriteWithoutTransaction { _ in
+            try writer.unsafeReentrantRead { try $0.playerCount() }
+        }
         #expect(inBarrier == 1)
         #expect(try writer.unsafeReentrantRead { try $0.playerCount() } == 1)
     }
@@ -285,7 +327,9 @@ struct ReaderGuaranteeTests {
     @Test("R16: functions are added to and removed from all connections", arguments: Access.allCases)
     func functions(access: Access) throws {
         let writer = try directory.makePlayers(access)
-        let successor = DatabaseFunction("succ", argumentCount: 1) { values in Int.fromDatabaseValue(values[0]).map { $0 + 1 } }
+        let successor = DatabaseFunction("succ", argumentCount: 1) { values in
+            Int.fromDatabaseValue(values[0]).map { $0 + 1 }
+        }
         try writer.read { _ = try $0.playerCount() }
         writer.add(function: successor)
         #expect(try writer.read { try $0.int("SELECT succ(1)") } == 2)
@@ -306,7 +350,9 @@ struct ReaderGuaranteeTests {
     @Test("R17: collations are added to and removed from all connections", arguments: Access.allCases)
     func collations(access: Access) throws {
         let writer = try directory.makePlayers(access)
-        let backwards = DatabaseCollation("backwards") { $1 < $0 ? .orderedAscending : $0 == $1 ? .orderedSame : .orderedDescending }
+        let backwards = DatabaseCollation("backwards") {
+            $1 < $0 ? .orderedAscending : $0 == $1 ? .orderedSame : .orderedDescending
+        }
         let sql = "SELECT column1 FROM (VALUES ('a'), ('b'), ('c')) ORDER BY column1 COLLATE backwards"
         try writer.read { _ = try $0.playerCount() }
         writer.add(collation: backwards)
@@ -316,10 +362,16 @@ struct ReaderGuaranteeTests {
         #expect { try writer.read { try Row.fetchOne($0, sql: sql) } } throws: { isError(.SQLITE_ERROR)($0) }
     }
 
-    @Test("R18: a backup is a copy of one state, and writes to its source meanwhile are no error", arguments: Access.allCases)
+    @Test(
+        "R18: a backup is a copy of one state, and writes to its source meanwhile are no error",
+        arguments: Access.allCases)
     func backup(access: Access) throws {
         let writer = try directory.makePlayers(access)
-        try writer.write { db in for _ in 0..<1000 { try db.execute(sql: "INSERT INTO player (name) VALUES (hex(randomblob(200)))") } }
+        try writer.write { db in
+            for _ in 0..<1000 {
+                try db.execute(sql: "INSERT INTO player (name) VALUES (hex(randomblob(200)))")
+            }
+        }
         let copy = try directory.makeQueue("copy.db", .rawKeyed(0x43))
         let mayGoOn = Gate()
         let writes = Job {
@@ -333,7 +385,9 @@ struct ReaderGuaranteeTests {
         #expect(try copy.read { try Row.fetchOne($0, sql: "PRAGMA integrity_check")?[0] as String? } == "ok")
     }
 
-    @Test("R19: awaited reads see one state, and awaited unsafe reads do not promise it", arguments: Access.allCases)
+    @Test(
+        "R19: awaited reads see one state, and awaited unsafe reads do not promise it",
+        arguments: Access.allCases)
     func awaited(access: Access) async throws {
         let writer = try directory.makePlayers(access)
         let counts = try await writer.read { db in
@@ -352,14 +406,18 @@ private final class StatementKeeper: Sendable {
     nonisolated(unsafe) var statement: Statement?
 }
 
-/// A query that somebody has to interrupt. By itself it ends after many minutes: who interrupts it may be late on a machine with much to do.
-let endlessQuery = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000000000) SELECT MAX(i) FROM n"
+/// A query that somebody has to interrupt. By itself it ends after many minutes: who interrupts it may be
+/// late on a machine with much to do.
+let endlessQuery =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000000000) SELECT MAX(i) FROM n"
 
 /// Inserts rows until it is interrupted.
 private func interruptedInsert(_ db: Database, by writer: any DatabaseWriter) throws {
     // An interruption that hits the preparation already would leave the transaction alone.
     let statement = try db.makeStatement(
-        sql: "INSERT INTO player (name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n")
+        sql:
+            "INSERT INTO player (name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+    )
     let isOver = Notes<Void>()
     let job = Job {
         while isOver.values.isEmpty { writer.interrupt() }
@@ -372,7 +430,9 @@ private func interruptedInsert(_ db: Database, by writer: any DatabaseWriter) th
 }
 
 /// Runs `body` in as many readers at the same time as a pool, or a snapshot pool, has.
-func inAllReaders<T: Sendable>(of reader: any DatabaseReader, _ body: @escaping @Sendable (Database) throws -> T) throws -> [T] {
+func inAllReaders<T: Sendable>(
+    of reader: any DatabaseReader, _ body: @escaping @Sendable (Database) throws -> T
+) throws -> [T] {
     let count = reader.configuration.maximumReaderCount
     let arrived = DispatchSemaphore(value: 0)
     let leave = Gate()

@@ -26,7 +26,9 @@ struct SnapshotTests {
             #expect(try await snapshot.read { try $0.playerCount() } == 1)
             #expect(try await snapshot.unsafeRead { try $0.playerCount() } == 1)
             #expect(try snapshot.unsafeReentrantRead { try $0.playerCount() } == 1)
-            #expect(try await snapshot.read { _ in try snapshot.unsafeReentrantRead { try $0.playerCount() } } == 1)
+            #expect(
+                try await snapshot.read { _ in try snapshot.unsafeReentrantRead { try $0.playerCount() } }
+                    == 1)
             await withCheckedContinuation { continuation in
                 snapshot.asyncRead { result in
                     #expect((try? result.get().playerCount()) == 1)
@@ -72,7 +74,9 @@ struct SnapshotTests {
         }
     }
 
-    @Test("the connections of a snapshot pool see the same state while others commit as fast as they can", arguments: [false, true])
+    @Test(
+        "the connections of a snapshot pool see the same state while others commit as fast as they can",
+        arguments: [false, true])
     func sameState(isReadOnly: Bool) throws {
         let pool = try directory.makePlayersPool(.rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
         let isOver = Gate()
@@ -100,7 +104,8 @@ struct SnapshotTests {
         #expect(!writes.isDone)
     }
 
-    @Test("P11: observers of the writer hear nothing of a snapshot pool, which locks the database for a moment")
+    @Test(
+        "P11: observers of the writer hear nothing of a snapshot pool, which locks the database for a moment")
     func unobserved() throws {
         let pool = try directory.makePlayersPool()
         let notes = Notes<String>()
@@ -139,7 +144,9 @@ struct SnapshotTests {
                 isError(.SQLITE_MISUSE)($0) && "\($0)".contains("Scripts/build-engine")
             }
         }
-        #expect { try pool.write { _ = try DatabaseSnapshotPool($0) } } throws: { isError(.SQLITE_MISUSE)($0) }
+        #expect { try pool.write { _ = try DatabaseSnapshotPool($0) } } throws: {
+            isError(.SQLITE_MISUSE)($0)
+        }
     }
 
     @Test(
@@ -170,14 +177,20 @@ struct SnapshotTests {
     @Test("a snapshot pool makes no file, and needs the WAL mode")
     func impossible() throws {
         let path = directory.path("none.db")
-        #expect { try DatabaseSnapshotPool(path: path, configuration: .rawKeyed) } throws: { isError(.SQLITE_CANTOPEN)($0) }
+        #expect { try DatabaseSnapshotPool(path: path, configuration: .rawKeyed) } throws: {
+            isError(.SQLITE_CANTOPEN)($0)
+        }
         #expect(directory.fileNames().isEmpty)
         let queue = try directory.makeQueue("rollback.db")
         try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
-        #expect { try DatabaseSnapshotPool(path: queue.path, configuration: .rawKeyed) } throws: { isError(.SQLITE_MISUSE)($0) }
+        #expect { try DatabaseSnapshotPool(path: queue.path, configuration: .rawKeyed) } throws: {
+            isError(.SQLITE_MISUSE)($0)
+        }
     }
 
-    @Test("a snapshot whose transaction is ended by the application throws SQLITE_ABORT instead of showing another state")
+    @Test(
+        "a snapshot whose transaction is ended by the application throws SQLITE_ABORT instead of showing another state"
+    )
     func endedTransaction() throws {
         let pool = try directory.makePlayersPool()
         let snapshot = try pool.makeSnapshot()
@@ -189,7 +202,8 @@ struct SnapshotTests {
     @Test("an interrupted read does not end a snapshot")
     func interruption() throws {
         let pool = try directory.makePlayersPool()
-        for snapshot in [try pool.makeSnapshot(), try pool.makeSnapshotPool()] as [any DatabaseSnapshotReader] {
+        for snapshot in [try pool.makeSnapshot(), try pool.makeSnapshotPool()] as [any DatabaseSnapshotReader]
+        {
             try pool.write { try $0.insertPlayer() }
             let hasBegun = Gate()
             let before = try snapshot.read { try $0.playerCount() }
@@ -212,7 +226,8 @@ struct SnapshotTests {
     @Test("a snapshot outlives its pool, and a closed one throws SQLITE_MISUSE")
     func lifetime() throws {
         var pool: DatabasePool? = try directory.makePlayersPool()
-        let snapshots = [try pool!.makeSnapshot(), try pool!.makeSnapshotPool()] as [any DatabaseSnapshotReader]
+        let snapshots =
+            [try pool!.makeSnapshot(), try pool!.makeSnapshotPool()] as [any DatabaseSnapshotReader]
         try pool!.close()
         pool = nil
         for snapshot in snapshots {
@@ -224,7 +239,9 @@ struct SnapshotTests {
         #expect(openFiles(in: directory) == 0)
     }
 
-    @Test("a snapshot that lives while 100 MB are written sees its own state; after it the WAL can be truncated")
+    @Test(
+        "a snapshot that lives while 100 MB are written sees its own state; after it the WAL can be truncated"
+    )
     func bigWrite() throws {
         let pool = try directory.makePlayersPool()
         try pool.write { try $0.insertPlayer() }
@@ -233,7 +250,8 @@ struct SnapshotTests {
             try pool.write { db in
                 try db.execute(
                     sql: """
-                        INSERT INTO player (name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+                        INSERT INTO player (name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 \
+                        FROM n WHERE i < 100)
                         SELECT hex(randomblob(52000)) FROM n
                         """)
             }
@@ -241,7 +259,9 @@ struct SnapshotTests {
         let wal = { try FileManager.default.attributesOfItem(atPath: pool.path + "-wal")[.size] as! Int }
         #expect(try wal() > 100_000_000)
         #expect(try snapshot!.read { try $0.playerCount() } == 1)
-        #expect { try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } } throws: { isError(.SQLITE_BUSY)($0) }
+        #expect { try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } } throws: {
+            isError(.SQLITE_BUSY)($0)
+        }
         #expect(try snapshot!.read { try $0.playerCount() } == 1)
         snapshot = nil
         let result = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }

@@ -5,16 +5,20 @@ import Testing
 
 @testable import Coffer
 
-/// Everything at once, on a bank whose balances must add up in every read. `COFFER_NIGHTLY=1` takes half a minute for each test.
+/// Everything at once, on a bank whose balances must add up in every read. `COFFER_NIGHTLY=1` takes half a
+/// minute for each test.
 @Suite("Stress", .serialized)
 struct StressTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("reads, writes, observers, snapshots, barriers, invalidation, memory release and cancellation at the same time")
+    @Test(
+        "reads, writes, observers, snapshots, barriers, invalidation, memory release and cancellation at the same time"
+    )
     func everything() async throws {
-        let pool = try directory.makePool("bank.db", .rawKeyed.with { $0.readonlyBusyMode = .timeout(Patience.seconds) })
+        let pool = try directory.makePool(
+            "bank.db", .rawKeyed.with { $0.readonlyBusyMode = .timeout(Patience.seconds) })
         try await pool.write { try Bank.open($0) }
         try await pool.read { try Bank.glance($0) }
         pool.releaseMemory()
@@ -49,26 +53,33 @@ struct StressTests {
             return try await group.reduce(0, +)
         }
         try await pool.barrierWriteWithoutTransaction { _ in }
-        #expect(try await pool.read { try Row.fetchOne($0, sql: "SELECT COUNT(*) FROM transfer")?[0] as Int? } == committed)
-        #expect(counts.values["commits seen", default: 0] == committed, "the observer hears of each commit once")
+        #expect(
+            try await pool.read { try Row.fetchOne($0, sql: "SELECT COUNT(*) FROM transfer")?[0] as Int? }
+                == committed)
+        #expect(
+            counts.values["commits seen", default: 0] == committed, "the observer hears of each commit once")
         #expect(counts.values["concurrent reads", default: 0] == committed)
         try await pool.read { try Bank.audit($0) }
         try Bank.inspect(pool)
         pool.remove(transactionObserver: observer)
         pool.releaseMemory()
-        // Each connection has a descriptor of the WAL file, and all share one of its index: the writer's are left, and no others.
+        // Each connection has a descriptor of the WAL file, and all share one of its index: the writer's are
+        // left, and no others.
         #expect(openDescriptors(of: pool.path + "-wal") == 1)
         #expect(openDescriptors(of: pool.path + "-shm") == 1)
         let descriptors = try spareDescriptors(of: pool)
         let memoryAfter = try processStatus("VmRSS")
         print("stress: \(counts), \(descriptors) spare descriptors, memory \(memory) -> \(memoryAfter) KiB")
-        // What the allocator keeps of page caches that come and go is bounded; a leak of connections would be hundreds of megabytes.
+        // What the allocator keeps of page caches that come and go is bounded; a leak of connections would be
+        // hundreds of megabytes.
         #expect(memoryAfter - memory < 150_000)
         try pool.close()
         #expect(openFiles(in: directory) == 0)
     }
 
-    @Test("two processes write and read: no acknowledged write is lost, and no page is damaged", arguments: Access.allCases)
+    @Test(
+        "two processes write and read: no acknowledged write is lost, and no page is damaged",
+        arguments: Access.allCases)
     func twoProcesses(access: Access) async throws {
         let seconds = Nightly.pick(30.0, byDay: 4)
         let configuration = Configuration.rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) }
@@ -88,7 +99,9 @@ struct StressTests {
                 var number = 0
                 while Date() < end {
                     number += 1
-                    try await writer.write { [number] db in try Bank.transfer(db, teller: 1, number: number, noteSize: number % 20 * 1000) }
+                    try await writer.write { [number] db in
+                        try Bank.transfer(db, teller: 1, number: number, noteSize: number % 20 * 1000)
+                    }
                 }
                 return number
             }
@@ -108,12 +121,16 @@ struct StressTests {
     }
 }
 
-/// How many descriptors SQLite keeps of the database file beside that of the writer, for the next connections: see `DescriptorTests`.
+/// How many descriptors SQLite keeps of the database file beside that of the writer, for the next
+/// connections: see `DescriptorTests`.
 ///
-/// A leak would be none of them: as many new connections as there are take them all, before any other is opened.
+/// A leak would be none of them: as many new connections as there are take them all, before any other is
+/// opened.
 private func spareDescriptors(of pool: DatabasePool) throws -> Int {
     let count = openDescriptors(of: pool.path) - 1
-    let readers = try (0..<count).map { _ in try DatabaseQueue(path: pool.path, configuration: .rawKeyed.with { $0.readonly = true }) }
+    let readers = try (0..<count).map { _ in
+        try DatabaseQueue(path: pool.path, configuration: .rawKeyed.with { $0.readonly = true })
+    }
     for reader in readers { _ = try reader.read { try Bank.lastNumber($0, teller: 1) } }
     #expect(openDescriptors(of: pool.path) == count + 1)
     for reader in readers { try reader.close() }
@@ -143,7 +160,9 @@ private func read(_ reader: any DatabaseReader, _ counts: Counts) async throws {
 }
 
 /// Transfers money until the end, and returns how many transfers were committed.
-private func transfers(_ pool: DatabasePool, teller: Int, until end: Date, _ counts: Counts) async throws -> Int {
+private func transfers(_ pool: DatabasePool, teller: Int, until end: Date, _ counts: Counts) async throws
+    -> Int
+{
     var number = 0
     while Date() < end {
         let next = number + 1
@@ -166,7 +185,9 @@ private func transfers(_ pool: DatabasePool, teller: Int, until end: Date, _ cou
                 }
             }
         default:
-            try await pool.write { try Bank.transfer($0, teller: teller, number: next, noteSize: Int.random(in: 0..<2000)) }
+            try await pool.write {
+                try Bank.transfer($0, teller: teller, number: next, noteSize: Int.random(in: 0..<2000))
+            }
         }
         number = next
     }
@@ -196,8 +217,11 @@ private func disturb(_ pool: DatabasePool, _ counts: Counts) async throws {
 }
 
 private func takeSnapshots(_ pool: DatabasePool, _ counts: Counts) async throws {
-    let snapshot: any DatabaseSnapshotReader = Bool.random() ? try pool.makeSnapshot() : try pool.makeSnapshotPool()
-    let last: @Sendable (Database) throws -> Int? = { try Row.fetchOne($0, sql: "SELECT MAX(seq) FROM transfer")?[0] }
+    let snapshot: any DatabaseSnapshotReader =
+        Bool.random() ? try pool.makeSnapshot() : try pool.makeSnapshotPool()
+    let last: @Sendable (Database) throws -> Int? = {
+        try Row.fetchOne($0, sql: "SELECT MAX(seq) FROM transfer")?[0]
+    }
     let before = try await snapshot.read(last)
     for _ in 0..<5 {
         try await snapshot.read { try Bank.glance($0) }
@@ -271,5 +295,7 @@ private final class Counts: Sendable, CustomStringConvertible {
 
     func add(_ name: String, _ count: Int = 1) { storage.withLock { $0[name, default: 0] += count } }
 
-    var description: String { values.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ") }
+    var description: String {
+        values.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+    }
 }

@@ -12,10 +12,14 @@ struct SuspensionTests {
 
     init() throws { directory = try TestDirectory() }
 
-    private func suspend() { NotificationCenter.default.post(name: Database.suspendNotification, object: nil) }
+    private func suspend() {
+        NotificationCenter.default.post(name: Database.suspendNotification, object: nil)
+    }
     private func resume() { NotificationCenter.default.post(name: Database.resumeNotification, object: nil) }
 
-    @Test("a suspended database refuses to write, and writes again once it is resumed", arguments: Access.allCases)
+    @Test(
+        "a suspended database refuses to write, and writes again once it is resumed",
+        arguments: Access.allCases)
     func writes(access: Access) throws {
         let writer = try directory.makePlayers(access, configuration)
         suspend()
@@ -39,7 +43,9 @@ struct SuspensionTests {
         }
     }
 
-    @Test("an observation of a suspended database has its values once it is resumed", arguments: Access.allCases)
+    @Test(
+        "an observation of a suspended database has its values once it is resumed", arguments: Access.allCases
+    )
     func observation(access: Access) async throws {
         let writer = try directory.makePlayers(access, configuration)
         let log = ValueLog<Int>()
@@ -90,7 +96,9 @@ struct SuspensionTests {
         #expect(try writer.read { try $0.playerCount() } == 0)
     }
 
-    @Test("a transaction whose last statement has run is committed: that gives its lock back", arguments: Access.allCases)
+    @Test(
+        "a transaction whose last statement has run is committed: that gives its lock back",
+        arguments: Access.allCases)
     func finishedTransaction(access: Access) throws {
         let writer = try directory.makePlayers(access, configuration)
         try writer.write { db in
@@ -135,7 +143,8 @@ struct SuspensionTests {
 
     @Test("a transaction that outlives its access is rolled back without a further statement")
     func leftTransaction() throws {
-        let writer = try directory.makePlayers(.queue, configuration.with { $0.allowsUnsafeTransactions = true })
+        let writer = try directory.makePlayers(
+            .queue, configuration.with { $0.allowsUnsafeTransactions = true })
         try writer.writeWithoutTransaction { db in
             try db.beginTransaction()
             try db.insertPlayer()
@@ -155,6 +164,7 @@ struct SuspensionTests {
     }
 
     private func isSuspension(_ error: any Error) -> Bool {
-        (error as? DatabaseError)?.resultCode == .SQLITE_ABORT && (error as? DatabaseError)?.message == "Database is suspended"
+        (error as? DatabaseError)?.resultCode == .SQLITE_ABORT
+            && (error as? DatabaseError)?.message == "Database is suspended"
     }
 }

@@ -16,17 +16,29 @@ struct TaskCancellationTests {
         let writer = try directory.makePlayers(access)
         let task = Task {
             unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-            await #expect(throws: CancellationError.self) { try await writer.read { _ in Issue.record("began") } }
-            await #expect(throws: CancellationError.self) { try await writer.unsafeRead { _ in Issue.record("began") } }
-            await #expect(throws: CancellationError.self) { try await writer.write { _ in Issue.record("began") } }
-            await #expect(throws: CancellationError.self) { try await writer.writeWithoutTransaction { _ in Issue.record("began") } }
-            await #expect(throws: CancellationError.self) { try await writer.barrierWriteWithoutTransaction { _ in Issue.record("began") } }
+            await #expect(throws: CancellationError.self) {
+                try await writer.read { _ in Issue.record("began") }
+            }
+            await #expect(throws: CancellationError.self) {
+                try await writer.unsafeRead { _ in Issue.record("began") }
+            }
+            await #expect(throws: CancellationError.self) {
+                try await writer.write { _ in Issue.record("began") }
+            }
+            await #expect(throws: CancellationError.self) {
+                try await writer.writeWithoutTransaction { _ in Issue.record("began") }
+            }
+            await #expect(throws: CancellationError.self) {
+                try await writer.barrierWriteWithoutTransaction { _ in Issue.record("began") }
+            }
         }
         await task.value
         #expect(try await writer.read { try $0.playerCount() } == 0)
     }
 
-    @Test("C2: a write that is cancelled in its middle throws CancellationError and is rolled back", arguments: Access.allCases)
+    @Test(
+        "C2: a write that is cancelled in its middle throws CancellationError and is rolled back",
+        arguments: Access.allCases)
     func during(access: Access) async throws {
         let writer = try directory.makePlayers(access)
         let hasBegun = Notes<Void>()
@@ -107,7 +119,9 @@ struct TaskCancellationTests {
         try await pool.barrierWriteWithoutTransaction { try $0.insertPlayer() }
     }
 
-    @Test("C6: accesses that are cancelled at random moments leave a usable database, and no half of a write", arguments: Access.allCases)
+    @Test(
+        "C6: accesses that are cancelled at random moments leave a usable database, and no half of a write",
+        arguments: Access.allCases)
     func random(access: Access) async throws {
         let writer = try directory.makePlayers(access, .rawKeyed.with { $0.maximumReaderCount = 2 })
         let committed = Notes<Int>()
@@ -169,7 +183,8 @@ struct TaskCancellationTests {
             }
         }
         let grown = try processStatus("VmRSS") - memoryBefore
-        print("10,000 awaited reads: at most \(mostThreads.withLock { $0 }) threads, \(grown) KiB more memory")
+        print(
+            "10,000 awaited reads: at most \(mostThreads.withLock { $0 }) threads, \(grown) KiB more memory")
         #expect(mostThreads.withLock { $0 } < 200)
         #expect(grown < 200_000)
         #expect(pool.readers.openReaderCount <= 5)

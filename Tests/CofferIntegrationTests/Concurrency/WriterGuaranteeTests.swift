@@ -48,7 +48,9 @@ struct WriterGuaranteeTests {
         #expect(try await writer.read { try $0.playerCount() } == 0)
     }
 
-    @Test("W3: a write waits for the end of the one before it, also when it is asynchronous", arguments: Access.allCases)
+    @Test(
+        "W3: a write waits for the end of the one before it, also when it is asynchronous",
+        arguments: Access.allCases)
     func serializedWrites(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let isWriting = Notes<Void>()
@@ -99,12 +101,20 @@ struct WriterGuaranteeTests {
     @Test("W5: a write inside of a write traps", arguments: Access.allCases)
     func nestedWrite(access: Access) async {
         switch access {
-        case .queue: await #expect(processExitsWith: .failure) { try nest(.queue) { w in try w.write { _ in try w.write { _ in } } } }
-        case .pool: await #expect(processExitsWith: .failure) { try nest(.pool) { w in try w.write { _ in try w.write { _ in } } } }
+        case .queue:
+            await #expect(processExitsWith: .failure) {
+                try nest(.queue) { w in try w.write { _ in try w.write { _ in } } }
+            }
+        case .pool:
+            await #expect(processExitsWith: .failure) {
+                try nest(.pool) { w in try w.write { _ in try w.write { _ in } } }
+            }
         }
     }
 
-    @Test("W6: without a transaction, others may see each change at once; with an explicit one they see all or nothing")
+    @Test(
+        "W6: without a transaction, others may see each change at once; with an explicit one they see all or nothing"
+    )
     func withoutTransaction() throws {
         let pool = try directory.makePlayersPool()
         let count: @Sendable () throws -> Int = { try Job { try pool.read { try $0.playerCount() } }.value() }
@@ -121,7 +131,9 @@ struct WriterGuaranteeTests {
         }
     }
 
-    @Test("W7: a write that leaves a transaction open traps, unless the configuration allows it", arguments: Access.allCases)
+    @Test(
+        "W7: a write that leaves a transaction open traps, unless the configuration allows it",
+        arguments: Access.allCases)
     func leftTransaction(access: Access) async throws {
         let writer = try directory.makePlayers(access, .rawKeyed.with { $0.allowsUnsafeTransactions = true })
         try await writer.writeWithoutTransaction { try $0.beginTransaction() }
@@ -224,7 +236,9 @@ struct WriterGuaranteeTests {
         #expect(violations.values.isEmpty)
     }
 
-    @Test("W10: asyncWrite calls its completion after the transaction and before the next write", arguments: Access.allCases)
+    @Test(
+        "W10: asyncWrite calls its completion after the transaction and before the next write",
+        arguments: Access.allCases)
     func asyncWrite(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let notes = Notes<String>()
@@ -259,7 +273,9 @@ struct WriterGuaranteeTests {
         #expect(notes.values == ["1", "failed, 1", "not committed", "next"])
     }
 
-    @Test("W11: asyncWriteWithoutTransaction runs later, in order, outside of any transaction", arguments: Access.allCases)
+    @Test(
+        "W11: asyncWriteWithoutTransaction runs later, in order, outside of any transaction",
+        arguments: Access.allCases)
     func asyncWriteWithoutTransaction(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let notes = Notes<Int>()
@@ -283,11 +299,15 @@ struct WriterGuaranteeTests {
             }
         }
         try writer.unsafeReentrantWrite { try $0.insertPlayer() }
-        try writer.barrierWriteWithoutTransaction { _ in try writer.unsafeReentrantWrite { try $0.insertPlayer() } }
+        try writer.barrierWriteWithoutTransaction { _ in
+            try writer.unsafeReentrantWrite { try $0.insertPlayer() }
+        }
         #expect(try writer.read { try $0.playerCount() } == 3)
     }
 
-    @Test("W13: a concurrent read sees the last commit before it, not what is written after it", arguments: Access.allCases)
+    @Test(
+        "W13: a concurrent read sees the last commit before it, not what is written after it",
+        arguments: Access.allCases)
     func concurrentRead(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let future = try writer.writeWithoutTransaction { db in
@@ -305,7 +325,9 @@ struct WriterGuaranteeTests {
         #expect { try failed.wait() } throws: { isError(.SQLITE_READONLY)($0) }
     }
 
-    @Test("W13b: a concurrent read inside of a barrier does not wait for the barrier", arguments: Access.allCases)
+    @Test(
+        "W13b: a concurrent read inside of a barrier does not wait for the barrier",
+        arguments: Access.allCases)
     func concurrentReadInBarrier(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let count = try writer.barrierWriteWithoutTransaction { db in
@@ -317,15 +339,25 @@ struct WriterGuaranteeTests {
         #expect(count == 1)
     }
 
-    @Test("W13c: a concurrent read traps outside of a write, and inside of a transaction", arguments: Access.allCases)
+    @Test(
+        "W13c: a concurrent read traps outside of a write, and inside of a transaction",
+        arguments: Access.allCases)
     func misplacedConcurrentRead(access: Access) async {
         switch access {
         case .queue:
-            await #expect(processExitsWith: .failure) { try nest(.queue) { w in _ = w.concurrentRead { _ in } } }
-            await #expect(processExitsWith: .failure) { try nest(.queue) { w in try w.write { _ in _ = w.concurrentRead { _ in } } } }
+            await #expect(processExitsWith: .failure) {
+                try nest(.queue) { w in _ = w.concurrentRead { _ in } }
+            }
+            await #expect(processExitsWith: .failure) {
+                try nest(.queue) { w in try w.write { _ in _ = w.concurrentRead { _ in } } }
+            }
         case .pool:
-            await #expect(processExitsWith: .failure) { try nest(.pool) { w in _ = w.concurrentRead { _ in } } }
-            await #expect(processExitsWith: .failure) { try nest(.pool) { w in try w.write { _ in _ = w.concurrentRead { _ in } } } }
+            await #expect(processExitsWith: .failure) {
+                try nest(.pool) { w in _ = w.concurrentRead { _ in } }
+            }
+            await #expect(processExitsWith: .failure) {
+                try nest(.pool) { w in try w.write { _ in _ = w.concurrentRead { _ in } } }
+            }
         }
     }
 

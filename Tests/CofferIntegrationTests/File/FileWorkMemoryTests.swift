@@ -3,7 +3,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `COFFER_NIGHTLY=1` takes a file of 1 GB and 64 MB of memory, else 48 MB and 24 MB: less than half of the file.
+/// `COFFER_NIGHTLY=1` takes a file of 1 GB and 64 MB of memory, else 48 MB and 24 MB: less than half of the
+/// file.
 @Suite("The memory of a work on a large file", .serialized)
 struct FileWorkMemoryTests {
     let directory: TestDirectory
@@ -20,7 +21,8 @@ struct FileWorkMemoryTests {
         try #require(bytes >= size * 1_000_000)
         let start = Date()
         let result = try ChildProcess.run(worker, ["weigh", path, work.rawValue])
-        let growth = try #require(Int(result.outputText.trimmingCharacters(in: .newlines)), "\(result.errorText)")
+        let growth = try #require(
+            Int(result.outputText.trimmingCharacters(in: .newlines)), "\(result.errorText)")
         print(
             "\(work) of \(bytes / 1_000_000) MB: \(growth / 1024) MB of memory, \(String(format: "%.1f", Date().timeIntervalSince(start))) s"
         )

@@ -12,7 +12,8 @@ struct KeptAttributesTests {
 
     /// `rw` for the owner, `r` for user 4711 and the group, nothing for others, as Linux stores it.
     private static let accessList =
-        "02000000" + "01000600ffffffff" + "0200040067120000" + "04000400ffffffff" + "10000400ffffffff" + "20000000ffffffff"
+        "02000000" + "01000600ffffffff" + "0200040067120000" + "04000400ffffffff" + "10000400ffffffff"
+        + "20000000ffffffff"
 
     private struct Attributes: Equatable, CustomStringConvertible {
         var description: String
@@ -22,14 +23,16 @@ struct KeptAttributesTests {
         let script = """
             os, sys = map(__import__, ('os', 'sys'))
             s = os.lstat(sys.argv[1])
-            print(oct(s.st_mode), s.st_uid, s.st_gid, *sorted(n + '=' + os.getxattr(sys.argv[1], n).hex() for n in os.listxattr(sys.argv[1])))
+            print(oct(s.st_mode), s.st_uid, s.st_gid, *sorted(n + '=' + os.getxattr(sys.argv[1], n).hex() \
+            for n in os.listxattr(sys.argv[1])))
             """
         let process = try ChildProcess.run("python3", ["-c", script, path])
         try #require(process.status == 0, "\(process.errorText)")
         return Attributes(description: process.outputText)
     }
 
-    /// Gives the file attributes that a new one would not have, as far as this user and the file system let it.
+    /// Gives the file attributes that a new one would not have, as far as this user and the file system let
+    /// it.
     private func mark(_ path: String) throws {
         let script = """
             os, sys = map(__import__, ('os', 'sys'))
@@ -48,8 +51,11 @@ struct KeptAttributesTests {
 
     private func make(_ form: FileForm, wal: Bool) throws -> String {
         let path = directory.path("a.db")
-        let queue = try DatabaseQueue(path: path, configuration: form.configuration.with { $0.journalMode = wal ? .wal : .default })
-        try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (randomblob(20000))") }
+        let queue = try DatabaseQueue(
+            path: path, configuration: form.configuration.with { $0.journalMode = wal ? .wal : .default })
+        try queue.write {
+            try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (randomblob(20000))")
+        }
         try queue.close()
         try mark(path)
         return path
@@ -75,7 +81,9 @@ struct KeptAttributesTests {
         #expect(owners[0] == owners[1])
     }
 
-    @Test("stay the same when the key of a database in use changes", arguments: Access.allCases, ["copy", "inPlace", "passphrase"])
+    @Test(
+        "stay the same when the key of a database in use changes", arguments: Access.allCases,
+        ["copy", "inPlace", "passphrase"])
     func live(access: Access, way: String) throws {
         let path = try make(.encrypted(0x42), wal: false)
         let before = try attributes(of: path)

@@ -13,12 +13,14 @@ struct RotationBesideProcessTests {
     private static let old = DatabaseKey.rawKey([UInt8](repeating: 0x42, count: 32))
 
     @Test(
-        "is refused as busy, names the process, and changes nothing; afterwards it succeeds", arguments: ["writing", "reading", "idle"],
+        "is refused as busy, names the process, and changes nothing; afterwards it succeeds",
+        arguments: ["writing", "reading", "idle"],
         [false, true])
     func busy(state: String, wal: Bool) throws {
         let path = directory.path("a.db")
         do {
-            let queue = try directory.makeQueue("a.db", .rawKeyed.with { $0.journalMode = wal ? .wal : .default })
+            let queue = try directory.makeQueue(
+                "a.db", .rawKeyed.with { $0.journalMode = wal ? .wal : .default })
             try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
             try queue.close()
         }
@@ -29,7 +31,8 @@ struct RotationBesideProcessTests {
             options.method = method
             let error = #expect(throws: DatabaseFileError.self) {
                 try DatabaseFile(path: path).rotate(
-                    from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new, options: options)
+                    from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new, options: options
+                )
             }
             guard case .busy(let users)? = error?.reason else {
                 Issue.record("\(error as Any)")
@@ -44,19 +47,26 @@ struct RotationBesideProcessTests {
         // The same from inside, with a connection of this process.
         if state != "writing" || wal {
             let queue = try directory.makeQueue("a.db")
-            #expect(throws: DatabaseFileError.self) { try queue.rotateKey(to: RotationBesideProcessTests.new) }
+            #expect(throws: DatabaseFileError.self) {
+                try queue.rotateKey(to: RotationBesideProcessTests.new)
+            }
             #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 1)
             try queue.close()
         }
         holder.end()
         #expect(holder.succeeded)
-        let result = try DatabaseFile(path: path).rotate(from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new)
+        let result = try DatabaseFile(path: path).rotate(
+            from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new)
         #expect(result.isChanged)
         let queue = try directory.makeQueue("a.db", .rawKeyed(0x17))
-        #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == (state == "writing" ? 2 : 1))
+        #expect(
+            try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
+                == (state == "writing" ? 2 : 1))
     }
 
-    @Test("a process that opens the file while it is copied is noticed before the copy has its place", arguments: [true, false])
+    @Test(
+        "a process that opens the file while it is copied is noticed before the copy has its place",
+        arguments: [true, false])
     func openedMeanwhile(isWriter: Bool) throws {
         let path = directory.path("players.db")
         let queue = try directory.makeQueue("players.db")
@@ -65,7 +75,9 @@ struct RotationBesideProcessTests {
         let before = try directory.bytes(of: "players.db")
         var other: OtherProcess?
         let error = #expect(throws: DatabaseFileError.self) {
-            try DatabaseFile(path: path).rotate(from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new) { progress in
+            try DatabaseFile(path: path).rotate(
+                from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new
+            ) { progress in
                 guard progress.phase == .verifying, other == nil else { return }
                 other = try OtherProcess(path: path, .queue)
                 let count = try isWriter ? "0" : other?.tell("count")
@@ -85,7 +97,8 @@ struct RotationBesideProcessTests {
 
     private func reasonOfPlan(_ path: String) -> DatabaseFileError.Reason? {
         do {
-            _ = try DatabaseFile(path: path).rotationPlan(from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new)
+            _ = try DatabaseFile(path: path).rotationPlan(
+                from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new)
             return nil
         } catch {
             return (error as? DatabaseFileError)?.reason

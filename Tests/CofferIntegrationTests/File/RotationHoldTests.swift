@@ -8,10 +8,17 @@ struct RotationHoldTests {
         case fts3, fts4, fts5, rtree
 
         var creation: String {
-            self == .rtree ? "CREATE VIRTUAL TABLE v USING rtree(id, x0, x1)" : "CREATE VIRTUAL TABLE v USING \(rawValue)(text)"
+            self == .rtree
+                ? "CREATE VIRTUAL TABLE v USING rtree(id, x0, x1)"
+                : "CREATE VIRTUAL TABLE v USING \(rawValue)(text)"
         }
-        var insertion: String { self == .rtree ? "INSERT INTO v VALUES (NULL, 1, 2)" : "INSERT INTO v VALUES ('hello world')" }
-        var search: String { self == .rtree ? "SELECT count(*) FROM v WHERE x0 > 0" : "SELECT count(*) FROM v WHERE v MATCH 'hello'" }
+        var insertion: String {
+            self == .rtree ? "INSERT INTO v VALUES (NULL, 1, 2)" : "INSERT INTO v VALUES ('hello world')"
+        }
+        var search: String {
+            self == .rtree
+                ? "SELECT count(*) FROM v WHERE x0 > 0" : "SELECT count(*) FROM v WHERE v MATCH 'hello'"
+        }
     }
 
     enum Change: String, CaseIterable, Sendable {
@@ -25,12 +32,15 @@ struct RotationHoldTests {
                 var options = DatabaseFile.RotationOptions()
                 options.method = .inPlace
                 try writer.rotateKey(to: key, options: options)
-            case .passphrase: try writer.barrierWriteWithoutTransaction { try $0.changePassphrase("passphrase \(byte)") }
+            case .passphrase:
+                try writer.barrierWriteWithoutTransaction { try $0.changePassphrase("passphrase \(byte)") }
             }
         }
     }
 
-    @Test("the key is rotated again and again after the use of virtual tables", arguments: Module.allCases, Access.allCases)
+    @Test(
+        "the key is rotated again and again after the use of virtual tables", arguments: Module.allCases,
+        Access.allCases)
     func virtualTables(module: Module, access: Access) throws {
         for change in Change.allCases {
             try withTestDirectory { directory in
@@ -54,7 +64,9 @@ struct RotationHoldTests {
         }
     }
 
-    @Test("a statement that the application holds is named, also beside virtual tables", arguments: Access.allCases)
+    @Test(
+        "a statement that the application holds is named, also beside virtual tables",
+        arguments: Access.allCases)
     func heldStatement(access: Access) throws {
         try withTestDirectory { directory in
             let writer = try directory.make(access)
@@ -63,7 +75,9 @@ struct RotationHoldTests {
                 let statement = try db.makeStatement(sql: "SELECT text FROM v ORDER BY rank")
                 let error = #expect(throws: DatabaseError.self) { try db.changePassphrase("other") }
                 #expect(error?.resultCode == .SQLITE_BUSY)
-                #expect(error?.message?.contains("SELECT text FROM v ORDER BY rank") == true, "\(String(describing: error))")
+                #expect(
+                    error?.message?.contains("SELECT text FROM v ORDER BY rank") == true,
+                    "\(String(describing: error))")
                 #expect(error?.message?.contains("v_data") == false)
                 withExtendedLifetime(statement) {}
             }
@@ -75,9 +89,11 @@ struct RotationHoldTests {
     @Test(
         "temporary objects and attached databases are not lost: the rotation says what they are, and nothing has changed",
         arguments: [
-            ("CREATE TEMP TABLE scratch (a)", "table scratch"), ("CREATE TEMP VIEW scratch AS SELECT 1", "view scratch"),
+            ("CREATE TEMP TABLE scratch (a)", "table scratch"),
+            ("CREATE TEMP VIEW scratch AS SELECT 1", "view scratch"),
             ("CREATE TEMP TRIGGER scratch AFTER INSERT ON t BEGIN SELECT 1; END", "trigger scratch"),
-            ("ATTACH ':memory:' AS scratch", "scratch"), ("CREATE VIRTUAL TABLE temp.scratch USING fts5(a)", "table scratch"),
+            ("ATTACH ':memory:' AS scratch", "scratch"),
+            ("CREATE VIRTUAL TABLE temp.scratch USING fts5(a)", "table scratch"),
             ("ATTACH 'PATH' AS scratch", "scratch"),
         ])
     func lost(sql: String, words: String) throws {
@@ -94,10 +110,13 @@ struct RotationHoldTests {
                     #expect("\(String(describing: error))".contains(words), "\(String(describing: error))")
                     // All is as it was: the object, and the key.
                     try writer.writeWithoutTransaction { db in
-                        try db.execute(sql: sql.hasPrefix("ATTACH") ? "DETACH scratch" : "DROP \(words.prefix { $0 != " " }) temp.scratch")
+                        try db.execute(
+                            sql: sql.hasPrefix("ATTACH")
+                                ? "DETACH scratch" : "DROP \(words.prefix { $0 != " " }) temp.scratch")
                     }
                     try writer.close()
-                    #expect(try directory.make(access).read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 1)
+                    #expect(
+                        try directory.make(access).read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 1)
                 }
             }
         }

@@ -14,13 +14,18 @@ struct UnsafeFileTests {
 
     private func makeFile(_ name: String) throws {
         let queue = try directory.makeQueue(name)
-        try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (randomblob(50000))") }
+        try queue.write {
+            try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (randomblob(50000))")
+        }
         try queue.close()
     }
 
-    private func rotate(_ name: String, _ options: DatabaseFile.RotationOptions = DatabaseFile.RotationOptions()) -> DatabaseFileError? {
+    private func rotate(
+        _ name: String, _ options: DatabaseFile.RotationOptions = DatabaseFile.RotationOptions()
+    ) -> DatabaseFileError? {
         do {
-            try DatabaseFile(path: directory.path(name)).rotate(from: UnsafeFileTests.old, to: UnsafeFileTests.new, options: options)
+            try DatabaseFile(path: directory.path(name)).rotate(
+                from: UnsafeFileTests.old, to: UnsafeFileTests.new, options: options)
             return nil
         } catch {
             return error as? DatabaseFileError
@@ -34,7 +39,8 @@ struct UnsafeFileTests {
     @Test("links of both kinds, folders, pipes and missing files are refused, and stay as they are")
     func links() throws {
         try makeFile("a.db")
-        try FileManager.default.createSymbolicLink(atPath: directory.path("link.db"), withDestinationPath: directory.path("a.db"))
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path("link.db"), withDestinationPath: directory.path("a.db"))
         #expect(rotate("link.db")?.reason == .unsafeFile(.symbolicLink))
         try FileManager.default.linkItem(atPath: directory.path("a.db"), toPath: directory.path("b.db"))
         let before = try snapshot()
@@ -49,7 +55,9 @@ struct UnsafeFileTests {
         #expect(rotate("a.db") == nil)
     }
 
-    @Test("names are taken literally", arguments: ["a b é中.db", "file:a.db?mode=memory", "-x", "'; DROP TABLE t; --", "a%20b"])
+    @Test(
+        "names are taken literally",
+        arguments: ["a b é中.db", "file:a.db?mode=memory", "-x", "'; DROP TABLE t; --", "a%20b"])
     func names(name: String) throws {
         try makeFile(name)
         #expect(rotate(name) == nil)
@@ -79,7 +87,9 @@ struct UnsafeFileTests {
             try withTestDirectory { directory in
                 signal(SIGXFSZ, SIG_IGN)
                 let queue = try directory.makeQueue("a.db")
-                try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (randomblob(50000))") }
+                try queue.write {
+                    try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (randomblob(50000))")
+                }
                 let before = try directory.bytes(of: "a.db")
                 var file = rlimit()
                 unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &file)
@@ -90,7 +100,8 @@ struct UnsafeFileTests {
                 #expect(live?.reason == .diskFull)
                 try queue.close()
                 let error = #expect(throws: DatabaseFileError.self) {
-                    try DatabaseFile(path: directory.path("a.db")).rotate(from: .rawKey([UInt8](repeating: 0x42, count: 32)), to: key)
+                    try DatabaseFile(path: directory.path("a.db")).rotate(
+                        from: .rawKey([UInt8](repeating: 0x42, count: 32)), to: key)
                 }
                 #expect(error?.reason == .diskFull)
                 #expect(try directory.bytes(of: "a.db") == before)
@@ -118,7 +129,8 @@ struct UnsafeFileTests {
                 try #require(setgid(nobody) == 0 && setuid(nobody) == 0)
                 let error = #expect(throws: DatabaseFileError.self) {
                     try DatabaseFile(path: path).rotate(
-                        from: .rawKey([UInt8](repeating: 0x42, count: 32)), to: .rawKey([UInt8](repeating: 0x17, count: 32)))
+                        from: .rawKey([UInt8](repeating: 0x42, count: 32)),
+                        to: .rawKey([UInt8](repeating: 0x17, count: 32)))
                 }
                 switch error?.reason {
                 case .unsafeFile(.directory)?: #expect(what == "folder")

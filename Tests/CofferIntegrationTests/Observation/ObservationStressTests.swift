@@ -4,7 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// Many observations that come and go while others write. `COFFER_NIGHTLY=1` has 100 observations and 50,000 transactions.
+/// Many observations that come and go while others write. `COFFER_NIGHTLY=1` has 100 observations and 50,000
+/// transactions.
 @Suite("Observation stress", .serialized, .timeLimit(.minutes(Patience.minutes)))
 struct ObservationStressTests {
     let directory: TestDirectory
@@ -19,7 +20,10 @@ struct ObservationStressTests {
     @Sendable private static func fetch(_ counter: Int, _ db: Database) throws -> [Int] {
         let value = try Int.fetchOne(db, sql: "SELECT value FROM counter\(counter)") ?? -1
         guard value.isMultiple(of: 3) else { return [value] }
-        return [value, try Int.fetchOne(db, sql: "SELECT value FROM counter\((counter + 1) % counterCount)") ?? -1]
+        return [
+            value,
+            try Int.fetchOne(db, sql: "SELECT value FROM counter\((counter + 1) % counterCount)") ?? -1,
+        ]
     }
 
     /// How many of the things are alive that started observations hold.
@@ -101,13 +105,18 @@ struct ObservationStressTests {
         let memoryAfterWarmUp = Atomic<Int>(0)
     }
 
-    @Test("the last value of each observation is that of the database, and no value comes before an older one", arguments: Access.allCases)
+    @Test(
+        "the last value of each observation is that of the database, and no value comes before an older one",
+        arguments: Access.allCases)
     func everything(access: Access) async throws {
         // Without a wait for the disk at each commit.
         let writer = try directory.make(access, "a.db", .rawKeyed.with { $0.journalMode = .wal })
         try await writer.write { db in
             for counter in 0..<Self.counterCount {
-                try db.execute(sql: "CREATE TABLE counter\(counter) (value INTEGER); INSERT INTO counter\(counter) VALUES (0)")
+                try db.execute(
+                    sql:
+                        "CREATE TABLE counter\(counter) (value INTEGER); INSERT INTO counter\(counter) VALUES (0)"
+                )
             }
         }
         let seed = SeededRandom("observation stress").seed
@@ -123,7 +132,9 @@ struct ObservationStressTests {
             // Every observation has something to say now, and finds that the writing is over.
             course.isWriting.store(false, ordering: .sequentiallyConsistent)
             try await writer.write { db in
-                for counter in 0..<Self.counterCount { try db.execute(sql: "UPDATE counter\(counter) SET value = value + 1") }
+                for counter in 0..<Self.counterCount {
+                    try db.execute(sql: "UPDATE counter\(counter) SET value = value + 1")
+                }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -140,7 +151,8 @@ struct ObservationStressTests {
             try Task.checkCancellation()
             await Task.yield()
         }
-        let growth = try processStatus("VmRSS") - course.memoryAfterWarmUp.load(ordering: .sequentiallyConsistent)
+        let growth =
+            try processStatus("VmRSS") - course.memoryAfterWarmUp.load(ordering: .sequentiallyConsistent)
         let (values, starts) = observers.map(\.counts).reduce((0, 0)) { ($0.0 + $1.values, $0.1 + $1.starts) }
         print(
             "observation stress: \(access), \(transactionCount) transactions, \(observerCount) observers, \(starts) starts, \(values) values, "
@@ -157,9 +169,13 @@ struct ObservationStressTests {
         while true {
             let cancellable = observer.start(in: writer)
             // When a writer has failed, the others are cancelled.
-            guard course.isWriting.load(ordering: .sequentiallyConsistent), !Task.isCancelled else { return cancellable }
+            guard course.isWriting.load(ordering: .sequentiallyConsistent), !Task.isCancelled else {
+                return cancellable
+            }
             let valueCount = Int.random(in: 0...25, using: &random)
-            await observer.log.values { $0.count >= valueCount || !course.isWriting.load(ordering: .sequentiallyConsistent) }
+            await observer.log.values {
+                $0.count >= valueCount || !course.isWriting.load(ordering: .sequentiallyConsistent)
+            }
             cancellable.cancel()
         }
     }
@@ -173,13 +189,19 @@ struct ObservationStressTests {
                         try await writer.write { db in
                             try db.execute(sql: "UPDATE counter\(counter) SET value = value + 1")
                             guard step % 7 == 0 else { return }
-                            try db.execute(sql: "UPDATE counter\((counter + 1) % Self.counterCount) SET value = value + 1")
+                            try db.execute(
+                                sql:
+                                    "UPDATE counter\((counter + 1) % Self.counterCount) SET value = value + 1"
+                            )
                         }
                         let committed = course.committed.add(1, ordering: .sequentiallyConsistent).newValue
                         if committed == transactionCount / 10 {
-                            course.memoryAfterWarmUp.store(try processStatus("VmRSS"), ordering: .sequentiallyConsistent)
+                            course.memoryAfterWarmUp.store(
+                                try processStatus("VmRSS"), ordering: .sequentiallyConsistent)
                         }
-                        if Nightly.isOn, committed.isMultiple(of: transactionCount / 10) { print("observation stress: \(committed)") }
+                        if Nightly.isOn, committed.isMultiple(of: transactionCount / 10) {
+                            print("observation stress: \(committed)")
+                        }
                     }
                 }
             }

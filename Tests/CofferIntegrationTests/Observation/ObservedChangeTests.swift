@@ -3,7 +3,8 @@ import Testing
 
 @testable import Coffer
 
-/// What an observation hears of, however a change comes about: a transaction is told if, and only if, it has changed what is observed.
+/// What an observation hears of, however a change comes about: a transaction is told if, and only if, it has
+/// changed what is observed.
 @Suite("Observed changes", .timeLimit(.minutes(Patience.minutes)))
 struct ObservedChangeTests {
     let directory: TestDirectory
@@ -26,7 +27,10 @@ struct ObservedChangeTests {
                 CREATE TRIGGER t AFTER INSERT ON a WHEN new.x > 10 BEGIN INSERT INTO log VALUES (new.x); END;
                 """,
             observed: "SELECT * FROM log",
-            statements: ["INSERT INTO a VALUES (1)", "INSERT INTO a VALUES (11)", "DELETE FROM a", "INSERT INTO a VALUES (2), (12)"]),
+            statements: [
+                "INSERT INTO a VALUES (1)", "INSERT INTO a VALUES (11)", "DELETE FROM a",
+                "INSERT INTO a VALUES (2), (12)",
+            ]),
         Scenario(
             testDescription: "triggers into a table without row IDs",
             schema: """
@@ -34,7 +38,10 @@ struct ObservedChangeTests {
                 CREATE TRIGGER t AFTER INSERT ON a WHEN new.x > 10 BEGIN INSERT INTO log VALUES (new.x); END;
                 """,
             observed: "SELECT * FROM log",
-            statements: ["INSERT INTO a VALUES (1)", "INSERT INTO a VALUES (11)", "DELETE FROM a", "INSERT INTO a VALUES (2), (12)"]),
+            statements: [
+                "INSERT INTO a VALUES (1)", "INSERT INTO a VALUES (11)", "DELETE FROM a",
+                "INSERT INTO a VALUES (2), (12)",
+            ]),
         Scenario(
             testDescription: "triggers that empty a table",
             schema: """
@@ -43,26 +50,31 @@ struct ObservedChangeTests {
                 """,
             observed: "SELECT * FROM b",
             statements: [
-                "INSERT INTO a VALUES (1)", "INSERT INTO a VALUES (2)", "INSERT INTO b VALUES (4)", "INSERT INTO a SELECT x FROM b",
+                "INSERT INTO a VALUES (1)", "INSERT INTO a VALUES (2)", "INSERT INTO b VALUES (4)",
+                "INSERT INTO a SELECT x FROM b",
             ]),
         Scenario(
             testDescription: "foreign keys",
             schema: """
                 CREATE TABLE team (id INTEGER PRIMARY KEY);
-                CREATE TABLE player (id INTEGER PRIMARY KEY, team REFERENCES team ON DELETE CASCADE ON UPDATE SET NULL);
+                CREATE TABLE player (id INTEGER PRIMARY KEY, team REFERENCES team ON DELETE CASCADE ON \
+                UPDATE SET NULL);
                 INSERT INTO team VALUES (1), (2), (3); INSERT INTO player VALUES (1, 1), (2, 2), (3, 2);
                 """,
             observed: "SELECT * FROM player",
             statements: [
-                "DELETE FROM team WHERE id = 3", "DELETE FROM team WHERE id = 2", "UPDATE team SET id = 9 WHERE id = 1", "DELETE FROM team",
+                "DELETE FROM team WHERE id = 3", "DELETE FROM team WHERE id = 2",
+                "UPDATE team SET id = 9 WHERE id = 1", "DELETE FROM team",
             ]),
         Scenario(
             testDescription: "a table without row IDs",
             schema: "CREATE TABLE a (k TEXT PRIMARY KEY, x) WITHOUT ROWID; CREATE TABLE b (x)",
             observed: "SELECT x FROM a",
             statements: [
-                "INSERT INTO a VALUES ('a', 1)", "INSERT OR IGNORE INTO a VALUES ('a', 2)", "INSERT INTO b VALUES (1)",
-                "UPDATE a SET x = 2 WHERE k = 'b'", "UPDATE a SET x = 2 WHERE k = 'a'", "REPLACE INTO a VALUES ('a', 3)",
+                "INSERT INTO a VALUES ('a', 1)", "INSERT OR IGNORE INTO a VALUES ('a', 2)",
+                "INSERT INTO b VALUES (1)",
+                "UPDATE a SET x = 2 WHERE k = 'b'", "UPDATE a SET x = 2 WHERE k = 'a'",
+                "REPLACE INTO a VALUES ('a', 3)",
                 "UPDATE a SET x = x + 1", "DELETE FROM a WHERE k = 'b'", "DELETE FROM a", "DELETE FROM a",
             ]),
         Scenario(
@@ -70,7 +82,8 @@ struct ObservedChangeTests {
             schema: "CREATE VIRTUAL TABLE doc USING fts5(body)",
             observed: "SELECT body FROM doc",
             statements: [
-                "INSERT INTO doc VALUES ('one')", "INSERT INTO doc SELECT 'two' WHERE 0", "UPDATE doc SET body = 'three' WHERE rowid = 7",
+                "INSERT INTO doc VALUES ('one')", "INSERT INTO doc SELECT 'two' WHERE 0",
+                "UPDATE doc SET body = 'three' WHERE rowid = 7",
                 "UPDATE doc SET body = 'three'", "DELETE FROM doc WHERE body = 'x'", "DELETE FROM doc",
             ]),
         Scenario(
@@ -78,16 +91,24 @@ struct ObservedChangeTests {
             schema: """
                 CREATE TABLE page (id INTEGER PRIMARY KEY, body);
                 CREATE VIRTUAL TABLE doc USING fts4(content="page", body);
-                CREATE TRIGGER i AFTER INSERT ON page BEGIN INSERT INTO doc (docid, body) VALUES (new.id, new.body); END;
+                CREATE TRIGGER i AFTER INSERT ON page BEGIN INSERT INTO doc (docid, body) VALUES (new.id, \
+                new.body); END;
                 CREATE TRIGGER d BEFORE DELETE ON page BEGIN DELETE FROM doc WHERE docid = old.id; END;
                 """,
             observed: "SELECT COUNT(*) FROM doc WHERE doc MATCH 'one'",
-            statements: ["INSERT INTO page VALUES (1, 'one')", "DELETE FROM page WHERE id = 2", "DELETE FROM page WHERE id = 1"]),
+            statements: [
+                "INSERT INTO page VALUES (1, 'one')", "DELETE FROM page WHERE id = 2",
+                "DELETE FROM page WHERE id = 1",
+            ]),
         Scenario(
             testDescription: "all rows at once",
-            schema: "CREATE TABLE a (x); CREATE TABLE b (x); INSERT INTO a VALUES (1), (2); INSERT INTO b VALUES (1)",
+            schema:
+                "CREATE TABLE a (x); CREATE TABLE b (x); INSERT INTO a VALUES (1), (2); INSERT INTO b VALUES (1)",
             observed: "SELECT * FROM a",
-            statements: ["DELETE FROM b", "DELETE FROM a", "DELETE FROM a", "INSERT INTO a SELECT * FROM a", "INSERT INTO a VALUES (3)"]),
+            statements: [
+                "DELETE FROM b", "DELETE FROM a", "DELETE FROM a", "INSERT INTO a SELECT * FROM a",
+                "INSERT INTO a VALUES (3)",
+            ]),
         Scenario(
             testDescription: "upserts and conflicts",
             schema: "CREATE TABLE a (k TEXT UNIQUE, x INTEGER NOT NULL)",
@@ -95,7 +116,8 @@ struct ObservedChangeTests {
             statements: [
                 "INSERT INTO a VALUES ('a', 1)", "INSERT INTO a VALUES ('a', 1) ON CONFLICT DO NOTHING",
                 "INSERT INTO a VALUES ('a', 1) ON CONFLICT DO UPDATE SET x = x + 1",
-                "INSERT INTO a VALUES ('a', 1) ON CONFLICT DO UPDATE SET x = x + 1 WHERE x > 7", "INSERT OR IGNORE INTO a VALUES ('a', 5)",
+                "INSERT INTO a VALUES ('a', 1) ON CONFLICT DO UPDATE SET x = x + 1 WHERE x > 7",
+                "INSERT OR IGNORE INTO a VALUES ('a', 5)",
                 "REPLACE INTO a VALUES ('a', 6)", "INSERT INTO a VALUES ('b', 1) RETURNING x",
                 "INSERT OR FAIL INTO a VALUES ('c', 1), ('a', 1)", "INSERT INTO a VALUES ('d', 1), ('a', 1)",
             ]),
@@ -106,31 +128,39 @@ struct ObservedChangeTests {
             statements: [
                 "SAVEPOINT s; INSERT INTO a VALUES (1); INSERT INTO w VALUES (1); ROLLBACK TO s; RELEASE s",
                 "SAVEPOINT s; SAVEPOINT t; INSERT INTO w VALUES (1); ROLLBACK TO t; RELEASE s",
-                "SAVEPOINT s; INSERT INTO w VALUES (2); RELEASE s", "SAVEPOINT s; SAVEPOINT t; INSERT INTO a VALUES (2); RELEASE s",
+                "SAVEPOINT s; INSERT INTO w VALUES (2); RELEASE s",
+                "SAVEPOINT s; SAVEPOINT t; INSERT INTO a VALUES (2); RELEASE s",
             ]),
         Scenario(
             testDescription: "columns",
             schema: "CREATE TABLE a (id INTEGER PRIMARY KEY, x, y); INSERT INTO a VALUES (1, 1, 1)",
             observed: "SELECT x FROM a",
             statements: [
-                "UPDATE a SET y = 2", "UPDATE a SET x = 2, y = 3", "UPDATE a SET x = 3 WHERE id = 2", "INSERT INTO a (y) VALUES (1)",
+                "UPDATE a SET y = 2", "UPDATE a SET x = 2, y = 3", "UPDATE a SET x = 3 WHERE id = 2",
+                "INSERT INTO a (y) VALUES (1)",
             ]),
     ]
 
-    @Test("a transaction is told if, and only if, it has changed what is observed", arguments: scenarios, Access.allCases)
+    @Test(
+        "a transaction is told if, and only if, it has changed what is observed", arguments: scenarios,
+        Access.allCases)
     func exactness(scenario: Scenario, access: Access) async throws {
         for isInTransaction in [true, false] {
             let writer = try directory.make(access, "\(isInTransaction).db")
             try await writer.writeWithoutTransaction { try $0.execute(sql: scenario.schema) }
             let request = SQLRequest<Row>(sql: scenario.observed)
             let changes = ValueLog<String>()
-            let cancellable = DatabaseRegionObservation(tracking: request).start(in: writer, onError: changes.fail) { _ in
+            let cancellable = DatabaseRegionObservation(tracking: request).start(
+                in: writer, onError: changes.fail
+            ) { _ in
                 changes.append("change")
             }
             let values = ValueLog<String>(), valueChanges = ValueLog<String>()
             let observation = ValueObservation.tracking { try "\(Row.fetchAll($0, request))" }
-            let valueCancellable = observation.handleEvents(databaseDidChange: { valueChanges.append("change") })
-                .start(in: writer, scheduling: .task, onError: values.fail, onChange: values.append)
+            let valueCancellable = observation.handleEvents(databaseDidChange: {
+                valueChanges.append("change")
+            })
+            .start(in: writer, scheduling: .task, onError: values.fail, onChange: values.append)
             await values.values(count: 1)
             for statement in scenario.statements {
                 let before = try await writer.read { try "\(Row.fetchAll($0, request))" }
@@ -142,8 +172,11 @@ struct ObservedChangeTests {
                 }
                 // A product of tables is empty as long as one of them is, though the other has changed.
                 let after = try await writer.read { try "\(Row.fetchAll($0, request))" }
-                let hasChanged = scenario.testDescription == "savepoints" ? statement.contains("(2)") : before != after
-                #expect(changes.values.count - count == (hasChanged ? 1 : 0), "\(statement), in a transaction: \(isInTransaction)")
+                let hasChanged =
+                    scenario.testDescription == "savepoints" ? statement.contains("(2)") : before != after
+                #expect(
+                    changes.values.count - count == (hasChanged ? 1 : 0),
+                    "\(statement), in a transaction: \(isInTransaction)")
                 #expect(valueChanges.values.count == changes.values.count)
                 await values.values(upTo: after)
             }
@@ -159,8 +192,11 @@ struct ObservedChangeTests {
         let writer = try directory.make(access, "a.db", configuration)
         try await writer.write { try $0.execute(sql: "CREATE TABLE a (x)") }
         let log = ValueLog<Int>()
-        let observation = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM a") ?? 0 }
-        let cancellable = observation.start(in: writer, scheduling: .task, onError: log.fail, onChange: log.append)
+        let observation = ValueObservation.tracking {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM a") ?? 0
+        }
+        let cancellable = observation.start(
+            in: writer, scheduling: .task, onError: log.fail, onChange: log.append)
         let changes = ValueLog<Int>()
         let regionCancellable = DatabaseRegionObservation(tracking: SQLRequest<Row>(sql: "SELECT * FROM a"))
             .start(in: writer, onError: changes.fail) { _ in changes.append(1) }
@@ -184,27 +220,36 @@ struct ObservedChangeTests {
     func closing(access: Access) async throws {
         let writer = try directory.make(access)
         try await writer.write { try $0.execute(sql: "CREATE TABLE a (x)") }
-        let observation = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM a") ?? 0 }
+        let observation = ValueObservation.tracking {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM a") ?? 0
+        }
         let log = ValueLog<Int>()
-        let cancellable = observation.start(in: writer, scheduling: .task, onError: log.fail, onChange: log.append)
+        let cancellable = observation.start(
+            in: writer, scheduling: .task, onError: log.fail, onChange: log.append)
         await log.values(upTo: 0)
         try writer.close()
         #expect((await log.failure() as? DatabaseError)?.resultCode == .SQLITE_MISUSE)
         #expect(log.values == [0])
         let other = ValueLog<Int>()
-        let second = observation.start(in: writer, scheduling: .task, onError: other.fail, onChange: other.append)
+        let second = observation.start(
+            in: writer, scheduling: .task, onError: other.fail, onChange: other.append)
         #expect((await other.failure() as? DatabaseError)?.resultCode == .SQLITE_MISUSE)
         cancellable.cancel()
         second.cancel()
     }
 
-    @Test("the cancellation of a task that writes is no concern of those who observe", arguments: Access.allCases)
+    @Test(
+        "the cancellation of a task that writes is no concern of those who observe",
+        arguments: Access.allCases)
     func cancelledWriter(access: Access) async throws {
         let writer = try directory.make(access)
         try await writer.write { try $0.execute(sql: "CREATE TABLE a (x)") }
-        let observation = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM a") ?? 0 }
+        let observation = ValueObservation.tracking {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM a") ?? 0
+        }
         let log = ValueLog<Int>()
-        let cancellable = observation.start(in: writer, scheduling: .task, onError: log.fail, onChange: log.append)
+        let cancellable = observation.start(
+            in: writer, scheduling: .task, onError: log.fail, onChange: log.append)
         for _ in 1...50 {
             let task = Task {
                 try await writer.writeWithoutTransaction { db in
@@ -225,11 +270,14 @@ struct ObservedChangeTests {
     func openTransaction() async throws {
         let queue = try directory.makeQueue("a.db", .rawKeyed.with { $0.allowsUnsafeTransactions = true })
         try await queue.write { try $0.execute(sql: "CREATE TABLE a (x)") }
-        let observation = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM a") ?? 0 }
+        let observation = ValueObservation.tracking {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM a") ?? 0
+        }
         for end in ["COMMIT", "ROLLBACK"] {
             let log = ValueLog<Int>()
             try await queue.writeWithoutTransaction { try $0.execute(sql: "BEGIN; INSERT INTO a VALUES (1)") }
-            let cancellable = observation.start(in: queue, scheduling: .task, onError: log.fail, onChange: log.append)
+            let cancellable = observation.start(
+                in: queue, scheduling: .task, onError: log.fail, onChange: log.append)
             try await queue.writeWithoutTransaction { try $0.execute(sql: "INSERT INTO a VALUES (1)") }
             #expect(log.values == [])
             try await queue.writeWithoutTransaction { try $0.execute(sql: end) }

@@ -11,7 +11,9 @@ struct ObservedRotationTests {
 
     init() throws { directory = try TestDirectory() }
 
-    private let count = ValueObservation.tracking { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0 }
+    private let count = ValueObservation.tracking { db in
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0
+    }
 
     private func makePlayers(_ access: Access) throws -> any DatabaseWriter {
         let writer = try directory.make(access)
@@ -32,14 +34,17 @@ struct ObservedRotationTests {
     }
 
     @Test(
-        "every kind of observer goes on, and hears nothing of the rotation itself", arguments: Access.allCases,
+        "every kind of observer goes on, and hears nothing of the rotation itself",
+        arguments: Access.allCases,
         [DatabaseFile.RotationOptions.Method.copy, .inPlace])
     func everyKind(access: Access, method: DatabaseFile.RotationOptions.Method) async throws {
         let writer = try makePlayers(access)
         let changes = ValueLog<String>()
         let started = ValueLog<Int>(), looped = ValueLog<Int>()
         let startedCancellable = count.handleEvents(databaseDidChange: { changes.append("value") })
-            .start(in: writer, scheduling: .async(onQueue: DispatchQueue(label: "values")), onError: started.fail, onChange: started.append)
+            .start(
+                in: writer, scheduling: .async(onQueue: DispatchQueue(label: "values")),
+                onError: started.fail, onChange: started.append)
         let loop = Task {
             for try await value in count.values(in: writer) { looped.append(value) }
         }
@@ -47,8 +52,10 @@ struct ObservedRotationTests {
         let shared = count.shared(in: writer, scheduling: .task)
         let clientCancellables = clients.map { shared.start(onError: $0.fail, onChange: $0.append) }
         let regions = ValueLog<Int>()
-        let regionCancellable = DatabaseRegionObservation(tracking: SQLRequest<Row>(sql: "SELECT * FROM player"))
-            .start(in: writer, onError: regions.fail) { _ in regions.append(1) }
+        let regionCancellable = DatabaseRegionObservation(
+            tracking: SQLRequest<Row>(sql: "SELECT * FROM player")
+        )
+        .start(in: writer, onError: regions.fail) { _ in regions.append(1) }
         let transactions = TransactionLog()
         writer.add(transactionObserver: transactions)
         let logs = [started, looped] + clients
@@ -75,11 +82,15 @@ struct ObservedRotationTests {
         regionCancellable.cancel()
     }
 
-    @Test("rotations in the midst of writes lose no change, and no value comes before an older one", arguments: Access.allCases)
+    @Test(
+        "rotations in the midst of writes lose no change, and no value comes before an older one",
+        arguments: Access.allCases)
     func amidWrites(access: Access) async throws {
         let writer = try makePlayers(access)
         let logs = (0..<4).map { _ in ValueLog<Int>() }
-        let cancellables = logs.map { count.start(in: writer, scheduling: .task, onError: $0.fail, onChange: $0.append) }
+        let cancellables = logs.map {
+            count.start(in: writer, scheduling: .task, onError: $0.fail, onChange: $0.append)
+        }
         let writing = Task {
             for _ in 1...60 { try await insert(writer) }
         }

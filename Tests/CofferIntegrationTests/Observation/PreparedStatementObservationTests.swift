@@ -3,8 +3,8 @@ import Testing
 
 @testable import Coffer
 
-/// Statements that were prepared before a change of the schema: SQLite prepares them again when they are executed, and they may change other
-/// tables than before.
+/// Statements that were prepared before a change of the schema: SQLite prepares them again when they are
+/// executed, and they may change other tables than before.
 @Suite("Observation of statements that are older than the schema")
 struct PreparedStatementObservationTests {
     let directory: TestDirectory
@@ -20,9 +20,13 @@ struct PreparedStatementObservationTests {
     @Test("what a new trigger changes is told", arguments: Access.allCases, [true, false])
     func newTrigger(access: Access, isMadeElsewhere: Bool) async throws {
         let writer = try directory.make(access)
-        try await writer.write { try $0.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY); CREATE TABLE log (x)") }
+        try await writer.write {
+            try $0.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY); CREATE TABLE log (x)")
+        }
         let changes = ValueLog<String>()
-        let cancellable = DatabaseRegionObservation(tracking: Table("log")).start(in: writer, onError: changes.fail) { _ in
+        let cancellable = DatabaseRegionObservation(tracking: Table("log")).start(
+            in: writer, onError: changes.fail
+        ) { _ in
             changes.append("change")
         }
         defer { cancellable.cancel() }
@@ -59,11 +63,16 @@ struct PreparedStatementObservationTests {
         }
     }
 
-    @Test("the rows that a new trigger deletes are told, each of them", arguments: Access.allCases, [true, false])
+    @Test(
+        "the rows that a new trigger deletes are told, each of them", arguments: Access.allCases,
+        [true, false])
     func newTriggerThatEmptiesATable(access: Access, isMadeElsewhere: Bool) async throws {
         let writer = try directory.make(access)
         try await writer.write { db in
-            try db.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY); CREATE TABLE log (x); INSERT INTO log VALUES (1), (2), (3)")
+            try db.execute(
+                sql:
+                    "CREATE TABLE player (id INTEGER PRIMARY KEY); CREATE TABLE log (x); INSERT INTO log VALUES (1), (2), (3)"
+            )
         }
         let deletions = ValueLog<Int64>()
         let observer = DeletionObserver(log: deletions)
@@ -93,7 +102,9 @@ struct PreparedStatementObservationTests {
 
         init(log: ValueLog<Int64>) { self.log = log }
 
-        func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { eventKind == .delete(tableName: "log") }
+        func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
+            eventKind == .delete(tableName: "log")
+        }
         func databaseDidChange(with event: DatabaseEvent) { log.append(event.rowID) }
         func databaseDidCommit(_ db: Database) {}
         func databaseDidRollback(_ db: Database) {}
@@ -103,18 +114,21 @@ struct PreparedStatementObservationTests {
     func changedView(access: Access, isMadeElsewhere: Bool) async throws {
         let writer = try directory.make(access)
         try await writer.write { db in
-            try db.execute(sql: "CREATE TABLE a (x); CREATE TABLE b (x); CREATE VIEW v AS SELECT count(*) AS n FROM a")
+            try db.execute(
+                sql: "CREATE TABLE a (x); CREATE TABLE b (x); CREATE VIEW v AS SELECT count(*) AS n FROM a")
         }
         let values = ValueLog<Int>()
         let observation = ValueObservation.tracking { db in
             try Int.fetchOne(db.cachedStatement(sql: "SELECT n FROM v")) ?? -1
         }
-        let cancellable = observation.start(in: writer, scheduling: .task, onError: values.fail, onChange: values.append)
+        let cancellable = observation.start(
+            in: writer, scheduling: .task, onError: values.fail, onChange: values.append)
         defer { cancellable.cancel() }
         await values.values(count: 1)
         try await writer.write { try $0.execute(sql: "INSERT INTO a VALUES (1)") }
         await values.values(count: 2)
-        // The change of the schema is not observed; that of the table is, and the next fetch reads another one.
+        // The change of the schema is not observed; that of the table is, and the next fetch reads another
+        // one.
         let change = "DROP VIEW v; CREATE VIEW v AS SELECT 10 + count(*) AS n FROM b"
         if isMadeElsewhere {
             let other = try directory.makeQueue()

@@ -6,8 +6,10 @@ import Testing
 struct AddressBookTests {
     /// What GRDB 7.10 reports for the same sources: see `Tests/Benchmarks/compare`.
     private static func expectedReport() throws -> [String] {
-        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let text = try String(contentsOf: tests.appendingPathComponent("Benchmarks/address-book.txt"), encoding: .utf8)
+        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(
+            contentsOf: tests.appendingPathComponent("Benchmarks/address-book.txt"), encoding: .utf8)
         return text.split(separator: "\n").map(String.init)
     }
 

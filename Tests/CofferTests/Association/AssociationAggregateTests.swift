@@ -13,29 +13,34 @@ struct AssociationAggregateTests {
         try withGardens(store) { gardens throws in
             try gardens.expect(
                 Garden.annotated(with: Garden.beds.count),
-                #"SELECT "garden".*, COUNT(DISTINCT "bed"."id") AS "bedCount" "# + Self.join + #" GROUP BY "garden"."id""#)
+                #"SELECT "garden".*, COUNT(DISTINCT "bed"."id") AS "bedCount" "# + Self.join
+                    + #" GROUP BY "garden"."id""#)
             try gardens.expect(
                 Garden.having(Garden.beds.isEmpty),
-                #"SELECT "garden".* "# + Self.join + #" GROUP BY "garden"."id" HAVING COUNT(DISTINCT "bed"."id") = 0"#)
+                #"SELECT "garden".* "# + Self.join
+                    + #" GROUP BY "garden"."id" HAVING COUNT(DISTINCT "bed"."id") = 0"#)
             try gardens.expect(
                 Garden.annotated(with: Garden.plants.max(Column("height"))).having(Garden.plants.count >= 2),
                 #"SELECT "garden".*, MAX("plant"."height") AS "maxPlantHeight" "# + Self.joins
                     + #" GROUP BY "garden"."id" HAVING COUNT(DISTINCT "plant"."id") >= 2"#)
-            let rows = try gardens.rows(Garden.annotated(with: Garden.beds.count, Garden.plants.sum(Column("height"))))
+            let rows = try gardens.rows(
+                Garden.annotated(with: Garden.beds.count, Garden.plants.sum(Column("height"))))
             #expect(rows.map { $0["bedCount"] as Int } == [2, 1, 0])
             #expect(rows.map { $0["plantHeightSum"] as Int? } == [280, 120, nil])
             let custom = TableAlias<Bed>(name: "custom")
             try gardens.expect(
                 Garden.annotated(with: Garden.beds.aliased(custom).count),
                 #"SELECT "garden".*, COUNT(DISTINCT "custom"."id") AS "bedCount" FROM "garden" "#
-                    + #"LEFT JOIN "bed" "custom" ON "custom"."gardenId" = "garden"."id" GROUP BY "garden"."id""#)
+                    + #"LEFT JOIN "bed" "custom" ON "custom"."gardenId" = "garden"."id" GROUP BY "garden"."id""#
+            )
             try gardens.expect(
                 Garden.annotated(with: Garden.beds.count).joining(required: Garden.beds),
                 #"SELECT "garden".*, COUNT(DISTINCT "bed"."id") AS "bedCount" FROM "garden" JOIN "bed" "#
                     + #"ON "bed"."gardenId" = "garden"."id" GROUP BY "garden"."id""#)
             try gardens.expect(
                 Garden.annotated(with: Garden.beds.count).group(Column("name")),
-                #"SELECT "garden".*, COUNT(DISTINCT "bed"."id") AS "bedCount" "# + Self.join + #" GROUP BY "garden"."name""#)
+                #"SELECT "garden".*, COUNT(DISTINCT "bed"."id") AS "bedCount" "# + Self.join
+                    + #" GROUP BY "garden"."name""#)
             let small = Garden.beds.filter(Column("id") < 2).forKey("smallBeds")
             try gardens.expect(
                 Garden.annotated(with: small.count, Garden.beds.count),

@@ -9,7 +9,8 @@ struct AssociationJoinCaseTests {
     @Test("1, 10: two associations to one table", arguments: GardenStore.allCases)
     func twoToOneTable(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
-            let sql = try gardens.sql(Parcel.joining(required: Parcel.sender).joining(required: Parcel.receiver))[0]
+            let sql = try gardens.sql(
+                Parcel.joining(required: Parcel.sender).joining(required: Parcel.receiver))[0]
             #expect(sql.contains(#""person" "person1""#) && sql.contains(#""person" "person2""#))
             try gardens.expect(
                 Parcel.joining(required: Parcel.sender).joining(required: Parcel.sender),
@@ -24,16 +25,21 @@ struct AssociationJoinCaseTests {
     @Test("2, 3, 4: kinds and filters", arguments: GardenStore.allCases)
     func kindsAndFilters(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
-            let join = #"SELECT "bed".*, "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#
+            let join =
+                #"SELECT "bed".*, "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#
             try gardens.expect(Bed.including(required: Bed.garden).including(optional: Bed.garden), join)
             try gardens.expect(Bed.including(optional: Bed.garden).including(required: Bed.garden), join)
             let alias = TableAlias<Garden>()
             try gardens.expect(
-                Bed.including(optional: Bed.garden.filter(Column("id") > 1).aliased(alias)).filter(alias[Column("name")] == "Kew"),
+                Bed.including(optional: Bed.garden.filter(Column("id") > 1).aliased(alias)).filter(
+                    alias[Column("name")] == "Kew"),
                 #"SELECT "bed".*, "garden".* FROM "bed" LEFT JOIN "garden" ON ("garden"."id" = "bed"."gardenId") AND ("garden"."id" > 1) "#
                     + #"WHERE "garden"."name" = 'Kew'"#)
             let none = Bed.including(optional: Bed.garden.filter(false.sqlExpression))
-            #expect(try gardens.rows(none).map { $0.scopes["garden"]?.containsNonNullValue } == [false, false, false, false])
+            #expect(
+                try gardens.rows(none).map { $0.scopes["garden"]?.containsNonNullValue } == [
+                    false, false, false, false,
+                ])
             #expect(try gardens.rows(Bed.including(required: Bed.garden.filter(false.sqlExpression))).isEmpty)
         }
     }
@@ -60,11 +66,15 @@ struct AssociationJoinCaseTests {
             #expect(
                 gardens.message(cow.joining(required: cow.belongsTo(Table<Row>("meadow"))))?
                     .contains("Could not infer foreign key from 'cow' to 'meadow'") == true)
-            #expect(gardens.message(cow.joining(required: cow.hasMany(Table<Row>("nothing"))))?.contains("no such table: nothing") == true)
+            #expect(
+                gardens.message(cow.joining(required: cow.hasMany(Table<Row>("nothing"))))?.contains(
+                    "no such table: nothing") == true)
         }
     }
 
-    @Test("11, 12, 13, 39: foreign keys of several columns, without a constraint, and of views", arguments: GardenStore.allCases)
+    @Test(
+        "11, 12, 13, 39: foreign keys of several columns, without a constraint, and of views",
+        arguments: GardenStore.allCases)
     func givenForeignKeys(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let on = #"ON ("room"."building" = "desk"."building") AND ("room"."number" = "desk"."number")"#
@@ -88,13 +98,19 @@ struct AssociationJoinCaseTests {
                 Bed.including(required: Bed.belongsTo(place, using: key)),
                 #"SELECT "bed".*, "place".* FROM "bed" JOIN "place" ON "place"."placeId" = "bed"."gardenId""#)
             #expect(
-                try gardens.rows(place.including(all: beds)).map { $0.prefetchedRows["beds"]?.map { $0["id"] as Int64 } } == [
+                try gardens.rows(place.including(all: beds)).map {
+                    $0.prefetchedRows["beds"]?.map { $0["id"] as Int64 }
+                } == [
                     [1, 2], [3], [],
                 ])
-            #expect(gardens.message(place.joining(required: place.belongsTo(Garden.self)))?.contains("Could not infer") == true)
+            #expect(
+                gardens.message(place.joining(required: place.belongsTo(Garden.self)))?.contains(
+                    "Could not infer") == true)
             #expect(gardens.message(place.having(beds.isEmpty)) != nil)
             struct Keys: DatabaseSchemaSource {
-                func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]? { ["placeId"] }
+                func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]? {
+                    ["placeId"]
+                }
             }
             try gardens.db.withSchemaSource(Keys()) { () throws in
                 #expect(try gardens.rows(place.having(beds.isEmpty)).map { $0["placeId"] as Int64 } == [3])
@@ -105,7 +121,8 @@ struct AssociationJoinCaseTests {
     @Test("14, 15, 16: self joins", arguments: GardenStore.allCases)
     func selfJoins(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
-            let rows = try gardens.rows(Person.including(optional: Person.parent).including(all: Person.children).order(Column("id")))
+            let rows = try gardens.rows(
+                Person.including(optional: Person.parent).including(all: Person.children).order(Column("id")))
             #expect(rows.map { $0.text("name", in: "parent") } == [nil, "Ada", "Ada", "Ben"])
             #expect(rows.map { $0.prefetchedRows["children"]?.count } == [2, 1, 0, 0])
             let three = Person.joining(optional: Person.parent.joining(optional: Person.parent))
@@ -125,27 +142,34 @@ struct AssociationJoinCaseTests {
     func names(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             try gardens.execute(
-                "CREATE TABLE t1(id INTEGER PRIMARY KEY, up INTEGER REFERENCES t1(id)); CREATE TABLE t2(id INTEGER REFERENCES t1(id))")
+                "CREATE TABLE t1(id INTEGER PRIMARY KEY, up INTEGER REFERENCES t1(id)); CREATE TABLE t2(id INTEGER REFERENCES t1(id))"
+            )
             let table = Table<Row>("t1")
             let up = table.belongsTo(table, key: "up")
             try gardens.expect(
-                table.joining(optional: up), #"SELECT "t1".* FROM "t1" LEFT JOIN "t1" "t2" ON "t2"."id" = "t1"."up""#)
+                table.joining(optional: up),
+                #"SELECT "t1".* FROM "t1" LEFT JOIN "t1" "t2" ON "t2"."id" = "t1"."up""#)
             try gardens.expect(
                 table.joining(optional: up).joining(optional: table.hasOne(Table<Row>("t2"))),
-                #"SELECT "t1".* FROM "t1" LEFT JOIN "t1" "t3" ON "t3"."id" = "t1"."up" LEFT JOIN "t2" ON "t2"."id" = "t1"."id""#)
+                #"SELECT "t1".* FROM "t1" LEFT JOIN "t1" "t3" ON "t3"."id" = "t1"."up" LEFT JOIN "t2" ON "t2"."id" = "t1"."id""#
+            )
             let upper = table.belongsTo(Table<Row>("T1"), key: "up")
             try gardens.expect(
-                table.joining(optional: upper), #"SELECT "t1".* FROM "t1" LEFT JOIN "T1" "T2" ON "T2"."id" = "t1"."up""#)
+                table.joining(optional: upper),
+                #"SELECT "t1".* FROM "t1" LEFT JOIN "T1" "T2" ON "T2"."id" = "t1"."up""#)
         }
     }
 
-    @Test("19, 20, 21: aliases that come later, outer aliases, and plain SQL", arguments: GardenStore.allCases)
+    @Test(
+        "19, 20, 21: aliases that come later, outer aliases, and plain SQL", arguments: GardenStore.allCases)
     func aliases(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let alias = TableAlias<Garden>()
             try gardens.expect(
-                Bed.filter { bed in bed.id > alias[Column("id")] }.joining(required: Bed.garden.aliased(alias)),
-                #"SELECT "bed".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId" WHERE "bed"."id" > "garden"."id""#)
+                Bed.filter { bed in bed.id > alias[Column("id")] }.joining(
+                    required: Bed.garden.aliased(alias)),
+                #"SELECT "bed".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId" WHERE "bed"."id" > "garden"."id""#
+            )
             let person = TableAlias<Person>()
             let parcels = Parcel.filter(Column("senderId") == person[Column("id")])
             try gardens.expect(
@@ -154,7 +178,8 @@ struct AssociationJoinCaseTests {
                     + #"WHERE EXISTS (SELECT * FROM "parcel" WHERE "senderId" = "person1"."id")"#)
             try gardens.expect(
                 Bed.joining(required: Bed.garden.filter(sql: "garden.id > ?", arguments: [1])),
-                #"SELECT "bed".* FROM "bed" JOIN "garden" ON ("garden"."id" = "bed"."gardenId") AND (garden.id > 1)"#)
+                #"SELECT "bed".* FROM "bed" JOIN "garden" ON ("garden"."id" = "bed"."gardenId") AND (garden.id > 1)"#
+            )
         }
     }
 
@@ -162,10 +187,17 @@ struct AssociationJoinCaseTests {
     func annotations(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let counted = Garden.annotated(with: Garden.beds.count)
-            #expect(try gardens.sql(counted.filter(Column("id") > 1))[0].contains(#" WHERE "garden"."id" > 1 GROUP BY "#))
+            #expect(
+                try gardens.sql(counted.filter(Column("id") > 1))[0].contains(
+                    #" WHERE "garden"."id" > 1 GROUP BY "#))
             #expect(gardens.message(counted.order(Column("bedCount").desc)) != nil)
-            #expect(try gardens.sql(counted.order(Column("bedCount").detached.desc))[0].hasSuffix(#" ORDER BY "bedCount" DESC"#))
-            #expect(try gardens.rows(counted.order(sql: "bedCount DESC")).map { $0["bedCount"] as Int } == [2, 1, 0])
+            #expect(
+                try gardens.sql(counted.order(Column("bedCount").detached.desc))[0].hasSuffix(
+                    #" ORDER BY "bedCount" DESC"#))
+            #expect(
+                try gardens.rows(counted.order(sql: "bedCount DESC")).map { $0["bedCount"] as Int } == [
+                    2, 1, 0,
+                ])
             let rows = try gardens.rows(Bed.annotated(withRequired: Bed.garden).order(Column("id")))
             #expect(rows.map { $0["name"] as String } == ["A", "B", "A"])
             #expect(rows[0].columnNames.filter { $0 == "name" }.count == 2)
@@ -175,7 +207,11 @@ struct AssociationJoinCaseTests {
                     return .rollback
                 }
             }
-            #expect(sql.contains { $0.contains(#"LEFT JOIN "garden""#) && $0.hasPrefix(#"DELETE FROM "bed" WHERE "id" IN (SELECT"#) })
+            #expect(
+                sql.contains {
+                    $0.contains(#"LEFT JOIN "garden""#)
+                        && $0.hasPrefix(#"DELETE FROM "bed" WHERE "id" IN (SELECT"#)
+                })
         }
     }
 }
@@ -188,7 +224,10 @@ struct AssociationRowCaseTests {
     func one(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let bed = Garden.hasOne(Bed.self)
-            #expect(try gardens.rows(Garden.including(required: bed).order(Column("id"))).map { $0["id"] as Int64 } == [1, 1, 2])
+            #expect(
+                try gardens.rows(Garden.including(required: bed).order(Column("id"))).map {
+                    $0["id"] as Int64
+                } == [1, 1, 2])
             let garden = Garden(id: 1, name: nil)
             let sql = try gardens.statements { _ = try garden.request(for: bed).fetchOne(gardens.db) }
             #expect(sql == [#"SELECT * FROM "bed" WHERE "gardenId" = 1 LIMIT 1"#])
@@ -200,19 +239,27 @@ struct AssociationRowCaseTests {
         try withGardens(store) { gardens throws in
             let labels = Plant.hasMany(Label.self, through: Plant.bed, using: Bed.labels)
             let rows = try gardens.rows(Plant.including(all: labels).order(Column("id")))
-            #expect(rows.map { ids($0.prefetchedRows["labels"])?.sorted() } == [[1, 2], [1, 2], [], [3], []])
+            #expect(
+                rows.map { ids($0.prefetchedRows["labels"])?.sorted() } == [[1, 2], [1, 2], [], [3], []])
             #expect(rows[0].prefetchedRows.keys == ["labels"])
             // Three steps
             let plantsOfGarden = Label.hasMany(
-                Plant.self, through: Label.hasOne(Garden.self, through: Label.belongsTo(Bed.self), using: Bed.garden), using: Garden.plants)
+                Plant.self,
+                through: Label.hasOne(Garden.self, through: Label.belongsTo(Bed.self), using: Bed.garden),
+                using: Garden.plants)
             let forward = try gardens.sql(Label.including(required: plantsOfGarden))[0]
             #expect(
                 forward.contains(#"FROM "label" JOIN "bed" "bed1" ON"#)
                     && forward.hasSuffix(#"JOIN "plant" ON "plant"."bedId" = "bed2"."id""#))
             let prefetched = try gardens.rows(Label.including(all: plantsOfGarden).order(Column("id")))
-            #expect(prefetched.map { ids($0.prefetchedRows["plants"])?.sorted() } == [[1, 2, 3], [1, 2, 3], [4]])
             #expect(
-                try Label(id: 1, bedId: 1, text: nil).request(for: plantsOfGarden).fetchAll(gardens.db).map(\.id).sorted() == [1, 2, 3])
+                prefetched.map { ids($0.prefetchedRows["plants"])?.sorted() } == [
+                    [1, 2, 3], [1, 2, 3], [4],
+                ])
+            #expect(
+                try Label(id: 1, bedId: 1, text: nil).request(for: plantsOfGarden).fetchAll(gardens.db).map(
+                    \.id
+                ).sorted() == [1, 2, 3])
             // Siblings, with the origin itself
             let siblings = Bed.hasMany(Bed.self, through: Bed.garden, using: Garden.beds, key: "siblings")
             let beds = try gardens.rows(Bed.including(all: siblings).order(Column("id")))
@@ -224,13 +271,19 @@ struct AssociationRowCaseTests {
             // Many to many with a pair that comes twice
             try gardens.execute(
                 """
-                CREATE TABLE care(gardenId INTEGER REFERENCES garden(id), personId INTEGER REFERENCES person(id));
+                CREATE TABLE care(gardenId INTEGER REFERENCES garden(id), personId INTEGER REFERENCES \
+                person(id));
                 INSERT INTO care VALUES (1, 1), (1, 1), (1, 2);
                 """)
             let care = Table<Row>("care")
-            let people = Garden.hasMany(Person.self, through: Garden.hasMany(care), using: care.belongsTo(Person.self))
-            #expect(ids(try gardens.rows(Garden.including(all: people))[0].prefetchedRows["people"])?.sorted() == [1, 1, 2])
-            #expect(ids(try gardens.rows(Garden.including(all: people.distinct()))[0].prefetchedRows["people"])?.sorted() == [1, 2])
+            let people = Garden.hasMany(
+                Person.self, through: Garden.hasMany(care), using: care.belongsTo(Person.self))
+            #expect(
+                ids(try gardens.rows(Garden.including(all: people))[0].prefetchedRows["people"])?.sorted()
+                    == [1, 1, 2])
+            #expect(
+                ids(try gardens.rows(Garden.including(all: people.distinct()))[0].prefetchedRows["people"])?
+                    .sorted() == [1, 2])
         }
     }
 
@@ -238,12 +291,15 @@ struct AssociationRowCaseTests {
     func merged(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             try gardens.expect(
-                Garden.including(all: Garden.beds).including(all: Garden.beds.filter(Column("name") == "A")), #"SELECT * FROM "garden""#,
-                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE ("name" = 'A') AND ("gardenId" IN (1, 2, 3))"#)
+                Garden.including(all: Garden.beds).including(all: Garden.beds.filter(Column("name") == "A")),
+                #"SELECT * FROM "garden""#,
+                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE ("name" = 'A') AND ("gardenId" IN (1, 2, 3))"#
+            )
             let request = Garden.including(all: Garden.beds.including(all: Bed.plants)).including(
                 all: Garden.beds.including(all: Bed.labels))
             #expect(try gardens.sql(request).count == 4)
-            let row = try #require(try gardens.rows(request.filter(key: 1)).first?.prefetchedRows["beds"]?.first)
+            let row = try #require(
+                try gardens.rows(request.filter(key: 1)).first?.prefetchedRows["beds"]?.first)
             #expect(row.prefetchedRows.keys == ["plants", "labels"])
         }
     }
@@ -252,7 +308,8 @@ struct AssociationRowCaseTests {
     func levels(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let plants = Bed.plants.including(required: Plant.bed.including(all: Bed.labels))
-            let request = Label.including(optional: Label.belongsTo(Bed.self).including(all: plants)).order(Column("id"))
+            let request = Label.including(optional: Label.belongsTo(Bed.self).including(all: plants)).order(
+                Column("id"))
             let rows = try gardens.rows(request)
             let nested = try #require(rows.first?.scopes["bed"]?.prefetchedRows["plants"])
             #expect(ids(nested)?.sorted() == [1, 2])
@@ -268,8 +325,13 @@ struct AssociationRowCaseTests {
     func keyColumns(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let names = Garden.beds.select(Column("name"))
-            #expect(try gardens.rows(Garden.including(all: names)).map { $0.prefetchedRows["beds"]?.count } == [2, 1, 0])
-            #expect(gardens.message(Garden.select(Column("name")).including(all: names))?.contains("Missing column: id") == true)
+            #expect(
+                try gardens.rows(Garden.including(all: names)).map { $0.prefetchedRows["beds"]?.count } == [
+                    2, 1, 0,
+                ])
+            #expect(
+                gardens.message(Garden.select(Column("name")).including(all: names))?.contains(
+                    "Missing column: id") == true)
             let throughBed = Plant.hasMany(Label.self, through: Plant.bed, using: Bed.labels)
             let sql = try gardens.sql(Plant.filter(keys: [1, 2]).including(all: throughBed))
             #expect(sql[1].hasSuffix(#"AND ("bed"."id" = 1)"#))
@@ -281,15 +343,18 @@ struct AssociationRowCaseTests {
         try withGardens(store) { gardens throws in
             try gardens.execute(
                 """
-                WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO garden SELECT i, 'g' FROM n;
+                WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO \
+                garden SELECT i, 'g' FROM n;
                 INSERT INTO bed SELECT id, id, 'b' FROM garden WHERE id >= 100;
-                WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO room SELECT 'X', i FROM n;
+                WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO \
+                room SELECT 'X', i FROM n;
                 INSERT INTO desk SELECT number, building, number FROM room WHERE building = 'X';
                 """)
             let rows = try gardens.rows(Garden.filter(Column("id") >= 100).including(all: Garden.beds))
             #expect(rows.count == 2401 && rows.allSatisfy { ids($0.prefetchedRows["beds"]) == [$0["id"]] })
             let rooms = try gardens.rows(Room.filter(Column("building") == "X").including(all: Room.desks))
-            #expect(rooms.count == 2401 && rooms.allSatisfy { ids($0.prefetchedRows["desks"]) == [$0["number"]] })
+            #expect(
+                rooms.count == 2401 && rooms.allSatisfy { ids($0.prefetchedRows["desks"]) == [$0["number"]] })
         }
     }
 

@@ -50,7 +50,9 @@ struct AssociationDecodingTests {
     @Test("fills nested records, optional ones, and arrays", arguments: GardenStore.allCases)
     func nested(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
-            let request = Bed.including(optional: Bed.garden).including(all: Bed.labels).annotated(with: Bed.plants.count).order(
+            let request = Bed.including(optional: Bed.garden).including(all: Bed.labels).annotated(
+                with: Bed.plants.count
+            ).order(
                 Column("id"))
             let infos = try BedInfo.fetchAll(gardens.db, request)
             #expect(infos.map(\.bed.id) == [1, 2, 3, 4])
@@ -58,7 +60,8 @@ struct AssociationDecodingTests {
             #expect(infos.map { $0.labels.count } == [2, 0, 1, 0])
             #expect(infos.map(\.plantCount) == [2, 1, 1, 0])
             #expect(try BedInfo.fetchOne(gardens.db, request)?.labels.map(\.text) == ["sunny", "dry"])
-            let nested = Garden.including(all: Garden.beds.including(all: Bed.plants)).asRequest(of: GardenInfo.self)
+            let nested = Garden.including(all: Garden.beds.including(all: Bed.plants)).asRequest(
+                of: GardenInfo.self)
             let gardenInfos = try nested.fetchAll(gardens.db)
             #expect(gardenInfos.map { $0.beds.map { $0.plants.map(\.id) } } == [[[1, 2], [3]], [[4]], []])
             #expect(gardenInfos.map { $0.beds.map(\.bed.id) } == [[1, 2], [3], []])
@@ -72,8 +75,10 @@ struct AssociationDecodingTests {
             let names = try Garden.including(all: beds).asRequest(of: Names.self).fetchAll(gardens.db)
             #expect(names.map(\.beds) == [["B", "A"], ["A"], []])
             #expect(names.allSatisfy { $0.set == nil })
-            let both = try Garden.including(all: beds).including(all: Garden.beds.select(Column("name")).forKey("set"))
-                .asRequest(of: Names.self).fetchAll(gardens.db)
+            let both = try Garden.including(all: beds).including(
+                all: Garden.beds.select(Column("name")).forKey("set")
+            )
+            .asRequest(of: Names.self).fetchAll(gardens.db)
             #expect(both.map(\.set) == [["A", "B"], ["A"], []])
         }
     }
@@ -81,7 +86,8 @@ struct AssociationDecodingTests {
     @Test("finds scopes at any depth, and cursors read them row by row", arguments: GardenStore.allCases)
     func depth(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
-            let request = Plant.including(required: Plant.bed.including(required: Bed.garden)).order(Column("id"))
+            let request = Plant.including(required: Plant.bed.including(required: Bed.garden)).order(
+                Column("id"))
             let chains = try request.asRequest(of: Chain.self).fetchAll(gardens.db)
             #expect(chains.map(\.plant.id) == [1, 2, 3, 4])
             #expect(chains.map(\.bed.id) == [1, 1, 2, 3])
@@ -108,7 +114,9 @@ struct AssociationDecodingTests {
             }
             #expect(key.stringValue == "second")
             #expect(context.debugDescription.contains("first"))
-            #expect(throws: DecodingError.self) { try NeedsGarden.fetchAll(db, Bed.including(optional: Bed.garden)) }
+            #expect(throws: DecodingError.self) {
+                try NeedsGarden.fetchAll(db, Bed.including(optional: Bed.garden))
+            }
             #expect(try NeedsGarden.fetchAll(db, Bed.including(required: Bed.garden)).count == 3)
             let missing = #expect(throws: DecodingError.self) {
                 try GardenInfo.fetchAll(db, Garden.including(all: Garden.plants))
@@ -124,7 +132,9 @@ struct AssociationDecodingTests {
     private struct Event: Decodable, FetchableRecord, TableRecord {
         static let databaseTableName = "event"
         static let parts = hasMany(Part.self, using: ForeignKey(["event_id"]))
-        static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy { .timeIntervalSince1970 }
+        static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
+            .timeIntervalSince1970
+        }
         var id: Int64
         var parts: [Part]?
     }
@@ -136,13 +146,16 @@ struct AssociationDecodingTests {
         var startDate: Date
     }
 
-    @Test("reads elements with the columns of their type and the dates of the record", arguments: GardenStore.allCases)
+    @Test(
+        "reads elements with the columns of their type and the dates of the record",
+        arguments: GardenStore.allCases)
     func strategies(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             try gardens.execute(
                 """
                 CREATE TABLE event(id INTEGER PRIMARY KEY);
-                CREATE TABLE part(id INTEGER PRIMARY KEY, event_id INTEGER REFERENCES event(id), start_date REAL);
+                CREATE TABLE part(id INTEGER PRIMARY KEY, event_id INTEGER REFERENCES event(id), start_date \
+                REAL);
                 INSERT INTO event VALUES (1);
                 INSERT INTO part VALUES (1, 1, 1000.0);
                 """)

@@ -88,13 +88,16 @@ private let gardenSQL = """
     CREATE TABLE plant(id INTEGER PRIMARY KEY, bedId INTEGER REFERENCES bed(id), name TEXT, height INTEGER);
     CREATE TABLE label(id INTEGER PRIMARY KEY, bedId INTEGER REFERENCES bed(id), text TEXT);
     CREATE TABLE person(id INTEGER PRIMARY KEY, parentId INTEGER REFERENCES person(id), name TEXT);
-    CREATE TABLE parcel(id INTEGER PRIMARY KEY, senderId INTEGER REFERENCES person(id), receiverId INTEGER REFERENCES person(id));
+    CREATE TABLE parcel(id INTEGER PRIMARY KEY, senderId INTEGER REFERENCES person(id), receiverId INTEGER \
+    REFERENCES person(id));
     CREATE TABLE room(building TEXT, number INTEGER, PRIMARY KEY (building, number));
     CREATE TABLE desk(
-        id INTEGER PRIMARY KEY, building TEXT, number INTEGER, FOREIGN KEY (building, number) REFERENCES room(building, number));
+        id INTEGER PRIMARY KEY, building TEXT, number INTEGER, FOREIGN KEY (building, number) REFERENCES \
+    room(building, number));
     INSERT INTO garden VALUES (1, 'Eden'), (2, 'Kew'), (3, NULL);
     INSERT INTO bed VALUES (1, 1, 'A'), (2, 1, 'B'), (3, 2, 'A'), (4, NULL, 'Z');
-    INSERT INTO plant VALUES (1, 1, 'Rose', 150), (2, 1, 'Mint', 40), (3, 2, 'Fern', 90), (4, 3, 'Rose', 120), (5, NULL, 'Ivy', 300);
+    INSERT INTO plant VALUES (1, 1, 'Rose', 150), (2, 1, 'Mint', 40), (3, 2, 'Fern', 90), (4, 3, 'Rose', \
+    120), (5, NULL, 'Ivy', 300);
     INSERT INTO label VALUES (1, 1, 'sunny'), (2, 1, 'dry'), (3, 3, 'wet');
     INSERT INTO person VALUES (1, NULL, 'Ada'), (2, 1, 'Ben'), (3, 1, 'Cleo'), (4, 2, 'Dan');
     INSERT INTO parcel VALUES (1, 1, 2), (2, 4, NULL);
@@ -117,7 +120,8 @@ struct GardenConnection {
         recorder.clear()
         try body()
         return recorder.statements.filter { statement in
-            !["PRAGMA", "BEGIN", "COMMIT", "ROLLBACK"].contains { statement.hasPrefix($0) } && !statement.contains("sqlite_master")
+            !["PRAGMA", "BEGIN", "COMMIT", "ROLLBACK"].contains { statement.hasPrefix($0) }
+                && !statement.contains("sqlite_master")
         }
     }
 
@@ -128,7 +132,9 @@ struct GardenConnection {
     }
 
     /// Checks the statements of a request that is fetched.
-    func expect(_ request: any FetchRequest, _ sql: String..., sourceLocation: SourceLocation = #_sourceLocation) throws {
+    func expect(
+        _ request: any FetchRequest, _ sql: String..., sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
         #expect(try self.sql(request) == sql, sourceLocation: sourceLocation)
     }
 
@@ -157,7 +163,9 @@ func withGardens(_ store: GardenStore, _ body: (GardenConnection) throws -> Void
         let recorder = SQLRecorder()
         let base: Configuration = store == .plainMemory ? Configuration() : .rawKeyed
         let configuration = base.with { $0.publicStatementArguments = true }
-        let queue = try store == .plainMemory ? DatabaseQueue(configuration: configuration) : directory.makeQueue("a.db", configuration)
+        let queue =
+            try store == .plainMemory
+            ? DatabaseQueue(configuration: configuration) : directory.makeQueue("a.db", configuration)
         try queue.writeWithoutTransaction { db throws in
             try db.execute(sql: gardenSQL)
             recorder.record(db)

@@ -12,21 +12,26 @@ struct AssociationMergingTests {
             try gardens.expect(
                 Bed.including(optional: Bed.garden.filter(Column("id") > 1).order(Column("id")))
                     .joining(required: Bed.garden.filter(Column("id") < 9)),
-                start + #"JOIN "garden" ON ("garden"."id" = "bed"."gardenId") AND ("garden"."id" > 1) AND ("garden"."id" < 9) "#
+                start
+                    + #"JOIN "garden" ON ("garden"."id" = "bed"."gardenId") AND ("garden"."id" > 1) AND ("garden"."id" < 9) "#
                     + #"ORDER BY "garden"."id""#)
             try gardens.expect(
                 Bed.joining(optional: Bed.garden).including(optional: Bed.garden),
                 start + #"LEFT JOIN "garden" ON "garden"."id" = "bed"."gardenId""#)
             // The merged one moves to the end, and what is below keeps its place.
             try gardens.expect(
-                Bed.including(optional: Bed.garden).including(optional: Bed.labels).including(optional: Bed.garden),
+                Bed.including(optional: Bed.garden).including(optional: Bed.labels).including(
+                    optional: Bed.garden),
                 #"SELECT "bed".*, "label".*, "garden".* FROM "bed" LEFT JOIN "label" ON "label"."bedId" = "bed"."id" "#
                     + #"LEFT JOIN "garden" ON "garden"."id" = "bed"."gardenId""#)
             try gardens.expect(
-                Plant.including(optional: Plant.bed.including(optional: Bed.garden).including(optional: Bed.labels))
-                    .including(optional: Plant.bed.joining(optional: Bed.garden)),
+                Plant.including(
+                    optional: Plant.bed.including(optional: Bed.garden).including(optional: Bed.labels)
+                )
+                .including(optional: Plant.bed.joining(optional: Bed.garden)),
                 #"SELECT "plant".*, "bed".*, "garden".*, "label".* FROM "plant" LEFT JOIN "bed" ON "bed"."id" = "plant"."bedId" "#
-                    + #"LEFT JOIN "garden" ON "garden"."id" = "bed"."gardenId" LEFT JOIN "label" ON "label"."bedId" = "bed"."id""#)
+                    + #"LEFT JOIN "garden" ON "garden"."id" = "bed"."gardenId" LEFT JOIN "label" ON "label"."bedId" = "bed"."id""#
+            )
         }
     }
 
@@ -38,19 +43,27 @@ struct AssociationMergingTests {
             }
             let garden = Bed.including(required: Bed.garden)
             #expect(isAmbiguous(garden.including(required: Bed.hasOne(Label.self, key: "garden")), "garden"))
-            #expect(isAmbiguous(garden.joining(optional: Bed.belongsTo(Garden.self, using: ForeignKey(["gardenId"]))), "garden"))
+            #expect(
+                isAmbiguous(
+                    garden.joining(optional: Bed.belongsTo(Garden.self, using: ForeignKey(["gardenId"]))),
+                    "garden"))
             let cte = CommonTableExpression(named: "garden", sql: "SELECT 1")
             #expect(isAmbiguous(garden.joining(optional: Bed.association(to: cte)), "garden"))
             let (g, h) = (TableAlias<Garden>(name: "g"), TableAlias<Garden>(name: "h"))
-            #expect(isAmbiguous(Bed.joining(required: Bed.garden.aliased(g)).joining(required: Bed.garden.aliased(h)), "garden"))
             #expect(
                 isAmbiguous(
-                    Garden.including(required: Garden.beds.forKey("bed")).including(all: Garden.hasMany(Bed.self, key: "bed")), "bed"))
+                    Bed.joining(required: Bed.garden.aliased(g)).joining(required: Bed.garden.aliased(h)),
+                    "garden"))
+            #expect(
+                isAmbiguous(
+                    Garden.including(required: Garden.beds.forKey("bed")).including(
+                        all: Garden.hasMany(Bed.self, key: "bed")), "bed"))
             let throughBed = Plant.hasMany(Label.self, through: Plant.bed, using: Bed.labels)
             #expect(isAmbiguous(Plant.including(required: Plant.bed).including(all: throughBed), "bed"))
             let both = Garden.including(all: Garden.beds).including(all: Garden.plants)
             #expect(
-                gardens.message(both)?.contains("including(all:) takes the rows of an association, or the way through it") == true)
+                gardens.message(both)?.contains(
+                    "including(all:) takes the rows of an association, or the way through it") == true)
             try gardens.expect(
                 Garden.including(required: Garden.beds).including(all: Garden.beds).limit(1),
                 #"SELECT "garden".*, "bed".* FROM "garden" JOIN "bed" ON "bed"."gardenId" = "garden"."id" LIMIT 1"#,
@@ -58,19 +71,28 @@ struct AssociationMergingTests {
         }
     }
 
-    @Test("is refused where it would need rows that are grouped, distinct, or behind an optional join", arguments: GardenStore.allCases)
+    @Test(
+        "is refused where it would need rows that are grouped, distinct, or behind an optional join",
+        arguments: GardenStore.allCases)
     func misuse(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let behind = Plant.including(optional: Plant.bed.joining(required: Bed.garden))
-            #expect(gardens.message(behind)?.contains("A required association follows an optional one") == true)
             #expect(
-                gardens.message(Bed.joining(required: Bed.garden.distinct()))?.contains("cannot be joined to DISTINCT ones")
+                gardens.message(behind)?.contains("A required association follows an optional one") == true)
+            #expect(
+                gardens.message(Bed.joining(required: Bed.garden.distinct()))?.contains(
+                    "cannot be joined to DISTINCT ones")
                     == true)
-            #expect(gardens.message(Bed.joining(required: Bed.garden.group(Column("id"))))?.contains("cannot be joined to groups") == true)
+            #expect(
+                gardens.message(Bed.joining(required: Bed.garden.group(Column("id"))))?.contains(
+                    "cannot be joined to groups") == true)
             let aggregated = Bed.including(required: Bed.garden.annotated(with: Garden.beds.count))
             #expect(gardens.message(aggregated)?.contains("cannot be joined to groups") == true)
-            let grouped = Garden.hasMany(Plant.self, through: Garden.beds.group(Column("id")), using: Bed.plants)
-            #expect(gardens.message(Garden.including(all: grouped))?.contains("cannot be joined to groups") == true)
+            let grouped = Garden.hasMany(
+                Plant.self, through: Garden.beds.group(Column("id")), using: Bed.plants)
+            #expect(
+                gardens.message(Garden.including(all: grouped))?.contains("cannot be joined to groups")
+                    == true)
             #expect(
                 gardens.message(Garden.having(Garden.beds.joining(required: Bed.labels).isEmpty))?
                     .contains("A required association follows an optional one") == true)
@@ -81,11 +103,14 @@ struct AssociationMergingTests {
     func statementCache() throws {
         try withGardens(.plainMemory) { gardens throws in
             try gardens.execute(
-                "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO garden SELECT i, 'g' FROM n")
+                "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO garden SELECT i, 'g' FROM n"
+            )
             let db = gardens.db
             _ = try gardens.rows(Garden.including(all: Garden.beds).limit(2))
             let count = db.statementCaches[.request].count
-            for limit in 3...60 { _ = try gardens.rows(Garden.filter(Column("id") <= 100 + limit).including(all: Garden.beds)) }
+            for limit in 3...60 {
+                _ = try gardens.rows(Garden.filter(Column("id") <= 100 + limit).including(all: Garden.beds))
+            }
             #expect(db.statementCaches[.request].count <= count + 1)
         }
     }
@@ -97,7 +122,8 @@ struct AssociationMergingTests {
             return relation
         }
         let key = JoinCondition.foreignKey(
-            SQLForeignKey(originTable: "bed", destinationTable: "garden", foreignKey: nil), originIsLeft: true)
+            SQLForeignKey(originTable: "bed", destinationTable: "garden", foreignKey: nil), originIsLeft: true
+        )
         func child(_ kind: AssociatedRelation.Kind, _ relation: Relation) -> AssociatedRelation {
             AssociatedRelation(key: "bed", kind: kind, condition: key, relation: relation)
         }

@@ -4,26 +4,38 @@ import Testing
 
 @Suite("Regions of associations", .serialized, .timeLimit(.minutes(Patience.minutes)))
 struct AssociationObservationTests {
-    @Test("have all that is joined and prefetched, and rows of the first table", arguments: GardenStore.allCases)
+    @Test(
+        "have all that is joined and prefetched, and rows of the first table", arguments: GardenStore.allCases
+    )
     func regions(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
-            func region(_ request: any FetchRequest) throws -> String { "\(try request.databaseRegion(gardens.db))" }
+            func region(_ request: any FetchRequest) throws -> String {
+                "\(try request.databaseRegion(gardens.db))"
+            }
             #expect(
-                try region(Bed.filter(key: 1).including(required: Bed.garden)) == "bed(gardenId,id,name)[1],garden(id,name)")
+                try region(Bed.filter(key: 1).including(required: Bed.garden))
+                    == "bed(gardenId,id,name)[1],garden(id,name)")
             #expect(try region(Garden.including(all: Garden.beds)) == "bed(gardenId,id,name),garden(id,name)")
-            #expect(try region(Garden.filter(key: 1).including(all: Garden.beds)) == "bed(gardenId,id,name),garden(id,name)[1]")
+            #expect(
+                try region(Garden.filter(key: 1).including(all: Garden.beds))
+                    == "bed(gardenId,id,name),garden(id,name)[1]")
             #expect(try region(Garden.including(all: Garden.beds.none())) == "garden(id,name)")
             #expect(try region(Garden.none().including(all: Garden.beds)) == "empty")
             #expect(
-                try region(Garden.including(all: Garden.beds.including(all: Bed.labels.select(Column("text")))))
+                try region(
+                    Garden.including(all: Garden.beds.including(all: Bed.labels.select(Column("text")))))
                     == "bed(gardenId,id,name),garden(id,name),label(bedId,text)")
             #expect(
-                try region(Garden.including(all: Garden.plants)) == "bed(gardenId,id),garden(id,name),plant(bedId,height,id,name)")
-            #expect(try region(Person.filter(key: 1).including(optional: Person.parent)) == "person(id,name,parentId)")
+                try region(Garden.including(all: Garden.plants))
+                    == "bed(gardenId,id),garden(id,name),plant(bedId,height,id,name)")
+            #expect(
+                try region(Person.filter(key: 1).including(optional: Person.parent))
+                    == "person(id,name,parentId)")
             // The same statement without prefetched rows has its own region again.
             #expect(try region(Garden.all()) == "garden(id,name)")
             #expect(
-                try "\(Garden.including(all: Garden.beds).makePreparedRequest(gardens.db).statement.databaseRegion)"
+                try
+                    "\(Garden.including(all: Garden.beds).makePreparedRequest(gardens.db).statement.databaseRegion)"
                     == "bed(gardenId,id,name),garden(id,name)")
         }
     }
@@ -36,19 +48,24 @@ struct AssociationObservationTests {
                 try db.execute(
                     sql: """
                         CREATE TABLE garden(id INTEGER PRIMARY KEY, name TEXT);
-                        CREATE TABLE bed(id INTEGER PRIMARY KEY, gardenId INTEGER REFERENCES garden(id), name TEXT);
+                        CREATE TABLE bed(id INTEGER PRIMARY KEY, gardenId INTEGER REFERENCES garden(id), \
+                        name TEXT);
                         INSERT INTO garden VALUES (1, 'A');
                         """)
             }
             let observation = ValueObservation.tracking { db in
-                try Row.fetchAll(db, Garden.including(all: Garden.beds)).map { $0.prefetchedRows["beds"]?.count ?? -1 }
+                try Row.fetchAll(db, Garden.including(all: Garden.beds)).map {
+                    $0.prefetchedRows["beds"]?.count ?? -1
+                }
             }
             var counts: [[Int]] = []
             for try await value in observation.removeDuplicates().values(in: writer) {
                 counts.append(value)
                 if value == [2] { break }
                 let id = counts.count
-                try await writer.write { db throws in try db.execute(sql: "INSERT INTO bed VALUES (?, 1, 'x')", arguments: [id]) }
+                try await writer.write { db throws in
+                    try db.execute(sql: "INSERT INTO bed VALUES (?, 1, 'x')", arguments: [id])
+                }
             }
             #expect(counts == [[0], [1], [2]])
         }

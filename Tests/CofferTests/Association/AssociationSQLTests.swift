@@ -12,10 +12,12 @@ struct AssociationSQLTests {
                 #"SELECT "bed".*, "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#)
             try gardens.expect(
                 Bed.including(optional: Bed.garden).filter(Column("name") == "A"),
-                #"SELECT "bed".*, "garden".* FROM "bed" LEFT JOIN "garden" ON "garden"."id" = "bed"."gardenId" WHERE "bed"."name" = 'A'"#)
+                #"SELECT "bed".*, "garden".* FROM "bed" LEFT JOIN "garden" ON "garden"."id" = "bed"."gardenId" WHERE "bed"."name" = 'A'"#
+            )
             try gardens.expect(
                 Bed.joining(required: Bed.garden.filter(Column("name") == "Eden")),
-                #"SELECT "bed".* FROM "bed" JOIN "garden" ON ("garden"."id" = "bed"."gardenId") AND ("garden"."name" = 'Eden')"#)
+                #"SELECT "bed".* FROM "bed" JOIN "garden" ON ("garden"."id" = "bed"."gardenId") AND ("garden"."name" = 'Eden')"#
+            )
             try gardens.expect(
                 Garden.joining(optional: Garden.beds),
                 #"SELECT "garden".* FROM "garden" LEFT JOIN "bed" ON "bed"."gardenId" = "garden"."id""#)
@@ -28,7 +30,8 @@ struct AssociationSQLTests {
                     + #"AND ("room"."number" = "desk"."number")"#)
             try gardens.expect(
                 Bed.including(required: Bed.garden.none()),
-                #"SELECT "bed".*, "garden".* FROM "bed" JOIN "garden" ON ("garden"."id" = "bed"."gardenId") AND 0"#)
+                #"SELECT "bed".*, "garden".* FROM "bed" JOIN "garden" ON ("garden"."id" = "bed"."gardenId") AND 0"#
+            )
         }
     }
 
@@ -82,24 +85,31 @@ struct AssociationSQLTests {
         try withGardens(store) { gardens throws in
             try gardens.expect(
                 Bed.including(required: Bed.garden.select(Column("name"))),
-                #"SELECT "bed".*, "garden"."name" FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#)
-            let annotated = Bed.select(Column("name")).annotated(withRequired: Bed.garden.select(Column("name").forKey("gardenName")))
+                #"SELECT "bed".*, "garden"."name" FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#
+            )
+            let annotated = Bed.select(Column("name")).annotated(
+                withRequired: Bed.garden.select(Column("name").forKey("gardenName")))
             try gardens.expect(
                 annotated,
-                #"SELECT "bed"."name", "garden"."name" AS "gardenName" FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#)
+                #"SELECT "bed"."name", "garden"."name" AS "gardenName" FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#
+            )
             let row = try #require(try gardens.rows(annotated).first)
             #expect(row == ["name": "A", "gardenName": "Eden"])
             #expect(row.scopes.isEmpty)
             try gardens.expect(
                 Bed.annotated(withOptional: Bed.garden),
-                #"SELECT "bed".*, "garden".* FROM "bed" LEFT JOIN "garden" ON "garden"."id" = "bed"."gardenId""#)
+                #"SELECT "bed".*, "garden".* FROM "bed" LEFT JOIN "garden" ON "garden"."id" = "bed"."gardenId""#
+            )
             try gardens.expect(
                 Bed.including(required: Bed.garden.select(.allColumns(excluding: ["name"]))),
-                #"SELECT "bed".*, "garden"."id" FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#)
+                #"SELECT "bed".*, "garden"."id" FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#
+            )
             try gardens.expect(
                 Bed.select([any SQLSelectable]()).including(required: Bed.garden),
                 #"SELECT "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#)
-            #expect(gardens.message(Bed.select([any SQLSelectable]()).joining(required: Bed.garden))?.contains("selects nothing") == true)
+            #expect(
+                gardens.message(Bed.select([any SQLSelectable]()).joining(required: Bed.garden))?.contains(
+                    "selects nothing") == true)
             let literal = Bed.select(sql: "bed.id").including(required: Bed.garden)
             #expect(gardens.message(literal)?.contains("Selection literals") == true)
             #expect(try literal.fetchCount(gardens.db) == 3)
@@ -109,24 +119,30 @@ struct AssociationSQLTests {
     @Test("of orders", arguments: GardenStore.allCases)
     func orders(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
-            let start = #"SELECT "bed".*, "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#
+            let start =
+                #"SELECT "bed".*, "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#
             let garden = Bed.garden.order(Column("name"))
             let request = Bed.including(required: garden).order(Column("name").desc)
             try gardens.expect(request, start + #" ORDER BY "bed"."name" DESC, "garden"."name""#)
-            try gardens.expect(request.reversed(), start + #" ORDER BY "bed"."name" ASC, "garden"."name" DESC"#)
             try gardens.expect(
-                Bed.including(required: garden.reversed()).order(Column("name")), start + #" ORDER BY "bed"."name", "garden"."name" DESC"#)
+                request.reversed(), start + #" ORDER BY "bed"."name" ASC, "garden"."name" DESC"#)
             try gardens.expect(
-                Bed.including(required: garden).withStableOrder(), start + #" ORDER BY "bed"."id", "garden"."name", "garden"."id""#)
+                Bed.including(required: garden.reversed()).order(Column("name")),
+                start + #" ORDER BY "bed"."name", "garden"."name" DESC"#)
+            try gardens.expect(
+                Bed.including(required: garden).withStableOrder(),
+                start + #" ORDER BY "bed"."id", "garden"."name", "garden"."id""#)
             try gardens.expect(request.order(Column("id")), start + #" ORDER BY "bed"."id", "garden"."name""#)
             try gardens.expect(request.unordered(), start)
             try gardens.expect(
-                Garden.including(all: Garden.beds.order(Column("name"))).unordered(), #"SELECT * FROM "garden""#,
+                Garden.including(all: Garden.beds.order(Column("name"))).unordered(),
+                #"SELECT * FROM "garden""#,
                 #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE "gardenId" IN (1, 2, 3)"#)
             try gardens.expect(
                 Garden.including(all: Garden.beds.order(Column("name"))).withStableOrder().reversed(),
                 #"SELECT * FROM "garden" ORDER BY "id" DESC"#,
-                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE "gardenId" IN (1, 2, 3) ORDER BY "name", "id""#)
+                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE "gardenId" IN (1, 2, 3) ORDER BY "name", "id""#
+            )
         }
     }
 
@@ -136,26 +152,37 @@ struct AssociationSQLTests {
             let db = gardens.db
             try gardens.expect(
                 Bed.including(required: Bed.garden).distinct().limit(3),
-                #"SELECT DISTINCT "bed".*, "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId" LIMIT 3"#)
+                #"SELECT DISTINCT "bed".*, "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId" LIMIT 3"#
+            )
             #expect(
                 try gardens.statements { _ = try Bed.including(required: Bed.garden).fetchOne(db) }
-                    == [#"SELECT "bed".*, "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId" LIMIT 1"#])
+                    == [
+                        #"SELECT "bed".*, "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId" LIMIT 1"#
+                    ])
             #expect(
-                try gardens.statements { _ = try Bed.filter(key: 1).including(required: Bed.garden).fetchOne(db) }
+                try gardens.statements {
+                    _ = try Bed.filter(key: 1).including(required: Bed.garden).fetchOne(db)
+                }
                     == [
                         #"SELECT "bed".*, "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId" WHERE "bed"."id" = 1 LIMIT 1"#
                     ])
             #expect(
-                try gardens.statements { _ = try Bed.joining(required: Bed.garden).order(Column("name")).fetchCount(db) }
-                    == [#"SELECT COUNT(*) FROM (SELECT "bed".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId")"#])
+                try gardens.statements {
+                    _ = try Bed.joining(required: Bed.garden).order(Column("name")).fetchCount(db)
+                }
+                    == [
+                        #"SELECT COUNT(*) FROM (SELECT "bed".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId")"#
+                    ])
             #expect(
                 try gardens.statements { _ = try Garden.including(all: Garden.beds).fetchCount(db) }
                     == [#"SELECT COUNT(*) FROM "garden""#])
             #expect(try Bed.joining(required: Bed.garden).fetchCount(db) == 3)
             try gardens.expect(
                 Garden.filter(
-                    Bed.joining(required: Bed.labels).including(all: Bed.plants).select(Column("gardenId")).contains(Column("id"))),
-                #"SELECT * FROM "garden" WHERE "id" IN (SELECT "bed"."gardenId" FROM "bed" JOIN "label" ON "label"."bedId" = "bed"."id")"#)
+                    Bed.joining(required: Bed.labels).including(all: Bed.plants).select(Column("gardenId"))
+                        .contains(Column("id"))),
+                #"SELECT * FROM "garden" WHERE "id" IN (SELECT "bed"."gardenId" FROM "bed" JOIN "label" ON "label"."bedId" = "bed"."id")"#
+            )
         }
     }
 
@@ -164,16 +191,19 @@ struct AssociationSQLTests {
         try withGardens(store) { gardens throws in
             let alias = TableAlias<Garden>()
             try gardens.expect(
-                Bed.joining(required: Bed.garden.aliased(alias)).filter(alias[Column("name")] == "Eden").order(alias[Column("name")].desc),
+                Bed.joining(required: Bed.garden.aliased(alias)).filter(alias[Column("name")] == "Eden")
+                    .order(alias[Column("name")].desc),
                 #"SELECT "bed".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId" WHERE "garden"."name" = 'Eden' "#
                     + #"ORDER BY "garden"."name" DESC"#)
             try gardens.expect(
                 Bed.joining(required: Bed.garden).filter(sql: "garden.name = ?", arguments: ["Eden"]),
-                #"SELECT "bed".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId" WHERE garden.name = 'Eden'"#)
+                #"SELECT "bed".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId" WHERE garden.name = 'Eden'"#
+            )
             let person = TableAlias<Person>(name: "p")
             try gardens.expect(
                 Person.aliased(person).including(optional: Person.parent),
-                #"SELECT "p".*, "person".* FROM "person" "p" LEFT JOIN "person" ON "person"."id" = "p"."parentId""#)
+                #"SELECT "p".*, "person".* FROM "person" "p" LEFT JOIN "person" ON "person"."id" = "p"."parentId""#
+            )
             let bed = TableAlias<Garden>(name: "bed")
             try gardens.expect(
                 Garden.aliased(bed).joining(required: Garden.beds),
@@ -183,12 +213,16 @@ struct AssociationSQLTests {
             let twice = Person.aliased(person).including(optional: Person.parent.aliased(same))
             #expect(gardens.message(twice)?.contains("alias with the name") == true)
             let shared = TableAlias<Void>()
-            #expect(gardens.message(Bed.aliased(shared).joining(required: Bed.garden.aliased(shared)))?.contains("two tables") == true)
+            #expect(
+                gardens.message(Bed.aliased(shared).joining(required: Bed.garden.aliased(shared)))?.contains(
+                    "two tables") == true)
             let left = TableAlias<Garden>()
             let base = Bed.joining(optional: Bed.garden.aliased(left))
             let join = #"FROM "bed" LEFT JOIN "garden" ON "garden"."id" = "bed"."gardenId""#
-            try gardens.expect(base.filter(left.exists), #"SELECT "bed".* "# + join + #" WHERE "garden"."id" IS NOT NULL"#)
-            try gardens.expect(base.filter(!left.exists), #"SELECT "bed".* "# + join + #" WHERE "garden"."id" IS NULL"#)
+            try gardens.expect(
+                base.filter(left.exists), #"SELECT "bed".* "# + join + #" WHERE "garden"."id" IS NOT NULL"#)
+            try gardens.expect(
+                base.filter(!left.exists), #"SELECT "bed".* "# + join + #" WHERE "garden"."id" IS NULL"#)
             try gardens.expect(
                 base.annotated(with: left.exists.forKey("hasGarden")),
                 #"SELECT "bed".*, "garden"."id" IS NOT NULL AS "hasGarden" "# + join)
@@ -199,21 +233,26 @@ struct AssociationSQLTests {
     func commonTables(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let tall = CommonTableExpression(named: "tall", request: Plant.filter(Column("height") > 100))
-            let association = Bed.association(to: tall, on: { bed, plant in plant[Column("bedId")] == bed[Column("id")] })
+            let association = Bed.association(
+                to: tall, on: { bed, plant in plant[Column("bedId")] == bed[Column("id")] })
             let request = Bed.with(tall).including(optional: association.filter(Column("name") != nil))
             try gardens.expect(
                 request,
                 #"WITH "tall" AS (SELECT * FROM "plant" WHERE "height" > 100) SELECT "bed".*, "tall".* FROM "bed" "#
                     + #"LEFT JOIN "tall" ON ("tall"."bedId" = "bed"."id") AND ("tall"."name" IS NOT NULL)"#)
-            #expect(try gardens.rows(request).map { $0.text("name", in: "tall") } == ["Rose", nil, "Rose", nil])
+            #expect(
+                try gardens.rows(request).map { $0.text("name", in: "tall") } == ["Rose", nil, "Rose", nil])
             try gardens.expect(
                 Bed.including(optional: Bed.association(to: tall).with(tall)),
-                #"WITH "tall" AS (SELECT * FROM "plant" WHERE "height" > 100) SELECT "bed".*, "tall".* FROM "bed" LEFT JOIN "tall""#)
-            let chain = tall.association(to: Label.self, on: { tall, label in label["bedId"] == tall["bedId"] })
+                #"WITH "tall" AS (SELECT * FROM "plant" WHERE "height" > 100) SELECT "bed".*, "tall".* FROM "bed" LEFT JOIN "tall""#
+            )
+            let chain = tall.association(
+                to: Label.self, on: { tall, label in label["bedId"] == tall["bedId"] })
             try gardens.expect(
                 Bed.with(tall).joining(required: association.including(required: chain)),
                 #"WITH "tall" AS (SELECT * FROM "plant" WHERE "height" > 100) SELECT "bed".*, "label".* FROM "bed" "#
-                    + #"JOIN "tall" ON "tall"."bedId" = "bed"."id" JOIN "label" ON "label"."bedId" = "tall"."bedId""#)
+                    + #"JOIN "tall" ON "tall"."bedId" = "bed"."id" JOIN "label" ON "label"."bedId" = "tall"."bedId""#
+            )
             let other = Bed.association(to: tall, on: { bed, plant in plant["id"] == bed["id"] })
             try gardens.expect(
                 Bed.with(tall).joining(optional: association).joining(optional: other),
@@ -222,19 +261,25 @@ struct AssociationSQLTests {
             try gardens.expect(
                 Bed.with(tall).joining(optional: association).joining(optional: other.forKey("other")),
                 #"WITH "tall" AS (SELECT * FROM "plant" WHERE "height" > 100) SELECT "bed".* FROM "bed" "#
-                    + #"LEFT JOIN "tall" "tall1" ON "tall1"."bedId" = "bed"."id" LEFT JOIN "tall" "tall2" ON "tall2"."id" = "bed"."id""#)
+                    + #"LEFT JOIN "tall" "tall1" ON "tall1"."bedId" = "bed"."id" LEFT JOIN "tall" "tall2" ON "tall2"."id" = "bed"."id""#
+            )
             let broken = CommonTableExpression(named: "broken", sql: "SELECT * FROM missing")
             let message = gardens.message(Bed.with(broken).including(required: Bed.association(to: broken)))
-            #expect(message?.contains(#"The columns of the common table expression "broken" cannot be counted"#) == true)
+            #expect(
+                message?.contains(#"The columns of the common table expression "broken" cannot be counted"#)
+                    == true)
             let numbers = CommonTableExpression(
-                recursive: true, named: "number", columns: ["n"], sql: "SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 3")
-            let counted = try gardens.rows(Garden.including(required: Garden.association(to: numbers).with(numbers)).filter(key: 1))
+                recursive: true, named: "number", columns: ["n"],
+                sql: "SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 3")
+            let counted = try gardens.rows(
+                Garden.including(required: Garden.association(to: numbers).with(numbers)).filter(key: 1))
             #expect(counted.map { $0.scopes["number"].flatMap { $0["n"] as Int? } } == [1, 2, 3])
             try gardens.expect(
                 Garden.including(all: Garden.beds.with(tall).joining(required: association)),
                 #"SELECT * FROM "garden""#,
                 #"WITH "tall" AS (SELECT * FROM "plant" WHERE "height" > 100) SELECT "bed".*, "bed"."gardenId" AS "coffer_gardenId" "#
-                    + #"FROM "bed" JOIN "tall" ON "tall"."bedId" = "bed"."id" WHERE "bed"."gardenId" IN (1, 2, 3)"#)
+                    + #"FROM "bed" JOIN "tall" ON "tall"."bedId" = "bed"."id" WHERE "bed"."gardenId" IN (1, 2, 3)"#
+            )
         }
     }
 
@@ -246,7 +291,8 @@ struct AssociationSQLTests {
             var count = 0
             let deletion = try gardens.statements {
                 try db.inTransaction {
-                    let request = Label.joining(required: bed.filter(Column("name") == "A").joining(required: Bed.garden))
+                    let request = Label.joining(
+                        required: bed.filter(Column("name") == "A").joining(required: Bed.garden))
                     count = try request.including(optional: bed).deleteAll(db)
                     return .rollback
                 }
@@ -271,7 +317,8 @@ struct AssociationSQLTests {
             }
             let garden = TableAlias<Garden>()
             #expect(throws: DatabaseError.self) {
-                try Bed.joining(required: Bed.garden.aliased(garden)).updateAll(db, Column("name").set(to: garden[Column("name")]))
+                try Bed.joining(required: Bed.garden.aliased(garden)).updateAll(
+                    db, Column("name").set(to: garden[Column("name")]))
             }
         }
     }

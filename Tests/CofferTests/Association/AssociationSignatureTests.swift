@@ -2,7 +2,8 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-// The list of the public API of associations: each line of the specification's first part is a line here, and compiles.
+// The list of the public API of associations: each line of the specification's first part is a line here, and
+// compiles.
 
 private struct Sky: TableRecord, EncodableRecord, FetchableRecord, Hashable {
     enum Columns {
@@ -34,7 +35,8 @@ private struct Planet: TableRecord {
 extension DerivableRequest<Star> {
     fileprivate func heavy() -> Self { filter { $0.mass > 100 } }
     fileprivate func everything() -> Self {
-        joining(required: Star.sky.filter(Column("name") == "x")).including(all: Star.planets).filter(key: 1).orderByPrimaryKey()
+        joining(required: Star.sky.filter(Column("name") == "x")).including(all: Star.planets).filter(key: 1)
+            .orderByPrimaryKey()
             .groupByPrimaryKey().aliased(TableAlias<Star>()).having(Star.planets.isEmpty)
     }
 }
@@ -113,32 +115,44 @@ struct AssociationSignatureTests {
 
     private func joined<Request: JoinableRequest<Sky>>(_ request: Request) -> Request {
         let association = Sky.stars._sqlAssociation
-        return request._including(all: association)._including(optional: association)._including(required: association)
-            ._joining(optional: association)._joining(required: association).including(all: Sky.stars).including(optional: Sky.stars)
-            .including(required: Sky.stars).joining(optional: Sky.stars).joining(required: Sky.stars)
+        return request._including(all: association)._including(optional: association)._including(
+            required: association
+        )
+        ._joining(optional: association)._joining(required: association).including(all: Sky.stars).including(
+            optional: Sky.stars
+        )
+        .including(required: Sky.stars).joining(optional: Sky.stars).joining(required: Sky.stars)
     }
 
-    private func components<A: AssociationToMany>(_ association: A) -> A.DatabaseComponents where A.RowDecoder: TableRecord {
+    private func components<A: AssociationToMany>(_ association: A) -> A.DatabaseComponents
+    where A.RowDecoder: TableRecord {
         A.RowDecoder.databaseComponents
     }
 
     @Test("has associations, which are requests") func associations() {
-        let one: BelongsToAssociation<Star, Sky> = Star.belongsTo(Sky.self, key: "sky", using: ForeignKey(["skyId"]))
+        let one: BelongsToAssociation<Star, Sky> = Star.belongsTo(
+            Sky.self, key: "sky", using: ForeignKey(["skyId"]))
         let first: HasOneAssociation<Sky, Star> = Sky.hasOne(Star.self, key: nil, using: nil)
         let many: HasManyAssociation<Sky, Star> = Sky.hasMany(Star.self, key: "stars", using: nil)
         let rows: [any Association] = [
-            Star.belongsTo(Table<Row>("sky"), key: nil, using: nil), Sky.hasOne(Table<Row>("star")), Sky.hasMany(Table<Row>("star")),
+            Star.belongsTo(Table<Row>("sky"), key: nil, using: nil), Sky.hasOne(Table<Row>("star")),
+            Sky.hasMany(Table<Row>("star")),
         ]
-        let through: HasManyThroughAssociation<Sky, Planet> = Sky.hasMany(Planet.self, through: Sky.stars, using: Star.planets, key: "k")
-        let oneThrough: HasOneThroughAssociation<Planet, Sky> = Planet.hasOne(Sky.self, through: Planet.star, using: Star.sky, key: "k")
+        let through: HasManyThroughAssociation<Sky, Planet> = Sky.hasMany(
+            Planet.self, through: Sky.stars, using: Star.planets, key: "k")
+        let oneThrough: HasOneThroughAssociation<Planet, Sky> = Planet.hasOne(
+            Sky.self, through: Planet.star, using: Star.sky, key: "k")
         let table = Table<Sky>("sky")
         let ofTable: HasManyAssociation<Sky, Star> = table.hasMany(Star.self)
         let more: [any AssociationToMany] = [
-            many, through, ofTable, table.hasMany(Table<Star>("star")), table.hasMany(Planet.self, through: ofTable, using: Star.planets),
+            many, through, ofTable, table.hasMany(Table<Star>("star")),
+            table.hasMany(Planet.self, through: ofTable, using: Star.planets),
         ]
         let ones: [any AssociationToOne] = [
-            one, first, oneThrough, table.belongsTo(Star.self), table.hasOne(Star.self), table.belongsTo(Table<Row>("star")),
-            table.hasOne(Table<Row>("star")), Table<Planet>("planet").hasOne(Sky.self, through: Planet.star, using: Star.sky),
+            one, first, oneThrough, table.belongsTo(Star.self), table.hasOne(Star.self),
+            table.belongsTo(Table<Row>("star")),
+            table.hasOne(Table<Row>("star")),
+            Table<Planet>("planet").hasOne(Sky.self, through: Planet.star, using: Star.sky),
         ]
         let refined: HasManyAssociation<Sky, Star> = refine(Sky.stars).heavy().everything()
         #expect(refined.databaseTableName == "star")
@@ -149,12 +163,17 @@ struct AssociationSignatureTests {
 
     @Test("has associations of common table expressions") func commonTables() {
         let cte = CommonTableExpression<Row>(named: "cte", sql: "SELECT 1")
-        let association: JoinAssociation<Star, Row> = Star.association(to: cte) { left, right in left[Column("id")] == right[Column("id")] }
+        let association: JoinAssociation<Star, Row> = Star.association(to: cte) { left, right in
+            left[Column("id")] == right[Column("id")]
+        }
         let associations: [any AssociationToOne] = [
-            association, Star.association(to: cte), Table<Star>("star").association(to: cte), cte.association(to: cte),
-            Table<Star>("star").association(to: cte, on: { $0["id"] == $1["id"] }), cte.association(to: cte, on: { $0["id"] == $1["id"] }),
+            association, Star.association(to: cte), Table<Star>("star").association(to: cte),
+            cte.association(to: cte),
+            Table<Star>("star").association(to: cte, on: { $0["id"] == $1["id"] }),
+            cte.association(to: cte, on: { $0["id"] == $1["id"] }),
             cte.association(to: Star.self), cte.association(to: Star.self, on: { $0["id"] == $1["id"] }),
-            cte.association(to: Table<Star>("star")), cte.association(to: Table<Star>("star"), on: { $0["id"] == $1["id"] }),
+            cte.association(to: Table<Star>("star")),
+            cte.association(to: Table<Star>("star"), on: { $0["id"] == $1["id"] }),
         ]
         #expect(associations.count == 10)
     }
@@ -168,12 +187,18 @@ struct AssociationSignatureTests {
     @Test("has shortcuts on record types and tables") func shortcuts() {
         let table = Table<Sky>("sky")
         let requests: [QueryInterfaceRequest<Sky>] = [
-            joined(Sky.all()), Sky.including(all: Sky.stars), Sky.including(optional: Sky.stars), Sky.including(required: Sky.stars),
-            Sky.joining(optional: Sky.stars), Sky.joining(required: Sky.stars), Sky.annotated(withOptional: Sky.stars),
-            Sky.annotated(withRequired: Sky.stars), Sky.annotated(with: Sky.stars.count), Sky.annotated(with: [Sky.stars.count]),
-            Sky.having(Sky.stars.isEmpty), table.including(all: Sky.stars), table.including(optional: Sky.stars),
-            table.including(required: Sky.stars), table.joining(optional: Sky.stars), table.joining(required: Sky.stars),
-            table.annotated(withOptional: Sky.stars), table.annotated(withRequired: Sky.stars), table.annotated(with: Sky.stars.count),
+            joined(Sky.all()), Sky.including(all: Sky.stars), Sky.including(optional: Sky.stars),
+            Sky.including(required: Sky.stars),
+            Sky.joining(optional: Sky.stars), Sky.joining(required: Sky.stars),
+            Sky.annotated(withOptional: Sky.stars),
+            Sky.annotated(withRequired: Sky.stars), Sky.annotated(with: Sky.stars.count),
+            Sky.annotated(with: [Sky.stars.count]),
+            Sky.having(Sky.stars.isEmpty), table.including(all: Sky.stars),
+            table.including(optional: Sky.stars),
+            table.including(required: Sky.stars), table.joining(optional: Sky.stars),
+            table.joining(required: Sky.stars),
+            table.annotated(withOptional: Sky.stars), table.annotated(withRequired: Sky.stars),
+            table.annotated(with: Sky.stars.count),
             table.annotated(with: [Sky.stars.count]), table.having(Sky.stars.isEmpty),
         ]
         #expect(requests.count == 21)
@@ -258,9 +283,13 @@ struct AssociationSignatureTests {
         let alias = TableAlias<Star>(name: "s")
         let base: TableAliasBase = alias
         #expect(base == alias)
-        let others: [TableAliasBase] = [base, TableAlias<Void>(), TableAlias<Void>(name: "x"), TableAlias(for: Star.self)]
+        let others: [TableAliasBase] = [
+            base, TableAlias<Void>(), TableAlias<Void>(name: "x"), TableAlias(for: Star.self),
+        ]
         #expect(Set(others).count == 4)
-        let (first, second, third): (SQLExpression, SQLExpression, SQLExpression) = (alias[Column("x")], alias["x"], alias.exists)
+        let (first, second, third): (SQLExpression, SQLExpression, SQLExpression) = (
+            alias[Column("x")], alias["x"], alias.exists
+        )
         let expressions: [SQLExpression] = [first, second, third, alias.name, alias.mass]
         let selection: SQLSelection = alias[AllColumns()]
         let ordering: SQLOrdering = alias[Column("x").desc]

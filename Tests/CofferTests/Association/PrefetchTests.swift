@@ -13,7 +13,8 @@ struct PrefetchTests {
             let base = #"SELECT * FROM "garden""#
             try gardens.expect(
                 Garden.including(all: Garden.beds.filter(Column("name") != "").order(Column("name"))), base,
-                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE ("name" <> '') AND ("gardenId" IN (1, 2, 3)) ORDER BY "name""#)
+                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE ("name" <> '') AND ("gardenId" IN (1, 2, 3)) ORDER BY "name""#
+            )
             try gardens.expect(
                 Garden.including(all: Garden.beds.including(required: Bed.labels)), base,
                 #"SELECT "bed".*, "bed"."gardenId" AS "coffer_gardenId", "label".* FROM "bed" JOIN "label" ON "label"."bedId" = "bed"."id" "#
@@ -22,7 +23,8 @@ struct PrefetchTests {
                 Garden.including(all: Garden.plants.order(Column("height"))), base,
                 #"SELECT "plant".*, "bed"."gardenId" AS "coffer_gardenId" FROM "plant" JOIN "bed" ON ("bed"."id" = "plant"."bedId") "#
                     + #"AND ("bed"."gardenId" IN (1, 2, 3)) ORDER BY "plant"."height""#)
-            let filtered = Garden.hasMany(Plant.self, through: Garden.beds.filter(Column("name") == "x"), using: Bed.plants)
+            let filtered = Garden.hasMany(
+                Plant.self, through: Garden.beds.filter(Column("name") == "x"), using: Bed.plants)
             try gardens.expect(
                 Garden.including(all: filtered), base,
                 #"SELECT "plant".*, "bed"."gardenId" AS "coffer_gardenId" FROM "plant" JOIN "bed" ON ("bed"."id" = "plant"."bedId") "#
@@ -33,7 +35,8 @@ struct PrefetchTests {
                 #"SELECT "label".*, "bed"."id" AS "coffer_id" FROM "label" JOIN "bed" ON ("bed"."id" = "label"."bedId") "#
                     + #"AND ("bed"."id" IN (1, 2, 3))"#)
             try gardens.expect(
-                Room.filter(Column("building") == "B").including(all: Room.hasMany(Desk.self).filter(Column("id") > 5)),
+                Room.filter(Column("building") == "B").including(
+                    all: Room.hasMany(Desk.self).filter(Column("id") > 5)),
                 #"SELECT * FROM "room" WHERE "building" = 'B'"#,
                 #"WITH "coffer_base" AS (SELECT "building", "number" FROM "room" WHERE "building" = 'B') "#
                     + #"SELECT *, "building" AS "coffer_building", "number" AS "coffer_number" FROM "desk" "#
@@ -41,28 +44,34 @@ struct PrefetchTests {
             try gardens.expect(Garden.none().including(all: Garden.beds), #"SELECT * FROM "garden" WHERE 0"#)
             try gardens.expect(
                 Garden.including(all: Garden.beds.none()), base,
-                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE 0 AND ("gardenId" IN (1, 2, 3))"#)
+                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE 0 AND ("gardenId" IN (1, 2, 3))"#
+            )
             try gardens.expect(
                 Garden.including(all: Garden.beds.select(Column("name")).distinct()), base,
-                #"SELECT DISTINCT "name", "gardenId" AS "coffer_gardenId" FROM "bed" WHERE "gardenId" IN (1, 2, 3)"#)
+                #"SELECT DISTINCT "name", "gardenId" AS "coffer_gardenId" FROM "bed" WHERE "gardenId" IN (1, 2, 3)"#
+            )
             try gardens.expect(
                 Garden.including(all: Garden.beds.annotated(with: Bed.plants.count)), base,
                 #"SELECT "bed".*, COUNT(DISTINCT "plant"."id") AS "plantCount", "bed"."gardenId" AS "coffer_gardenId" FROM "bed" "#
-                    + #"LEFT JOIN "plant" ON "plant"."bedId" = "bed"."id" WHERE "bed"."gardenId" IN (1, 2, 3) GROUP BY "bed"."id""#)
+                    + #"LEFT JOIN "plant" ON "plant"."bedId" = "bed"."id" WHERE "bed"."gardenId" IN (1, 2, 3) GROUP BY "bed"."id""#
+            )
             try gardens.expect(
                 Garden.filter(key: 2).including(all: Garden.beds), #"SELECT * FROM "garden" WHERE "id" = 2"#,
                 #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE "gardenId" = 2"#)
             try gardens.expect(
-                Plant.filter(Column("bedId") == nil).including(all: Plant.hasMany(Label.self, through: Plant.bed, using: Bed.labels)),
+                Plant.filter(Column("bedId") == nil).including(
+                    all: Plant.hasMany(Label.self, through: Plant.bed, using: Bed.labels)),
                 #"SELECT * FROM "plant" WHERE "bedId" IS NULL"#,
-                #"SELECT "label".*, "bed"."id" AS "coffer_id" FROM "label" JOIN "bed" ON ("bed"."id" = "label"."bedId") AND 0"#)
+                #"SELECT "label".*, "bed"."id" AS "coffer_id" FROM "label" JOIN "bed" ON ("bed"."id" = "label"."bedId") AND 0"#
+            )
         }
     }
 
     @Test("are the rows that belong to a row, in their order", arguments: GardenStore.allCases)
     func rows(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
-            let rows = try gardens.rows(Garden.including(all: Garden.beds.order(Column("name").desc)).order(Column("id")))
+            let rows = try gardens.rows(
+                Garden.including(all: Garden.beds.order(Column("name").desc)).order(Column("id")))
             #expect(rows.map { $0.prefetchedRows["beds"]?.map { $0["id"] as Int64 } } == [[2, 1], [3], []])
             #expect(rows[0].prefetchedRows.keys == ["beds"])
             #expect(rows[0].prefetchedRows["beds"]?[0]["coffer_gardenId"] == 1)
@@ -75,7 +84,9 @@ struct PrefetchTests {
             #expect(beds.map(\.name) == ["B", "A"])
             let set: Set<Bed> = rows[0]["beds"]
             #expect(set == Set(beds))
-            let error = #expect(throws: RowDecodingError.self) { try rows[0].decode([Bed].self, forKey: "nothing") }
+            let error = #expect(throws: RowDecodingError.self) {
+                try rows[0].decode([Bed].self, forKey: "nothing")
+            }
             #expect(error.map { "\($0)".contains(#"key for prefetched rows not found: "nothing""#) } == true)
         }
     }
@@ -84,7 +95,8 @@ struct PrefetchTests {
     func scopes(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let rows = try gardens.rows(
-                Plant.including(optional: Plant.bed.including(all: Bed.labels.order(Column("id")))).order(Column("id")))
+                Plant.including(optional: Plant.bed.including(all: Bed.labels.order(Column("id")))).order(
+                    Column("id")))
             let labels = rows.map { $0.prefetchedRows["labels"]?.map { $0["text"] as String } }
             #expect(labels == [["sunny", "dry"], ["sunny", "dry"], [], ["wet"], []])
             #expect(rows[0].scopes["bed"]?.prefetchedRows["labels"]?.count == 2)
@@ -103,37 +115,52 @@ struct PrefetchTests {
         }
     }
 
-    @Test("run in the order of the tree, and not for counts, values and cursors", arguments: GardenStore.allCases)
+    @Test(
+        "run in the order of the tree, and not for counts, values and cursors",
+        arguments: GardenStore.allCases)
     func order(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let db = gardens.db
             let beds = Garden.beds.including(all: Bed.plants).including(all: Bed.labels)
             let people = Garden.hasMany(Person.self, using: ForeignKey(["id"], to: ["id"]))
-            let tables = try gardens.sql(Garden.including(all: beds).including(all: people)).map { statement in
+            let tables = try gardens.sql(Garden.including(all: beds).including(all: people)).map {
+                statement in
                 statement.components(separatedBy: " FROM ")[1].split(separator: "\"")[0]
             }
             #expect(tables == ["garden", "bed", "plant", "label", "person"])
             let request = Garden.including(all: Garden.beds)
-            #expect(try gardens.statements { _ = try Int64.fetchAll(db, request.select(Column("id"))) }.count == 1)
+            #expect(
+                try gardens.statements { _ = try Int64.fetchAll(db, request.select(Column("id"))) }.count == 1
+            )
             #expect(try gardens.statements { _ = try request.isEmpty(db) }.count == 1)
             #expect(try gardens.statements { _ = try request.filter(key: 9).fetchOne(db) }.count == 1)
             #expect(throws: DatabaseError.self) { try request.fetchCursor(db) }
-            #expect(throws: DatabaseError.self) { try request.select(Column("name")).asRequest(of: Row.self).fetchAll(db) }
-            #expect(try AnyFetchRequest(request).asRequest(of: Row.self).fetchOne(db)?.prefetchedRows["beds"]?.count == 2)
+            #expect(throws: DatabaseError.self) {
+                try request.select(Column("name")).asRequest(of: Row.self).fetchAll(db)
+            }
+            #expect(
+                try AnyFetchRequest(request).asRequest(of: Row.self).fetchOne(db)?.prefetchedRows["beds"]?
+                    .count == 2)
             let adapted = request.adapted { _ in SuffixRowAdapter(fromIndex: 1) }
             #expect(try Row.fetchOne(db, adapted)?.prefetchedRows["beds"]?.count == 2)
         }
     }
 
-    @Test("need no foreign key of two tables with several columns to be told twice", arguments: GardenStore.allCases)
+    @Test(
+        "need no foreign key of two tables with several columns to be told twice",
+        arguments: GardenStore.allCases)
     func compositeKeys(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
-            let rows = try gardens.rows(Room.including(all: Room.desks.order(Column("id"))).order(Column("number"), Column("building")))
-            #expect(rows.map { $0.prefetchedRows["desks"]?.map { $0["id"] as Int64 } } == [[9], [5], [1, 6, 7]])
+            let rows = try gardens.rows(
+                Room.including(all: Room.desks.order(Column("id"))).order(
+                    Column("number"), Column("building")))
+            #expect(
+                rows.map { $0.prefetchedRows["desks"]?.map { $0["id"] as Int64 } } == [[9], [5], [1, 6, 7]])
             let limited = Room.order(Column("number").desc).limit(1).including(all: Room.desks)
             #expect(
                 try gardens.sql(limited)[1].hasPrefix(
-                    #"WITH "coffer_base" AS (SELECT "building", "number" FROM "room" ORDER BY "number" DESC LIMIT 1) SELECT"#))
+                    #"WITH "coffer_base" AS (SELECT "building", "number" FROM "room" ORDER BY "number" DESC LIMIT 1) SELECT"#
+                ))
         }
     }
 
@@ -145,14 +172,19 @@ struct PrefetchTests {
             try db.execute(
                 sql: """
                     CREATE TABLE garden(id INTEGER PRIMARY KEY, name TEXT);
-                    CREATE TABLE bed(id INTEGER PRIMARY KEY, gardenId INTEGER REFERENCES garden(id), name TEXT);
-                    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3500) INSERT INTO garden SELECT i, 'g' FROM n;
+                    CREATE TABLE bed(id INTEGER PRIMARY KEY, gardenId INTEGER REFERENCES garden(id), name \
+                    TEXT);
+                    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3500) INSERT \
+                    INTO garden SELECT i, 'g' FROM n;
                     INSERT INTO bed SELECT id, id, 'a' || id FROM garden;
                     INSERT INTO bed SELECT id + 3500, id, 'b' FROM garden WHERE id % 7 = 0;
                     """)
             db.handle.limit(.variableNumber, newValue: 1000)
             recorder.record(db)
-            let rows = try Row.fetchAll(db, Garden.including(all: Garden.beds.order(Column("name").desc, Column("id"))).order(Column("id")))
+            let rows = try Row.fetchAll(
+                db,
+                Garden.including(all: Garden.beds.order(Column("name").desc, Column("id"))).order(
+                    Column("id")))
             #expect(rows.count == 3500)
             for row in rows {
                 let id: Int64 = row["id"]

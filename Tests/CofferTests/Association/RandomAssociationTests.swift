@@ -30,7 +30,9 @@ struct RandomAssociationTests {
                     }
                     hasFailed = true
                     let sql = try request.makePreparedRequest(db, forSingleResult: false).statement.sql
-                    Issue.record("seed \(random.seed), request \(requestCount): \(sql)\n\(node)\n\(texts)\n\(expected)")
+                    Issue.record(
+                        "seed \(random.seed), request \(requestCount): \(sql)\n\(node)\n\(texts)\n\(expected)"
+                    )
                     return
                 }
             }

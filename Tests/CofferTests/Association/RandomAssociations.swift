@@ -17,7 +17,8 @@ struct RandomGraph {
     private(set) var rows: [[Values]] = []
 
     init(_ random: inout SeededRandom) {
-        let names = ["node1", "node2", "Branch", "leaf", "my table", "person", "order", "tree"].shuffled(using: &random)
+        let names = ["node1", "node2", "Branch", "leaf", "my table", "person", "order", "tree"].shuffled(
+            using: &random)
         tableNames = Array(names.prefix(.random(in: 3...8, using: &random)))
         for origin in tableNames.indices {
             for _ in 0..<Int.random(in: 0...3, using: &random) {
@@ -42,7 +43,8 @@ struct RandomGraph {
                         for column in reference.columns {
                             let largest: Int64 = reference.columns.count == 1 ? 6 : 1
                             values[column] = .some(
-                                Int.random(in: 0...5, using: &random) == 0 ? nil : .random(in: 0...largest, using: &random))
+                                Int.random(in: 0...5, using: &random) == 0
+                                    ? nil : .random(in: 0...largest, using: &random))
                         }
                     }
                     return values
@@ -112,23 +114,32 @@ struct RandomTreeMaker {
         node(.random(in: graph.tableNames.indices, using: &random), depth: 3, isOptional: false, &random)
     }
 
-    private mutating func node(_ table: Int, depth: Int, isOptional: Bool, _ random: inout SeededRandom) -> RandomNode {
+    private mutating func node(_ table: Int, depth: Int, isOptional: Bool, _ random: inout SeededRandom)
+        -> RandomNode
+    {
         var result = RandomNode(table: table, bound: Int.random(in: 0...3, using: &random) == 0 ? 0 : nil)
         guard depth > 0 else { return result }
         for _ in 0..<Int.random(in: depth == 3 ? 1...3 : 0...2, using: &random) {
             let kinds = RandomEdge.Kind.allCases.filter { !isOptional || !$0.isRequired }
             guard let kind = kinds.randomElement(using: &random) else { continue }
-            if let edge = edge(from: table, kind, depth: depth, isOptional: isOptional, &random) { result.edges.append(edge) }
+            if let edge = edge(from: table, kind, depth: depth, isOptional: isOptional, &random) {
+                result.edges.append(edge)
+            }
         }
         return result
     }
 
     private mutating func edge(
-        from table: Int, _ kind: RandomEdge.Kind, depth: Int, isOptional: Bool, mustBeToMany: Bool = true, _ random: inout SeededRandom
+        from table: Int, _ kind: RandomEdge.Kind, depth: Int, isOptional: Bool, mustBeToMany: Bool = true,
+        _ random: inout SeededRandom
     ) -> RandomEdge? {
-        let forward = kind == .all && mustBeToMany ? [] : graph.references.filter { $0.origin == table }.map { ($0, true) }
+        let forward =
+            kind == .all && mustBeToMany
+            ? [] : graph.references.filter { $0.origin == table }.map { ($0, true) }
         let backward = graph.references.filter { $0.destination == table }.map { ($0, false) }
-        guard let (reference, isForward) = (forward + backward).randomElement(using: &random) else { return nil }
+        guard let (reference, isForward) = (forward + backward).randomElement(using: &random) else {
+            return nil
+        }
         keyCount += 1
         let key = "k\(keyCount)"
         let target = isForward ? reference.destination : reference.origin
@@ -136,7 +147,10 @@ struct RandomTreeMaker {
         switch kind {
         case .passage:
             node = RandomNode(table: target, bound: Bool.random(using: &random) ? 0 : nil)
-            guard let last = edge(from: target, .all, depth: depth, isOptional: false, mustBeToMany: false, &random) else { return nil }
+            guard
+                let last = edge(
+                    from: target, .all, depth: depth, isOptional: false, mustBeToMany: false, &random)
+            else { return nil }
             node.edges = [last]
         case .all:
             node = self.node(target, depth: depth - 1, isOptional: false, &random)
@@ -148,7 +162,9 @@ struct RandomTreeMaker {
 }
 
 extension RandomGraph {
-    func request(_ node: RandomNode) -> QueryInterfaceRequest<Row> { refine(Table<Row>(tableNames[node.table]).all(), node) }
+    func request(_ node: RandomNode) -> QueryInterfaceRequest<Row> {
+        refine(Table<Row>(tableNames[node.table]).all(), node)
+    }
 
     private func refine<Request: DerivableRequest<Row>>(_ request: Request, _ node: RandomNode) -> Request {
         var request = request
@@ -164,21 +180,30 @@ extension RandomGraph {
                 where Pivot.OriginRowDecoder == Row, Pivot.RowDecoder == Row {
                     last.isForward
                         ? table.hasMany(
-                            Row.self, through: pivot, using: refine(target.belongsTo(end, using: lastKey), last.node), key: last.key)
+                            Row.self, through: pivot,
+                            using: refine(target.belongsTo(end, using: lastKey), last.node), key: last.key)
                         : table.hasMany(
-                            Row.self, through: pivot, using: refine(target.hasMany(end, using: lastKey), last.node), key: last.key)
+                            Row.self, through: pivot,
+                            using: refine(target.hasMany(end, using: lastKey), last.node), key: last.key)
                 }
                 let bare = RandomNode(table: edge.node.table, bound: edge.node.bound)
                 request =
                     edge.isForward
-                    ? request.including(all: through(refine(table.belongsTo(target, key: edge.key, using: key), bare)))
-                    : request.including(all: through(refine(table.hasMany(target, key: edge.key, using: key), bare)))
+                    ? request.including(
+                        all: through(refine(table.belongsTo(target, key: edge.key, using: key), bare)))
+                    : request.including(
+                        all: through(refine(table.hasMany(target, key: edge.key, using: key), bare)))
             } else if edge.isForward {
-                request = add(refine(table.belongsTo(target, key: edge.key, using: key), edge.node), edge.kind, to: request)
+                request = add(
+                    refine(table.belongsTo(target, key: edge.key, using: key), edge.node), edge.kind,
+                    to: request)
             } else if edge.kind == .all {
-                request = request.including(all: refine(table.hasMany(target, key: edge.key, using: key), edge.node))
+                request = request.including(
+                    all: refine(table.hasMany(target, key: edge.key, using: key), edge.node))
             } else {
-                request = add(refine(table.hasMany(target, key: edge.key, using: key), edge.node), edge.kind, to: request)
+                request = add(
+                    refine(table.hasMany(target, key: edge.key, using: key), edge.node), edge.kind,
+                    to: request)
             }
         }
         return request
@@ -210,12 +235,14 @@ extension RandomGraph {
                 let last = edge.kind == .all ? edge : edge.node.edges[0]
                 // Keys are unique in a request, so that rows of scopes are found from the row itself.
                 let rows = prefetched?.prefetchedRows[last.key] ?? row?.prefetchedRows[last.key]
-                let texts = rows.map { $0.map { text($0, last.node) }.sorted().joined(separator: ",") } ?? "missing"
+                let texts =
+                    rows.map { $0.map { text($0, last.node) }.sorted().joined(separator: ",") } ?? "missing"
                 parts.append("\(last.key):[\(texts)]")
             default:
                 let scope = row?.scopes[edge.key]
                 parts.append(
-                    "\(edge.key):" + text(scope, edge.node, selects: edge.kind.selects, prefetched: prefetched ?? row))
+                    "\(edge.key):"
+                        + text(scope, edge.node, selects: edge.kind.selects, prefetched: prefetched ?? row))
             }
         }
         return "(\(parts.joined(separator: " ")))"
@@ -242,10 +269,13 @@ extension RandomGraph {
     private func matches(_ row: Values, _ edge: RandomEdge) -> [Values] {
         let (left, right) =
             edge.isForward
-            ? (edge.reference.columns, edge.reference.destinationColumns) : (edge.reference.destinationColumns, edge.reference.columns)
+            ? (edge.reference.columns, edge.reference.destinationColumns)
+            : (edge.reference.destinationColumns, edge.reference.columns)
         let key = left.map { row[$0] ?? nil }
         guard !key.contains(nil) else { return [] }
-        return rows[edge.node.table].filter { candidate in meets(candidate, edge.node) && right.map { candidate[$0] ?? nil } == key }
+        return rows[edge.node.table].filter { candidate in
+            meets(candidate, edge.node) && right.map { candidate[$0] ?? nil } == key
+        }
     }
 
     /// A row with the rows that are joined to it, or nothing but NULL.
@@ -256,7 +286,9 @@ extension RandomGraph {
         init(_ row: Values?, _ joined: [String: Combination]) { (self.row, self.joined) = (row, joined) }
     }
 
-    private func combinations(_ row: Values, _ node: RandomNode, without omitted: String? = nil) -> [Combination] {
+    private func combinations(_ row: Values, _ node: RandomNode, without omitted: String? = nil)
+        -> [Combination]
+    {
         var results: [[String: Combination]] = [[:]]
         for edge in node.edges where edge.kind.isJoin && edge.key != omitted {
             var joined = matches(row, edge).flatMap { combinations($0, edge.node) }
@@ -271,7 +303,9 @@ extension RandomGraph {
         return Combination(nil, Dictionary(uniqueKeysWithValues: joined))
     }
 
-    private func text(_ combination: Combination, _ node: RandomNode, selects: Bool, base: Values, path: [RandomEdge]) -> String {
+    private func text(
+        _ combination: Combination, _ node: RandomNode, selects: Bool, base: Values, path: [RandomEdge]
+    ) -> String {
         var parts = selects ? [combination.row.flatMap { $0["id"] ?? nil }.map { "\($0)" } ?? "NULL"] : []
         for edge in node.edges {
             switch edge.kind {
@@ -281,7 +315,10 @@ extension RandomGraph {
                 parts.append("\(way[way.count - 1].key):[\(rows.sorted().joined(separator: ","))]")
             default:
                 let joined = combination.joined[edge.key] ?? nothing(edge.node)
-                parts.append("\(edge.key):" + text(joined, edge.node, selects: edge.kind.selects, base: base, path: path + [edge]))
+                parts.append(
+                    "\(edge.key):"
+                        + text(joined, edge.node, selects: edge.kind.selects, base: base, path: path + [edge])
+                )
             }
         }
         return "(\(parts.joined(separator: " ")))"

@@ -51,10 +51,14 @@ struct ReadmeRecordTests {
             try db.execute(
                 sql: """
                     CREATE TABLE owner(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
-                    CREATE TABLE item(id INTEGER PRIMARY KEY, ownerId INTEGER NOT NULL REFERENCES owner, worth INTEGER NOT NULL);
-                    CREATE TABLE attachment(fileName TEXT PRIMARY KEY, itemId INTEGER NOT NULL REFERENCES item);
+                    CREATE TABLE item(id INTEGER PRIMARY KEY, ownerId INTEGER NOT NULL REFERENCES owner, \
+                    worth INTEGER NOT NULL);
+                    CREATE TABLE attachment(fileName TEXT PRIMARY KEY, itemId INTEGER NOT NULL REFERENCES \
+                    item);
                     """)
-            for (id, name) in [(1, "Ada"), (2, "Grace"), (3, "Nobody")] { try Owner(id: Int64(id), name: name).insert(db) }
+            for (id, name) in [(1, "Ada"), (2, "Grace"), (3, "Nobody")] {
+                try Owner(id: Int64(id), name: name).insert(db)
+            }
             for (id, owner, worth) in [(1, 1, 20), (2, 1, 900), (3, 2, 5)] {
                 try Item(id: Int64(id), ownerId: Int64(owner), worth: worth).insert(db)
             }
@@ -91,10 +95,13 @@ struct ReadmeRecordTests {
         let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
         let start = "/// Who keeps things"
         let block = try #require(
-            readme.components(separatedBy: "```swift\n" + start).dropFirst().first?.components(separatedBy: "```").first)
+            readme.components(separatedBy: "```swift\n" + start).dropFirst().first?.components(
+                separatedBy: "```"
+            ).first)
         var lines = try Self.lines(String(contentsOf: here, encoding: .utf8))[...]
         for line in Self.lines(start + block) {
-            let index = try #require(lines.firstIndex(of: line), "not in this file, or not at this place: \(line)")
+            let index = try #require(
+                lines.firstIndex(of: line), "not in this file, or not at this place: \(line)")
             lines = lines[(index + 1)...]
         }
     }

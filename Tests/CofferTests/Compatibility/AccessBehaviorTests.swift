@@ -12,7 +12,9 @@ struct AccessBehaviorTests {
 
     init() throws { directory = try TestDirectory() }
 
-    private func make(_ access: Access, _ configuration: Configuration = .rawKeyed) throws -> any DatabaseWriter {
+    private func make(_ access: Access, _ configuration: Configuration = .rawKeyed) throws
+        -> any DatabaseWriter
+    {
         let writer = try directory.make(access, "vault.db", configuration)
         try writer.write { try $0.execute(sql: "CREATE TABLE item (a)") }
         return writer
@@ -50,7 +52,9 @@ struct AccessBehaviorTests {
         }
     }
 
-    @Test("a transaction that a cancelled task leaves open is rolled back at the end of the access", arguments: Access.allCases)
+    @Test(
+        "a transaction that a cancelled task leaves open is rolled back at the end of the access",
+        arguments: Access.allCases)
     func leftTransaction(access: Access) async throws {
         await #expect(processExitsWith: .success) { [access] in
             let directory = try TestDirectory()
@@ -69,7 +73,9 @@ struct AccessBehaviorTests {
         }
     }
 
-    @Test("a read that has finished when its task is cancelled has its value, and runs no further statement", arguments: Access.allCases)
+    @Test(
+        "a read that has finished when its task is cancelled has its value, and runs no further statement",
+        arguments: Access.allCases)
     func finishedRead(access: Access) async throws {
         let writer = try make(access)
         let task = Task {
@@ -91,7 +97,9 @@ struct AccessBehaviorTests {
         #expect(try await writer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 0)
     }
 
-    @Test("a cancelled task may give up by SQL what it has done, and end what it has only read", arguments: Access.allCases)
+    @Test(
+        "a cancelled task may give up by SQL what it has done, and end what it has only read",
+        arguments: Access.allCases)
     func endsBySQL(access: Access) async throws {
         let writer = try make(access)
         let write = Task {
@@ -133,12 +141,16 @@ struct AccessBehaviorTests {
         @Sendable func write() {
             let done = DispatchSemaphore(value: 0)
             DispatchQueue.global().async {
-                #expect(throws: Never.self) { try pool.write { try $0.execute(sql: "INSERT INTO item VALUES (1)") } }
+                #expect(throws: Never.self) {
+                    try pool.write { try $0.execute(sql: "INSERT INTO item VALUES (1)") }
+                }
                 done.signal()
             }
             done.wait()
         }
-        @Sendable func count(_ db: Database) throws -> Int? { try Int.fetchOne(db, sql: "SELECT count(*) FROM item") }
+        @Sendable func count(_ db: Database) throws -> Int? {
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM item")
+        }
         func readNow() throws -> Int? {
             try pool.read { db in
                 write()
@@ -151,7 +163,8 @@ struct AccessBehaviorTests {
             return try count(db)
         }
         #expect(second == 1)
-        let third = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int?, any Error>) in
+        let third = try await withCheckedThrowingContinuation {
+            (continuation: CheckedContinuation<Int?, any Error>) in
             pool.asyncRead { db in
                 write()
                 continuation.resume(with: Result { try count(db.get()) })
@@ -174,10 +187,13 @@ struct AccessBehaviorTests {
                 #expect(try Int.fetchOne(inner, sql: "SELECT count(*) FROM item") == 1)
             }
         }
-        try writer.barrierWriteWithoutTransaction { db in try writer.unsafeReentrantRead { #expect($0 === db) } }
+        try writer.barrierWriteWithoutTransaction { db in
+            try writer.unsafeReentrantRead { #expect($0 === db) }
+        }
     }
 
-    @Test("readers of pools and snapshots wait ten seconds for locks, whatever the busy mode of the writer is")
+    @Test(
+        "readers of pools and snapshots wait ten seconds for locks, whatever the busy mode of the writer is")
     func patience() throws {
         let timeout: (Database) throws -> Int? = { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") }
         for mode: Database.BusyMode in [.immediateError, .timeout(1)] {
@@ -208,7 +224,9 @@ struct AccessBehaviorTests {
         // Without a transaction, and in a transaction of another kind of access, nothing goes on.
         try snapshot.read { try $0.execute(sql: "ROLLBACK") }
         #expect(throws: DatabaseError.self) { try snapshot.read(count) }
-        #expect(throws: DatabaseError.self) { try pool.write { try $0.execute(sql: "ROLLBACK; BEGIN TRANSACTION") } }
+        #expect(throws: DatabaseError.self) {
+            try pool.write { try $0.execute(sql: "ROLLBACK; BEGIN TRANSACTION") }
+        }
     }
 
     // MARK: Configurations
@@ -237,7 +255,9 @@ struct AccessBehaviorTests {
 
     @Test("a page cache that the preparation sets is not set again", arguments: Access.allCases)
     func cacheSizes(access: Access) throws {
-        let preparation: @Sendable (Database) throws -> Void = { try $0.execute(sql: "PRAGMA cache_size = -500") }
+        let preparation: @Sendable (Database) throws -> Void = {
+            try $0.execute(sql: "PRAGMA cache_size = -500")
+        }
         let size: (Database) throws -> Int? = { try Int.fetchOne($0, sql: "PRAGMA cache_size") }
         let keyed = Configuration.rawKeyed.with { $0.prepareDatabase(preparation) }
         let plain = Configuration().with {
@@ -252,11 +272,15 @@ struct AccessBehaviorTests {
             let writer = try directory.make(access, name, configuration)
             #expect(try writer.writeWithoutTransaction(size) == -500, "\(name)")
             #expect(try writer.read(size) == -500, "\(name)")
-            let temporaryStore = try writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA temp_store") }
+            let temporaryStore = try writer.writeWithoutTransaction {
+                try Int.fetchOne($0, sql: "PRAGMA temp_store")
+            }
             #expect(temporaryStore == (name == "plain" ? 0 : 2))
         }
         // Without a word of the preparation, it is that of the configuration.
-        let silent = Configuration().with { $0.prepareDatabase { try $0.usePassphrase("x'" + String(repeating: "ab", count: 32) + "'") } }
+        let silent = Configuration().with {
+            $0.prepareDatabase { try $0.usePassphrase("x'" + String(repeating: "ab", count: 32) + "'") }
+        }
         #expect(try directory.make(access, "prepared", silent).read(size) == -16384)
     }
 
@@ -267,9 +291,12 @@ struct AccessBehaviorTests {
         arguments: ["SELECT 2", "x", "SELECT * FROM later"])
     func secondStatement(second: String) throws {
         try DatabaseQueue().write { (db) throws in
-            let error = #expect(throws: DatabaseError.self) { try db.makeStatement(sql: "CREATE TABLE later (a); \(second)") }
+            let error = #expect(throws: DatabaseError.self) {
+                try db.makeStatement(sql: "CREATE TABLE later (a); \(second)")
+            }
             #expect(error?.resultCode == .SQLITE_MISUSE)
-            #expect(error?.message?.contains("Database.execute(sql:) or Database.allStatements(sql:)") == true)
+            #expect(
+                error?.message?.contains("Database.execute(sql:) or Database.allStatements(sql:)") == true)
             _ = try db.makeStatement(sql: "SELECT 1; -- and nothing else\n ;")
         }
     }
@@ -279,7 +306,9 @@ struct AccessBehaviorTests {
         await #expect(processExitsWith: .exitCode(7)) {
             let lines = Mutex<[String]>([])
             Database.logError = { code, message in
-                if message.hasPrefix("unfinalized") { lines.withLock { $0.append("\(code.rawValue) \(message)") } }
+                if message.hasPrefix("unfinalized") {
+                    lines.withLock { $0.append("\(code.rawValue) \(message)") }
+                }
             }
             let queue = try DatabaseQueue()
             let statement = try queue.inDatabase { try $0.makeStatement(sql: "SELECT 1") }
@@ -301,7 +330,9 @@ struct AccessBehaviorTests {
 
     // MARK: Keys
 
-    @Test("the passphrase is changed as the first thing in a transaction of a queue, and of no observer's business")
+    @Test(
+        "the passphrase is changed as the first thing in a transaction of a queue, and of no observer's business"
+    )
     func passphraseInTransaction() throws {
         final class Ends: TransactionObserver {
             var log: [String] = []
@@ -310,7 +341,9 @@ struct AccessBehaviorTests {
             func databaseDidCommit(_ db: Database) { log.append("commit") }
             func databaseDidRollback(_ db: Database) { log.append("rollback") }
         }
-        func configuration(_ passphrase: String) -> Configuration { Configuration().with { $0.key = .passphrase(passphrase) } }
+        func configuration(_ passphrase: String) -> Configuration {
+            Configuration().with { $0.key = .passphrase(passphrase) }
+        }
         let ends = Ends()
         let queue = try DatabaseQueue(path: directory.path("vault.db"), configuration: configuration("old"))
         try queue.write { try $0.execute(sql: "CREATE TABLE item (a)") }
@@ -338,7 +371,9 @@ struct AccessBehaviorTests {
             try db.execute(sql: "INSERT INTO item VALUES (3)")
         }
         try queue.close()
-        #expect(throws: DatabaseError.self) { try DatabaseQueue(path: queue.path, configuration: configuration("old")) }
+        #expect(throws: DatabaseError.self) {
+            try DatabaseQueue(path: queue.path, configuration: configuration("old"))
+        }
         let reopened = try DatabaseQueue(path: queue.path, configuration: configuration("new"))
         #expect(try reopened.read { try Int.fetchAll($0, sql: "SELECT a FROM item ORDER BY a") } == [1, 3])
     }

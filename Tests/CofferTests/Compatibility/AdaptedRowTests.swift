@@ -1,7 +1,8 @@
 import Coffer
 import Testing
 
-/// Rows that stand on their statement convert as SQLite does, with and without adapters: see the Compatibility article.
+/// Rows that stand on their statement convert as SQLite does, with and without adapters: see the
+/// Compatibility article.
 @Suite("Adapted rows convert as others do")
 struct AdaptedRowTests {
     /// What only the reading of a statement can make: its other initializer fails.
@@ -33,13 +34,16 @@ struct AdaptedRowTests {
     private static let adapters: [any RowAdapter] = [
         ScopeAdapter(["parcel": SuffixRowAdapter(fromIndex: 0)]),
         SuffixRowAdapter(fromIndex: 0).addingScopes(["parcel": SuffixRowAdapter(fromIndex: 0)]),
-        ColumnMapping(["n": "n", "weight": "weight", "missing": "missing"]).addingScopes(["parcel": RangeRowAdapter(0..<3)]),
+        ColumnMapping(["n": "n", "weight": "weight", "missing": "missing"]).addingScopes([
+            "parcel": RangeRowAdapter(0..<3)
+        ]),
     ]
 
     @Test("values of rows and scopes that stand on their statement", arguments: adapters.indices)
     func values(index: Int) throws {
         try DatabaseQueue().read { (db) throws in
-            let row = try #require(try Row.fetchCursor(db, sql: Self.sql, adapter: Self.adapters[index]).next())
+            let row = try #require(
+                try Row.fetchCursor(db, sql: Self.sql, adapter: Self.adapters[index]).next())
             for row in [row, try #require(row.scopes["parcel"])] {
                 #expect(row["n"] == 12)
                 #expect(try row.decode(Int.self, forColumn: "n") == 12)

@@ -21,7 +21,9 @@ struct DatabaseBehaviorTests {
     @Test("migrations have no schema source")
     func schemaSourceInMigrations() throws {
         struct Source: DatabaseSchemaSource {
-            func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]? { ["id"] }
+            func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]? {
+                ["id"]
+            }
         }
         var configuration = Configuration()
         configuration.schemaSource = Source()
@@ -51,7 +53,9 @@ struct DatabaseBehaviorTests {
             try db.execute(sql: "CREATE TABLE t (a NOT NULL UNIQUE)")
             db.add(transactionObserver: observer)
             #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO t VALUES (NULL)") }
-            #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT OR ROLLBACK INTO t VALUES (NULL)") }
+            #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "INSERT OR ROLLBACK INTO t VALUES (NULL)")
+            }
             #expect(observer.ends == [])
             // An observer that was told of a row is told that it is gone.
             #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO t VALUES (1), (NULL)") }
@@ -61,7 +65,9 @@ struct DatabaseBehaviorTests {
             #expect(observer.ends == ["commit"])
             try db.execute(sql: "BEGIN")
             try db.execute(sql: "INSERT INTO t VALUES (2)")
-            #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT OR ROLLBACK INTO t VALUES (NULL)") }
+            #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "INSERT OR ROLLBACK INTO t VALUES (NULL)")
+            }
             #expect(observer.ends == ["commit", "rollback"])
             #expect(try Int.fetchAll(db, sql: "SELECT a FROM t") == [1])
         }
@@ -80,7 +86,9 @@ struct DatabaseBehaviorTests {
     func expandedDescription() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1)")
-            let error = #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: [1]) }
+            let error = #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: [1])
+            }
             #expect(error?.expandedDescription.hasPrefix("SQLite error 19: ") == true)
             #expect(error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE)
         }
@@ -100,7 +108,8 @@ struct DatabaseBehaviorTests {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE t (a)")
             let error = #expect(throws: DatabaseError.self) {
-                try db.execute(sql: "INSERT INTO t VALUES (?); INSERT INTO t VALUES (?)", arguments: [1, 2, 3])
+                try db.execute(
+                    sql: "INSERT INTO t VALUES (?); INSERT INTO t VALUES (?)", arguments: [1, 2, 3])
             }
             #expect(error?.message == "wrong number of statement arguments: 3")
         }
@@ -146,7 +155,9 @@ struct DatabaseBehaviorTests {
         }
     }
 
-    @Test("decimal numbers survive the way through a floating-point number", arguments: [10_000_000.01, 0.1, 1e-5, 123.456, -7.0])
+    @Test(
+        "decimal numbers survive the way through a floating-point number",
+        arguments: [10_000_000.01, 0.1, 1e-5, 123.456, -7.0])
     func decimalNumbers(value: Double) {
         let number = NSDecimalNumber(value: value)
         #expect(NSDecimalNumber.fromDatabaseValue(number.databaseValue) == number)
@@ -181,7 +192,9 @@ struct DatabaseBehaviorTests {
     func masterTables() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE safe (a)")
-            for name in ["sqlite_master", "SQLite_Schema", "sqlite_temp_master"] { #expect(try !db.tableExists(name)) }
+            for name in ["sqlite_master", "SQLite_Schema", "sqlite_temp_master"] {
+                #expect(try !db.tableExists(name))
+            }
             #expect(try !db.tableExists("sqlite_master", in: "main"))
             #expect(try db.tableExists("SAFE", in: "main"))
             // They can be read as any other.
@@ -205,7 +218,10 @@ struct DatabaseBehaviorTests {
         let directory = try TestDirectory()
         let writer = try directory.make(access)
         try await writer.write { db in
-            try db.execute(sql: "CREATE TABLE safe (id INTEGER PRIMARY KEY, name); CREATE VIEW name AS SELECT name FROM safe")
+            try db.execute(
+                sql:
+                    "CREATE TABLE safe (id INTEGER PRIMARY KEY, name); CREATE VIEW name AS SELECT name FROM safe"
+            )
         }
         let regions = ValueLog<String>(), names = ValueLog<[String]>()
         let cancellable = ValueObservation.tracking { try String.fetchAll($0, sql: "SELECT name FROM name") }
@@ -216,10 +232,13 @@ struct DatabaseBehaviorTests {
         await names.values(upTo: ["iron"])
         #expect(regions.values == ["safe(name)"])
         // A table of the same name is no view any more.
-        try await writer.write { try $0.execute(sql: "DROP VIEW name; CREATE TABLE name (name); DELETE FROM safe") }
+        try await writer.write {
+            try $0.execute(sql: "DROP VIEW name; CREATE TABLE name (name); DELETE FROM safe")
+        }
         try await writer.write { try $0.execute(sql: "INSERT INTO name VALUES ('wood')") }
         #expect(await names.values(upTo: ["wood"]).last == ["wood"])
-        // A statement that is compiled anew while it runs has read both: only the next read has the table alone.
+        // A statement that is compiled anew while it runs has read both: only the next read has the table
+        // alone.
         try await writer.write { try $0.execute(sql: "INSERT INTO name VALUES ('oak')") }
         #expect(await names.values(upTo: ["wood", "oak"]).last == ["wood", "oak"])
         #expect(regions.values.last == "name(name)")

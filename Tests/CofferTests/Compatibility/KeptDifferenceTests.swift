@@ -3,7 +3,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What stays another way than in GRDB 7, on purpose, where no other suite is about it: see the Compatibility article.
+/// What stays another way than in GRDB 7, on purpose, where no other suite is about it: see the Compatibility
+/// article.
 @Suite("Differences that are kept", .timeLimit(.minutes(Patience.minutes)))
 struct KeptDifferenceTests {
     let directory: TestDirectory
@@ -15,7 +16,8 @@ struct KeptDifferenceTests {
         try DatabaseQueue().read { (db) throws in
             // One of the library would be preferred to that of this file.
             #expect(type(of: FTS5.api(db)) == NotThere.self)
-            // The function that gives the interface to who binds a pointer to it, with the product CSQLCipher.
+            // The function that gives the interface to who binds a pointer to it, with the product
+            // CSQLCipher.
             #expect(try db.makeStatement(sql: "SELECT fts5(?)").columnCount == 1)
         }
     }
@@ -37,11 +39,14 @@ struct KeptDifferenceTests {
             #expect(try Int.fetchOne(db, SQLRequest<Int>("SELECT \(sum) * 2 FROM item")) == 6)
             func sql(_ literal: SQL) throws -> String { try literal.build(db).sql }
             for (literal, expected) in [
-                ("SELECT 2 * \(sum) AS b FROM item", #"SELECT 2 * (? + "a") AS b FROM item"#), ("\(sum)", #"(? + "a")"#),
-                ("SELECT \(sum)*2", #"SELECT (? + "a")*2"#), ("SELECT NOT \(sum) FROM item", #"SELECT NOT (? + "a") FROM item"#),
+                ("SELECT 2 * \(sum) AS b FROM item", #"SELECT 2 * (? + "a") AS b FROM item"#),
+                ("\(sum)", #"(? + "a")"#),
+                ("SELECT \(sum)*2", #"SELECT (? + "a")*2"#),
+                ("SELECT NOT \(sum) FROM item", #"SELECT NOT (? + "a") FROM item"#),
                 ("SELECT a.BY\(sum) FROM item", #"SELECT a.BY(? + "a") FROM item"#),
                 ("SELECT \(sum) COLLATE NOCASE", #"SELECT (? + "a") COLLATE NOCASE"#),
-                ("SELECT \(sum)FROM item", #"SELECT (? + "a")FROM item"#), ("SELECT x_by \(sum) AS b", #"SELECT x_by (? + "a") AS b"#),
+                ("SELECT \(sum)FROM item", #"SELECT (? + "a")FROM item"#),
+                ("SELECT x_by \(sum) AS b", #"SELECT x_by (? + "a") AS b"#),
             ] as [(SQL, String)] {
                 #expect(try sql(literal) == expected)
             }
@@ -54,9 +59,18 @@ struct KeptDifferenceTests {
             let sum = Column("a") + Column("b")
             for (literal, expected) in [
                 ("SELECT \(sum) AS c FROM item", #"SELECT "a" + "b" AS c FROM item"#),
-                ("SELECT max(\(sum), 1), \(sum)\n\tFROM item", "SELECT max(\"a\" + \"b\", 1), \"a\" + \"b\"\n\tFROM item"),
-                ("select case when \(sum) then \(sum) end", #"select case when "a" + "b" then "a" + "b" end"#),
-                ("SELECT 1 ORDER BY \(sum) DESC, \(sum) LIMIT 1", #"SELECT 1 ORDER BY "a" + "b" DESC, "a" + "b" LIMIT 1"#),
+                (
+                    "SELECT max(\(sum), 1), \(sum)\n\tFROM item",
+                    "SELECT max(\"a\" + \"b\", 1), \"a\" + \"b\"\n\tFROM item"
+                ),
+                (
+                    "select case when \(sum) then \(sum) end",
+                    #"select case when "a" + "b" then "a" + "b" end"#
+                ),
+                (
+                    "SELECT 1 ORDER BY \(sum) DESC, \(sum) LIMIT 1",
+                    #"SELECT 1 ORDER BY "a" + "b" DESC, "a" + "b" LIMIT 1"#
+                ),
             ] as [(SQL, String)] {
                 #expect(try literal.build(db).sql == expected)
             }
@@ -72,11 +86,14 @@ struct KeptDifferenceTests {
     @Test("errors of decoding show no values, unless arguments are public")
     func decodingErrors() throws {
         for isPublic in [false, true] {
-            let queue = try DatabaseQueue(configuration: Configuration().with { $0.publicStatementArguments = isPublic })
+            let queue = try DatabaseQueue(
+                configuration: Configuration().with { $0.publicStatementArguments = isPublic })
             try queue.read { (db) throws in
                 let cursor = try Row.fetchCursor(db, sql: "SELECT upper(?) AS name", arguments: ["safe"])
                 let row = try #require(try cursor.next())
-                let error = #expect(throws: RowDecodingError.self) { try row.decode(Date.self, forColumn: "name") }
+                let error = #expect(throws: RowDecodingError.self) {
+                    try row.decode(Date.self, forColumn: "name")
+                }
                 let text = "\(try #require(error))"
                 #expect(text.contains("SAFE") == isPublic)
                 #expect(text.contains("\"safe\"") == isPublic)
@@ -141,7 +158,9 @@ struct KeptDifferenceTests {
         await #expect(processExitsWith: .exitCode(7)) { @MainActor in
             let scheduler: any ValueObservationScheduler = ImmediateValueObservationScheduler()
             _ = ValueObservation.tracking { _ in 1 }
-                .start(in: try DatabaseQueue(), scheduling: scheduler, onError: { _ in }, onChange: { _ in exit(7) })
+                .start(
+                    in: try DatabaseQueue(), scheduling: scheduler, onError: { _ in },
+                    onChange: { _ in exit(7) })
         }
     }
 }

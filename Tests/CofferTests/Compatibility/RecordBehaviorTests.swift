@@ -18,7 +18,9 @@ struct RecordBehaviorTests {
         func aroundInsert(_ db: Database, insert: () throws -> InsertionSuccess) throws {
             if mistake != .insert { _ = try insert() }
         }
-        func aroundUpdate(_ db: Database, columns: Set<String>, update: () throws -> PersistenceSuccess) throws {
+        func aroundUpdate(_ db: Database, columns: Set<String>, update: () throws -> PersistenceSuccess)
+            throws
+        {
             if mistake == .hiddenError { _ = try? update() } else if mistake != .update { _ = try update() }
         }
         func aroundSave(_ db: Database, save: () throws -> PersistenceSuccess) throws {
@@ -29,10 +31,14 @@ struct RecordBehaviorTests {
         }
     }
 
-    @Test("a callback that forgets its closure is an error that rolls the write back", arguments: Careless.Mistake.allCases)
+    @Test(
+        "a callback that forgets its closure is an error that rolls the write back",
+        arguments: Careless.Mistake.allCases)
     private func carelessCallbacks(mistake: Careless.Mistake) throws {
         let queue = try DatabaseQueue()
-        try queue.write { try $0.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)") }
+        try queue.write {
+            try $0.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)")
+        }
         let error = #expect(throws: DatabaseError.self) {
             try queue.write { (db) throws in
                 try db.execute(sql: "INSERT INTO t VALUES (100)")
@@ -68,15 +74,21 @@ struct RecordBehaviorTests {
             id = row["id"]
             text = row["text"]
         }
-        mutating func didInsert(_ inserted: InsertionSuccess) { log.values.append(inserted.persistenceContainer["ID"] as? Int64) }
-        func didSave(_ saved: PersistenceSuccess) { log.values.append(saved.persistenceContainer["id"] as? Int64) }
+        mutating func didInsert(_ inserted: InsertionSuccess) {
+            log.values.append(inserted.persistenceContainer["ID"] as? Int64)
+        }
+        func didSave(_ saved: PersistenceSuccess) {
+            log.values.append(saved.persistenceContainer["id"] as? Int64)
+        }
     }
 
     private struct Bare: MutablePersistableRecord {
         static let databaseTableName = "note"
         var log = Log()
         func encode(to container: inout PersistenceContainer) { container["text"] = UUID().uuidString }
-        mutating func didInsert(_ inserted: InsertionSuccess) { log.values.append(inserted.persistenceContainer["id"] as? Int64) }
+        mutating func didInsert(_ inserted: InsertionSuccess) {
+            log.values.append(inserted.persistenceContainer["id"] as? Int64)
+        }
     }
 
     @Test("the row ID that the database has chosen is in the container of the success")
@@ -117,7 +129,9 @@ struct RecordBehaviorTests {
         static var databaseTableName: String { "w" }
         var model: Model
         init(model: Model) { self.model = model }
-        init(from decoder: any Decoder) throws { model = try decoder.singleValueContainer().decode(Model.self) }
+        init(from decoder: any Decoder) throws {
+            model = try decoder.singleValueContainer().decode(Model.self)
+        }
         func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             try container.encode(model)
@@ -139,7 +153,8 @@ struct RecordBehaviorTests {
             func encode(to encoder: any Encoder) throws {
                 var container = encoder.singleValueContainer()
                 try container.encode(
-                    container.codingPath.map(\.stringValue).joined(separator: "/") + encoder.codingPath.map(\.stringValue).joined())
+                    container.codingPath.map(\.stringValue).joined(separator: "/")
+                        + encoder.codingPath.map(\.stringValue).joined())
             }
         }
         struct Tagged: Encodable, EncodableRecord {
@@ -151,7 +166,9 @@ struct RecordBehaviorTests {
         #expect(container["other"]?.databaseValue == "otherother".databaseValue)
     }
 
-    @Test("integers of dates are rounded down", arguments: [(-987654.321, -987655, -987_654_321), (1.5, 1, 1500), (-0.5, -1, -500)])
+    @Test(
+        "integers of dates are rounded down",
+        arguments: [(-987654.321, -987655, -987_654_321), (1.5, 1, 1500), (-0.5, -1, -500)])
     func dates(seconds: Double, wholeSeconds: Int64, milliseconds: Int64) {
         let date = Date(timeIntervalSince1970: seconds)
         #expect(DatabaseDateEncodingStrategy.secondsSince1970.value(of: date) == wholeSeconds)
@@ -183,7 +200,8 @@ struct RecordBehaviorTests {
             #expect(try Person.fetchOne(db, sql: sql)?.hasDatabaseChanges == false)
             let row = try #require(try Row.fetchOne(db, sql: sql))
             #expect(try !Person(row: row).hasDatabaseChanges)
-            let adapted = try #require(try Row.fetchOne(db, sql: sql, adapter: SuffixRowAdapter(fromIndex: 0)))
+            let adapted = try #require(
+                try Row.fetchOne(db, sql: sql, adapter: SuffixRowAdapter(fromIndex: 0)))
             #expect(try !Person(row: adapted).hasDatabaseChanges)
         }
     }
@@ -200,9 +218,13 @@ extension DatabaseDateEncodingStrategy {
     fileprivate func value(of date: Date) -> Int64? {
         struct Dated: Encodable, EncodableRecord {
             @TaskLocal static var strategy = DatabaseDateEncodingStrategy.deferredToDate
-            static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy { strategy }
+            static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {
+                strategy
+            }
             var date: Date
         }
-        return Dated.$strategy.withValue(self) { try? PersistenceContainer(Dated(date: date))["date"] as? Int64 }
+        return Dated.$strategy.withValue(self) {
+            try? PersistenceContainer(Dated(date: date))["date"] as? Int64
+        }
     }
 }

@@ -9,7 +9,8 @@ private struct Item: Codable, Identifiable, FetchableRecord, MutablePersistableR
     var weight: Int
 }
 
-/// Requests whose results or SQL programs rely on, as they know them from GRDB 7: see the Compatibility article.
+/// Requests whose results or SQL programs rely on, as they know them from GRDB 7: see the Compatibility
+/// article.
 @Suite("Requests behave as programs know them")
 struct RequestBehaviorTests {
     private func makeQueue() throws -> (queue: DatabaseQueue, recorder: SQLRecorder) {
@@ -18,22 +19,27 @@ struct RequestBehaviorTests {
         configuration.publicStatementArguments = true
         let queue = try DatabaseQueue(configuration: recorder.recording(configuration))
         try queue.write { (db) throws in
-            try db.execute(sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, label TEXT UNIQUE, weight INTEGER NOT NULL)")
+            try db.execute(
+                sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, label TEXT UNIQUE, weight INTEGER NOT NULL)")
             try db.execute(sql: "INSERT INTO item VALUES (1, 'lamp', 3), (2, 'ring', 8), (3, NULL, 5)")
         }
         return (queue, recorder)
     }
 
-    private func lastSelect(_ recorder: SQLRecorder) -> String? { recorder.statements.last { $0.hasPrefix("SELECT") } }
+    private func lastSelect(_ recorder: SQLRecorder) -> String? {
+        recorder.statements.last { $0.hasPrefix("SELECT") }
+    }
 
     @Test("counting sees the names of annotations in filters")
     func countWithAnnotation() throws {
         let (queue, _) = try makeQueue()
         try queue.read { (db) throws in
-            let request = Table("item").annotated(with: (Column("weight") * 2).forKey("double")).filter(Column("double").detached > 8)
+            let request = Table("item").annotated(with: (Column("weight") * 2).forKey("double")).filter(
+                Column("double").detached > 8)
             #expect(try Row.fetchAll(db, request).count == 2)
             #expect(try request.fetchCount(db) == 2)
-            let written = Table("item").annotated(with: (Column("weight") * 2).forKey("double")).filter(sql: "double > 8")
+            let written = Table("item").annotated(with: (Column("weight") * 2).forKey("double")).filter(
+                sql: "double > 8")
             #expect(try written.fetchCount(db) == 2)
             #expect(try Table("item").select(Column("label"), Column("weight")).fetchCount(db) == 3)
         }
@@ -87,11 +93,17 @@ struct RequestBehaviorTests {
             try db.execute(
                 sql: """
                     CREATE VIEW heavy AS SELECT id, label FROM item WHERE weight > 4;
-                    CREATE TRIGGER drop_heavy INSTEAD OF DELETE ON heavy BEGIN DELETE FROM item WHERE id = OLD.id; END;
-                    CREATE TRIGGER set_heavy INSTEAD OF UPDATE ON heavy BEGIN UPDATE item SET label = NEW.label WHERE id = OLD.id; END;
+                    CREATE TRIGGER drop_heavy INSTEAD OF DELETE ON heavy BEGIN DELETE FROM item WHERE id = \
+                    OLD.id; END;
+                    CREATE TRIGGER set_heavy INSTEAD OF UPDATE ON heavy BEGIN UPDATE item SET label = \
+                    NEW.label WHERE id = OLD.id; END;
                     """)
-            #expect(try Table("heavy").filter(Column("id") == 2).updateAll(db, Column("label").set(to: "gem")) == 1)
-            #expect(try Table("heavy").filter(Column("id") == 1).updateAll(db, Column("label").set(to: "gem")) == 0)
+            #expect(
+                try Table("heavy").filter(Column("id") == 2).updateAll(db, Column("label").set(to: "gem"))
+                    == 1)
+            #expect(
+                try Table("heavy").filter(Column("id") == 1).updateAll(db, Column("label").set(to: "gem"))
+                    == 0)
             #expect(try Table("heavy").deleteAll(db) == 2)
         }
     }
@@ -103,7 +115,8 @@ struct RequestBehaviorTests {
             try db.execute(
                 sql: """
                     CREATE TABLE log (id INTEGER);
-                    CREATE TRIGGER note AFTER DELETE ON item BEGIN INSERT INTO log VALUES (OLD.id), (OLD.id); END
+                    CREATE TRIGGER note AFTER DELETE ON item BEGIN INSERT INTO log VALUES (OLD.id), \
+                    (OLD.id); END
                     """)
             #expect(try Item.filter(Column("id") < 3).deleteAll(db) == 2)
         }
@@ -112,14 +125,21 @@ struct RequestBehaviorTests {
     @Test("views are ordered by the key that the schema source knows")
     func stableOrderOfViews() throws {
         struct Source: DatabaseSchemaSource {
-            func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]? { ["id"] }
+            func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]? {
+                ["id"]
+            }
         }
         var configuration = Configuration()
         configuration.schemaSource = Source()
         try DatabaseQueue(configuration: configuration).write { (db) throws in
             try db.execute(sql: "CREATE VIEW v (name, id) AS SELECT 'b', 1 UNION ALL SELECT 'a', 2")
-            #expect(try Table("v").all().withStableOrder().makePreparedRequest(db).statement.sql == "SELECT * FROM \"v\" ORDER BY \"id\"")
-            #expect(try Int.fetchAll(db, Table("v").select(Column("id"), as: Int.self).withStableOrder()) == [1, 2])
+            #expect(
+                try Table("v").all().withStableOrder().makePreparedRequest(db).statement.sql
+                    == "SELECT * FROM \"v\" ORDER BY \"id\"")
+            #expect(
+                try Int.fetchAll(db, Table("v").select(Column("id"), as: Int.self).withStableOrder()) == [
+                    1, 2,
+                ])
         }
     }
 
@@ -127,7 +147,9 @@ struct RequestBehaviorTests {
     func stableOrderOfOtherViews() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE VIEW v (name, id) AS SELECT 'b', 1")
-            #expect(try Table("v").all().withStableOrder().makePreparedRequest(db).statement.sql == "SELECT * FROM \"v\" ORDER BY 1, 2")
+            #expect(
+                try Table("v").all().withStableOrder().makePreparedRequest(db).statement.sql
+                    == "SELECT * FROM \"v\" ORDER BY 1, 2")
         }
     }
 
@@ -144,11 +166,16 @@ struct RequestBehaviorTests {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE t (a, b)")
             try db.makeStatement(literal: "INSERT INTO t VALUES (?, ?)").execute(arguments: [1, 2])
-            try db.cachedStatement(literal: "INSERT INTO t VALUES (:a, :b)").execute(arguments: ["a": 3, "b": 4])
-            let statements = try db.allStatements(literal: "INSERT INTO t VALUES (?, 0); DELETE FROM t WHERE a = ?")
+            try db.cachedStatement(literal: "INSERT INTO t VALUES (:a, :b)").execute(arguments: [
+                "a": 3, "b": 4,
+            ])
+            let statements = try db.allStatements(
+                literal: "INSERT INTO t VALUES (?, 0); DELETE FROM t WHERE a = ?")
             while let statement = try statements.next() { try statement.execute(arguments: [1]) }
             #expect(try Row.fetchAll(db, sql: "SELECT * FROM t") == [["a": 3, "b": 4]])
-            #expect(throws: DatabaseError.self) { try db.makeStatement(literal: "INSERT INTO t VALUES (\(1), ?)") }
+            #expect(throws: DatabaseError.self) {
+                try db.makeStatement(literal: "INSERT INTO t VALUES (\(1), ?)")
+            }
         }
     }
 

@@ -33,9 +33,18 @@ struct SymbolTests {
             let name: Column? = Column("name")
             let none: Column? = nil
             #expect(try Int.fetchAll(db, Table("owner").filter(name == "a").select(Column("id"))) == [2])
-            #expect(try Int.fetchAll(db, Table("owner").filter(name != nil).order(name).select(Column("id"))) == [2, 1])
-            #expect(try Int.fetchAll(db, Table("owner").order(none, Column("id").desc).select(Column("id"))) == [3, 2, 1])
-            #expect(try Row.fetchAll(db, Table("owner").select(name, none)).map { $0.databaseValues.map(\.isNull) }[0] == [false, true])
+            #expect(
+                try Int.fetchAll(db, Table("owner").filter(name != nil).order(name).select(Column("id"))) == [
+                    2, 1,
+                ])
+            #expect(
+                try Int.fetchAll(db, Table("owner").order(none, Column("id").desc).select(Column("id"))) == [
+                    3, 2, 1,
+                ])
+            #expect(
+                try Row.fetchAll(db, Table("owner").select(name, none)).map {
+                    $0.databaseValues.map(\.isNull)
+                }[0] == [false, true])
             #expect(try Table("owner").filter(none).fetchCount(db) == 0)
         }
     }
@@ -50,7 +59,9 @@ struct SymbolTests {
             let request: SQLRequest<String?> = "SELECT \(key) FROM \(identifier: table) ORDER BY \(ordering)"
             #expect(try request.fetchAll(db) == [nil, "a", "b"])
             #expect(try Int.fetchOne(db, SQLRequest<Int>("SELECT COUNT(*) FROM \(type)")) == 3)
-            #expect(try String.fetchOne(db, SQLRequest<String>("SELECT \("x") AS \(identifier: "a \"b\"")")) == "x")
+            #expect(
+                try String.fetchOne(db, SQLRequest<String>("SELECT \("x") AS \(identifier: "a \"b\"")"))
+                    == "x")
         }
     }
 
@@ -58,7 +69,8 @@ struct SymbolTests {
     func recordsNotFound() throws {
         try makeQueue().read { (db) throws in
             let texts = [
-                "\(Owner.recordNotFound(db, key: 7))", "\(Owner.recordNotFound(db, id: 7))", "\(Owner.recordNotFound(key: ["id": 7]))",
+                "\(Owner.recordNotFound(db, key: 7))", "\(Owner.recordNotFound(db, id: 7))",
+                "\(Owner.recordNotFound(key: ["id": 7]))",
                 "\(Owner(id: 7, name: "x").recordNotFound(db))",
             ]
             #expect(Set(texts) == ["Key not found in table owner: [id:7]"])
@@ -77,7 +89,10 @@ struct SymbolTests {
             let violation = try #require(try db.foreignKeyViolations().next())
             let error = violation.databaseError(db)
             #expect(error.extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY)
-            #expect(error.message == "FOREIGN KEY constraint violation - from item(ownerId) to owner(id), in [id:1 ownerId:9]")
+            #expect(
+                error.message
+                    == "FOREIGN KEY constraint violation - from item(ownerId) to owner(id), in [id:1 ownerId:9]"
+            )
             let row = try #require(try Row.fetchOne(db, sql: "PRAGMA foreign_key_check"))
             #expect(ForeignKeyViolation(row: row).originTable == "item")
             let columns = try Row.fetchAll(db, sql: "PRAGMA table_info(owner)").map { ColumnInfo(row: $0) }
@@ -134,21 +149,26 @@ struct SymbolTests {
         try withTestDirectory { directory in
             let pool = try DatabasePool(path: directory.path("pool.db"), configuration: .rawKeyed)
             let snapshot = try pool.makeSnapshot()
-            let value = try snapshot.read { _ in try snapshot.reentrantRead { try Int.fetchOne($0, sql: "SELECT 5") } }
+            let value = try snapshot.read { _ in
+                try snapshot.reentrantRead { try Int.fetchOne($0, sql: "SELECT 5") }
+            }
             #expect(value == 5)
         }
     }
 
     @Test(
         "names of tables come from names of types",
-        arguments: zip(["iPhone", "aB", "_Safe", "ÉCole", "Safe", "URLItem"], ["iphone", "ab", "_safe", "école", "safe", "urlItem"]))
+        arguments: zip(
+            ["iPhone", "aB", "_Safe", "ÉCole", "Safe", "URLItem"],
+            ["iphone", "ab", "_safe", "école", "safe", "urlItem"]))
     func tableNames(type: String, table: String) {
         #expect(defaultTableNames[type] == table)
     }
 
     private let defaultTableNames = [
         "iPhone": iPhone.databaseTableName, "aB": aB.databaseTableName, "_Safe": _Safe.databaseTableName,
-        "ÉCole": ÉCole.databaseTableName, "Safe": Safe.databaseTableName, "URLItem": URLItem.databaseTableName,
+        "ÉCole": ÉCole.databaseTableName, "Safe": Safe.databaseTableName,
+        "URLItem": URLItem.databaseTableName,
     ]
 
     @Test("a value type is stored as the object behind it")

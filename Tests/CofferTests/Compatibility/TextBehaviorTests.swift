@@ -42,7 +42,8 @@ struct TextBehaviorTests {
                 sql: """
                     CREATE TABLE owner (id INTEGER PRIMARY KEY, name TEXT NOT NULL, born INTEGER);
                     CREATE TABLE item (id INTEGER PRIMARY KEY, ownerId INTEGER REFERENCES owner(id));
-                    CREATE TABLE attachment (id INTEGER PRIMARY KEY, itemId INTEGER NOT NULL REFERENCES item(id));
+                    CREATE TABLE attachment (id INTEGER PRIMARY KEY, itemId INTEGER NOT NULL REFERENCES \
+                    item(id));
                     INSERT INTO owner VALUES (1, 'Ann', 1970), (2, 'Bob', NULL);
                     INSERT INTO item VALUES (1, 1), (2, 1), (3, 2);
                     INSERT INTO attachment VALUES (1, 2), (2, 3);
@@ -54,7 +55,8 @@ struct TextBehaviorTests {
     @Test("an adapted row is described with the row as it was fetched")
     func adaptedRow() throws {
         try makeQueue().read { db in
-            let row = try Row.fetchOne(db, sql: "SELECT 1 AS a, 2 AS b", adapter: SuffixRowAdapter(fromIndex: 1))
+            let row = try Row.fetchOne(
+                db, sql: "SELECT 1 AS a, 2 AS b", adapter: SuffixRowAdapter(fromIndex: 1))
             #expect(row?.debugDescription == "▿ [b:2]\n  unadapted: [a:1 b:2]")
         }
     }
@@ -80,10 +82,14 @@ struct TextBehaviorTests {
         #expect("\(["a": 1, "b": "x"] as StatementArguments)" == #"["a": 1, "b": "x"]"#)
         try makeQueue().write { db in
             let error = #expect(throws: DatabaseError.self) {
-                try db.execute(sql: "INSERT INTO owner (name, id) VALUES (:name, :id)", arguments: ["id": 1, "name": "x"])
+                try db.execute(
+                    sql: "INSERT INTO owner (name, id) VALUES (:name, :id)",
+                    arguments: ["id": 1, "name": "x"])
             }
             #expect(error?.arguments == ["x", 1])
-            let missing = #expect(throws: DatabaseError.self) { try db.execute(sql: "SELECT :a, :b", arguments: ["c": 1]) }
+            let missing = #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "SELECT :a, :b", arguments: ["c": 1])
+            }
             #expect(missing?.message == "missing statement argument: a")
             let decoding = #expect(throws: RowDecodingError.self) { try Int.fetchAll(db, sql: "SELECT NULL") }
             #expect("\(decoding as Any)".contains("arguments: []"))
@@ -92,7 +98,8 @@ struct TextBehaviorTests {
 
     @Test("a missing row is described by its key")
     func missingRow() throws {
-        let error = RecordError.recordNotFound(databaseTableName: "share", key: ["a": 1.databaseValue, "b": "x".databaseValue])
+        let error = RecordError.recordNotFound(
+            databaseTableName: "share", key: ["a": 1.databaseValue, "b": "x".databaseValue])
         #expect("\(error)" == #"Key not found in table share: [a:1 b:"x"]"#)
     }
 
@@ -109,7 +116,8 @@ struct TextBehaviorTests {
     func doubles() throws {
         try makeQueue().read { db in
             let values: [Double] = [
-                0.1, 1, -0.5, 1e15, 1e16, 1.0 / 3, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 123_456_789.123_456_78, .infinity,
+                0.1, 1, -0.5, 1e15, 1e16, 1.0 / 3, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
+                123_456_789.123_456_78, .infinity,
                 -.infinity,
             ]
             for value in values {
@@ -124,7 +132,9 @@ struct TextBehaviorTests {
     @Test("doubles in definitions are read back as they were")
     func defaultDoubles() throws {
         try makeQueue().write { db in
-            for value in [0.1, 1e15, 1e16, 1.0 / 3, 0.1 + 0.2, .leastNonzeroMagnitude, .greatestFiniteMagnitude] {
+            for value in [
+                0.1, 1e15, 1e16, 1.0 / 3, 0.1 + 0.2, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
+            ] {
                 try db.create(table: "stored") { $0.column("value", .double).defaults(to: value) }
                 try db.execute(sql: "INSERT INTO stored DEFAULT VALUES")
                 #expect(try Double.fetchOne(db, sql: "SELECT value FROM stored") == value)
@@ -139,14 +149,17 @@ struct TextBehaviorTests {
         try makeQueue().read { db in
             let some = CommonTableExpression<Row>(named: "some", sql: "SELECT 1 AS id")
             let lines = try traced(db) { _ = try some.all().with(some).fetchCount(db) }
-            #expect(lines == [#"SELECT COUNT(*) FROM (WITH "some" AS (SELECT 1 AS id) SELECT * FROM "some")"#])
+            #expect(
+                lines == [#"SELECT COUNT(*) FROM (WITH "some" AS (SELECT 1 AS id) SELECT * FROM "some")"#])
         }
     }
 
     @Test("statements of virtual tables are traced as they are")
     func nestedStatements() throws {
         try makeQueue().write { db in
-            let lines = try traced(db) { try db.execute(sql: "CREATE VIRTUAL TABLE place USING rtree(id, x0, x1);") }
+            let lines = try traced(db) {
+                try db.execute(sql: "CREATE VIRTUAL TABLE place USING rtree(id, x0, x1);")
+            }
             #expect(lines.first == "CREATE VIRTUAL TABLE place USING rtree(id, x0, x1)")
             #expect(lines.contains { $0.hasPrefix("--") && $0.hasSuffix(";") })
         }
@@ -165,7 +178,8 @@ struct TextBehaviorTests {
         let stream = TextStream()
         let queue = try makeQueue()
         try queue.dumpRequest(
-            Owner.orderByPrimaryKey().including(all: Owner.items.orderByPrimaryKey().including(all: Item.attachments)), to: stream)
+            Owner.orderByPrimaryKey().including(
+                all: Owner.items.orderByPrimaryKey().including(all: Item.attachments)), to: stream)
         #expect(
             stream.text == """
                 1|Ann|1970
@@ -182,7 +196,8 @@ struct TextBehaviorTests {
 
                 """)
         stream.text = ""
-        try queue.dumpRequest(Owner.filter(key: 1).including(all: Owner.attachments), format: .quote(), to: stream)
+        try queue.dumpRequest(
+            Owner.filter(key: 1).including(all: Owner.attachments), format: .quote(), to: stream)
         #expect(stream.text == "1,'Ann',1970\n\nitems.attachments\n1,2\n")
         stream.text = ""
         try queue.dumpRequest(Owner.none().including(all: Owner.items), to: stream)

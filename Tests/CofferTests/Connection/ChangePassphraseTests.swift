@@ -27,7 +27,9 @@ struct ChangePassphraseTests {
         }
     }
 
-    @Test("the queue goes on, with its functions, observers and trace; the new key opens the file and the old one does not")
+    @Test(
+        "the queue goes on, with its functions, observers and trace; the new key opens the file and the old one does not"
+    )
     func queue() throws {
         let directory = try Directory()
         let queue = try DatabaseQueue(path: directory.path, configuration: configuration("old"))
@@ -42,7 +44,8 @@ struct ChangePassphraseTests {
         }
         try queue.close()
         #expect(
-            failure { _ = try DatabaseQueue(path: directory.path, configuration: configuration("old")) }?.encryptionFailure == .wrongKey)
+            failure { _ = try DatabaseQueue(path: directory.path, configuration: configuration("old")) }?
+                .encryptionFailure == .wrongKey)
         let reopened = try DatabaseQueue(path: directory.path, configuration: configuration("new"))
         #expect(try reopened.read { try Int.fetchAll($0, sql: "SELECT a FROM t ORDER BY a") } == [1, 2])
     }
@@ -66,9 +69,13 @@ struct ChangePassphraseTests {
         let pool = try DatabasePool(path: directory.path, configuration: configuration("old"))
         try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
         #expect(failure { try pool.write { try $0.changePassphrase("new") } }?.resultCode == .SQLITE_MISUSE)
-        #expect(failure { try pool.barrierWriteWithoutTransaction { try $0.changePassphrase("") } }?.encryptionFailure != nil)
+        #expect(
+            failure { try pool.barrierWriteWithoutTransaction { try $0.changePassphrase("") } }?
+                .encryptionFailure != nil)
         let snapshot = try pool.makeSnapshot()
-        #expect(failure { try pool.barrierWriteWithoutTransaction { try $0.changePassphrase("new") } }?.resultCode == .SQLITE_BUSY)
+        #expect(
+            failure { try pool.barrierWriteWithoutTransaction { try $0.changePassphrase("new") } }?.resultCode
+                == .SQLITE_BUSY)
         #expect(try snapshot.read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 1)
         try snapshot.close()
         try pool.barrierWriteWithoutTransaction { db in

@@ -5,10 +5,14 @@ import Testing
 
 @Suite("Copies that only read, and keys after the close")
 struct CopyAndCloseTests {
-    @Test("a copy that is made to be read is never written to, not after reads either", arguments: [false, true])
+    @Test(
+        "a copy that is made to be read is never written to, not after reads either",
+        arguments: [false, true])
     func copies(isTemporary: Bool) throws {
         try withTestDirectory { directory in
-            try directory.makeQueue().write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+            try directory.makeQueue().write {
+                try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+            }
             let configuration = Configuration.rawKeyed.with { $0.readonly = true }
             let path = directory.path("a.db")
             let copy =
@@ -17,7 +21,9 @@ struct CopyAndCloseTests {
                 : DatabaseQueue.inMemoryCopy(fromPath: path, configuration: configuration)
             for _ in 1...2 {
                 #expect(try copy.read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 1)
-                let error = #expect(throws: DatabaseError.self) { try copy.write { try $0.execute(sql: "DELETE FROM t") } }
+                let error = #expect(throws: DatabaseError.self) {
+                    try copy.write { try $0.execute(sql: "DELETE FROM t") }
+                }
                 #expect(error?.resultCode == .SQLITE_READONLY)
                 try copy.inDatabase { db in
                     try db.readOnly { _ = try Int.fetchOne(db, sql: "SELECT a FROM t") }
@@ -33,10 +39,14 @@ struct CopyAndCloseTests {
         init(_ ring: KeyRing?) { self.ring = ring }
     }
 
-    @Test("a queue or pool lets go of what was derived from a passphrase when it is closed, and when its key is rotated")
+    @Test(
+        "a queue or pool lets go of what was derived from a passphrase when it is closed, and when its key is rotated"
+    )
     func derivedKeys() throws {
         try withTestDirectory { directory in
-            let prepared = Configuration().with { configuration in configuration.prepareDatabase { try $0.usePassphrase("secret") } }
+            let prepared = Configuration().with { configuration in
+                configuration.prepareDatabase { try $0.usePassphrase("secret") }
+            }
             for (name, configuration) in [("a.db", Configuration.passphrase("secret")), ("b.db", prepared)] {
                 let queue = try directory.makeQueue(name, configuration)
                 let ring = try #require(queue.inDatabase { $0.keying.ring })

@@ -14,12 +14,15 @@ import Testing
                 try? db.execute(sql: "SELECT missing")
                 Database.logError = nil
                 try? db.execute(sql: "SELECT more")
-                Database.logError = { code, message in log.withLock { $0.append("\(code.rawValue) \(message)") } }
+                Database.logError = { code, message in
+                    log.withLock { $0.append("\(code.rawValue) \(message)") }
+                }
                 try? db.execute(sql: "SELECT again")
             }
             let lines = log.withLock { $0 }
             let isRight =
-                lines.count == 2 && lines[0].hasPrefix("1 no such column: missing") && lines[1].hasPrefix("1 no such column: again")
+                lines.count == 2 && lines[0].hasPrefix("1 no such column: missing")
+                && lines[1].hasPrefix("1 no such column: again")
             exit(isRight ? 7 : 1)
         }
     }

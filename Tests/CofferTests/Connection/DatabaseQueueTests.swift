@@ -9,7 +9,9 @@ struct DatabaseQueueTests {
         try queue.write { db in
             try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, score DOUBLE)")
             try db.execute(sql: "INSERT INTO t (name, score) VALUES (?, ?)", arguments: ["Arthur", 1.5])
-            try db.execute(sql: "INSERT INTO t (name, score) VALUES (:name, :score)", arguments: ["name": "Barbara", "score": nil])
+            try db.execute(
+                sql: "INSERT INTO t (name, score) VALUES (:name, :score)",
+                arguments: ["name": "Barbara", "score": nil])
         }
         try queue.read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT * FROM t ORDER BY id")

@@ -9,7 +9,8 @@ import Testing
     }
 
     private func trace(
-        _ options: Database.TracingOptions, publicArguments: Bool = false, _ describe: @escaping (Database.TraceEvent) -> String,
+        _ options: Database.TracingOptions, publicArguments: Bool = false,
+        _ describe: @escaping (Database.TraceEvent) -> String,
         _ body: (Database) throws -> Void
     ) throws -> [String] {
         var configuration = Configuration()
@@ -36,9 +37,14 @@ import Testing
 
     @Test("values are shown to those who ask for them, or whom the configuration allows to see them")
     func values() throws {
-        let insert = { (db: Database) in try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: ["it's"]) }
-        #expect(try trace(.statement, { $0.expandedDescription }, insert) == ["INSERT INTO t VALUES ('it''s')"])
-        #expect(try trace(.statement, publicArguments: true, { $0.description }, insert) == ["INSERT INTO t VALUES ('it''s')"])
+        let insert = { (db: Database) in try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: ["it's"])
+        }
+        #expect(
+            try trace(.statement, { $0.expandedDescription }, insert) == ["INSERT INTO t VALUES ('it''s')"])
+        #expect(
+            try trace(.statement, publicArguments: true, { $0.description }, insert) == [
+                "INSERT INTO t VALUES ('it''s')"
+            ])
         let both = try trace(
             .statement,
             { event in
@@ -56,14 +62,19 @@ import Testing
         #expect(lines.count == 1)
         let line = try #require(lines.first)
         #expect(line.wholeMatch(of: /\d+\.\d\d\ds SELECT \?/) != nil, "\(line)")
-        #expect(try trace([.profile, .statement], { _ in "event" }) { try $0.execute(sql: "SELECT 1") }.count == 2)
+        #expect(
+            try trace([.profile, .statement], { _ in "event" }) { try $0.execute(sql: "SELECT 1") }.count == 2
+        )
         #expect(try trace([], { _ in "event" }) { try $0.execute(sql: "SELECT 1") } == [])
     }
 
     @Test("triggers are traced by their names")
     func triggers() throws {
         let lines = try trace(.statement, { $0.expandedDescription }) { db in
-            try db.execute(sql: "CREATE TABLE u (a); CREATE TRIGGER copy AFTER INSERT ON t BEGIN INSERT INTO u VALUES (1); END")
+            try db.execute(
+                sql:
+                    "CREATE TABLE u (a); CREATE TRIGGER copy AFTER INSERT ON t BEGIN INSERT INTO u VALUES (1); END"
+            )
             try db.execute(sql: "INSERT INTO t VALUES (1)")
         }
         #expect(lines.contains("-- TRIGGER copy"), "\(lines)")
@@ -82,9 +93,12 @@ import Testing
     @Test("keys are never traced, nor shown with the values", arguments: [true, false])
     func keys(publicArguments: Bool) throws {
         var lines: [String] = []
-        for describe in [{ $0.description }, { $0.expandedDescription }] as [(Database.TraceEvent) -> String] {
+        for describe in [{ $0.description }, { $0.expandedDescription }] as [(Database.TraceEvent) -> String]
+        {
             lines += try trace([.statement, .profile], publicArguments: publicArguments, describe) { db in
-                try db.execute(sql: "ATTACH ':memory:' AS a KEY 'hunter2'; ATTACH ':memory:' AS b KEY ?", arguments: ["hunter2"])
+                try db.execute(
+                    sql: "ATTACH ':memory:' AS a KEY 'hunter2'; ATTACH ':memory:' AS b KEY ?",
+                    arguments: ["hunter2"])
                 try? db.execute(sql: "PRAGMA a.key = 'hunter2'")
             }
         }

@@ -25,7 +25,8 @@ struct EncryptedQueueTests {
         #expect {
             _ = try DatabaseQueue(path: path, configuration: configuration)
         } throws: {
-            ($0 as? DatabaseError)?.encryptionFailure == .wrongKey && ($0 as? DatabaseError)?.resultCode == .SQLITE_NOTADB
+            ($0 as? DatabaseError)?.encryptionFailure == .wrongKey
+                && ($0 as? DatabaseError)?.resultCode == .SQLITE_NOTADB
         }
         #expect {
             _ = try DatabaseQueue(path: path)

@@ -16,8 +16,10 @@ struct LockHolderTests {
         5: POSIX  ADVISORY  WRITE 76 fe:00:900 1073741826 1073742335
         """
 
-    private func holder(_ inode: UInt64, _ devices: [(UInt32, UInt32)], countsReaders: Bool = false) -> Int32? {
-        let file = LockedFile(inode: inode, devices: Set(devices.map { LockedFile.Device(major: $0.0, minor: $0.1) }))
+    private func holder(_ inode: UInt64, _ devices: [(UInt32, UInt32)], countsReaders: Bool = false) -> Int32?
+    {
+        let file = LockedFile(
+            inode: inode, devices: Set(devices.map { LockedFile.Device(major: $0.0, minor: $0.1) }))
         return LockHolder(of: file, in: list, countsReaders: countsReaders)?.process
     }
 
@@ -43,9 +45,12 @@ struct LockHolderTests {
         defer { close(descriptor) }
         #expect(flock(descriptor, LOCK_EX) == 0)
         let (file, other) = (
-            try #require(LockedFile(path: directory.path("file"))), try #require(LockedFile(path: directory.path("other")))
+            try #require(LockedFile(path: directory.path("file"))),
+            try #require(LockedFile(path: directory.path("other")))
         )
-        let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").map { $0.split(separator: " ") }
+        let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").map {
+            $0.split(separator: " ")
+        }
         let names = locks.filter { $0.count == 8 && $0[1] == "FLOCK" && $0[4] == "\(getpid())" }.map { $0[5] }
         #expect(names.contains { file.isNamed(by: $0) }, "\(file) \(names)")
         #expect(!names.contains { other.isNamed(by: $0) })

@@ -28,7 +28,9 @@ struct MovedFileTests {
     private func open(_ mode: Mode) throws -> any DatabaseWriter {
         _ = try directory.makeFolder("folder")
         let writer = try directory.make(mode.access, "folder/a.db")
-        try writer.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = \(mode.journal)") }
+        try writer.writeWithoutTransaction {
+            _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = \(mode.journal)")
+        }
         try writer.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
         return writer
     }
@@ -40,12 +42,14 @@ struct MovedFileTests {
         case .removed: try files.removeItem(atPath: path)
         case .moved: try files.moveItem(atPath: path, toPath: directory.path("folder/b.db"))
         case .replacedWithSameKey, .replacedWithOtherKey:
-            let other = try directory.makeQueue("other.db", fate == .replacedWithSameKey ? .rawKeyed : .rawKeyed(0x17))
+            let other = try directory.makeQueue(
+                "other.db", fate == .replacedWithSameKey ? .rawKeyed : .rawKeyed(0x17))
             try other.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (10)") }
             try other.close()
             try files.removeItem(atPath: path)
             try files.moveItem(atPath: directory.path("other.db"), toPath: path)
-        case .folderRenamed: try files.moveItem(atPath: directory.path("folder"), toPath: directory.path("elsewhere"))
+        case .folderRenamed:
+            try files.moveItem(atPath: directory.path("folder"), toPath: directory.path("elsewhere"))
         case .nameOfLinkRemoved:
             try files.linkItem(atPath: path, toPath: directory.path("folder/link.db"))
             try files.removeItem(atPath: path)
@@ -104,8 +108,11 @@ struct MovedFileTests {
     func back(mode: Mode) throws {
         let writer = try open(mode)
         try bring(.moved)
-        #expect(throws: DatabaseError.self) { try writer.write { try $0.execute(sql: "INSERT INTO t VALUES (2)") } }
-        try FileManager.default.moveItem(atPath: directory.path("folder/b.db"), toPath: directory.path("folder/a.db"))
+        #expect(throws: DatabaseError.self) {
+            try writer.write { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
+        }
+        try FileManager.default.moveItem(
+            atPath: directory.path("folder/b.db"), toPath: directory.path("folder/a.db"))
         try writer.write { try $0.execute(sql: "INSERT INTO t VALUES (3)") }
         #expect(try writer.read { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [1, 3])
     }
@@ -120,15 +127,24 @@ struct MovedFileTests {
         let replacement = try directory.bytes(of: "folder/a.db")
 
         // The pool has one connection that writes, and no reader yet.
-        let reading = #expect(throws: DatabaseError.self) { try first.read { try Int.fetchAll($0, sql: "SELECT a FROM t") } }
-        #expect([.SQLITE_READONLY_DBMOVED, .SQLITE_CANTOPEN, .SQLITE_NOTADB].contains(reading?.extendedResultCode))
+        let reading = #expect(throws: DatabaseError.self) {
+            try first.read { try Int.fetchAll($0, sql: "SELECT a FROM t") }
+        }
+        #expect(
+            [.SQLITE_READONLY_DBMOVED, .SQLITE_CANTOPEN, .SQLITE_NOTADB].contains(reading?.extendedResultCode)
+        )
 
         // Its log is still there, and is not one of the new file.
-        let error = #expect(throws: DatabaseError.self) { _ = try directory.makePool("folder/a.db", configuration) }
-        #expect(error?.encryptionFailure == .foreignSideFile(path: directory.path("folder/a.db-wal"), isFileWhole: true))
+        let error = #expect(throws: DatabaseError.self) {
+            _ = try directory.makePool("folder/a.db", configuration)
+        }
+        #expect(
+            error?.encryptionFailure
+                == .foreignSideFile(path: directory.path("folder/a.db-wal"), isFileWhole: true))
         #expect(try directory.bytes(of: "folder/a.db") == replacement)
         try first.close()
-        try FileManager.default.moveItem(atPath: directory.path("folder/a.db-wal"), toPath: directory.path("former-wal"))
+        try FileManager.default.moveItem(
+            atPath: directory.path("folder/a.db-wal"), toPath: directory.path("former-wal"))
         let second = try directory.makePool("folder/a.db", configuration)
         #expect(try second.read { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [10])
     }
@@ -137,8 +153,12 @@ struct MovedFileTests {
     func newReader() throws {
         let pool = try open(Mode(access: .pool, journal: "wal"))
         try bring(.replacedWithSameKey)
-        for suffix in ["-wal", "-shm"] { try FileManager.default.removeItem(atPath: directory.path("folder/a.db\(suffix)")) }
-        let error = #expect(throws: DatabaseError.self) { try pool.read { try Int.fetchAll($0, sql: "SELECT a FROM t") } }
+        for suffix in ["-wal", "-shm"] {
+            try FileManager.default.removeItem(atPath: directory.path("folder/a.db\(suffix)"))
+        }
+        let error = #expect(throws: DatabaseError.self) {
+            try pool.read { try Int.fetchAll($0, sql: "SELECT a FROM t") }
+        }
         #expect(error?.extendedResultCode == .SQLITE_READONLY_DBMOVED)
         try pool.close()
     }
@@ -147,13 +167,18 @@ struct MovedFileTests {
     func lateEnd() throws {
         let first = try open(Mode(access: .pool, journal: "wal"))
         try bring(.replacedWithSameKey)
-        for suffix in ["-wal", "-shm"] { try FileManager.default.removeItem(atPath: directory.path("folder/a.db\(suffix)")) }
+        for suffix in ["-wal", "-shm"] {
+            try FileManager.default.removeItem(atPath: directory.path("folder/a.db\(suffix)"))
+        }
         let second = try directory.makePool("folder/a.db")
         try second.write { try $0.execute(sql: "INSERT INTO t VALUES (11)") }
         try first.close()
         #expect(FileManager.default.fileExists(atPath: directory.path("folder/a.db-wal")))
         try second.write { try $0.execute(sql: "INSERT INTO t VALUES (12)") }
         try second.close()
-        #expect(try directory.makeQueue("folder/a.db").read { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [10, 11, 12])
+        #expect(
+            try directory.makeQueue("folder/a.db").read { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [
+                10, 11, 12,
+            ])
     }
 }

@@ -9,7 +9,8 @@ struct TornFirstPageTests {
 
     init() throws { directory = try TestDirectory() }
 
-    /// The second sector has content only, and the last one the start value that all of the page is decrypted with.
+    /// The second sector has content only, and the last one the start value that all of the page is decrypted
+    /// with.
     @Test("is that of the log", arguments: Access.allCases, [1, 7])
     func tornByPowerLoss(access: Access, sector: UInt64) throws {
         var configuration = Configuration.rawKeyed
@@ -18,9 +19,11 @@ struct TornFirstPageTests {
         try pool.write { db in
             try db.execute(sql: "CREATE TABLE vault (name TEXT); INSERT INTO vault VALUES ('home')")
         }
-        // What a loss of power leaves: the log is synchronized before a checkpoint writes any page into the file.
+        // What a loss of power leaves: the log is synchronized before a checkpoint writes any page into the
+        // file.
         for ending in ["", "-wal"] {
-            try FileManager.default.copyItem(atPath: directory.path("a.db\(ending)"), toPath: directory.path("b.db\(ending)"))
+            try FileManager.default.copyItem(
+                atPath: directory.path("a.db\(ending)"), toPath: directory.path("b.db\(ending)"))
         }
         try pool.close()
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: directory.path("b.db")))

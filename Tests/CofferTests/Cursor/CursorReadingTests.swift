@@ -56,7 +56,9 @@ struct CursorReadingTests {
     @Test("forEach stops at the first error")
     func forEach() {
         var seen: [Int] = []
-        #expect(throws: SourceError.self) { try RecordingCursor([1, 2], failsAtEnd: true).forEach { seen.append($0) } }
+        #expect(throws: SourceError.self) {
+            try RecordingCursor([1, 2], failsAtEnd: true).forEach { seen.append($0) }
+        }
         #expect(seen == [1, 2])
         let base = RecordingCursor([1, 2])
         #expect(throws: SourceError.self) { try base.forEach { _ in throw SourceError() } }
@@ -79,7 +81,9 @@ struct CursorReadingTests {
     @Test("what came before an error stays in the collection that is appended to")
     func failedAppend() {
         var array = [0]
-        #expect(throws: SourceError.self) { try array.append(contentsOf: RecordingCursor([1, 2], failsAtEnd: true)) }
+        #expect(throws: SourceError.self) {
+            try array.append(contentsOf: RecordingCursor([1, 2], failsAtEnd: true))
+        }
         #expect(array == [0, 1, 2])
     }
 
@@ -104,7 +108,9 @@ struct CursorReadingTests {
     @Test("dictionaries group the elements of a cursor in their order")
     func grouping() throws {
         let words = ["one", "two", "three", "four"]
-        #expect(try Dictionary(grouping: AnyCursor(words), by: \.count) == Dictionary(grouping: words, by: \.count))
+        #expect(
+            try Dictionary(grouping: AnyCursor(words), by: \.count)
+                == Dictionary(grouping: words, by: \.count))
         let roomy = try Dictionary(minimumCapacity: 100, grouping: AnyCursor(words), by: \.count)
         #expect(roomy == Dictionary(grouping: words, by: \.count))
         #expect(roomy.capacity >= 100)
@@ -112,7 +118,10 @@ struct CursorReadingTests {
 
     @Test("dictionaries take the pairs of a cursor")
     func pairs() throws {
-        #expect(try Dictionary(uniqueKeysWithValues: AnyCursor(["a", "b"]).map { ($0, $0 + $0) }) == ["a": "aa", "b": "bb"])
+        #expect(
+            try Dictionary(uniqueKeysWithValues: AnyCursor(["a", "b"]).map { ($0, $0 + $0) }) == [
+                "a": "aa", "b": "bb",
+            ])
         let roomy = try Dictionary(minimumCapacity: 100, uniqueKeysWithValues: AnyCursor([(1, 2)]))
         #expect(roomy == [1: 2])
         #expect(roomy.capacity >= 100)

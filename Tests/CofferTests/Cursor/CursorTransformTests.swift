@@ -73,7 +73,11 @@ struct CursorTransformTests {
 
     @Test("joined flattens a cursor of cursors and a cursor of sequences")
     func joined() throws {
-        #expect(try drain(AnyCursor([RecordingCursor([1]), RecordingCursor([]), RecordingCursor([2, 3])]).joined()) == [1, 2, 3])
+        #expect(
+            try drain(
+                AnyCursor([RecordingCursor([1]), RecordingCursor([]), RecordingCursor([2, 3])]).joined()) == [
+                    1, 2, 3,
+                ])
         #expect(try drain(AnyCursor([[1], [], [2, 3]]).joined()) == [1, 2, 3])
     }
 

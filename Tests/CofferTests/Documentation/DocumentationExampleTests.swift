@@ -40,7 +40,8 @@ struct DocumentationExampleTests {
             #expect(try lift.fetchAll(db).map(\.name) == ["safe"])
             let endless = try Share.filter { $0.expiry == nil }.fetchCount(db)
             #expect(endless == 1)
-            let bytes = try Attachment.filter { $0.itemId == 4 }.select([sum(Column("size"))], as: Int.self).fetchOne(db)
+            let bytes = try Attachment.filter { $0.itemId == 4 }.select([sum(Column("size"))], as: Int.self)
+                .fetchOne(db)
             #expect(bytes == nil)
             let known = try Attachment.selectPrimaryKey(as: UUID.self).fetchSet(db)
             #expect(known.count == 2)
@@ -56,19 +57,31 @@ struct DocumentationExampleTests {
             #expect(row != nil)
         }
         #expect(try sql(Attachment.order(\.fileName).filter { $0.size == 0 }).hasPrefix("SELECT"))
-        #expect(try sql(Attachment.select { [$0.itemId, count($0.fileName), sum($0.size)] }.group { [$0.itemId] }).contains("GROUP BY"))
-        #expect(try sql(Share.all().order([Column("expiry").descNullsFirst, Column("guestId")])).contains("DESC NULLS FIRST"))
+        #expect(
+            try sql(
+                Attachment.select { [$0.itemId, count($0.fileName), sum($0.size)] }.group { [$0.itemId] }
+            ).contains("GROUP BY"))
+        #expect(
+            try sql(Share.all().order([Column("expiry").descNullsFirst, Column("guestId")])).contains(
+                "DESC NULLS FIRST"))
         #expect(try sql(Share.all().filter(key: ["itemId": 4, "guestId": 3])).contains("AND"))
         #expect(try sql(Attachment.all().filter((1...4096).contains(Column("size")))).contains("BETWEEN"))
-        #expect(try sql(Attachment.all().select([Column("fileName"), (Column("size") / 1024).forKey("kilobytes")])).contains("kilobytes"))
-        #expect(try sql(Item.all().annotated(with: [(Column("worth") * Column("amount")).forKey("value")])).contains("value"))
-        let byValue = Item.select { [$0.name, ($0.worth * $0.amount).forKey("value")] }.order(Column("value").detached.desc)
+        #expect(
+            try sql(
+                Attachment.all().select([Column("fileName"), (Column("size") / 1024).forKey("kilobytes")])
+            ).contains("kilobytes"))
+        #expect(
+            try sql(Item.all().annotated(with: [(Column("worth") * Column("amount")).forKey("value")]))
+                .contains("value"))
+        let byValue = Item.select { [$0.name, ($0.worth * $0.amount).forKey("value")] }.order(
+            Column("value").detached.desc)
         #expect(try sql(byValue).hasSuffix(#"ORDER BY "value" DESC"#))
     }
 
     @Test("common tables and aliases")
     func commonTables() throws {
-        let heavy = CommonTableExpression(named: "heavy", request: Item.filter { $0.weight > 20_000 }.select(\.ownerId))
+        let heavy = CommonTableExpression(
+            named: "heavy", request: Item.filter { $0.weight > 20_000 }.select(\.ownerId))
         let carriers = Owner.with(heavy).filter { heavy.all().contains($0.id) }
         #expect(try queue.read { try carriers.fetchAll($0).map(\.name) } == ["Ada"])
         let keeper = TableAlias<Owner>()
@@ -98,7 +111,8 @@ struct DocumentationExampleTests {
         try queue.write { db in
             #expect(try requests.map { try $0.fetchCount(db) } == [3, 1, 3, 3, 2, 1, 1, 3, 2, 1])
             let shared: SQLRequest<Int64> = "SELECT itemId FROM share WHERE guestId = \(guest.id)"
-            let visible: SQLRequest<Item> = "SELECT * FROM item WHERE id IN (\(shared)) OR ownerId = \(guest.id)"
+            let visible: SQLRequest<Item> =
+                "SELECT * FROM item WHERE id IN (\(shared)) OR ownerId = \(guest.id)"
             #expect(try visible.fetchAll(db).map(\.name) == ["ring"])
             try db.execute(literal: "UPDATE item SET worth = worth * \(factor) WHERE ownerId = \(owner.id)")
             let overweight = SQL(sql: "weight > ? AND amount > ?", arguments: [limit, 1])
@@ -115,10 +129,12 @@ struct DocumentationExampleTests {
     func batches() throws {
         let firstOfJuly = Date()
         try queue.write { db in
-            try Item.filter { $0.name == "candle" }.updateAll(db, [Column("amount") -= 1, Column("details").set(to: "opened")])
+            try Item.filter { $0.name == "candle" }.updateAll(
+                db, [Column("amount") -= 1, Column("details").set(to: "opened")])
             #expect(try Item.find(db, key: 3).amount == 5)
             try Attachment.updateAll(db) { $0.fileName.set(to: $0.fileName.lowercased) }
-            #expect(try Attachment.select(\.fileName, as: String.self).fetchSet(db) == ["deed.pdf", "empty.txt"])
+            #expect(
+                try Attachment.select(\.fileName, as: String.self).fetchSet(db) == ["deed.pdf", "empty.txt"])
             try Share.filter { $0.guestId == 3 }.updateAll(db) { $0.expiry.set(to: nil) }
             let emptyFiles = try Attachment.filter { $0.size == 0 }.deleteAll(db)  // how many
             #expect(emptyFiles == 1)
@@ -146,7 +162,9 @@ struct DocumentationExampleTests {
             }
             #expect(try Item.find(db, key: 3).details == "none left")
             let newShare = Share(itemId: 1, guestId: 3, expiry: Date())
-            let share = try newShare.upsertAndFetch(db, onConflict: ["itemId", "guestId"], updating: .noColumnUnlessSpecified) { new in
+            let share = try newShare.upsertAndFetch(
+                db, onConflict: ["itemId", "guestId"], updating: .noColumnUnlessSpecified
+            ) { new in
                 [Column("expiry").set(to: max(Column("expiry"), new[Column("expiry")]))]
             }
             #expect(share.expiry == nil)
@@ -156,7 +174,8 @@ struct DocumentationExampleTests {
     @Test("rows of joined queries, in scopes and in parts")
     func scopes() throws {
         try queue.read { db in
-            let sql = "SELECT item.name, owner.name, owner.email FROM item JOIN owner ON owner.id = item.ownerId"
+            let sql =
+                "SELECT item.name, owner.name, owner.email FROM item JOIN owner ON owner.id = item.ownerId"
             let adapter = ScopeAdapter(["owner": RangeRowAdapter(1..<3)])
             for row in try Row.fetchAll(db, sql: sql, adapter: adapter) {
                 let item: String = row[0]
@@ -194,7 +213,9 @@ struct DocumentationExampleTests {
             try db.create(view: "treasure", asLiteral: "SELECT id, name FROM item WHERE worth >= \(limit)")
             #expect(try String.fetchAll(db, sql: "SELECT name FROM treasure") == ["ring"])
             #expect(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM endlessShare") == 1)
-            #expect(throws: DatabaseError.self) { try Owner(id: 8, name: "A", email: "ADA@example.org").insert(db) }
+            #expect(throws: DatabaseError.self) {
+                try Owner(id: 8, name: "A", email: "ADA@example.org").insert(db)
+            }
         }
     }
 
@@ -214,7 +235,8 @@ struct DocumentationExampleTests {
             try db.alter(table: "item") { $0.add(column: "weight", .integer).defaults(to: 0) }
         }
         try vault.migrate(pool)
-        #expect(try pool.read { try $0.columns(in: "item").map(\.name) } == ["id", "ownerId", "name", "weight"])
+        #expect(
+            try pool.read { try $0.columns(in: "item").map(\.name) } == ["id", "ownerId", "name", "weight"])
     }
 
     @Test("full-text tables")
@@ -226,7 +248,8 @@ struct DocumentationExampleTests {
                 index.synchronize(withTable: "item")
                 index.tokenizer = .unicode61(diacritics: .remove)
             }
-            #expect(try Table("itemText").matching(FTS5Pattern(matchingAllPrefixesIn: "ri")).fetchCount(db) == 1)
+            #expect(
+                try Table("itemText").matching(FTS5Pattern(matchingAllPrefixesIn: "ri")).fetchCount(db) == 1)
         }
     }
 
@@ -245,9 +268,14 @@ struct DocumentationExampleTests {
             #expect(try Weight.fetchOne(db, sql: "SELECT 12")?.grams == 12)
             #expect(try Weight.fetchOne(db, SQLRequest<Weight>(sql: "SELECT 12"))?.grams == 12)
             #expect(Weight.fromDatabaseValue((-1).databaseValue) == nil)
-            try db.execute(sql: "CREATE VIRTUAL TABLE t USING fts5(a, tokenize = 'longWords 4'); INSERT INTO t VALUES ('the seal')")
+            try db.execute(
+                sql:
+                    "CREATE VIRTUAL TABLE t USING fts5(a, tokenize = 'longWords 4'); INSERT INTO t VALUES ('the seal')"
+            )
             #expect(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM t WHERE t MATCH 'seal'") == 1)
-            #expect(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM t WHERE t MATCH '\"seal\" AND \"sealing\"'") == 1)
+            #expect(
+                try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM t WHERE t MATCH '\"seal\" AND \"sealing\"'")
+                    == 1)
         }
     }
 
@@ -275,7 +303,7 @@ struct DocumentationExampleTests {
 }
 
 extension Vault.Item {
-    /// What was lent to somebody, and should be back by now.
+    /// What was lent to a guest, and should be back by now.
     static func overdue(on day: Date) -> SQLRequest<Self> {
         "SELECT item.* FROM item JOIN share ON share.itemId = item.id WHERE share.expiry < \(day)"
     }
@@ -307,7 +335,8 @@ extension Weight: StatementColumnConvertible {
     }
 }
 
-/// Finds words as the tokenizer `porter` does, but none that is shorter than a number of letters: `tokenize = 'longWords 4'`.
+/// Finds words as the tokenizer `porter` does, but none that is shorter than a number of letters: `tokenize =
+/// 'longWords 4'`.
 private final class LongWords: FTS5WrapperTokenizer {
     let wrappedTokenizer: any FTS5Tokenizer
     static let name = "longWords"
@@ -319,7 +348,8 @@ private final class LongWords: FTS5WrapperTokenizer {
     }
 
     func accept(
-        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
+        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization,
+        tokenCallback: FTS5WrapperTokenCallback
     ) throws {
         guard token.count >= shortest else { return }
         try tokenCallback(token, flags)

@@ -1,7 +1,8 @@
 import Coffer
 import Foundation
 
-/// The records of the examples in the documentation: a vault in which owners keep items, attach files to them, and share them with guests.
+/// The records of the examples in the documentation: a vault in which owners keep items, attach files to
+/// them, and share them with guests.
 enum Vault {
     struct Owner: Codable, Identifiable, FetchableRecord, PersistableRecord {
         enum Columns {
@@ -90,7 +91,9 @@ enum Vault {
             }
             try Owner(id: 7, name: "Ada", email: "ada@example.org").insert(db)
             try Owner(id: 3, name: "Grace").insert(db)
-            for (name, weight, worth, amount) in [("ring", 12, 9000, 1), ("safe", 90_000, 400, 1), ("candle", 80, 2, 6)] {
+            for (name, weight, worth, amount) in [
+                ("ring", 12, 9000, 1), ("safe", 90_000, 400, 1), ("candle", 80, 2, 6),
+            ] {
                 var item = Item(ownerId: 7, name: name, weight: weight, worth: worth, amount: amount)
                 try item.insert(db)
             }

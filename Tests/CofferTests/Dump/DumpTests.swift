@@ -15,7 +15,9 @@ struct DumpTests {
         INSERT INTO t VALUES (1, NULL, x'5B5D', 'a' || char(10) || 'b'), (2, 1.5, x'80', 'it''s')
         """
 
-    private func dump(_ schema: String = rows, _ body: (Database, any TextOutputStream) throws -> Void) throws -> String {
+    private func dump(_ schema: String = rows, _ body: (Database, any TextOutputStream) throws -> Void) throws
+        -> String
+    {
         let stream = Text()
         try DatabaseQueue().inDatabase { db throws in
             try db.execute(sql: schema)
@@ -30,7 +32,9 @@ struct DumpTests {
 
     /// The dump of one value.
     private func value(_ sql: String, _ format: some DumpFormat) throws -> String {
-        try dump { db, stream throws in try db.dumpSQL(SQL(sql: "SELECT \(sql) AS v"), format: format, to: stream) }
+        try dump { db, stream throws in
+            try db.dumpSQL(SQL(sql: "SELECT \(sql) AS v"), format: format, to: stream)
+        }
     }
 
     private var pretty: JSONEncoder {
@@ -48,40 +52,59 @@ struct DumpTests {
         #expect(try rows(.quote()) == "1,NULL,X'5B5D','a\nb'\n2,1.5,X'80','it''s'\n")
         #expect(
             try rows(.line())
-                == "  id = 1\n   n = \n   b = []\ntext = a\nb\n\n  id = 2\n   n = 1.5\n   b = \u{FFFD}\ntext = it's\n")
+                == "  id = 1\n   n = \n   b = []\ntext = a\nb\n\n  id = 2\n   n = 1.5\n   b = \u{FFFD}\ntext = it's\n"
+        )
         #expect(
             try rows(.json())
-                == #"[{"id":1,"n":null,"b":"W10=","text":"a\nb"},"# + "\n" + #"{"id":2,"n":1.5,"b":"gA==","text":"it's"}]"# + "\n")
-        let short = try dump { db, stream throws in try db.dumpSQL("SELECT id, n FROM t", format: .json(encoder: pretty), to: stream) }
-        #expect(short == "[\n  {\n    \"id\":1,\n    \"n\":null\n  },\n  {\n    \"id\":2,\n    \"n\":1.5\n  }\n]\n")
+                == #"[{"id":1,"n":null,"b":"W10=","text":"a\nb"},"# + "\n"
+                + #"{"id":2,"n":1.5,"b":"gA==","text":"it's"}]"# + "\n")
+        let short = try dump { db, stream throws in
+            try db.dumpSQL("SELECT id, n FROM t", format: .json(encoder: pretty), to: stream)
+        }
+        #expect(
+            short
+                == "[\n  {\n    \"id\":1,\n    \"n\":null\n  },\n  {\n    \"id\":2,\n    \"n\":1.5\n  }\n]\n")
     }
 
     @Test("headers, separators and NULL")
     func options() throws {
-        #expect(try rows(.debug(header: true, separator: ";", nullValue: "none")).hasPrefix("id;n;b;text\n1;none;[];a\nb\n2;"))
-        #expect(try rows(.list(header: true, separator: "\t", nullValue: "-")).hasPrefix("id\tn\tb\ttext\n1\t-\t[]\ta\nb\n"))
-        #expect(try rows(.quote(header: true, separator: "; ")).hasPrefix("'id'; 'n'; 'b'; 'text'\n1; NULL; X'5B5D'; "))
+        #expect(
+            try rows(.debug(header: true, separator: ";", nullValue: "none")).hasPrefix(
+                "id;n;b;text\n1;none;[];a\nb\n2;"))
+        #expect(
+            try rows(.list(header: true, separator: "\t", nullValue: "-")).hasPrefix(
+                "id\tn\tb\ttext\n1\t-\t[]\ta\nb\n"))
+        #expect(
+            try rows(.quote(header: true, separator: "; ")).hasPrefix(
+                "'id'; 'n'; 'b'; 'text'\n1; NULL; X'5B5D'; "))
         #expect(try rows(.line(nullValue: "NULL")).contains("   n = NULL\n"))
         var debug = DebugDumpFormat()
         #expect(!debug.header && debug.separator == "|" && debug.nullValue == "")
         (debug.header, debug.separator, debug.nullValue) = (true, "+", "0")
         #expect(try rows(debug).hasPrefix("id+n+b+text\n1+0+"))
-        #expect(ListDumpFormat().separator == "|" && QuoteDumpFormat().separator == "," && LineDumpFormat().nullValue == "")
+        #expect(
+            ListDumpFormat().separator == "|" && QuoteDumpFormat().separator == ","
+                && LineDumpFormat().nullValue == "")
     }
 
     @Test(
         "values",
         arguments: [
             ("NULL", "", "", "v = ", "NULL", "null"), ("-5", "-5", "-5", "v = -5", "-5", "-5"),
-            ("1.0", "1.0", "1.0", "v = 1.0", "1.0", "1"), ("-0.5", "-0.5", "-0.5", "v = -0.5", "-0.5", "-0.5"),
-            ("9e999", "inf", "inf", "v = inf", "9.0e+999", "\"inf\""), ("-9e999", "-inf", "-inf", "v = -inf", "-9.0e+999", "\"-inf\""),
+            ("1.0", "1.0", "1.0", "v = 1.0", "1.0", "1"),
+            ("-0.5", "-0.5", "-0.5", "v = -0.5", "-0.5", "-0.5"),
+            ("9e999", "inf", "inf", "v = inf", "9.0e+999", "\"inf\""),
+            ("-9e999", "-inf", "-inf", "v = -inf", "-9.0e+999", "\"-inf\""),
             ("9e999 - 9e999", "", "", "v = ", "NULL", "null"),
-            ("'it''s/x'", "it's/x", "it's/x", "v = it's/x", "'it''s/x'", "\"it's/x\""), ("''", "", "", "v = ", "''", "\"\""),
-            ("x''", "", "", "v = ", "X''", "\"\""), ("x'80'", "X'80'", "\u{FFFD}", "v = \u{FFFD}", "X'80'", "\"gA==\""),
+            ("'it''s/x'", "it's/x", "it's/x", "v = it's/x", "'it''s/x'", "\"it's/x\""),
+            ("''", "", "", "v = ", "''", "\"\""),
+            ("x''", "", "", "v = ", "X''", "\"\""),
+            ("x'80'", "X'80'", "\u{FFFD}", "v = \u{FFFD}", "X'80'", "\"gA==\""),
             (
                 "x'FF0102030405060708090A0B0C0D0E0F'", "FF010203-0405-0607-0809-0A0B0C0D0E0F",
                 "\u{FFFD}\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}\t\n\u{B}\u{C}\r\u{E}\u{F}",
-                "v = \u{FFFD}\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}\t\n\u{B}\u{C}\r\u{E}\u{F}", "X'FF0102030405060708090A0B0C0D0E0F'",
+                "v = \u{FFFD}\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}\t\n\u{B}\u{C}\r\u{E}\u{F}",
+                "X'FF0102030405060708090A0B0C0D0E0F'",
                 "\"/wECAwQFBgcICQoLDA0ODw==\""
             ),
         ])
@@ -100,7 +123,10 @@ struct DumpTests {
             let text = { (format: any DumpFormat) in
                 try dump { db, stream throws in try db.dumpSQL(SQL(sql: sql), format: format, to: stream) }
             }
-            for format in [DebugDumpFormat(header: true), ListDumpFormat(header: true), LineDumpFormat(), QuoteDumpFormat(header: true)]
+            for format in [
+                DebugDumpFormat(header: true), ListDumpFormat(header: true), LineDumpFormat(),
+                QuoteDumpFormat(header: true),
+            ]
                 as [any DumpFormat]
             {
                 #expect(try text(format) == "")
@@ -114,7 +140,9 @@ struct DumpTests {
         let text = try dump { db, stream throws in
             let encoder = JSONDumpFormat.defaultEncoder
             encoder.outputFormatting = .sortedKeys
-            try db.dumpSQL("SELECT 1 AS b, 2 AS a, 3 AS b, 'x/\"y' AS \"q\"\"q\"", format: .json(encoder: encoder), to: stream)
+            try db.dumpSQL(
+                "SELECT 1 AS b, 2 AS a, 3 AS b, 'x/\"y' AS \"q\"\"q\"", format: .json(encoder: encoder),
+                to: stream)
         }
         #expect(text == #"[{"b":1,"a":2,"b":3,"q\"q":"x\/\"y"}]"# + "\n")
     }
@@ -122,14 +150,18 @@ struct DumpTests {
     @Test("columns that the library adds for itself are left out of rows, and not of headers")
     func helperColumns() throws {
         let text = { (format: any DumpFormat) in
-            try dump { db, stream throws in try db.dumpSQL("SELECT 1 AS a, 2 AS coffer_b, 3 AS c", format: format, to: stream) }
+            try dump { db, stream throws in
+                try db.dumpSQL("SELECT 1 AS a, 2 AS coffer_b, 3 AS c", format: format, to: stream)
+            }
         }
         #expect(try text(DebugDumpFormat(header: true)) == "a|coffer_b|c\n1|3\n")
         #expect(try text(ListDumpFormat(header: true)) == "a|coffer_b|c\n1|3\n")
         #expect(try text(QuoteDumpFormat(header: true)) == "'a','coffer_b','c'\n1,3\n")
         #expect(try text(JSONDumpFormat()) == "[{\"a\":1,\"c\":3}]\n")
         #expect(try text(LineDumpFormat()) == "a = 1\nc = 3\n")
-        let empty = try dump { db, stream throws in try db.dumpSQL("SELECT 2 AS coffer_b", format: .line(), to: stream) }
+        let empty = try dump { db, stream throws in
+            try db.dumpSQL("SELECT 2 AS coffer_b", format: .line(), to: stream)
+        }
         #expect(empty == "")
     }
 
@@ -137,26 +169,35 @@ struct DumpTests {
 
     @Test("all statements run, each with its own format, and with the arguments")
     func statements() throws {
-        #expect(try dump { db, stream throws in try db.dumpSQL("SELECT 1; SELECT 'a', NULL", to: stream) } == "1\na|\n")
+        #expect(
+            try dump { db, stream throws in try db.dumpSQL("SELECT 1; SELECT 'a', NULL", to: stream) }
+                == "1\na|\n")
         let name = "it's"
         let text = try dump { db, stream throws in
             try db.dumpSQL(
-                "SELECT \(1) AS a; CREATE TABLE u(b); INSERT INTO u VALUES (\(name)); SELECT b, \(2) FROM u", format: .quote(header: true),
+                "SELECT \(1) AS a; CREATE TABLE u(b); INSERT INTO u VALUES (\(name)); SELECT b, \(2) FROM u",
+                format: .quote(header: true),
                 to: stream)
         }
         #expect(text == "'a'\n1\n'b','?'\n'it''s',2\n")
         #expect(
-            try dump { db, stream throws in try db.dumpSQL("SELECT 1 AS a; SELECT 2 AS b", format: .json(), to: stream) }
+            try dump { db, stream throws in
+                try db.dumpSQL("SELECT 1 AS a; SELECT 2 AS b", format: .json(), to: stream)
+            }
                 == "[{\"a\":1}]\n[{\"b\":2}]\n")
         #expect(
-            try dump { db, stream throws in try db.dumpSQL("SELECT 1 AS a; SELECT 2 AS bb", format: .line(), to: stream) }
+            try dump { db, stream throws in
+                try db.dumpSQL("SELECT 1 AS a; SELECT 2 AS bb", format: .line(), to: stream)
+            }
                 == "a = 1\n\nbb = 2\n")
     }
 
     @Test("an error stops, and what was written stays")
     func errors() throws {
         let text = try dump { db, stream throws in
-            #expect(throws: DatabaseError.self) { try db.dumpSQL("SELECT 1; SELECT absent; SELECT 3", to: stream) }
+            #expect(throws: DatabaseError.self) {
+                try db.dumpSQL("SELECT 1; SELECT absent; SELECT 3", to: stream)
+            }
         }
         #expect(text == "1\n")
     }
@@ -169,7 +210,8 @@ struct DumpTests {
             let request = Table("t").select(Column("id"), Column("text")).order(Column("id").desc)
             let stream = Text()
             try writer.dumpRequest(request, to: stream)
-            try writer.read { db throws in try db.dumpRequest(request.limit(1), format: .quote(), to: stream) }
+            try writer.read { db throws in try db.dumpRequest(request.limit(1), format: .quote(), to: stream)
+            }
             try writer.dumpSQL("SELECT count(*) FROM t", to: stream)
             try writer.dumpTables(["t"], format: .quote(), tableHeader: .always, to: stream)
             try writer.unsafeReentrantRead { _ throws in try writer.dumpSchema(to: stream) }
@@ -202,10 +244,13 @@ struct DumpTests {
     private struct Item: TableRecord { static let owner = belongsTo(Owner.self) }
 
     private func towns(_ request: some FetchRequest, _ format: some DumpFormat = .debug()) throws -> String {
-        try dump(DumpTests.towns) { db, stream throws in try db.dumpRequest(request, format: format, to: stream) }
+        try dump(DumpTests.towns) { db, stream throws in
+            try db.dumpRequest(request, format: format, to: stream)
+        }
     }
 
-    @Test("what including(all:) fetches follows the rows, below the names of the associations that lead to it")
+    @Test(
+        "what including(all:) fetches follows the rows, below the names of the associations that lead to it")
     func prefetchedRows() throws {
         let (owners, items) = ("1|1|Ada\n2|1|Grace\n3|2|Joan\n", "1|1|Letter\n2|1|Pass\n3|3|Key\n")
         #expect(try towns(Owner.including(all: Owner.items)) == owners + "\nitems\n" + items)
@@ -216,17 +261,20 @@ struct DumpTests {
             try towns(Item.including(required: Item.owner.including(all: Owner.items)))
                 == "1|1|Letter|1|1|Ada\n2|1|Pass|1|1|Ada\n3|3|Key|3|2|Joan\n\nowner.items\n" + items)
         #expect(try towns(Town.including(all: Town.items)) == "1|Bath\n2|York\n\nowners.items\n" + items)
-        #expect(try towns(Owner.including(all: Owner.townItems)) == owners + "\ntown.owners.townItems\n" + items)
+        #expect(
+            try towns(Owner.including(all: Owner.townItems)) == owners + "\ntown.owners.townItems\n" + items)
         let second = Owner.items.filter(Column("id") == 2).forKey("second")
         #expect(
             try towns(Owner.including(all: Owner.items).including(all: second))
                 == owners + "\nitems\n" + items + "\nsecond\n2|1|Pass\n")
         // Nothing for no rows; a name without rows for rows that have none.
         #expect(try towns(Owner.none().including(all: Owner.items)) == "")
-        #expect(try towns(Owner.filter(Column("id") == 2).including(all: Owner.items)) == "2|1|Grace\n\nitems\n")
+        #expect(
+            try towns(Owner.filter(Column("id") == 2).including(all: Owner.items)) == "2|1|Grace\n\nitems\n")
         // A wrapped request has the same rows.
         #expect(
-            try towns(AnyFetchRequest<Row>(Owner.including(all: Owner.items).asRequest(of: Row.self))) == owners + "\nitems\n" + items)
+            try towns(AnyFetchRequest<Row>(Owner.including(all: Owner.items).asRequest(of: Row.self)))
+                == owners + "\nitems\n" + items)
     }
 
     @Test("prefetched rows in the other formats")
@@ -234,11 +282,16 @@ struct DumpTests {
         let request = Owner.filter(Column("id") == 1).including(all: Owner.items.filter(Column("id") == 2))
         #expect(
             try towns(request, .quote(header: true))
-                == "'id','townId','name'\n1,1,'Ada'\n\nitems\n'id','ownerId','name','coffer_ownerId'\n2,1,'Pass'\n")
-        #expect(try towns(request, .line()) == "    id = 1\ntownId = 1\n  name = Ada\n\nitems\n     id = 2\nownerId = 1\n   name = Pass\n")
+                == "'id','townId','name'\n1,1,'Ada'\n\nitems\n'id','ownerId','name','coffer_ownerId'\n2,1,'Pass'\n"
+        )
+        #expect(
+            try towns(request, .line())
+                == "    id = 1\ntownId = 1\n  name = Ada\n\nitems\n     id = 2\nownerId = 1\n   name = Pass\n"
+        )
         #expect(
             try towns(request, .json())
-                == #"[{"id":1,"townId":1,"name":"Ada"}]"# + "\n\nitems\n" + #"[{"id":2,"ownerId":1,"name":"Pass"}]"# + "\n")
+                == #"[{"id":1,"townId":1,"name":"Ada"}]"# + "\n\nitems\n"
+                + #"[{"id":2,"ownerId":1,"name":"Pass"}]"# + "\n")
         #expect(try towns(Owner.none().including(all: Owner.items), .json()) == "[]\n")
         #expect(
             try towns(Owner.filter(Column("id") == 2).including(all: Owner.items), .json())
@@ -251,11 +304,14 @@ struct DumpTests {
         struct Desk: TableRecord {}
         let schema = """
             CREATE TABLE room (building TEXT, number INTEGER, PRIMARY KEY (building, number));
-            CREATE TABLE desk (id INTEGER PRIMARY KEY, building TEXT, number INTEGER, FOREIGN KEY (building, number) REFERENCES room);
-            INSERT INTO room VALUES ('A', 1), ('A', 2); INSERT INTO desk VALUES (1, 'A', 2), (2, 'A', 1), (3, 'A', NULL)
+            CREATE TABLE desk (id INTEGER PRIMARY KEY, building TEXT, number INTEGER, FOREIGN KEY (building, \
+            number) REFERENCES room);
+            INSERT INTO room VALUES ('A', 1), ('A', 2); INSERT INTO desk VALUES (1, 'A', 2), (2, 'A', 1), \
+            (3, 'A', NULL)
             """
         let text = try dump(schema) { db, stream throws in
-            try db.dumpRequest(Room.orderByPrimaryKey().including(all: Room.desks.orderByPrimaryKey()), to: stream)
+            try db.dumpRequest(
+                Room.orderByPrimaryKey().including(all: Room.desks.orderByPrimaryKey()), to: stream)
         }
         #expect(text == "A|1\nA|2\n\ndesks\n1|A|2\n2|A|1\n")
     }
@@ -263,7 +319,9 @@ struct DumpTests {
     /// A format as the documentation has it.
     private struct Count: DumpFormat {
         private var count = 0
-        mutating func writeRow(_ db: Database, statement: Statement, to stream: inout DumpStream) { count += 1 }
+        mutating func writeRow(_ db: Database, statement: Statement, to stream: inout DumpStream) {
+            count += 1
+        }
         mutating func finalize(_ db: Database, statement: Statement, to stream: inout DumpStream) {
             stream.margin()
             stream.write("")
@@ -283,8 +341,10 @@ struct DumpTests {
     // MARK: Tables
 
     private static let gardens = """
-        CREATE TABLE garden (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO garden VALUES (2, 'Kew'), (1, 'Eden');
-        CREATE TABLE bed (id INTEGER PRIMARY KEY, garden, name TEXT); INSERT INTO bed VALUES (3, 2, 'C'), (1, 1, 'A'), (2, 1, 'B');
+        CREATE TABLE garden (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO garden VALUES (2, 'Kew'), (1, \
+        'Eden');
+        CREATE TABLE bed (id INTEGER PRIMARY KEY, garden, name TEXT); INSERT INTO bed VALUES (3, 2, 'C'), \
+        (1, 1, 'A'), (2, 1, 'B');
         CREATE TABLE log (a); INSERT INTO log(rowid, a) VALUES (9, 'late'), (3, 'early');
         CREATE TABLE keyed (a, b, PRIMARY KEY (b, a)) WITHOUT ROWID; INSERT INTO keyed VALUES (1, 2), (2, 1);
         CREATE VIEW name AS SELECT name, id FROM garden ORDER BY id DESC
@@ -297,7 +357,9 @@ struct DumpTests {
                 try db.dumpTables(tables, tableHeader: header, stableOrder: isStable, to: stream)
             }
         }
-        #expect(try text(["garden", "bed"], .automatic, false) == "garden\n1|Eden\n2|Kew\n\nbed\n1|1|A\n2|1|B\n3|2|C\n")
+        #expect(
+            try text(["garden", "bed"], .automatic, false)
+                == "garden\n1|Eden\n2|Kew\n\nbed\n1|1|A\n2|1|B\n3|2|C\n")
         #expect(try text(["garden"], .automatic, false) == "1|Eden\n2|Kew\n")
         #expect(try text(["garden"], .always, false) == "garden\n1|Eden\n2|Kew\n")
         #expect(try text(["log"], .automatic, false) == "early\nlate\n")
@@ -312,7 +374,9 @@ struct DumpTests {
     }
 
     private struct Source: DatabaseSchemaSource {
-        func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]? { ["id"] }
+        func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]? {
+            ["id"]
+        }
     }
 
     @Test("a view whose key the schema source knows is sorted by it")
@@ -360,7 +424,8 @@ struct DumpTests {
     func schema() throws {
         let schema = """
             CREATE TABLE b (id INTEGER PRIMARY KEY AUTOINCREMENT, x UNIQUE); CREATE TABLE A (y);
-            CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY); INSERT INTO grdb_migrations VALUES ('v1');
+            CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY); INSERT INTO grdb_migrations \
+            VALUES ('v1');
             CREATE TRIGGER zb AFTER INSERT ON b BEGIN SELECT 1; END;
             CREATE TRIGGER ab AFTER INSERT ON b BEGIN SELECT 2; END;
             CREATE INDEX ib ON b(x, id); CREATE INDEX "Ha" ON b(id, x);
@@ -392,7 +457,9 @@ struct DumpTests {
 
     @Test("a synchronized full-text table is dumped as any table, its triggers behind the content table")
     func synchronized() throws {
-        let text = try dump("CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT); INSERT INTO note VALUES (1, 'tulips')") {
+        let text = try dump(
+            "CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT); INSERT INTO note VALUES (1, 'tulips')"
+        ) {
             db, stream throws in
             try db.create(virtualTable: "noteText", using: FTS4()) { t in
                 t.synchronize(withTable: "note")

@@ -28,11 +28,14 @@ struct CipherInteroperabilityTests {
     static let formats: [Case] = (1...4).flatMap { format in
         [
             Case(
-                name: "format \(format), passphrase", key: .passphrase("pw"), shellKey: "'pw'", settings: .sqlcipher(format: format),
+                name: "format \(format), passphrase", key: .passphrase("pw"), shellKey: "'pw'",
+                settings: .sqlcipher(format: format),
                 shellSettings: "PRAGMA cipher_compatibility = \(format);"),
             Case(
-                name: "format \(format), raw key", key: .rawKey(rawKeyBytes), shellKey: "\"x'\(hexText(rawKeyBytes))'\"",
-                settings: .sqlcipher(format: format), shellSettings: "PRAGMA cipher_compatibility = \(format);"),
+                name: "format \(format), raw key", key: .rawKey(rawKeyBytes),
+                shellKey: "\"x'\(hexText(rawKeyBytes))'\"",
+                settings: .sqlcipher(format: format),
+                shellSettings: "PRAGMA cipher_compatibility = \(format);"),
         ]
     }
 
@@ -40,7 +43,8 @@ struct CipherInteroperabilityTests {
         var settings = CipherSettings()
         settings.pageSize = 1 << exponent
         return Case(
-            name: "page size \(settings.pageSize)", key: .rawKey(rawKeyBytes), shellKey: "\"x'\(hexText(rawKeyBytes))'\"",
+            name: "page size \(settings.pageSize)", key: .rawKey(rawKeyBytes),
+            shellKey: "\"x'\(hexText(rawKeyBytes))'\"",
             settings: settings, shellSettings: "PRAGMA cipher_page_size = \(settings.pageSize);")
     }
 
@@ -57,7 +61,8 @@ struct CipherInteroperabilityTests {
         masked.hmacSaltMask = 0xc5
         var maskedHeader = header
         maskedHeader.hmacSaltMask = 0xc5
-        let salt = "PRAGMA cipher_plaintext_header_size = 32; PRAGMA cipher_salt = \"x'\(hexText(saltBytes))'\";"
+        let salt =
+            "PRAGMA cipher_plaintext_header_size = 32; PRAGMA cipher_salt = \"x'\(hexText(saltBytes))'\";"
         return [
             Case(
                 name: "other algorithms", key: .passphrase("pw"), shellKey: "'pw'", settings: algorithms,
@@ -69,7 +74,8 @@ struct CipherInteroperabilityTests {
                 name: "iterations of the HMAC key", key: .passphrase("pw"), shellKey: "'pw'", settings: fast,
                 shellSettings: "PRAGMA fast_kdf_iter = 10;"),
             Case(
-                name: "beta of SQLCipher 2, raw key", key: .rawKey(rawKeyBytes), shellKey: "\"x'\(hexText(rawKeyBytes))'\"",
+                name: "beta of SQLCipher 2, raw key", key: .rawKey(rawKeyBytes),
+                shellKey: "\"x'\(hexText(rawKeyBytes))'\"",
                 settings: .ofFormat2Beta, shellSettings: betaSettings),
             Case(
                 name: "another mask, raw key and salt", key: .rawKey(rawKeyBytes, salt: saltBytes),
@@ -78,13 +84,15 @@ struct CipherInteroperabilityTests {
             Case(
                 name: "another mask, plaintext header", key: .rawKey(rawKeyBytes, salt: saltBytes),
                 shellKey: "\"x'\(hexText(rawKeyBytes + saltBytes))'\"", settings: maskedHeader,
-                shellSettings: "PRAGMA cipher_plaintext_header_size = 32; PRAGMA cipher_hmac_salt_mask = \"x'c5'\";"),
+                shellSettings:
+                    "PRAGMA cipher_plaintext_header_size = 32; PRAGMA cipher_hmac_salt_mask = \"x'c5'\";"),
             Case(
                 name: "plaintext header, raw key", key: .rawKey(rawKeyBytes, salt: saltBytes),
                 shellKey: "\"x'\(hexText(rawKeyBytes + saltBytes))'\"", settings: header,
                 shellSettings: "PRAGMA cipher_plaintext_header_size = 32;"),
             Case(
-                name: "plaintext header, passphrase", key: .passphrase("pw".utf8, salt: saltBytes), shellKey: "'pw'", settings: header,
+                name: "plaintext header, passphrase", key: .passphrase("pw".utf8, salt: saltBytes),
+                shellKey: "'pw'", settings: header,
                 shellSettings: salt),
         ]
     }()
@@ -107,7 +115,9 @@ struct CipherInteroperabilityTests {
         #expect(wrong.contains("not a database") || wrong.contains("SQL logic error"))
     }
 
-    @Test("a file made by the shell opens in Coffer, is written, and still opens in the shell", arguments: cases)
+    @Test(
+        "a file made by the shell opens in Coffer, is written, and still opens in the shell", arguments: cases
+    )
     func shellsFile(_ item: Case) throws {
         let file = try EncryptedFile()
         let keyed = "PRAGMA key = \(item.shellKey); \(item.shellSettings)"
@@ -121,13 +131,16 @@ struct CipherInteroperabilityTests {
 
     static let unusual: [Case] = [
         Case(
-            name: "big-endian machine", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofBigEndianMachines,
+            name: "big-endian machine", key: .passphrase("pw"), shellKey: "'pw'",
+            settings: .ofBigEndianMachines,
             shellSettings: "PRAGMA cipher_compatibility = 2; PRAGMA cipher_hmac_pgno = be;"),
         Case(
-            name: "beta of SQLCipher 2, passphrase", key: .passphrase("pw"), shellKey: "'pw'", settings: .ofFormat2Beta,
+            name: "beta of SQLCipher 2, passphrase", key: .passphrase("pw"), shellKey: "'pw'",
+            settings: .ofFormat2Beta,
             shellSettings: betaSettings),
         Case(
-            name: "beta on a big-endian machine", key: .passphrase("pw"), shellKey: "'pw'", settings: CipherSettings.unusualFormats[2],
+            name: "beta on a big-endian machine", key: .passphrase("pw"), shellKey: "'pw'",
+            settings: CipherSettings.unusualFormats[2],
             shellSettings: betaSettings + "PRAGMA cipher_hmac_pgno = be;"),
     ]
 
@@ -159,7 +172,8 @@ struct CipherInteroperabilityTests {
         let file = try EncryptedFile()
         let ring = try KeyRing(key: item.key, settings: item.settings)
         try file.run(ring, "CREATE TABLE revealing_name(x)")
-        try file.run(ring, "INSERT INTO revealing_name VALUES ('\(String(repeating: "conspicuous ", count: 100))')")
+        try file.run(
+            ring, "INSERT INTO revealing_name VALUES ('\(String(repeating: "conspicuous ", count: 100))')")
         let data = try Data(file.bytes)
         #expect(data.range(of: Data("conspicuous".utf8)) == nil)
         #expect(data.range(of: Data("revealing_name".utf8)) == nil)

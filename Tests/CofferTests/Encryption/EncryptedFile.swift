@@ -4,13 +4,15 @@ import Testing
 
 @testable import Coffer
 
-/// A path in a temporary directory of its own, the connections to it, and the stock `sqlcipher` shell as the judge.
+/// A path in a temporary directory of its own, the connections to it, and the stock `sqlcipher` shell as the
+/// judge.
 final class EncryptedFile {
     let directory: URL
     let path: String
 
     init(_ name: String = "test.sqlite") throws {
-        directory = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-\(UUID().uuidString)")
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "coffer-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         path = directory.appendingPathComponent(name).path
     }
@@ -55,7 +57,9 @@ final class EncryptedFile {
         try input.fileHandleForWriting.close()
         let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
-        return text.split(separator: "\n").filter { $0 != "ok" && !$0.hasSuffix("is deprecated, please remove from use") }.joined(
+        return text.split(separator: "\n").filter {
+            $0 != "ok" && !$0.hasSuffix("is deprecated, please remove from use")
+        }.joined(
             separator: "\n")
     }
 
@@ -77,7 +81,8 @@ final class EncryptedFile {
     var openDescriptors: Int {
         get throws {
             try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
-                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)"))?.hasPrefix(directory.path) == true
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)"))?
+                    .hasPrefix(directory.path) == true
             }
         }
     }

@@ -12,9 +12,15 @@ struct KeyRedactionTests {
         ("PRAGMA main.rekey = S3CRET", "PRAGMA main.rekey = '<redacted>'"),
         ("PRAGMA \"main\" . \"hexkey\" = 'S3CRET'", "PRAGMA \"main\" . \"hexkey\" = '<redacted>'"),
         ("PRAGMA [textkey] = `S3CRET`", "PRAGMA [textkey] = '<redacted>'"),
-        ("PRAGMA hexrekey = 'S3CRET' ; PRAGMA user_version", "PRAGMA hexrekey = '<redacted>'; PRAGMA user_version"),
+        (
+            "PRAGMA hexrekey = 'S3CRET' ; PRAGMA user_version",
+            "PRAGMA hexrekey = '<redacted>'; PRAGMA user_version"
+        ),
         ("PRAGMA textrekey = 'a''S3CRET;''b'; SELECT 2", "PRAGMA textrekey = '<redacted>'; SELECT 2"),
-        ("PRAGMA/**/key/* S3CRET */=/* S3CRET */'S3CRET' -- S3CRET\n;SELECT 3", "PRAGMA/**/key '<redacted>';SELECT 3"),
+        (
+            "PRAGMA/**/key/* S3CRET */=/* S3CRET */'S3CRET' -- S3CRET\n;SELECT 3",
+            "PRAGMA/**/key '<redacted>';SELECT 3"
+        ),
         ("PRAGMA key 'S3CRET'", "PRAGMA key '<redacted>'"),
         ("PRAGMA key = 'S3CRET", "PRAGMA key = '<redacted>'"),
         ("PRAGMA key = S3CRET S3CRET 'S3CRET'", "PRAGMA key = '<redacted>'"),
@@ -40,10 +46,14 @@ struct KeyRedactionTests {
     @Test(
         "ordinary SQL stays as it is",
         arguments: [
-            "", "SELECT 1", "CREATE TABLE player(id INTEGER PRIMARY KEY, attached TEXT)", "PRAGMA foreign_keys = ON",
-            "PRAGMA main.foreign_key_check(monkeys)", "PRAGMA table_info('keys')", "PRAGMA index_list(api_key); SELECT 'a'",
-            "PRAGMA defer_foreign_keys = ON", "INSERT INTO t VALUES ('PRAGMA key = 1')", "-- PRAGMA key = 'x'\nSELECT 1",
-            "ATTACH 'a.db' AS keys", "SELECT key FROM attachment WHERE key = 'a'", "VACUUM INTO 'keys.db'", "PRAGMA key", "PRAGMA key ;",
+            "", "SELECT 1", "CREATE TABLE player(id INTEGER PRIMARY KEY, attached TEXT)",
+            "PRAGMA foreign_keys = ON",
+            "PRAGMA main.foreign_key_check(monkeys)", "PRAGMA table_info('keys')",
+            "PRAGMA index_list(api_key); SELECT 'a'",
+            "PRAGMA defer_foreign_keys = ON", "INSERT INTO t VALUES ('PRAGMA key = 1')",
+            "-- PRAGMA key = 'x'\nSELECT 1",
+            "ATTACH 'a.db' AS keys", "SELECT key FROM attachment WHERE key = 'a'", "VACUUM INTO 'keys.db'",
+            "PRAGMA key", "PRAGMA key ;",
             "SELECT sqlcipher_export('monkey')", "/* PRAGMA key */ SELECT 'unterminated",
         ])
     func keeps(sql: String) {
@@ -55,22 +65,31 @@ struct KeyRedactionTests {
     func fuzz() {
         var generator = SystemRandomNumberGenerator()
         let before = [
-            "SELECT 1;", "-- c'omment\n", "/* ' */", "SELECT 'it''s; fine';", " ", "\n\t", "PRAGMA user_version;", "SELECT \"a;b\", [c'd];",
+            "SELECT 1;", "-- c'omment\n", "/* ' */", "SELECT 'it''s; fine';", " ", "\n\t",
+            "PRAGMA user_version;", "SELECT \"a;b\", [c'd];",
             "EXPLAIN ", "INSERT INTO k VALUES (x'00');", "ATTACH 'f' AS g;", ";", "é",
         ]
         let keying = [
-            "PRAGMA key=", "PRAGMA main.key =", "pRaGmA rekey(", "PRAGMA 'key' = ", "PRAGMA/*;*/hexkey/*'*/=", "PRAGMA\n--'\nkey\n=\n",
-            "ATTACH 'file' AS a KEY ", "ATTACH DATABASE \"f;g\" AS 'b' key\t", "PRAGMA temp . textkey = ", "PRAGMA [rekey] =",
+            "PRAGMA key=", "PRAGMA main.key =", "pRaGmA rekey(", "PRAGMA 'key' = ", "PRAGMA/*;*/hexkey/*'*/=",
+            "PRAGMA\n--'\nkey\n=\n",
+            "ATTACH 'file' AS a KEY ", "ATTACH DATABASE \"f;g\" AS 'b' key\t", "PRAGMA temp . textkey = ",
+            "PRAGMA [rekey] =",
             "PRAGMA key ",
             "PRAGMA `hexrekey`(",
         ]
-        let quotes = [("'", "'"), ("\"", "\""), ("`", "`"), ("[", "]"), ("", ""), ("x'", "'"), ("'a''", "'"), ("'", ""), ("\"x'", "'\"")]
+        let quotes = [
+            ("'", "'"), ("\"", "\""), ("`", "`"), ("[", "]"), ("", ""), ("x'", "'"), ("'a''", "'"), ("'", ""),
+            ("\"x'", "'\""),
+        ]
         let after = ["", ")", ";", "; SELECT 1", " -- c", " /* c", "\n", ") ; PRAGMA cache_size = 5"]
         for _ in 0..<20000 {
             let quote = quotes.randomElement(using: &generator) ?? ("'", "'")
-            let parts = (0..<Int.random(in: 0...4, using: &generator)).compactMap { _ in before.randomElement(using: &generator) }
+            let parts = (0..<Int.random(in: 0...4, using: &generator)).compactMap { _ in
+                before.randomElement(using: &generator)
+            }
             let sql =
-                parts.joined() + (parts.last == "é" ? " " : "") + (keying.randomElement(using: &generator) ?? "") + quote.0 + "S3CRET"
+                parts.joined() + (parts.last == "é" ? " " : "")
+                + (keying.randomElement(using: &generator) ?? "") + quote.0 + "S3CRET"
                 + quote.1 + (after.randomElement(using: &generator) ?? "")
             let result = KeyRedaction.redactingKeys(in: sql)
             #expect(!result.contains("S3CRET"), "\(sql)")
@@ -82,7 +101,8 @@ struct KeyRedactionTests {
         arguments: ["PRAGMA key 'S3CRET", "ATTACH 'a' AS b KEY ?"])
     func errors(sql: String) {
         let error = DatabaseError(
-            message: "unrecognized token: \"'S3CRET\"", sql: sql, arguments: ["S3CRET"], publicStatementArguments: true)
+            message: "unrecognized token: \"'S3CRET\"", sql: sql, arguments: ["S3CRET"],
+            publicStatementArguments: true)
         #expect(!error.description.contains("S3CRET"))
         #expect(!error.expandedDescription.contains("S3CRET"))
         #expect(error.description.contains("SQL logic error"))
@@ -94,9 +114,13 @@ struct KeyRedactionTests {
     func cutLogMessages(start: String) {
         // The key comes behind the end of what is quoted, and SQLite has stumbled over it.
         let quoted = start + String(repeating: " ", count: 300)
-        for words in ["near \"S3CRET\": syntax error", "unrecognized token: \"'S3CRET\"", "no such column: S3CRET"] {
+        for words in [
+            "near \"S3CRET\": syntax error", "unrecognized token: \"'S3CRET\"", "no such column: S3CRET",
+        ] {
             let message = String("\(words) in \"\(quoted)".prefix(209))
-            #expect(!KeyRedaction.redactingKeys(inLogMessage: message, description: "SQL logic error").contains("S3CRET"), "\(message)")
+            #expect(
+                !KeyRedaction.redactingKeys(inLogMessage: message, description: "SQL logic error").contains(
+                    "S3CRET"), "\(message)")
         }
     }
 
@@ -104,7 +128,8 @@ struct KeyRedactionTests {
     func arbitrary() {
         var generator = SystemRandomNumberGenerator()
         let alphabet = [
-            "'", "\"", "`", "[", "]", ";", "--", "/*", "*/", "\n", "=", "(", ")", "key", "PRAGMA", "attach", " ", "\0", "é", ".",
+            "'", "\"", "`", "[", "]", ";", "--", "/*", "*/", "\n", "=", "(", ")", "key", "PRAGMA", "attach",
+            " ", "\0", "é", ".",
         ]
         for _ in 0..<5000 {
             let sql = (0..<12).compactMap { _ in alphabet.randomElement(using: &generator) }.joined()

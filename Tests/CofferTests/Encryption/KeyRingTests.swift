@@ -33,11 +33,14 @@ struct KeyRingTests {
         #expect(ring.derivationCount == 0)
     }
 
-    @Test("previous keys are tried in order after the current one, and the one that worked comes first afterwards")
+    @Test(
+        "previous keys are tried in order after the current one, and the one that worked comes first afterwards"
+    )
     func previousKeys() throws {
         let file = try EncryptedFile()
         try file.fill(KeyRing(key: .passphrase("2024")))
-        let ring = try KeyRing(key: .passphrase("2026"), previousKeys: [.passphrase("2025"), .passphrase("2024")])
+        let ring = try KeyRing(
+            key: .passphrase("2026"), previousKeys: [.passphrase("2025"), .passphrase("2024")])
         try file.run(ring)
         #expect(ring.usedKeyIndex == 2)
         #expect(ring.derivationCount == 3)
@@ -46,7 +49,9 @@ struct KeyRingTests {
         #expect(try file.openDescriptors == 0)
     }
 
-    @Test("a provider is asked once while its key works, again when the key was rotated, and its error is passed on")
+    @Test(
+        "a provider is asked once while its key works, again when the key was rotated, and its error is passed on"
+    )
     func provider() throws {
         let file = try EncryptedFile()
         let asked = Mutex(0)
@@ -102,7 +107,9 @@ struct KeyRingTests {
         #expect(code == EngineCode.notADatabase)
     }
 
-    @Test("two creators of one file: the one that claims it later is told so, and opens anew", arguments: [true, false])
+    @Test(
+        "two creators of one file: the one that claims it later is told so, and opens anew",
+        arguments: [true, false])
     func race(isPassphrase: Bool) throws {
         let file = try EncryptedFile()
         // Two keys, as in two processes: copies of one would agree on the salt.
@@ -137,7 +144,9 @@ struct KeyRingTests {
         let opened = try file.open()
         let handle = opened.handle
         try handle.setKey(rawKey: SecretBytes(rawKeyBytes), salt: nil)
-        #expect(throws: EngineError.self) { try handle.proveCodec(settings: ["PRAGMA cipher_page_size = 8192;"]) }
+        #expect(throws: EngineError.self) {
+            try handle.proveCodec(settings: ["PRAGMA cipher_page_size = 8192;"])
+        }
         #expect(try file.bytes.isEmpty)
     }
 
@@ -215,7 +224,9 @@ struct KeyRingTests {
         #expect(faster.derivationCount == 1)
     }
 
-    @Test("an empty file has one salt for all that open it, another file has another, and so has a file that is made anew")
+    @Test(
+        "an empty file has one salt for all that open it, another file has another, and so has a file that is made anew"
+    )
     func saltsOfNewFiles() throws {
         let passphrase = Passphrase(SecretBytes(utf8: "pw"))
         let directory = try TestDirectory()
@@ -230,7 +241,8 @@ struct KeyRingTests {
         #expect(try passphrase.salt(forNewFileAt: nil) != salt)
         #expect(try passphrase.salt(forNewFileAt: directory.path("missing")) != salt)
 
-        // Who has looked before the salt was written gets it all the same; an empty file is another one by then.
+        // Who has looked before the salt was written gets it all the same; an empty file is another one by
+        // then.
         passphrase.didWriteSalt(salt)
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.path("a")))
         try handle.write(contentsOf: Data("content".utf8))
@@ -270,7 +282,9 @@ struct KeyRingTests {
         try FileManager.default.copyItem(atPath: file.path + "-journal", toPath: crashed.path + "-journal")
         _ = consume connection
         #expect(failure { try crashed.run(KeyRing(key: .passphrase("wrong"))) } == .wrongKey)
-        #expect(try crashed.run(KeyRing(key: .rawKey(rawKeyBytes)), "SELECT count(*) FROM t WHERE x = zeroblob(500)") == "0")
+        #expect(
+            try crashed.run(
+                KeyRing(key: .rawKey(rawKeyBytes)), "SELECT count(*) FROM t WHERE x = zeroblob(500)") == "0")
         #expect(try crashed.run(KeyRing(key: .rawKey(rawKeyBytes)), "PRAGMA integrity_check") == "ok")
     }
 

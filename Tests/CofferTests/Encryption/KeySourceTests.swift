@@ -38,9 +38,13 @@ struct KeySourceTests {
         let path = directory.path("\(UUID().uuidString).db")
         var configuration = Configuration()
         configuration.key = maker
-        try DatabaseQueue(path: path, configuration: configuration).write { try $0.execute(sql: "CREATE TABLE item (name TEXT)") }
+        try DatabaseQueue(path: path, configuration: configuration).write {
+            try $0.execute(sql: "CREATE TABLE item (name TEXT)")
+        }
         configuration.key = key
-        return (try? DatabaseQueue(path: path, configuration: configuration).read { try $0.tableExists("item") }) ?? false
+        return
+            (try? DatabaseQueue(path: path, configuration: configuration).read { try $0.tableExists("item") })
+            ?? false
     }
 
     /// The first bytes of a file that a key makes, which are its salt.
@@ -61,14 +65,18 @@ struct KeySourceTests {
         return path
     }
 
-    @Test("64 digits are a raw key, 96 a raw key and its salt, in both cases of letters, and nothing else is one")
+    @Test(
+        "64 digits are a raw key, 96 a raw key and its salt, in both cases of letters, and nothing else is one"
+    )
     func hexadecimal() throws {
         let digits = hexText(rawKeyBytes)
         #expect(try opens(.hexadecimal(digits.utf8), whatIsMadeBy: .rawKey(rawKeyBytes)))
         #expect(try opens(.hexadecimal(Data(digits.uppercased().utf8)), whatIsMadeBy: .rawKey(rawKeyBytes)))
         let salted = hexText(rawKeyBytes + saltBytes)
         #expect(try opens(.hexadecimal(salted.utf8), whatIsMadeBy: .rawKey(rawKeyBytes, salt: saltBytes)))
-        #expect(try !opens(.hexadecimal(hexText(rawKeyBytes.reversed()).utf8), whatIsMadeBy: .rawKey(rawKeyBytes)))
+        #expect(
+            try !opens(.hexadecimal(hexText(rawKeyBytes.reversed()).utf8), whatIsMadeBy: .rawKey(rawKeyBytes))
+        )
         // Any file of the key opens without the salt: what it makes shows whether the salt is there.
         #expect(try salt(ofWhatIsMadeBy: .hexadecimal(salted.utf8)) == saltBytes)
         #expect(try salt(ofWhatIsMadeBy: .hexadecimal(digits.utf8)) != saltBytes)
@@ -93,18 +101,28 @@ struct KeySourceTests {
         let path = directory.path("odd.db")
         var configuration = Configuration()
         configuration.key = .keySpec("x'0011'")
-        try DatabaseQueue(path: path, configuration: configuration).write { try $0.execute(sql: "CREATE TABLE item (name TEXT)") }
-        #expect(try SQLCipherShell(path: path, passphrase: "x'0011'").run("SELECT name FROM sqlite_master;") == ["item"])
+        try DatabaseQueue(path: path, configuration: configuration).write {
+            try $0.execute(sql: "CREATE TABLE item (name TEXT)")
+        }
+        #expect(
+            try SQLCipherShell(path: path, passphrase: "x'0011'").run("SELECT name FROM sqlite_master;") == [
+                "item"
+            ])
     }
 
-    @Test("a key file holds bytes, digits as the tool writes them, or a passphrase, and is read when the key is needed")
+    @Test(
+        "a key file holds bytes, digits as the tool writes them, or a passphrase, and is read when the key is needed"
+    )
     func keyFile() throws {
         let digits = try write((hexText(rawKeyBytes) + "\n").utf8, to: "digits.key")
         #expect(try opens(.keyFile(digits), whatIsMadeBy: .rawKey(rawKeyBytes)))
         let bytes = try write(rawKeyBytes, to: "bytes.key", mode: 0o400)
         #expect(try opens(.keyFile(bytes), whatIsMadeBy: .rawKey(rawKeyBytes)))
         let salted = try write(rawKeyBytes + saltBytes, to: "salted.key")
-        #expect(try opens(.keyFile(salted, contents: .rawKeyAndSalt), whatIsMadeBy: .rawKey(rawKeyBytes, salt: saltBytes)))
+        #expect(
+            try opens(
+                .keyFile(salted, contents: .rawKeyAndSalt),
+                whatIsMadeBy: .rawKey(rawKeyBytes, salt: saltBytes)))
         #expect(try salt(ofWhatIsMadeBy: .keyFile(salted, contents: .rawKeyAndSalt)) == saltBytes)
         // What a file holds is said, and not guessed.
         #expect(problem(.keyFile(salted)) == .file(path: salted, .noRawKey(size: 48)))
@@ -118,7 +136,9 @@ struct KeySourceTests {
         #expect(try opens(later, whatIsMadeBy: .rawKey(rawKeyBytes)))
     }
 
-    @Test("a key file that others may read, that is no file, too long or no key is refused before the database is touched")
+    @Test(
+        "a key file that others may read, that is no file, too long or no key is refused before the database is touched"
+    )
     func refusedKeyFile() throws {
         for mode in [0o640, 0o604, 0o660, 0o610] {
             let path = try write(rawKeyBytes, to: "open.key", mode: mode)
@@ -136,7 +156,9 @@ struct KeySourceTests {
         #expect(!FileManager.default.fileExists(atPath: directory.path("refused.db-wal")))
     }
 
-    @Test("preparations that use another passphrase make another key, also while what was derived before is in use")
+    @Test(
+        "preparations that use another passphrase make another key, also while what was derived before is in use"
+    )
     func preparedPassphrases() throws {
         final class Words: Sendable {
             let text = Mutex("one")
@@ -149,7 +171,8 @@ struct KeySourceTests {
         let second = try DatabaseQueue(path: directory.path("two.db"), configuration: configuration)
         for (name, passphrase) in [("one.db", "one"), ("two.db", "two")] {
             #expect(
-                try SQLCipherShell(path: directory.path(name), passphrase: passphrase).run("SELECT count(*) FROM sqlite_master;") == ["0"])
+                try SQLCipherShell(path: directory.path(name), passphrase: passphrase).run(
+                    "SELECT count(*) FROM sqlite_master;") == ["0"])
         }
         withExtendedLifetime((first, second)) {}
     }
@@ -165,7 +188,9 @@ struct KeySourceTests {
         #expect(error.map { "\($0)\(String(reflecting: $0))".contains("conspicuous") } == false)
     }
 
-    @Test("a credential is read from the folder of the unit, a link in it is not followed, and its name has no slash")
+    @Test(
+        "a credential is read from the folder of the unit, a link in it is not followed, and its name has no slash"
+    )
     func credential() async {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
@@ -185,7 +210,8 @@ struct KeySourceTests {
                 let path = directory.path("vault")
                 #expect(failure() == .invalidKey(.file(path: path, .unreadable(errno: ENOENT))))
                 try Data(repeating: 7, count: 32).write(to: URL(fileURLWithPath: directory.path("elsewhere")))
-                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: directory.path("elsewhere"))
+                try FileManager.default.createSymbolicLink(
+                    atPath: path, withDestinationPath: directory.path("elsewhere"))
                 #expect(failure() == .invalidKey(.file(path: path, .unreadable(errno: ELOOP))))
                 try FileManager.default.removeItem(atPath: path)
                 try Data(repeating: 7, count: 32).write(to: URL(fileURLWithPath: path))

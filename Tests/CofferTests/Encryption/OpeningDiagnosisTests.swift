@@ -8,7 +8,8 @@ import Testing
 @Suite("Why a file does not open")
 struct OpeningDiagnosisTests {
     private func reason(
-        _ file: EncryptedFile, key: DatabaseKey = .rawKey(rawKeyBytes), settings: CipherSettings = CipherSettings()
+        _ file: EncryptedFile, key: DatabaseKey = .rawKey(rawKeyBytes),
+        settings: CipherSettings = CipherSettings()
     ) throws -> EncryptionFailure? {
         let before = try file.bytes
         let result = failure { try file.run(KeyRing(key: key, settings: settings)) }
@@ -27,13 +28,17 @@ struct OpeningDiagnosisTests {
         #expect(try reason(file, key: .passphrase("right")) == nil)
     }
 
-    @Test("a wrong key where pages have no codes, and more or less of the header is in the clear", arguments: [16, 32, 48, 64, 96])
+    @Test(
+        "a wrong key where pages have no codes, and more or less of the header is in the clear",
+        arguments: [16, 32, 48, 64, 96])
     func clearHeaderWithoutCodes(size: Int) throws {
         var configuration = Configuration()
         configuration.key = .rawKey(rawKeyBytes, salt: saltBytes)
         configuration.cipher.usesHMAC = false
         configuration.cipher.plaintextHeaderSize = size
-        let (file, other) = (try EncryptedFile(), DatabaseKey.rawKey(rawKeyBytes.map { ~$0 }, salt: saltBytes.map { ~$0 }))
+        let (file, other) = (
+            try EncryptedFile(), DatabaseKey.rawKey(rawKeyBytes.map { ~$0 }, salt: saltBytes.map { ~$0 })
+        )
         let queue = try DatabaseQueue(path: file.path, configuration: configuration)
         try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES ('kept')") }
         try queue.close()
@@ -56,7 +61,9 @@ struct OpeningDiagnosisTests {
         #expect(try file.shell("SELECT count(*) FROM t;") == "0")
         var settings = CipherSettings()
         settings.plaintextHeaderSize = 32
-        #expect(try reason(file, key: .rawKey(rawKeyBytes, salt: saltBytes), settings: settings) == .plaintextFile)
+        #expect(
+            try reason(file, key: .rawKey(rawKeyBytes, salt: saltBytes), settings: settings) == .plaintextFile
+        )
     }
 
     @Test("older formats, with a passphrase and with a raw key", arguments: 1...3, [true, false])
@@ -116,7 +123,9 @@ struct OpeningDiagnosisTests {
         #expect(error.primaryCode == EngineCode.cantOpen)
     }
 
-    @Test("page 1 with a flipped byte, where another page proves the key", arguments: [16, 100, 2000, 4015, 4016, 4031, 4032, 4095])
+    @Test(
+        "page 1 with a flipped byte, where another page proves the key",
+        arguments: [16, 100, 2000, 4015, 4016, 4031, 4032, 4095])
     func damagedFirstPage(offset: Int) throws {
         let file = try EncryptedFile()
         try file.fill(KeyRing(key: .rawKey(rawKeyBytes)))
@@ -155,7 +164,9 @@ struct OpeningDiagnosisTests {
         _ = consume connection
         #expect(Int(page) ?? 0 >= 2)
         // Pages of the schema follow among the tables; damage all but page 1.
-        try file.change { bytes in for index in stride(from: 4096, to: bytes.count / 2, by: 4096) { bytes[index + 50] ^= 1 } }
+        try file.change { bytes in
+            for index in stride(from: 4096, to: bytes.count / 2, by: 4096) { bytes[index + 50] ^= 1 }
+        }
         guard case .damaged(let pages) = try reason(file) else { Issue.record("not damaged"); return }
         #expect(pages.contains(2) && !pages.contains(1))
     }
@@ -189,8 +200,10 @@ struct OpeningDiagnosisTests {
     @Test("each failure says what to do, keeps SQLite's result code, and shows no key")
     func descriptions() {
         let failures: [EncryptionFailure] = [
-            .noKey, .wrongKey, .plaintextFile, .olderFormat(3), .newerFormat(4), .notADatabase, .damaged(pages: [1, 7]),
-            .engineWithoutCipher, .keyRotated, .invalidKey(.rawKeyLength(3)), .invalidCipherSettings(.pageSize(5)),
+            .noKey, .wrongKey, .plaintextFile, .olderFormat(3), .newerFormat(4), .notADatabase,
+            .damaged(pages: [1, 7]),
+            .engineWithoutCipher, .keyRotated, .invalidKey(.rawKeyLength(3)),
+            .invalidCipherSettings(.pageSize(5)),
         ]
         #expect(Set(failures.map(\.description)).count == failures.count)
         for failure in failures { #expect(failure.description.hasSuffix(".")) }

@@ -28,7 +28,8 @@ struct PageWorkTests {
 
     private static let fill = """
         CREATE TABLE item (id INTEGER PRIMARY KEY, content BLOB);
-        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 400) INSERT INTO item SELECT i, randomblob(700) FROM n
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 400) INSERT INTO item SELECT \
+        i, randomblob(700) FROM n
         """
     private static let read = "SELECT sum(length(hex(content))) FROM item"
 
@@ -47,12 +48,14 @@ struct PageWorkTests {
     }
 
     @Test(
-        "a flipped bit is refused although its page was known a moment before", .enabled(if: PageWorkTests.isInstalled),
+        "a flipped bit is refused although its page was known a moment before",
+        .enabled(if: PageWorkTests.isInstalled),
         arguments: [1024, 4096, 65536], Place.allCases)
     func flippedBit(_ pageSize: Int, _ place: Place) throws {
         for page in [1, 4] {
             let name = "\(page).db"
-            let queue = try DatabaseQueue(path: directory.path(name), configuration: configuration { $0.pageSize = pageSize })
+            let queue = try DatabaseQueue(
+                path: directory.path(name), configuration: configuration { $0.pageSize = pageSize })
             try queue.write { try $0.execute(sql: PageWorkTests.fill) }
             let known = try queue.read(memo)
             let hits = known.hits
@@ -69,12 +72,15 @@ struct PageWorkTests {
             try change(name, at: (page - 1) * pageSize + offset) { $0 ^ 0x40 }
             for _ in 0..<2 {
                 let error = #expect(throws: DatabaseError.self) { try queue.read(readAgain) }
-                #expect([.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error?.resultCode), "page \(page): \(String(describing: error))")
+                #expect(
+                    [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error?.resultCode),
+                    "page \(page): \(String(describing: error))")
             }
             try queue.close()
             // It is the bit, and nothing else.
             try directory.write(whole, to: name)
-            let again = try DatabaseQueue(path: directory.path(name), configuration: configuration { $0.pageSize = pageSize })
+            let again = try DatabaseQueue(
+                path: directory.path(name), configuration: configuration { $0.pageSize = pageSize })
             #expect(try again.read(readAgain) == 400 * 1400)
         }
     }
@@ -119,7 +125,9 @@ struct PageWorkTests {
             for round in 0..<20 {
                 try pool.write { db in
                     for row in 0..<50 {
-                        try db.execute(sql: "INSERT INTO t (a) VALUES (?)", arguments: ["\(round) \(row) \(row * 31 % 17)"])
+                        try db.execute(
+                            sql: "INSERT INTO t (a) VALUES (?)",
+                            arguments: ["\(round) \(row) \(row * 31 % 17)"])
                     }
                     try db.execute(sql: "UPDATE t SET a = a || '+' WHERE id % 7 = ?", arguments: [round % 7])
                     if round % 5 == 4 { try db.execute(sql: "DELETE FROM t WHERE id % 11 = 3") }
@@ -128,11 +136,16 @@ struct PageWorkTests {
                 pool.invalidateReadOnlyConnections()
                 _ = try pool.read { try String.fetchAll($0, sql: "SELECT a FROM t") }
             }
-            contents.append(try pool.read { try String.fetchAll($0, sql: "SELECT id || a FROM t ORDER BY id") })
+            contents.append(
+                try pool.read { try String.fetchAll($0, sql: "SELECT id || a FROM t ORDER BY id") })
             try pool.close()
             if SQLCipherShell.isAvailable {
-                let shell = SQLCipherShell(path: path, preparation: format == 4 ? "" : "PRAGMA cipher_compatibility = \(format);")
-                #expect(try shell.run("PRAGMA integrity_check; SELECT count(*) FROM t;") == ["ok", "\(contents[index].count)"])
+                let shell = SQLCipherShell(
+                    path: path, preparation: format == 4 ? "" : "PRAGMA cipher_compatibility = \(format);")
+                #expect(
+                    try shell.run("PRAGMA integrity_check; SELECT count(*) FROM t;") == [
+                        "ok", "\(contents[index].count)",
+                    ])
                 if format > 1 { #expect(try shell.run("PRAGMA cipher_integrity_check;") == []) }
             }
         }
@@ -147,7 +160,8 @@ struct PageWorkTests {
             settings.keepsPageStates = false
             #expect(settings.format == format)
         }
-        let queue = try DatabaseQueue(path: directory.path("a.db"), configuration: configuration { $0.pageMemoSize = 0 })
+        let queue = try DatabaseQueue(
+            path: directory.path("a.db"), configuration: configuration { $0.pageMemoSize = 0 })
         try queue.inDatabase { db in
             #expect(try memoCount(db) == nil)
             try db.execute(sql: "ATTACH ? AS other", arguments: [directory.path("b.db")])
@@ -159,7 +173,9 @@ struct PageWorkTests {
 
     // MARK: The life of a memo
 
-    @Test("a reader of a pool knows the pages that another connection has written", .enabled(if: PageWorkTests.isInstalled))
+    @Test(
+        "a reader of a pool knows the pages that another connection has written",
+        .enabled(if: PageWorkTests.isInstalled))
     func sharing() throws {
         let pool = try DatabasePool(path: directory.path("a.db"), configuration: configuration())
         try pool.write { try $0.execute(sql: PageWorkTests.fill) }
@@ -169,7 +185,9 @@ struct PageWorkTests {
         #expect(known.hits > hits + 50)
     }
 
-    @Test("a memo is blank once its queue or pool is closed", .enabled(if: PageWorkTests.isInstalled), arguments: Access.allCases)
+    @Test(
+        "a memo is blank once its queue or pool is closed", .enabled(if: PageWorkTests.isInstalled),
+        arguments: Access.allCases)
     func closing(_ access: Access) throws {
         let writer = try open(access)
         try writer.write { try $0.execute(sql: PageWorkTests.fill) }
@@ -181,7 +199,8 @@ struct PageWorkTests {
     }
 
     @Test(
-        "releasing memory blanks the memo, which fills again", .enabled(if: PageWorkTests.isInstalled), arguments: Access.allCases)
+        "releasing memory blanks the memo, which fills again", .enabled(if: PageWorkTests.isInstalled),
+        arguments: Access.allCases)
     func pressure(_ access: Access) throws {
         let writer = try open(access)
         try writer.write { try $0.execute(sql: PageWorkTests.fill) }
@@ -196,7 +215,8 @@ struct PageWorkTests {
     }
 
     @Test(
-        "a key that is rotated has the memo forget the pages of the former one", .enabled(if: PageWorkTests.isInstalled),
+        "a key that is rotated has the memo forget the pages of the former one",
+        .enabled(if: PageWorkTests.isInstalled),
         arguments: Access.allCases)
     func rotation(_ access: Access) throws {
         let writer = try open(access)

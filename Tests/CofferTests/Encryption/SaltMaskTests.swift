@@ -4,7 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// SQLCipher has one mask for the whole process, which must stay as it is while files with another one are in use.
+/// SQLCipher has one mask for the whole process, which must stay as it is while files with another one are in
+/// use.
 @Suite("Files whose key for HMAC was derived with another mask")
 struct SaltMaskTests {
     private static let shellSettings = CipherInteroperabilityTests.betaSettings
@@ -49,7 +50,10 @@ struct SaltMaskTests {
         #expect(try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 51)
         try database.close()
         #expect(try Array(file.bytes.prefix(16)) == salt)
-        #expect(try Self.judged(file, "SELECT count(*) FROM t; PRAGMA user_version; PRAGMA cipher_integrity_check;") == "51\n50")
+        #expect(
+            try Self.judged(
+                file, "SELECT count(*) FROM t; PRAGMA user_version; PRAGMA cipher_integrity_check;")
+                == "51\n50")
     }
 
     @Test("the process keeps its mask, and files of both kinds are opened at the same time")
@@ -66,7 +70,8 @@ struct SaltMaskTests {
             #expect(throws: Never.self) {
                 let queue = try DatabaseQueue(path: path, configuration: Self.configuration(settings))
                 #expect(try queue.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "found")
-                #expect(try queue.read { try String.fetchOne($0, sql: "PRAGMA cipher_hmac_salt_mask") } == "3a")
+                #expect(
+                    try queue.read { try String.fetchOne($0, sql: "PRAGMA cipher_hmac_salt_mask") } == "3a")
             }
         }
     }
@@ -82,7 +87,9 @@ struct SaltMaskTests {
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA cache_size = 1; BEGIN; PRAGMA user_version = 7")
                 for _ in 0..<40 { try db.execute(sql: "INSERT INTO t VALUES (hex(randomblob(400)))") }
-                found = try (file.bytes, Array(Data(contentsOf: URL(fileURLWithPath: file.path + "-journal"))))
+                found = try (
+                    file.bytes, Array(Data(contentsOf: URL(fileURLWithPath: file.path + "-journal")))
+                )
                 try db.execute(sql: "ROLLBACK")
             }
             try queue.close()
@@ -93,7 +100,8 @@ struct SaltMaskTests {
         try file.write(copy)
         try Data(journal).write(to: URL(fileURLWithPath: file.path + "-journal"))
         let queue = try DatabaseQueue(path: file.path, configuration: Self.configuration())
-        #expect(try queue.read { try String.fetchOne($0, sql: "SELECT group_concat(x) FROM t") } == "committed")
+        #expect(
+            try queue.read { try String.fetchOne($0, sql: "SELECT group_concat(x) FROM t") } == "committed")
         try queue.close()
         #expect(try file.bytes.prefix(16) == before.prefix(16))
         #expect(try Self.judged(file, "SELECT x FROM t; PRAGMA cipher_integrity_check;") == "committed")
@@ -106,12 +114,15 @@ struct SaltMaskTests {
         let queue = try DatabaseQueue(path: file.path, configuration: Self.configuration())
         var options = DatabaseFile.RotationOptions()
         options.method = .inPlace
-        #expect(throws: DatabaseFileError.self) { try queue.rotateKey(to: .passphrase("new"), options: options) }
+        #expect(throws: DatabaseFileError.self) {
+            try queue.rotateKey(to: .passphrase("new"), options: options)
+        }
         #expect(try queue.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "kept")
         try queue.rotateKey(to: .passphrase("new"))
         #expect(try queue.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "kept")
         try queue.close()
-        let seen = try file.shell("PRAGMA key = 'new'; \(Self.shellSettings) SELECT x FROM t; PRAGMA cipher_integrity_check;")
+        let seen = try file.shell(
+            "PRAGMA key = 'new'; \(Self.shellSettings) SELECT x FROM t; PRAGMA cipher_integrity_check;")
         #expect(seen == "kept")
     }
 
@@ -121,7 +132,9 @@ struct SaltMaskTests {
         let queue = try DatabaseQueue(path: file.path, configuration: Self.configuration())
         try queue.write { db in
             try db.execute(sql: "PRAGMA cipher_hmac_salt_mask = \"x'00'\"")
-            let error = #expect(throws: DatabaseError.self) { try db.execute(sql: "PRAGMA cipher_hmac_salt_mask = \"x'3a'\"") }
+            let error = #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "PRAGMA cipher_hmac_salt_mask = \"x'3a'\"")
+            }
             #expect(error?.resultCode == .SQLITE_AUTH)
             #expect(try String.fetchOne(db, sql: "PRAGMA cipher_hmac_salt_mask") == "3a")
         }

@@ -18,8 +18,11 @@ struct SQLRequestTests {
             let expected: Row = ["name": "Arthur"]
             let interpolated: SQLRequest<Row> = "SELECT name FROM player WHERE id = \(1)"
             #expect(try interpolated.fetchOne(db) == expected)
-            #expect(try SQLRequest(sql: "SELECT name FROM player WHERE id = ?", arguments: [1]).fetchOne(db) == expected)
-            #expect(try SQLRequest(literal: "SELECT name FROM player WHERE id = \(1)").fetchOne(db) == expected)
+            #expect(
+                try SQLRequest(sql: "SELECT name FROM player WHERE id = ?", arguments: [1]).fetchOne(db)
+                    == expected)
+            #expect(
+                try SQLRequest(literal: "SELECT name FROM player WHERE id = \(1)").fetchOne(db) == expected)
             #expect(try SQLRequest<Row>("SELECT name FROM player").fetchAll(db).count == 3)
             let request: SQLRequest<Row> = SQLRequest(sql: "SELECT name FROM player ORDER BY id")
             #expect(try Row.fetchAll(db, request).count == 3)
@@ -64,7 +67,8 @@ struct SQLRequestTests {
             #expect(try cached.makePreparedRequest(db).statement === statement)
             #expect(try db.cachedStatement(sql: "SELECT * FROM player") === statement)
             let uncached = SQLRequest<Row>(sql: "SELECT * FROM player")
-            #expect(try uncached.makePreparedRequest(db).statement !== uncached.makePreparedRequest(db).statement)
+            #expect(
+                try uncached.makePreparedRequest(db).statement !== uncached.makePreparedRequest(db).statement)
         }
     }
 
@@ -72,12 +76,15 @@ struct SQLRequestTests {
     func adapters() throws {
         try makeQueue().read { db throws in
             let request = SQLRequest<Row>(
-                sql: "SELECT id, name, 3 AS extra FROM player ORDER BY id", adapter: SuffixRowAdapter(fromIndex: 1))
+                sql: "SELECT id, name, 3 AS extra FROM player ORDER BY id",
+                adapter: SuffixRowAdapter(fromIndex: 1))
             #expect(try request.fetchOne(db) == ["name": "Arthur", "extra": 3])
             let adapted = request.adapted { _ in ColumnMapping(["n": "name"]) }
             #expect(try adapted.fetchOne(db) == ["n": "Arthur"])
             #expect(try adapted.fetchOne(db)?.unadapted == ["id": 1, "name": "Arthur", "extra": 3])
-            #expect(try adapted.adapted { _ in RenameColumnAdapter { $0 + "!" } }.fetchOne(db) == ["n!": "Arthur"])
+            #expect(
+                try adapted.adapted { _ in RenameColumnAdapter { $0 + "!" } }.fetchOne(db) == ["n!": "Arthur"]
+            )
             #expect(try AnyFetchRequest(adapted).fetchOne(db) == ["n": "Arthur"])
         }
     }
@@ -92,7 +99,9 @@ struct SQLRequestTests {
             #expect(!region.isModified(byEventsOfKind: .delete(tableName: "team")))
             let any = AnyFetchRequest(request.adapted { _ in EmptyRowAdapter() })
             #expect(try any.databaseRegion(db) == region)
-            #expect(try BuiltSQL(building: "SELECT (\(any))") == BuiltSQL("SELECT (SELECT name FROM player WHERE id = ?)", [1]))
+            #expect(
+                try BuiltSQL(building: "SELECT (\(any))")
+                    == BuiltSQL("SELECT (SELECT name FROM player WHERE id = ?)", [1]))
             let names: AnyFetchRequest<String> = any.asRequest(of: String.self)
             #expect(try names.fetchCount(db) == 1)
         }
@@ -105,7 +114,8 @@ struct SQLRequestTests {
         private var request: SQLRequest<Row> { "SELECT * FROM player WHERE id = \(id)" }
         init(id: Int) { self.id = id }
         var sqlSubquery: SQLSubquery { request.sqlSubquery }
-        func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool) throws -> PreparedRequest {
+        func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool) throws -> PreparedRequest
+        {
             try request.makePreparedRequest(db, forSingleResult: singleResult)
         }
         func fetchCount(_ db: Database) throws -> Int { try request.fetchCount(db) }

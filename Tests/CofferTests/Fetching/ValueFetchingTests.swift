@@ -8,7 +8,8 @@ struct ValueFetchingTests {
     /// Has no direct reading of columns: it goes by way of `DatabaseValue`.
     private enum Level: Int, DatabaseValueConvertible { case low, middle, high }
 
-    private static let numbers = "SELECT value FROM (SELECT 1 AS value UNION ALL SELECT 2 UNION ALL SELECT 2) ORDER BY value"
+    private static let numbers =
+        "SELECT value FROM (SELECT 1 AS value UNION ALL SELECT 2 UNION ALL SELECT 2) ORDER BY value"
     private static let optionals = "SELECT 1 UNION ALL SELECT NULL UNION ALL SELECT 2"
 
     private func inMemory<Value>(_ body: (Database) throws -> Value) throws -> Value {
@@ -28,7 +29,10 @@ struct ValueFetchingTests {
             #expect(try Int.fetchAll(db, sql: Self.numbers) == [1, 2, 2])
             #expect(try Int.fetchSet(db, sql: Self.numbers) == [1, 2])
             #expect(try Int.fetchOne(db, sql: Self.numbers) == 1)
-            #expect(try String.fetchAll(db, sql: "SELECT ? UNION ALL SELECT ?", arguments: ["a", "b"]) == ["a", "b"])
+            #expect(
+                try String.fetchAll(db, sql: "SELECT ? UNION ALL SELECT ?", arguments: ["a", "b"]) == [
+                    "a", "b",
+                ])
         }
     }
 
@@ -74,7 +78,10 @@ struct ValueFetchingTests {
             #expect(try Int?.fetchSet(db, sql: Self.optionals) == [1, nil, 2])
             #expect(try DatabaseValue.fetchOne(db, sql: "SELECT NULL") == .null)
             #expect(try DatabaseValue.fetchOne(db, sql: "SELECT 1 WHERE 0") == nil)
-            #expect(try DatabaseValue.fetchAll(db, sql: Self.optionals) == [1.databaseValue, .null, 2.databaseValue])
+            #expect(
+                try DatabaseValue.fetchAll(db, sql: Self.optionals) == [
+                    1.databaseValue, .null, 2.databaseValue,
+                ])
         }
     }
 
@@ -110,7 +117,9 @@ struct ValueFetchingTests {
             #expect(try Int.fetchOne(db, sql: "SELECT 1, 2", adapter: adapter) == 2)
             #expect(try Level.fetchAll(db, sql: "SELECT 1, 2", adapter: adapter) == [.high])
             #expect(try Level.fetchOne(db, sql: "SELECT 1, 2", adapter: adapter) == .high)
-            #expect(throws: DatabaseError.self) { try Int.fetchAll(db, sql: "SELECT 1", adapter: EmptyRowAdapter()) }
+            #expect(throws: DatabaseError.self) {
+                try Int.fetchAll(db, sql: "SELECT 1", adapter: EmptyRowAdapter())
+            }
             let error = try #require(throws: RowDecodingError.self) {
                 try Int.fetchAll(db, sql: "SELECT 1 AS a, NULL AS b", adapter: adapter)
             }
@@ -125,7 +134,9 @@ struct ValueFetchingTests {
             #expect(try Int.fetchOne(db, sql: "INSERT INTO t (n) VALUES (1), (2), (3) RETURNING id") == 1)
             #expect(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM t") == 3)
             #expect(try Int.fetchAll(db, sql: "UPDATE t SET n = n + 1 RETURNING n") == [2, 3, 4])
-            #expect(throws: RowDecodingError.self) { try Date.fetchOne(db, sql: "INSERT INTO t (n) VALUES (9), (10) RETURNING 'x'") }
+            #expect(throws: RowDecodingError.self) {
+                try Date.fetchOne(db, sql: "INSERT INTO t (n) VALUES (9), (10) RETURNING 'x'")
+            }
             #expect(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM t") == 5)
             #expect(db.isInsideTransaction == false)
         }
@@ -138,7 +149,8 @@ struct ValueFetchingTests {
                 sql: """
                     PRAGMA foreign_keys = ON;
                     CREATE TABLE parent (id INTEGER PRIMARY KEY);
-                    CREATE TABLE child (id INTEGER PRIMARY KEY, parent REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
+                    CREATE TABLE child (id INTEGER PRIMARY KEY, parent REFERENCES parent DEFERRABLE \
+                    INITIALLY DEFERRED);
                     """)
             let sql = "INSERT INTO child (parent) VALUES (7) RETURNING id"
             #expect(throws: DatabaseError.self) { try Int.fetchOne(db, sql: sql) }
@@ -160,7 +172,8 @@ struct ValueFetchingTests {
             #expect(try String.fetchAll(db, ints) == ["1", "2", "2"])
             #expect(try String.fetchOne(db, ints) == "1")
             #expect(try String.fetchSet(db, ints) == ["1", "2"])
-            let levels = SQLRequest<Level>(sql: "SELECT 5, 1 UNION ALL SELECT 5, 2", adapter: SuffixRowAdapter(fromIndex: 1))
+            let levels = SQLRequest<Level>(
+                sql: "SELECT 5, 1 UNION ALL SELECT 5, 2", adapter: SuffixRowAdapter(fromIndex: 1))
             let slowCursor: DatabaseValueCursor<Level> = try levels.fetchCursor(db)
             #expect(try slowCursor.next() == .middle)
             #expect(try levels.fetchAll(db) == [.middle, .high])
@@ -187,7 +200,8 @@ struct ValueFetchingTests {
 
     @Test("random values of all storage classes survive an encrypted file")
     func randomRoundTrip() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-values-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "coffer-values-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appending(path: "values.sqlite").path
@@ -209,7 +223,11 @@ struct ValueFetchingTests {
                         })
                 ).databaseValue
             default:
-                Data((0..<Int.random(in: 0..<60, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }).databaseValue
+                Data(
+                    (0..<Int.random(in: 0..<60, using: &random)).map { _ in
+                        UInt8.random(in: 0...255, using: &random)
+                    }
+                ).databaseValue
             }
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)

@@ -34,7 +34,8 @@ extension TestDirectory {
                     """)
             for id in 1...max(1, rows) {
                 try db.execute(
-                    sql: "INSERT INTO t VALUES (?, ?, randomblob(?))", arguments: [id, "row \(id) é中", id % 50 == 0 ? 9000 : id % 300])
+                    sql: "INSERT INTO t VALUES (?, ?, randomblob(?))",
+                    arguments: [id, "row \(id) é中", id % 50 == 0 ? 9000 : id % 300])
                 try db.execute(sql: "INSERT INTO gone VALUES (randomblob(900))")
             }
         }
@@ -44,7 +45,9 @@ extension TestDirectory {
     }
 
     /// What a file contains, to be compared: rows, row IDs, versions, and a hash of the blobs.
-    func content(_ name: String = "a.db", key: DatabaseKey, _ change: (inout Configuration) -> Void = { _ in }) throws -> [String] {
+    func content(
+        _ name: String = "a.db", key: DatabaseKey, _ change: (inout Configuration) -> Void = { _ in }
+    ) throws -> [String] {
         var configuration = Configuration()
         configuration.key = key
         change(&configuration)
@@ -53,12 +56,15 @@ extension TestDirectory {
             try String.fetchAll(db, sql: "SELECT id || a || hex(b) FROM t ORDER BY id")
                 + String.fetchAll(db, sql: "SELECT rowid || a FROM implicit ORDER BY rowid")
                 + String.fetchAll(db, sql: "SELECT sql FROM sqlite_master ORDER BY name")
-                + String.fetchAll(db, sql: "PRAGMA user_version") + String.fetchAll(db, sql: "PRAGMA application_id")
+                + String.fetchAll(db, sql: "PRAGMA user_version")
+                + String.fetchAll(db, sql: "PRAGMA application_id")
                 + String.fetchAll(db, sql: "PRAGMA integrity_check")
         }
     }
 
-    func opens(_ name: String = "a.db", key: DatabaseKey, _ change: (inout Configuration) -> Void = { _ in }) -> Bool {
+    func opens(_ name: String = "a.db", key: DatabaseKey, _ change: (inout Configuration) -> Void = { _ in })
+        -> Bool
+    {
         (try? content(name, key: key, change)) != nil
     }
 

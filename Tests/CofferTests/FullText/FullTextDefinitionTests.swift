@@ -7,7 +7,9 @@ struct FullTextDefinitionTests {
     private static let schema = "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT)"
 
     /// What comes after `USING` in the schema.
-    private func module<Module: VirtualTableModule>(_ module: Module, _ body: ((Module.TableDefinition) throws -> Void)? = nil) throws
+    private func module<Module: VirtualTableModule>(
+        _ module: Module, _ body: ((Module.TableDefinition) throws -> Void)? = nil
+    ) throws
         -> String
     {
         try DatabaseQueue().inDatabase { db throws in
@@ -16,7 +18,8 @@ struct FullTextDefinitionTests {
             db.add(function: DatabaseFunction("zip", argumentCount: 1, pure: true) { $0[0] })
             db.add(function: DatabaseFunction("unzip", argumentCount: 1, pure: true) { $0[0] })
             try db.create(virtualTable: "noteText", using: module, body)
-            let sql = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'noteText'") ?? ""
+            let sql =
+                try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'noteText'") ?? ""
             let start = #"CREATE VIRTUAL TABLE "noteText" USING "#
             #expect(sql.hasPrefix(start))
             return String(sql.dropFirst(start.count))
@@ -40,7 +43,8 @@ struct FullTextDefinitionTests {
     @Test(
         "tokenizers of FTS3 and FTS4",
         arguments: [
-            (FTS3TokenizerDescriptor.simple, "tokenize=simple"), (.porter, "tokenize=porter"), (.unicode61(), "tokenize=unicode61"),
+            (FTS3TokenizerDescriptor.simple, "tokenize=simple"), (.porter, "tokenize=porter"),
+            (.unicode61(), "tokenize=unicode61"),
             (.unicode61(diacritics: .keep), #"tokenize=unicode61 "remove_diacritics=0""#),
             (.unicode61(diacritics: .remove), #"tokenize=unicode61 "remove_diacritics=2""#),
             (.unicode61(separators: ["X"]), #"tokenize=unicode61 "separators=X""#),
@@ -92,7 +96,8 @@ struct FullTextDefinitionTests {
                 t.matchinfo = "fts3"
                 t.prefixes = [3]
             }
-                == #"fts4(body, tokenize=porter, content="note", compress="zip", uncompress="unzip", matchinfo="fts3", prefix="3")"#)
+                == #"fts4(body, tokenize=porter, content="note", compress="zip", uncompress="unzip", matchinfo="fts3", prefix="3")"#
+        )
     }
 
     @Test("FTS5")
@@ -133,12 +138,14 @@ struct FullTextDefinitionTests {
         arguments: [
             (FTS5TokenizerDescriptor.ascii(), ["ascii"], "tokenize='''ascii'''"),
             (
-                .ascii(separators: ["X"], tokenCharacters: [".", "-"]), ["ascii", "separators", "X", "tokenchars", "-."],
+                .ascii(separators: ["X"], tokenCharacters: [".", "-"]),
+                ["ascii", "separators", "X", "tokenchars", "-."],
                 "tokenize='''ascii'' ''separators'' ''X'' ''tokenchars'' ''-.'''"
             ),
             (.porter(), ["porter"], "tokenize='''porter'''"),
             (
-                .porter(wrapping: .unicode61(diacritics: .keep)), ["porter", "unicode61", "remove_diacritics", "0"],
+                .porter(wrapping: .unicode61(diacritics: .keep)),
+                ["porter", "unicode61", "remove_diacritics", "0"],
                 "tokenize='''porter'' ''unicode61'' ''remove_diacritics'' ''0'''"
             ),
             (.unicode61(), ["unicode61"], "tokenize='''unicode61'''"),
@@ -152,7 +159,10 @@ struct FullTextDefinitionTests {
             ),
             (
                 .unicode61(diacritics: .keep, categories: "L*", separators: ["'"], tokenCharacters: ["-"]),
-                ["unicode61", "remove_diacritics", "0", "categories", "L*", "separators", "'", "tokenchars", "-"],
+                [
+                    "unicode61", "remove_diacritics", "0", "categories", "L*", "separators", "'",
+                    "tokenchars", "-",
+                ],
                 "tokenize='''unicode61'' ''remove_diacritics'' ''0'' ''categories'' ''L*'' ''separators'' '''''''' ''tokenchars'' ''-'''"
             ),
         ])
@@ -172,12 +182,16 @@ struct FullTextDefinitionTests {
         await #expect(processExitsWith: .failure) { _ = FTS5TokenizerDescriptor(components: []) }
         await #expect(processExitsWith: .failure) {
             try DatabaseQueue().inDatabase { db throws in
-                try db.create(virtualTable: "t", options: .temporary, using: FTS5()) { t in t.synchronize(withTable: "note") }
+                try db.create(virtualTable: "t", options: .temporary, using: FTS5()) { t in
+                    t.synchronize(withTable: "note")
+                }
             }
         }
         await #expect(processExitsWith: .failure) {
             try DatabaseQueue().inDatabase { db throws in
-                try db.create(virtualTable: "t", options: .temporary, using: FTS4()) { t in t.synchronize(withTable: "note") }
+                try db.create(virtualTable: "t", options: .temporary, using: FTS4()) { t in
+                    t.synchronize(withTable: "note")
+                }
             }
         }
     }

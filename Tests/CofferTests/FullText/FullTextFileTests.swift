@@ -11,7 +11,8 @@ private final class Initials: FTS5WrapperTokenizer {
     init(db: Database, arguments: [String]) throws { wrappedTokenizer = try db.makeTokenizer(.unicode61()) }
 
     func accept(
-        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
+        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization,
+        tokenCallback: FTS5WrapperTokenCallback
     ) throws {
         try tokenCallback(String(token.prefix(1)), flags)
     }
@@ -54,23 +55,30 @@ struct FullTextFileTests {
         try db.create(virtualTable: "vocabulary", using: "fts5vocab(fifth, row)")
         try db.create(virtualTable: "place", using: "rtree(id, x0, x1)")
         for id in 1...400 {
-            try db.execute(sql: "INSERT INTO note VALUES (?, 'tulip ' || ?, 'red and late')", arguments: [id, id])
+            try db.execute(
+                sql: "INSERT INTO note VALUES (?, 'tulip ' || ?, 'red and late')", arguments: [id, id])
             for table in ["third", "fourth", "fifth", "contentless", "swift"] {
-                try db.execute(sql: "INSERT INTO \(table)(rowid, body) VALUES (?, 'late tulips of bed ' || ?)", arguments: [id, id % 7])
+                try db.execute(
+                    sql: "INSERT INTO \(table)(rowid, body) VALUES (?, 'late tulips of bed ' || ?)",
+                    arguments: [id, id % 7])
             }
             try db.execute(sql: "INSERT INTO place VALUES (?, ?, ?)", arguments: [id, id, id + 1])
         }
-        try db.execute(sql: "DELETE FROM note WHERE id % 5 = 0; UPDATE note SET body = 'green' WHERE id % 3 = 0")
+        try db.execute(
+            sql: "DELETE FROM note WHERE id % 5 = 0; UPDATE note SET body = 'green' WHERE id % 3 = 0")
     }
 
     /// What searches find, which must be the same in each copy.
     private static func answers(_ db: Database) throws -> [[Int64]] {
         let searches = [
-            ("third", "tulip"), ("fourth", "tu*"), ("fourthOfNote", "red"), ("fourthOfNote", "title:7"), ("fifth", "la* 3"),
+            ("third", "tulip"), ("fourth", "tu*"), ("fourthOfNote", "red"), ("fourthOfNote", "title:7"),
+            ("fifth", "la* 3"),
             ("fifthOfNote", "green"), ("contentless", "bed"), ("swift", "l AND t"),
         ]
         return try searches.map { table, pattern in
-            try Int64.fetchAll(db, sql: "SELECT rowid FROM \(table) WHERE \(table) MATCH ? ORDER BY rowid", arguments: [pattern])
+            try Int64.fetchAll(
+                db, sql: "SELECT rowid FROM \(table) WHERE \(table) MATCH ? ORDER BY rowid",
+                arguments: [pattern])
         } + [
             Int64.fetchAll(db, sql: "SELECT id FROM place WHERE x0 > 20 AND x1 < 30 ORDER BY id"),
             Int64.fetchAll(db, sql: "SELECT doc FROM vocabulary ORDER BY term"),
@@ -84,9 +92,13 @@ struct FullTextFileTests {
         for table in ["third", "fourth", "fourthOfNote", "fifth", "fifthOfNote", "swift"] {
             try db.execute(sql: "INSERT INTO \(table)(\(table)) VALUES ('integrity-check')")
         }
-        try db.execute(sql: "INSERT INTO note VALUES (1000, 'new', 'yellow'); INSERT INTO swift VALUES ('zebra')")
+        try db.execute(
+            sql: "INSERT INTO note VALUES (1000, 'new', 'yellow'); INSERT INTO swift VALUES ('zebra')")
         for (table, pattern) in [("fourthOfNote", "yellow"), ("fifthOfNote", "yellow"), ("swift", "z")] {
-            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table) WHERE \(table) MATCH ?", arguments: [pattern]) == 1)
+            #expect(
+                try Int.fetchOne(
+                    db, sql: "SELECT count(*) FROM \(table) WHERE \(table) MATCH ?", arguments: [pattern])
+                    == 1)
         }
         #expect(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"])
     }
@@ -101,7 +113,9 @@ struct FullTextFileTests {
         return answers
     }
 
-    @Test("works on closed files keep every kind of virtual table, also those whose tokenizer is not there", arguments: FileWork.allCases)
+    @Test(
+        "works on closed files keep every kind of virtual table, also those whose tokenizer is not there",
+        arguments: FileWork.allCases)
     func closedFiles(work: FileWork) throws {
         let answers = try makeFile(work.before)
         #expect(try work.run(directory.path("a.db")))
@@ -110,7 +124,9 @@ struct FullTextFileTests {
         try queue.write { db throws in try check(db, answers) }
     }
 
-    @Test("backups, and vacuums into a file or in place, keep every kind of virtual table", arguments: [false, true])
+    @Test(
+        "backups, and vacuums into a file or in place, keep every kind of virtual table",
+        arguments: [false, true])
     func copies(isUsed: Bool) throws {
         let form = FileForm.encrypted(0x42)
         let answers = try makeFile(form)
@@ -119,11 +135,13 @@ struct FullTextFileTests {
         let backup = try DatabaseQueue(path: directory.path("backup.db"), configuration: configuration(form))
         try source.backup(to: backup)
         try backup.write { db throws in try check(db, answers) }
-        let otherForm = try DatabaseQueue(path: directory.path("form3.db"), configuration: configuration(.encrypted(0x17, format: 3)))
+        let otherForm = try DatabaseQueue(
+            path: directory.path("form3.db"), configuration: configuration(.encrypted(0x17, format: 3)))
         try source.backup(to: otherForm)
         try otherForm.write { db throws in try check(db, answers) }
         try source.vacuum(into: directory.path("vacuumed.db"))
-        let vacuumed = try DatabaseQueue(path: directory.path("vacuumed.db"), configuration: configuration(form))
+        let vacuumed = try DatabaseQueue(
+            path: directory.path("vacuumed.db"), configuration: configuration(form))
         try vacuumed.write { db throws in try check(db, answers) }
         try source.vacuum()
         try source.write { db throws in try check(db, answers) }
@@ -152,16 +170,20 @@ struct FullTextFileTests {
         }
     }
 
-    @Test("the stock shell searches what Coffer has indexed, and the reverse", .enabled(if: SQLCipherShell.isAvailable))
+    @Test(
+        "the stock shell searches what Coffer has indexed, and the reverse",
+        .enabled(if: SQLCipherShell.isAvailable))
     func shell() throws {
         _ = try makeFile(.encrypted(0x42))
         let shell = SQLCipherShell(path: directory.path("a.db"))
         #expect(try shell.run("SELECT count(*) FROM fifthOfNote WHERE fifthOfNote MATCH 'gre*';") == ["107"])
         #expect(
             try shell.run(
-                "INSERT INTO note VALUES (2000, 'shell', 'purple'); SELECT count(*) FROM fourthOfNote WHERE fourthOfNote MATCH 'purple';")
+                "INSERT INTO note VALUES (2000, 'shell', 'purple'); SELECT count(*) FROM fourthOfNote WHERE fourthOfNote MATCH 'purple';"
+            )
                 == ["1"])
-        let queue = try DatabaseQueue(path: directory.path("a.db"), configuration: configuration(.encrypted(0x42)))
+        let queue = try DatabaseQueue(
+            path: directory.path("a.db"), configuration: configuration(.encrypted(0x42)))
         let pattern = try FTS5Pattern(rawPattern: "purple")
         #expect(try queue.read { try Table("fifthOfNote").matching(pattern).fetchCount($0) } == 1)
     }

@@ -40,7 +40,8 @@ struct JoinedSearchTests {
                     sql: """
                         CREATE TABLE owner(id INTEGER PRIMARY KEY, name TEXT);
                         CREATE TABLE note(
-                            id INTEGER PRIMARY KEY, ownerId INTEGER REFERENCES owner(id), title TEXT, body TEXT, tags TEXT)
+                            id INTEGER PRIMARY KEY, ownerId INTEGER REFERENCES owner(id), title TEXT, body \
+                        TEXT, tags TEXT)
                         """)
                 try db.create(virtualTable: "noteText", using: FTS5()) { t in
                     t.synchronize(withTable: "note"); t.column("title"); t.column("body")
@@ -52,8 +53,10 @@ struct JoinedSearchTests {
                     sql: """
                         INSERT INTO owner VALUES (1, 'Ada'), (2, 'Grace'), (3, 'Joan');
                         INSERT INTO note VALUES
-                            (1, 1, 'Tulips', 'A red tulip, and another tulip', '{"color": "red", "places": ["bed", "pot"]}'),
-                            (2, 2, 'Roses', 'The red rose beside the tulip', '{"color": "pink", "places": []}'),
+                            (1, 1, 'Tulips', 'A red tulip, and another tulip', '{"color": "red", "places": \
+                        ["bed", "pot"]}'),
+                            (2, 2, 'Roses', 'The red rose beside the tulip', '{"color": "pink", "places": \
+                        []}'),
                             (3, 1, 'Oaks', 'green', NULL)
                         """)
                 try body(db)
@@ -75,7 +78,9 @@ struct JoinedSearchTests {
                         ["tul*"]))
             #expect(try found.order(Note.Columns.id).fetchAll(db).map(\.id) == [1, 2])
             #expect(try found.fetchCount(db) == 2)
-            #expect(try Note.joining(required: Note.oldText.matching(older)).order(Note.Columns.id).fetchAll(db).map(\.id) == [1, 2])
+            #expect(
+                try Note.joining(required: Note.oldText.matching(older)).order(Note.Columns.id).fetchAll(db)
+                    .map(\.id) == [1, 2])
             let text = TableAlias<NoteText>()
             let ranked = Note.joining(required: Note.text.aliased(text).matching(pattern))
                 .annotated(with: text[FTS5.highlight(Column("title"), from: "[", to: "]")].forKey("found"))
@@ -110,18 +115,23 @@ struct JoinedSearchTests {
         }
         let pattern = try #require(FTS5Pattern(matchingAllPrefixesIn: "tul"))
         try inDatabase { db throws in
-            let notes = Owner.notes.joining(required: Note.text.matching(pattern)).filter(Note.Columns.tags["color"] == "red")
+            let notes = Owner.notes.joining(required: Note.text.matching(pattern)).filter(
+                Note.Columns.tags["color"] == "red")
             let tulips = Note(id: 1, ownerId: 1, title: "Tulips")
             #expect(
                 try Found.fetchAll(db, Owner.orderByPrimaryKey().including(all: notes)) == [
-                    Found(owner: Owner(id: 1, name: "Ada"), notes: [tulips]), Found(owner: Owner(id: 2, name: "Grace"), notes: []),
+                    Found(owner: Owner(id: 1, name: "Ada"), notes: [tulips]),
+                    Found(owner: Owner(id: 2, name: "Grace"), notes: []),
                     Found(owner: Owner(id: 3, name: "Joan"), notes: []),
                 ])
-            let counts = Owner.annotated(with: Owner.notes.filter(Note.Columns.tags["color"] != nil).count).orderByPrimaryKey()
+            let counts = Owner.annotated(with: Owner.notes.filter(Note.Columns.tags["color"] != nil).count)
+                .orderByPrimaryKey()
             #expect(try Row.fetchAll(db, counts).map { $0["noteCount"] as Int } == [1, 1, 0])
             let place = TableAlias<Note>()
             let joined = Owner.joining(required: Owner.notes.aliased(place))
-                .select(Column("name"), place[Note.Columns.tags]["$.places[1]"].forKey("place")).filter(place[Note.Columns.tags] != nil)
+                .select(Column("name"), place[Note.Columns.tags]["$.places[1]"].forKey("place")).filter(
+                    place[Note.Columns.tags] != nil
+                )
                 .order(Column("name"))
             #expect(try Row.fetchAll(db, joined).map { $0["place"] as String? } == ["pot", nil])
         }

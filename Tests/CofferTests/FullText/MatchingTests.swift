@@ -24,7 +24,8 @@ struct MatchingTests {
 
     private static let rows = """
         INSERT INTO noteText(rowid, title, body) VALUES
-            (1, 'Tulips', 'A red tulip, and another tulip'), (2, 'Roses', 'The red rose that stands beside each of the tulip beds'),
+            (1, 'Tulips', 'A red tulip, and another tulip'), (2, 'Roses', 'The red rose that stands beside \
+        each of the tulip beds'),
             (3, 'Oaks', 'green')
         """
 
@@ -60,7 +61,8 @@ struct MatchingTests {
             #expect(try sql(db, Text.matching(pattern)) == match)
             #expect(try sql(db, Text.matching(older)) == match)
             #expect(try sql(db, Text.all().matching(pattern)) == match)
-            #expect(try Text.matching(pattern).fetchCount(db) == 2 && Text.matching(older).fetchCount(db) == 2)
+            #expect(
+                try Text.matching(pattern).fetchCount(db) == 2 && Text.matching(older).fetchCount(db) == 2)
             #expect(try Row.fetchAll(db, Text.matching(pattern)).count == 2)
             let none = BuiltSQL(#"SELECT * FROM "noteText" WHERE 0"#)
             #expect(try sql(db, Text.matching(nil as FTS5Pattern?)) == none)
@@ -74,9 +76,17 @@ struct MatchingTests {
             #expect(null == BuiltSQL(#"SELECT * FROM "noteText" WHERE "title" MATCH NULL"#))
             #expect(
                 try sql(db, Text.matching(pattern).filter(Column("title") == "Roses"))
-                    == BuiltSQL(#"SELECT * FROM "noteText" WHERE ("noteText" MATCH ?) AND ("title" = ?)"#, ["red", "Roses"]))
-            #expect(try Row.fetchAll(db, sql: "SELECT * FROM noteText WHERE noteText MATCH ?", arguments: [pattern]).count == 2)
-            #expect(try SQLRequest<Row>(literal: "SELECT * FROM noteText WHERE noteText MATCH \(older)").fetchAll(db).count == 2)
+                    == BuiltSQL(
+                        #"SELECT * FROM "noteText" WHERE ("noteText" MATCH ?) AND ("title" = ?)"#,
+                        ["red", "Roses"]))
+            #expect(
+                try Row.fetchAll(
+                    db, sql: "SELECT * FROM noteText WHERE noteText MATCH ?", arguments: [pattern]
+                ).count == 2)
+            #expect(
+                try SQLRequest<Row>(literal: "SELECT * FROM noteText WHERE noteText MATCH \(older)").fetchAll(
+                    db
+                ).count == 2)
             #expect(try Text.filter(sql: "noteText MATCH ?", arguments: [pattern]).fetchCount(db) == 2)
         }
     }
@@ -88,12 +98,18 @@ struct MatchingTests {
             let request = NoteText.matching(pattern).order(Column.rank)
             #expect(
                 try sql(db, request)
-                    == BuiltSQL(#"SELECT *, "rowid" FROM "noteText" WHERE "noteText" MATCH ? ORDER BY "rank""#, ["tul*"]))
+                    == BuiltSQL(
+                        #"SELECT *, "rowid" FROM "noteText" WHERE "noteText" MATCH ? ORDER BY "rank""#,
+                        ["tul*"]))
             #expect(try request.fetchAll(db).map(\.rowid) == [1, 2])
             #expect(try request.fetchCount(db) == 2)
             #expect(try NoteText.fetchOne(db, key: 3)?.title == "Oaks")
             var counted: [String] = []
-            db.trace { if case .statement(let statement) = $0, !statement.sql.hasPrefix("--") { counted.append(statement.sql) } }
+            db.trace {
+                if case .statement(let statement) = $0, !statement.sql.hasPrefix("--") {
+                    counted.append(statement.sql)
+                }
+            }
             _ = try Text.matching(pattern).fetchCount(db)
             #expect(counted == [#"SELECT COUNT(*) FROM "noteText" WHERE "noteText" MATCH ?"#])
         }
@@ -105,9 +121,13 @@ struct MatchingTests {
         try inDatabase { db throws in
             let alias = TableAlias<Text>(name: "n")
             let request = Text.aliased(alias).matching(pattern)
-            #expect(try sql(db, request) == BuiltSQL(#"SELECT "n".* FROM "noteText" "n" WHERE "n"."noteText" MATCH ?"#, ["red"]))
+            #expect(
+                try sql(db, request)
+                    == BuiltSQL(#"SELECT "n".* FROM "noteText" "n" WHERE "n"."noteText" MATCH ?"#, ["red"]))
             #expect(try request.fetchCount(db) == 2)
-            #expect(throws: DatabaseError.self) { try Row.fetchAll(db, sql: #"SELECT * FROM noteText n WHERE "n" MATCH 'red'"#) }
+            #expect(throws: DatabaseError.self) {
+                try Row.fetchAll(db, sql: #"SELECT * FROM noteText n WHERE "n" MATCH 'red'"#)
+            }
             let outer = TableAlias(name: "outside")
             let nested = Text.matching(pattern).filter(Column("rowid") == outer[Column("rowid")])
             #expect(try Table("noteText").aliased(outer).filter(nested.exists()).fetchCount(db) == 2)
@@ -134,10 +154,14 @@ struct MatchingTests {
             #expect(
                 try sql(db, found.select(highlight.forKey("body")))
                     == BuiltSQL(
-                        #"SELECT HIGHLIGHT("noteText", 1, ?, ?) AS "body" FROM "noteText" WHERE "noteText" MATCH ?"#, ["[", "]", "tulip"]))
+                        #"SELECT HIGHLIGHT("noteText", 1, ?, ?) AS "body" FROM "noteText" WHERE "noteText" MATCH ?"#,
+                        ["[", "]", "tulip"]))
             #expect(
                 try String.fetchAll(db, found.select(highlight).order(Column.rowID))
-                    == ["A red [tulip], and another [tulip]", "The red rose that stands beside each of the [tulip] beds"])
+                    == [
+                        "A red [tulip], and another [tulip]",
+                        "The red rose that stands beside each of the [tulip] beds",
+                    ])
             let snippet = FTS5.snippet(from: "<", to: ">", ellipsis: "…", tokenCount: 3)
             #expect(
                 try sql(db, found.select(snippet))
@@ -147,7 +171,8 @@ struct MatchingTests {
             #expect(
                 try String.fetchAll(
                     db,
-                    found.filter(Column.rowID == 2).select(FTS5.snippet(Column("body"), from: "<", to: ">", ellipsis: "…", tokenCount: 3)))
+                    found.filter(Column.rowID == 2).select(
+                        FTS5.snippet(Column("body"), from: "<", to: ">", ellipsis: "…", tokenCount: 3)))
                     == ["…the <tulip> beds"])
             #expect(
                 try sql(db, found.order(FTS5.bm25(weights: [10, 0.5]), FTS5.bm25()))
@@ -155,15 +180,21 @@ struct MatchingTests {
                         #"SELECT * FROM "noteText" WHERE "noteText" MATCH ? ORDER BY BM25("noteText", ?, ?), BM25("noteText")"#,
                         ["tulip", 10.0, 0.5]))
             // Only the title counts, then only the body.
-            try db.execute(sql: "INSERT INTO noteText(rowid, title, body) VALUES (4, 'x', 'tulip tulip tulip tulip')")
-            #expect(try Int64.fetchAll(db, found.select(Column.rowID).order(FTS5.bm25(weights: [1000, 0.001]))).first == 1)
-            #expect(try Int64.fetchAll(db, found.select(Column.rowID).order(FTS5.bm25(weights: [0.001, 1000]))).first == 4)
+            try db.execute(
+                sql: "INSERT INTO noteText(rowid, title, body) VALUES (4, 'x', 'tulip tulip tulip tulip')")
+            #expect(
+                try Int64.fetchAll(db, found.select(Column.rowID).order(FTS5.bm25(weights: [1000, 0.001])))
+                    .first == 1)
+            #expect(
+                try Int64.fetchAll(db, found.select(Column.rowID).order(FTS5.bm25(weights: [0.001, 1000])))
+                    .first == 4)
             let ranks = try Row.fetchAll(db, found.select(FTS5.bm25(), Column.rank))
             #expect(ranks.allSatisfy { $0[0] as Double == $0[1] as Double } && ranks.count == 3)
             // Under an alias, too, also from inside of it.
             let alias = TableAlias<Text>(name: "n")
             #expect(
-                try String.fetchAll(db, found.aliased(alias).filter(Column.rowID == 4).select(alias[highlight]))
+                try String.fetchAll(
+                    db, found.aliased(alias).filter(Column.rowID == 4).select(alias[highlight]))
                     == ["[tulip] [tulip] [tulip] [tulip]"])
         }
     }
@@ -173,26 +204,37 @@ struct MatchingTests {
         let pattern = try FTS5Pattern(rawPattern: "red")
         try inDatabase { db throws in
             let error = #expect(throws: DatabaseError.self) {
-                try String.fetchAll(db, Text.matching(pattern).select(FTS5.highlight(Column("absent"), from: "", to: "")))
+                try String.fetchAll(
+                    db, Text.matching(pattern).select(FTS5.highlight(Column("absent"), from: "", to: "")))
             }
             #expect(error?.message == "no such column: absent in the table noteText")
             #expect(throws: DatabaseError.self) { try db.execute(literal: "SELECT \(FTS5.bm25())") }
-            #expect(throws: DatabaseError.self) { try Row.fetchAll(db, Table("sqlite_master").select(FTS5.bm25())) }
+            #expect(throws: DatabaseError.self) {
+                try Row.fetchAll(db, Table("sqlite_master").select(FTS5.bm25()))
+            }
         }
-        await #expect(processExitsWith: .failure) { _ = FTS5.snippet(from: "", to: "", ellipsis: "", tokenCount: 0) }
-        await #expect(processExitsWith: .failure) { _ = FTS5.snippet(from: "", to: "", ellipsis: "", tokenCount: 65) }
+        await #expect(processExitsWith: .failure) {
+            _ = FTS5.snippet(from: "", to: "", ellipsis: "", tokenCount: 0)
+        }
+        await #expect(processExitsWith: .failure) {
+            _ = FTS5.snippet(from: "", to: "", ellipsis: "", tokenCount: 65)
+        }
     }
 
     // MARK: Observation
 
     @Test(
-        "an observation of a search hears of writes to the table, of those that triggers make, and of no others", .timeLimit(.minutes(5)),
+        "an observation of a search hears of writes to the table, of those that triggers make, and of no others",
+        .timeLimit(.minutes(5)),
         arguments: Access.allCases)
     func observation(access: Access) async throws {
         try await withTestDirectory { directory async throws in
             let writer = try directory.make(access)
             try await writer.write { db throws in
-                try db.execute(sql: "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT); CREATE TABLE other(a)")
+                try db.execute(
+                    sql:
+                        "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT); CREATE TABLE other(a)"
+                )
                 try db.create(virtualTable: "noteText", using: FTS5()) { t in
                     t.synchronize(withTable: "note")
                     t.column("title")
@@ -203,15 +245,20 @@ struct MatchingTests {
             let pattern = try FTS5Pattern(rawPattern: "red")
             let log = ValueLog<[Int]>()
             let observation = ValueObservation.tracking { db in
-                [try Text.matching(pattern).fetchCount(db), try Table("alone").matching(pattern).fetchCount(db)]
+                [
+                    try Text.matching(pattern).fetchCount(db),
+                    try Table("alone").matching(pattern).fetchCount(db),
+                ]
             }
             let queue = DispatchQueue(label: "values")
             let cancellable = observation.start(
                 in: writer, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
             await log.values(upTo: [0, 0])
             let steps = [
-                ("INSERT INTO note VALUES (1, 'Tulips', 'red')", [1, 0]), ("INSERT INTO other VALUES (1)", [1, 0]),
-                ("INSERT INTO alone VALUES ('red')", [1, 1]), ("UPDATE note SET body = 'green'", [0, 1]), ("DELETE FROM alone", [0, 0]),
+                ("INSERT INTO note VALUES (1, 'Tulips', 'red')", [1, 0]),
+                ("INSERT INTO other VALUES (1)", [1, 0]),
+                ("INSERT INTO alone VALUES ('red')", [1, 1]), ("UPDATE note SET body = 'green'", [0, 1]),
+                ("DELETE FROM alone", [0, 0]),
             ]
             for (sql, value) in steps {
                 try await writer.write { db throws in try db.execute(sql: sql) }

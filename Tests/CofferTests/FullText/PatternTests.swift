@@ -11,7 +11,10 @@ struct PatternTests {
         #expect(try FTS3.tokenize("gardening", withTokenizer: .porter) == ["garden"])
         #expect(try FTS3.tokenize("Élan Vital") == ["Élan", "vital"])
         #expect(try FTS3.tokenize("Élan Vital", withTokenizer: .unicode61()) == ["elan", "vital"])
-        #expect(try FTS3.tokenize("Élan Vital", withTokenizer: .unicode61(diacritics: .keep)) == ["élan", "vital"])
+        #expect(
+            try FTS3.tokenize("Élan Vital", withTokenizer: .unicode61(diacritics: .keep)) == [
+                "élan", "vital",
+            ])
         #expect(try FTS3.tokenize("a-b", withTokenizer: .unicode61(tokenCharacters: ["-"])) == ["a-b"])
         #expect(try FTS3.tokenize("") == [])
         #expect(try FTS3.tokenize("one two one") == ["one", "two", "one"])
@@ -21,7 +24,10 @@ struct PatternTests {
 
     @Test(
         "raw patterns that FTS3 takes",
-        arguments: ["", "?!", "*", "fo", "fo*", "\"fo ba\"", "\"fo* ba*\"", "title:fo", "fo NEAR ba", "fo AND ba", "fo OR ba", "fo NOT ba"])
+        arguments: [
+            "", "?!", "*", "fo", "fo*", "\"fo ba\"", "\"fo* ba*\"", "title:fo", "fo NEAR ba", "fo AND ba",
+            "fo OR ba", "fo NOT ba",
+        ])
     func validFTS3(pattern: String) throws {
         #expect(try FTS3Pattern(rawPattern: pattern).rawPattern == pattern)
     }
@@ -34,7 +40,9 @@ struct PatternTests {
         #expect(error?.sql == nil && error?.arguments == nil)
     }
 
-    @Test("without the extended query syntax, which the engine has not, operators are words", arguments: ["NOT", "(", "AND"])
+    @Test(
+        "without the extended query syntax, which the engine has not, operators are words",
+        arguments: ["NOT", "(", "AND"])
     func standardSyntaxOfFTS3(pattern: String) throws {
         let hasExtendedSyntax = try DatabaseQueue().read { db throws in
             try Bool.fetchOne(db, sql: "SELECT sqlite_compileoption_used('ENABLE_FTS3_PARENTHESIS')") == true
@@ -43,12 +51,15 @@ struct PatternTests {
     }
 
     @Test(
-        "raw patterns that FTS5 takes", arguments: ["fo", "fo*", "\"fo ba\"", "NEAR(\"fo\" \"ba\")", "fo NOT ba", "fo AND ba", "fo OR ba"])
+        "raw patterns that FTS5 takes",
+        arguments: ["fo", "fo*", "\"fo ba\"", "NEAR(\"fo\" \"ba\")", "fo NOT ba", "fo AND ba", "fo OR ba"])
     func validFTS5(pattern: String) throws {
         #expect(try FTS5Pattern(rawPattern: pattern).rawPattern == pattern)
     }
 
-    @Test("raw patterns that FTS5 refuses", arguments: ["", "?!", "*", "^", "NOT", "(", "AND", "OR", "\"", "absent:fo", "title:fo"])
+    @Test(
+        "raw patterns that FTS5 refuses",
+        arguments: ["", "?!", "*", "^", "NOT", "(", "AND", "OR", "\"", "absent:fo", "title:fo"])
     func invalidFTS5(pattern: String) throws {
         let error = #expect(throws: DatabaseError.self) { try FTS5Pattern(rawPattern: pattern) }
         #expect(error?.resultCode == .SQLITE_ERROR)
@@ -64,22 +75,31 @@ struct PatternTests {
     func columns() throws {
         #expect(try FTS5Pattern(rawPattern: "title:fo", allowedColumns: ["title"]).rawPattern == "title:fo")
         #expect(
-            try FTS5Pattern(rawPattern: "{other o_t} : fo", allowedColumns: ["other", "o_t", "other_"]).rawPattern == "{other o_t} : fo")
-        #expect(throws: DatabaseError.self) { try FTS5Pattern(rawPattern: "body:fo", allowedColumns: ["title"]) }
+            try FTS5Pattern(rawPattern: "{other o_t} : fo", allowedColumns: ["other", "o_t", "other_"])
+                .rawPattern == "{other o_t} : fo")
+        #expect(throws: DatabaseError.self) {
+            try FTS5Pattern(rawPattern: "body:fo", allowedColumns: ["title"])
+        }
         #expect(throws: DatabaseError.self) { try FTS5Pattern(rawPattern: "fo", allowedColumns: ["rank"]) }
         try DatabaseQueue().inDatabase { db throws in
             try db.create(virtualTable: "noteText", using: FTS5()) { t in
                 t.column("title"); t.column("body")
             }
-            #expect(try db.makeFTS5Pattern(rawPattern: "body:fo", forTable: "noteText").rawPattern == "body:fo")
-            #expect(throws: DatabaseError.self) { try db.makeFTS5Pattern(rawPattern: "absent:fo", forTable: "noteText") }
-            #expect(throws: DatabaseError.self) { try db.makeFTS5Pattern(rawPattern: "fo", forTable: "absent") }
+            #expect(
+                try db.makeFTS5Pattern(rawPattern: "body:fo", forTable: "noteText").rawPattern == "body:fo")
+            #expect(throws: DatabaseError.self) {
+                try db.makeFTS5Pattern(rawPattern: "absent:fo", forTable: "noteText")
+            }
+            #expect(throws: DatabaseError.self) {
+                try db.makeFTS5Pattern(rawPattern: "fo", forTable: "absent")
+            }
         }
     }
 
     // MARK: Patterns of what people type
 
-    @Test("there is no pattern without a word", arguments: ["", " ", "*", "^", "(", "()", "\"", "?!", "\u{0}"])
+    @Test(
+        "there is no pattern without a word", arguments: ["", " ", "*", "^", "(", "()", "\"", "?!", "\u{0}"])
     func noWord(text: String) {
         #expect(FTS3Pattern(matchingAnyTokenIn: text) == nil)
         #expect(FTS3Pattern(matchingAllTokensIn: text) == nil)
@@ -96,14 +116,20 @@ struct PatternTests {
         "patterns of FTS3 made of texts",
         arguments: [
             ("^Tulip*", ["tulip", "tulip", "tulip*", "\"tulip\""]),
-            ("\"Red-Oak\"", ["red OR oak", "red oak", "red* oak*", "\"red oak\""]), ("BARÉ", ["barÉ", "barÉ", "barÉ*", "\"barÉ\""]),
-            ("red AND NOT oak", ["red OR and OR not OR oak", "red and not oak", "red* and* not* oak*", "\"red and not oak\""]),
+            ("\"Red-Oak\"", ["red OR oak", "red oak", "red* oak*", "\"red oak\""]),
+            ("BARÉ", ["barÉ", "barÉ", "barÉ*", "\"barÉ\""]),
+            (
+                "red AND NOT oak",
+                ["red OR and OR not OR oak", "red and not oak", "red* and* not* oak*", "\"red and not oak\""]
+            ),
         ])
     func fts3(text: String, patterns: [String]) {
         #expect(
             [
-                FTS3Pattern(matchingAnyTokenIn: text)?.rawPattern, FTS3Pattern(matchingAllTokensIn: text)?.rawPattern,
-                FTS3Pattern(matchingAllPrefixesIn: text)?.rawPattern, FTS3Pattern(matchingPhrase: text)?.rawPattern,
+                FTS3Pattern(matchingAnyTokenIn: text)?.rawPattern,
+                FTS3Pattern(matchingAllTokensIn: text)?.rawPattern,
+                FTS3Pattern(matchingAllPrefixesIn: text)?.rawPattern,
+                FTS3Pattern(matchingPhrase: text)?.rawPattern,
             ] == patterns)
     }
 
@@ -112,13 +138,18 @@ struct PatternTests {
         arguments: [
             ("BARÉ", ["barÉ", "barÉ", "barÉ*", "\"barÉ\"", "^\"barÉ\""]),
             ("^Red-Oak*", ["red OR oak", "red oak", "red* oak*", "\"red oak\"", "^\"red oak\""]),
-            ("AND NEAR(x", ["and OR near OR x", "and near x", "and* near* x*", "\"and near x\"", "^\"and near x\""]),
+            (
+                "AND NEAR(x",
+                ["and OR near OR x", "and near x", "and* near* x*", "\"and near x\"", "^\"and near x\""]
+            ),
         ])
     func fts5(text: String, patterns: [String]) {
         #expect(
             [
-                FTS5Pattern(matchingAnyTokenIn: text)?.rawPattern, FTS5Pattern(matchingAllTokensIn: text)?.rawPattern,
-                FTS5Pattern(matchingAllPrefixesIn: text)?.rawPattern, FTS5Pattern(matchingPhrase: text)?.rawPattern,
+                FTS5Pattern(matchingAnyTokenIn: text)?.rawPattern,
+                FTS5Pattern(matchingAllTokensIn: text)?.rawPattern,
+                FTS5Pattern(matchingAllPrefixesIn: text)?.rawPattern,
+                FTS5Pattern(matchingPhrase: text)?.rawPattern,
                 FTS5Pattern(matchingPrefixPhrase: text)?.rawPattern,
             ] == patterns)
     }
@@ -150,10 +181,15 @@ struct PatternTests {
         let older = try FTS3Pattern(rawPattern: "red -oak")
         try DatabaseQueue().write { db throws in
             try db.execute(
-                sql: "CREATE TABLE search (name, pattern); INSERT INTO search VALUES ('a', ?), ('b', ?)", arguments: [pattern, older])
-            #expect(try String.fetchAll(db, sql: "SELECT pattern FROM search") == ["red NOT oak", "red -oak"])
-            #expect(try FTS5Pattern.fetchOne(db, sql: "SELECT pattern FROM search")?.rawPattern == "red NOT oak")
-            #expect(try FTS3Pattern.fetchOne(db, sql: "SELECT pattern FROM search WHERE name = 'b'")?.rawPattern == "red -oak")
+                sql: "CREATE TABLE search (name, pattern); INSERT INTO search VALUES ('a', ?), ('b', ?)",
+                arguments: [pattern, older])
+            #expect(
+                try String.fetchAll(db, sql: "SELECT pattern FROM search") == ["red NOT oak", "red -oak"])
+            #expect(
+                try FTS5Pattern.fetchOne(db, sql: "SELECT pattern FROM search")?.rawPattern == "red NOT oak")
+            #expect(
+                try FTS3Pattern.fetchOne(db, sql: "SELECT pattern FROM search WHERE name = 'b'")?.rawPattern
+                    == "red -oak")
             #expect(try SQLRequest<String>(literal: "SELECT \(pattern)").fetchOne(db) == "red NOT oak")
             #expect(try Table("search").filter(Column("pattern") == pattern).fetchCount(db) == 1)
         }
@@ -170,7 +206,8 @@ struct PatternTests {
         let count = Nightly.pick(100_000, byDay: 4_000)
         let queue = try DatabaseQueue()
         try queue.inDatabase { db throws in
-            for (index, tokenizer) in [FTS5TokenizerDescriptor.unicode61(), .porter(), .ascii()].enumerated() {
+            for (index, tokenizer) in [FTS5TokenizerDescriptor.unicode61(), .porter(), .ascii()].enumerated()
+            {
                 try db.create(virtualTable: "t\(index)", using: FTS5()) { t in
                     t.tokenizer = tokenizer
                     t.column("title")
@@ -182,19 +219,23 @@ struct PatternTests {
             for _ in 0..<count {
                 let text = RandomText.make(&random)
                 // The tokenizer keeps ASCII letters and digits, and all that is not ASCII.
-                let hasWord = text.unicodeScalars.contains { !$0.isASCII || $0.properties.isAlphabetic || $0.properties.numericType != nil }
+                let hasWord = text.unicodeScalars.contains {
+                    !$0.isASCII || $0.properties.isAlphabetic || $0.properties.numericType != nil
+                }
                 let pattern = FTS5Pattern(matchingAllPrefixesIn: text)
                 #expect((pattern != nil) == hasWord, "\(Array(text.utf8))")
                 guard let pattern, let older = FTS3Pattern(matchingAllPrefixesIn: text) else { continue }
                 for index in 0..<3 {
                     do {
                         _ = try Row.fetchOne(
-                            db.cachedStatement(sql: "SELECT 1 FROM t\(index) WHERE t\(index) MATCH ?"), arguments: [pattern])
+                            db.cachedStatement(sql: "SELECT 1 FROM t\(index) WHERE t\(index) MATCH ?"),
+                            arguments: [pattern])
                     } catch {
                         Issue.record("\(error) for \(Array(text.utf8))")
                     }
                 }
-                _ = try Row.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM old WHERE old MATCH ?"), arguments: [older])
+                _ = try Row.fetchOne(
+                    db.cachedStatement(sql: "SELECT 1 FROM old WHERE old MATCH ?"), arguments: [older])
             }
         }
     }
@@ -203,8 +244,10 @@ struct PatternTests {
 /// Texts as nobody expects them.
 enum RandomText {
     private static let pieces = [
-        " ", "  ", "\t", "\n", "\u{0}", "\"", "'", "*", "^", "(", ")", "+", "-", ":", "{", "}", ",", ".", "\\", "AND", "OR", "NOT", "NEAR(",
-        "NEAR/2", "near", "title:", "rank", "a", "Z", "0", "_", "é", "e\u{301}", "ß", "日本", "\u{1F600}", "\u{200B}", "\u{FEFF}", "\u{202E}",
+        " ", "  ", "\t", "\n", "\u{0}", "\"", "'", "*", "^", "(", ")", "+", "-", ":", "{", "}", ",", ".",
+        "\\", "AND", "OR", "NOT", "NEAR(",
+        "NEAR/2", "near", "title:", "rank", "a", "Z", "0", "_", "é", "e\u{301}", "ß", "日本", "\u{1F600}",
+        "\u{200B}", "\u{FEFF}", "\u{202E}",
         "\u{AD}", "\u{1A}", "\u{7F}", "\u{80}", "\u{FFFF}", "\u{10FFFF}", "word", "--", "/*", ";",
     ]
 

@@ -7,7 +7,10 @@ struct SynchronizationTests {
     enum Version: String, CaseIterable {
         case fts4, fts5
 
-        func create(_ db: Database, _ name: String = "noteText", options: VirtualTableOptions = [], of table: String = "note") throws {
+        func create(
+            _ db: Database, _ name: String = "noteText", options: VirtualTableOptions = [],
+            of table: String = "note"
+        ) throws {
             switch self {
             case .fts4:
                 try db.create(virtualTable: name, options: options, using: FTS4()) { t in
@@ -50,12 +53,14 @@ struct SynchronizationTests {
                     """,
                     """
                     CREATE TRIGGER "__noteText_au" AFTER UPDATE ON "note" BEGIN
-                        INSERT INTO "noteText"("docid", "title", "body") VALUES(new."id", new."title", new."body");
+                        INSERT INTO "noteText"("docid", "title", "body") VALUES(new."id", new."title", \
+                    new."body");
                     END
                     """,
                     """
                     CREATE TRIGGER "__noteText_ai" AFTER INSERT ON "note" BEGIN
-                        INSERT INTO "noteText"("docid", "title", "body") VALUES(new."id", new."title", new."body");
+                        INSERT INTO "noteText"("docid", "title", "body") VALUES(new."id", new."title", \
+                    new."body");
                     END
                     """,
                 ]
@@ -63,18 +68,22 @@ struct SynchronizationTests {
                 [
                     """
                     CREATE TRIGGER "__noteText_ai" AFTER INSERT ON "note" BEGIN
-                        INSERT INTO "noteText"("rowid", "title", "body") VALUES (new."id", new."title", new."body");
+                        INSERT INTO "noteText"("rowid", "title", "body") VALUES (new."id", new."title", \
+                    new."body");
                     END
                     """,
                     """
                     CREATE TRIGGER "__noteText_ad" AFTER DELETE ON "note" BEGIN
-                        INSERT INTO "noteText"("noteText", "rowid", "title", "body") VALUES('delete', old."id", old."title", old."body");
+                        INSERT INTO "noteText"("noteText", "rowid", "title", "body") VALUES('delete', \
+                    old."id", old."title", old."body");
                     END
                     """,
                     """
                     CREATE TRIGGER "__noteText_au" AFTER UPDATE ON "note" BEGIN
-                        INSERT INTO "noteText"("noteText", "rowid", "title", "body") VALUES('delete', old."id", old."title", old."body");
-                        INSERT INTO "noteText"("rowid", "title", "body") VALUES (new."id", new."title", new."body");
+                        INSERT INTO "noteText"("noteText", "rowid", "title", "body") VALUES('delete', \
+                    old."id", old."title", old."body");
+                        INSERT INTO "noteText"("rowid", "title", "body") VALUES (new."id", new."title", \
+                    new."body");
                     END
                     """,
                 ]
@@ -88,30 +97,40 @@ struct SynchronizationTests {
         """
 
     private func rowIDs(_ db: Database, _ pattern: String, table: String = "noteText") throws -> [Int64] {
-        try Int64.fetchAll(db, sql: "SELECT rowid FROM \(table) WHERE \(table) MATCH ? ORDER BY rowid", arguments: [pattern])
+        try Int64.fetchAll(
+            db, sql: "SELECT rowid FROM \(table) WHERE \(table) MATCH ? ORDER BY rowid", arguments: [pattern])
     }
 
     @Test("the triggers and the rebuild, to the letter", arguments: Version.allCases)
     func sql(version: Version) throws {
-        let recorded = try recordedSQL(after: SynchronizationTests.schema) { db throws in try version.create(db) }
+        let recorded = try recordedSQL(after: SynchronizationTests.schema) { db throws in
+            try version.create(db)
+        }
         let start = recorded.drop { !$0.hasPrefix("CREATE TRIGGER") }
         #expect(start.prefix { $0.hasPrefix("CREATE TRIGGER") }.map { $0 } == version.triggers)
-        #expect(start.dropFirst(version.triggers.count).first == #"INSERT INTO "noteText"("noteText") VALUES('rebuild')"#)
+        #expect(
+            start.dropFirst(version.triggers.count).first
+                == #"INSERT INTO "noteText"("noteText") VALUES('rebuild')"#)
         try DatabaseQueue().inDatabase { db throws in
             try db.execute(sql: SynchronizationTests.schema)
             try version.create(db)
-            let triggers = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid")
+            let triggers = try String.fetchAll(
+                db, sql: "SELECT sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid")
             #expect(triggers == version.triggers)
         }
         let lenient = try recordedSQL(after: SynchronizationTests.schema) { db throws in
             try version.create(db, options: .ifNotExists)
             try version.create(db, options: .ifNotExists)
         }
-        let triggers = version.triggers.map { $0.replacing("CREATE TRIGGER", with: "CREATE TRIGGER IF NOT EXISTS") }
+        let triggers = version.triggers.map {
+            $0.replacing("CREATE TRIGGER", with: "CREATE TRIGGER IF NOT EXISTS")
+        }
         #expect(lenient.filter { $0.hasPrefix("CREATE TRIGGER") } == triggers + triggers)
     }
 
-    @Test("the index follows insertions, updates, upserts and deletions, and has what was there before", arguments: Version.allCases)
+    @Test(
+        "the index follows insertions, updates, upserts and deletions, and has what was there before",
+        arguments: Version.allCases)
     func follows(version: Version) throws {
         try DatabaseQueue().inDatabase { db throws in
             try db.execute(sql: SynchronizationTests.schema)
@@ -121,7 +140,10 @@ struct SynchronizationTests {
             #expect(try rowIDs(db, "green") == [2])
             try db.execute(sql: "UPDATE note SET body = 'yellow' WHERE id = 1")
             #expect(try rowIDs(db, "red") == [7] && rowIDs(db, "yellow") == [1])
-            try db.execute(sql: "INSERT INTO note VALUES (7, 'Roses', 'white') ON CONFLICT DO UPDATE SET body = excluded.body")
+            try db.execute(
+                sql:
+                    "INSERT INTO note VALUES (7, 'Roses', 'white') ON CONFLICT DO UPDATE SET body = excluded.body"
+            )
             #expect(try rowIDs(db, "red") == [] && rowIDs(db, "white") == [7])
             try db.execute(sql: "UPDATE note SET id = 9 WHERE id = 7")
             #expect(try rowIDs(db, "white") == [9])
@@ -143,20 +165,25 @@ struct SynchronizationTests {
         }
     }
 
-    @Test("dropping the triggers ends the synchronization; dropping the table alone makes writes fail", arguments: Version.allCases)
+    @Test(
+        "dropping the triggers ends the synchronization; dropping the table alone makes writes fail",
+        arguments: Version.allCases)
     func dropping(version: Version) throws {
         try DatabaseQueue().inDatabase { db throws in
             try db.execute(sql: SynchronizationTests.schema)
             try version.create(db)
             try version.create(db, "other")
             try db.drop(table: "other")
-            #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO note VALUES (2, 'Oak', 'green')") }
+            #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "INSERT INTO note VALUES (2, 'Oak', 'green')")
+            }
             try version.dropTriggers(db, "other")
             try version.dropTriggers(db, "other")
             try db.execute(sql: "INSERT INTO note VALUES (2, 'Oak', 'green')")
             #expect(try rowIDs(db, "green") == [2])
             try version.dropTriggers(db)
-            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE type = 'trigger'") == 0)
+            #expect(
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE type = 'trigger'") == 0)
             try db.execute(sql: "INSERT INTO note VALUES (3, 'Elm', 'tall')")
             #expect(try rowIDs(db, "tall") == [])
             try db.drop(table: "noteText")
@@ -177,7 +204,8 @@ struct SynchronizationTests {
                 t.content = "note"
                 t.column("title")
             }
-            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE type = 'trigger'") == 0)
+            #expect(
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE type = 'trigger'") == 0)
             let sql = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'b'")
             #expect(sql == #"CREATE VIRTUAL TABLE "b" USING fts5(title, content='note')"#)
         }
@@ -190,14 +218,17 @@ struct SynchronizationTests {
         try DatabaseQueue().inDatabase { db throws in
             try db.execute(
                 sql: """
-                    CREATE TABLE tag(name TEXT PRIMARY KEY, title TEXT, body TEXT); INSERT INTO tag VALUES ('a', 'Tulips', 'red');
+                    CREATE TABLE tag(name TEXT PRIMARY KEY, title TEXT, body TEXT); INSERT INTO tag VALUES \
+                    ('a', 'Tulips', 'red');
                     CREATE TABLE keyed(name TEXT PRIMARY KEY, title TEXT, body TEXT) WITHOUT ROWID
                     """)
             try version.create(db, "tagText", of: "tag")
             #expect(try rowIDs(db, "red", table: "tagText") == [1])
             try db.execute(sql: "UPDATE tag SET body = 'green'")
-            #expect(try rowIDs(db, "green", table: "tagText") == [1] && rowIDs(db, "red", table: "tagText") == [])
-            let triggers = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_master WHERE type = 'trigger'")
+            #expect(
+                try rowIDs(db, "green", table: "tagText") == [1] && rowIDs(db, "red", table: "tagText") == [])
+            let triggers = try String.fetchAll(
+                db, sql: "SELECT sql FROM sqlite_master WHERE type = 'trigger'")
             #expect(triggers.allSatisfy { $0.contains(#"."rowid""#) })
             let error = #expect(throws: DatabaseError.self) { try version.create(db, of: "keyed") }
             #expect(error?.message?.contains("row ID") == true)
@@ -209,7 +240,10 @@ struct SynchronizationTests {
     @Test("an FTS5 table finds a row ID whose usual name a column has taken")
     func shadowedRowID() throws {
         try DatabaseQueue().inDatabase { db throws in
-            try db.execute(sql: "CREATE TABLE note(rowid TEXT, title TEXT, body TEXT); INSERT INTO note VALUES ('x', 'Tulips', 'red')")
+            try db.execute(
+                sql:
+                    "CREATE TABLE note(rowid TEXT, title TEXT, body TEXT); INSERT INTO note VALUES ('x', 'Tulips', 'red')"
+            )
             try Version.fts5.create(db)
             try db.execute(sql: "INSERT INTO note VALUES ('y', 'Oak', 'green')")
             #expect(try rowIDs(db, "green") == [2] && rowIDs(db, "tulips") == [1])

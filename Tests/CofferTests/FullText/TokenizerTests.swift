@@ -12,7 +12,8 @@ private final class WithoutArticles: FTS5WrapperTokenizer {
     init(db: Database, arguments: [String]) throws { wrappedTokenizer = try db.makeTokenizer(.unicode61()) }
 
     func accept(
-        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
+        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization,
+        tokenCallback: FTS5WrapperTokenCallback
     ) throws {
         if token != "the" { try tokenCallback(token, flags) }
     }
@@ -22,7 +23,9 @@ private final class WithoutArticles: FTS5WrapperTokenizer {
 // @unchecked: only the thread of the test and the accesses that it waits for use it.
 @safe
 private final class Behaviour: @unchecked Sendable {
-    var tokens: (String, FTS5TokenFlags, FTS5Tokenization, FTS5WrapperTokenCallback) throws -> Void = { try $3($0, $1) }
+    var tokens: (String, FTS5TokenFlags, FTS5Tokenization, FTS5WrapperTokenCallback) throws -> Void = {
+        try $3($0, $1)
+    }
     var create: ([String]) throws -> Void = { _ in }
     var raw: ((UnsafeMutableRawPointer?, UnsafePointer<CChar>?, CInt, FTS5TokenCallback) -> CInt)?
     var living = 0
@@ -45,7 +48,8 @@ private final class Probe: FTS5WrapperTokenizer {
     deinit { behaviour.living -= 1 }
 
     func accept(
-        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
+        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization,
+        tokenCallback: FTS5WrapperTokenCallback
     ) throws {
         try behaviour.tokens(token, flags, tokenization, tokenCallback)
     }
@@ -56,10 +60,13 @@ private final class RawProbe: FTS5CustomTokenizer {
     static let name = "rawprobe"
     let behaviour: Behaviour
 
-    init(db: Database, arguments: [String]) throws { behaviour = Probe.behaviours.withLock { $0[arguments.first ?? ""] } ?? Behaviour() }
+    init(db: Database, arguments: [String]) throws {
+        behaviour = Probe.behaviours.withLock { $0[arguments.first ?? ""] } ?? Behaviour()
+    }
 
     func tokenize(
-        context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?, nText: CInt,
+        context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?,
+        nText: CInt,
         tokenCallback: @escaping FTS5TokenCallback
     ) -> CInt {
         if let raw = unsafe behaviour.raw { return unsafe raw(context, pText, nText, tokenCallback) }
@@ -70,7 +77,8 @@ private final class RawProbe: FTS5CustomTokenizer {
             let isLetter = unsafe position < nText && (UInt8(bitPattern: text[Int(position)]) & ~0x20) >= 65
             if !isLetter {
                 if position > start {
-                    let code = unsafe tokenCallback(context, 0, text + Int(start), position - start, start, position)
+                    let code = unsafe tokenCallback(
+                        context, 0, text + Int(start), position - start, start, position)
                     if code != 0 { return code }
                 }
                 start = position + 1
@@ -89,7 +97,9 @@ struct TokenizerTests {
 
     init() throws { directory = try TestDirectory() }
 
-    private func makeQueue(_ behaviour: Behaviour = Behaviour(), _ key: String = #function) throws -> DatabaseQueue {
+    private func makeQueue(_ behaviour: Behaviour = Behaviour(), _ key: String = #function) throws
+        -> DatabaseQueue
+    {
         Probe.behaviours.withLock { $0[key] = behaviour }
         var configuration = Configuration()
         configuration.prepareDatabase { db in
@@ -100,7 +110,9 @@ struct TokenizerTests {
         return try DatabaseQueue(configuration: configuration)
     }
 
-    private func create(_ db: Database, _ tokenizer: FTS5TokenizerDescriptor, _ table: String = "noteText") throws {
+    private func create(_ db: Database, _ tokenizer: FTS5TokenizerDescriptor, _ table: String = "noteText")
+        throws
+    {
         try db.create(virtualTable: table, using: FTS5()) { t in
             t.tokenizer = tokenizer
             t.column("body")
@@ -108,7 +120,8 @@ struct TokenizerTests {
     }
 
     private func count(_ db: Database, _ pattern: String, _ table: String = "noteText") throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table) WHERE \(table) MATCH ?", arguments: [pattern]) ?? -1
+        try Int.fetchOne(
+            db, sql: "SELECT count(*) FROM \(table) WHERE \(table) MATCH ?", arguments: [pattern]) ?? -1
     }
 
     // MARK: Those of the engine
@@ -124,14 +137,18 @@ struct TokenizerTests {
             #expect(try texts(.unicode61(diacritics: .keep), "Élan vital") == ["élan", "vital"])
             #expect(try texts(.porter(), "Growing tulips") == ["grow", "tulip"])
             #expect(try texts(.porter(wrapping: .ascii()), "Growing tulips") == ["grow", "tulip"])
-            #expect(try texts(FTS5TokenizerDescriptor(components: ["trigram"]), "tulip") == ["tul", "uli", "lip"])
+            #expect(
+                try texts(FTS5TokenizerDescriptor(components: ["trigram"]), "tulip") == ["tul", "uli", "lip"])
             #expect(try texts(.ascii(), "") == [])
             #expect(try db.makeTokenizer(.ascii()).tokenize(query: "Red oak").map(\.flags) == [[], []])
-            let error = #expect(throws: DatabaseError.self) { try db.makeTokenizer(FTS5TokenizerDescriptor(components: ["absent"])) }
+            let error = #expect(throws: DatabaseError.self) {
+                try db.makeTokenizer(FTS5TokenizerDescriptor(components: ["absent"]))
+            }
             #expect(error?.resultCode == .SQLITE_ERROR)
             #expect(error?.message == "no such tokenizer: absent")
             #expect(throws: DatabaseError.self) {
-                try db.makeTokenizer(FTS5TokenizerDescriptor(components: ["unicode61", "remove_diacritics", "9"]))
+                try db.makeTokenizer(
+                    FTS5TokenizerDescriptor(components: ["unicode61", "remove_diacritics", "9"]))
             }
             #expect(throws: DatabaseError.self) {
                 try db.makeTokenizer(FTS5TokenizerDescriptor(components: ["ascii", "separators", "a\u{0}b"]))
@@ -146,7 +163,8 @@ struct TokenizerTests {
         var tokenizers: [any FTS5Tokenizer] = []
         try queue?.inDatabase { db throws in
             tokenizers = [
-                try db.makeTokenizer(.porter()), try db.makeTokenizer(Probe.tokenizerDescriptor(arguments: ["life()"])),
+                try db.makeTokenizer(.porter()),
+                try db.makeTokenizer(Probe.tokenizerDescriptor(arguments: ["life()"])),
             ]
             try create(db, Probe.tokenizerDescriptor(arguments: ["life()"]))
         }
@@ -154,7 +172,10 @@ struct TokenizerTests {
         try queue?.close()
         queue = nil
         #expect(behaviour.living == 1)
-        #expect(try tokenizers.map { try $0.tokenize(document: "Tulips").map(\.token) } == [["tulip"], ["tulips"]])
+        #expect(
+            try tokenizers.map { try $0.tokenize(document: "Tulips").map(\.token) } == [
+                ["tulip"], ["tulips"],
+            ])
         tokenizers = []
         #expect(behaviour.living == 0)
     }
@@ -163,13 +184,17 @@ struct TokenizerTests {
 
     @Test("the SQL of a tokenizer written in Swift, and its use")
     func wrapper() throws {
-        #expect(WithoutArticles.tokenizerDescriptor(arguments: ["x", "y"]).components == ["withoutarticles", "x", "y"])
+        #expect(
+            WithoutArticles.tokenizerDescriptor(arguments: ["x", "y"]).components == [
+                "withoutarticles", "x", "y",
+            ])
         #expect(WithoutArticles.tokenizerDescriptor().components == ["withoutarticles"])
         try makeQueue().inDatabase { db throws in
             try create(db, WithoutArticles.tokenizerDescriptor(arguments: ["x", "y"]))
             #expect(
                 try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'noteText'")
-                    == #"CREATE VIRTUAL TABLE "noteText" USING fts5(body, tokenize='''withoutarticles'' ''x'' ''y''')"#)
+                    == #"CREATE VIRTUAL TABLE "noteText" USING fts5(body, tokenize='''withoutarticles'' ''x'' ''y''')"#
+            )
             try db.execute(sql: "INSERT INTO noteText VALUES ('The red tulip'), ('a green oak')")
             #expect(try count(db, "red") == 1 && count(db, "a") == 1)
             #expect(try count(db, "the") == 0)
@@ -181,7 +206,8 @@ struct TokenizerTests {
         }
     }
 
-    @Test("a tokenizer is told its arguments, the purpose of each text, and may add synonyms at the same place")
+    @Test(
+        "a tokenizer is told its arguments, the purpose of each text, and may add synonyms at the same place")
     func synonyms() throws {
         let behaviour = Behaviour()
         var arguments: [String] = []
@@ -200,13 +226,16 @@ struct TokenizerTests {
             #expect(arguments == ["synonyms()", "it's", "\"two\" words"])
             try db.execute(sql: "INSERT INTO noteText VALUES ('the first place')")
             #expect(purposes == [.document, .document, .document])
-            #expect(try count(db, "1st") == 1 && count(db, "first") == 1 && count(db, "\"the 1st place\"") == 1)
+            #expect(
+                try count(db, "1st") == 1 && count(db, "first") == 1 && count(db, "\"the 1st place\"") == 1)
             purposes = []
             #expect(try count(db, "fir*") == 1)
             #expect(purposes == [[.query, .prefix]])
             purposes = []
             #expect(
-                try String.fetchOne(db, sql: "SELECT highlight(noteText, 0, '[', ']') FROM noteText WHERE noteText MATCH '1st'")
+                try String.fetchOne(
+                    db,
+                    sql: "SELECT highlight(noteText, 0, '[', ']') FROM noteText WHERE noteText MATCH '1st'")
                     == "the [first] place")
             #expect(purposes.contains(.aux))
             let tokenizer = try db.makeTokenizer(Probe.tokenizerDescriptor(arguments: ["synonyms()"]))
@@ -234,7 +263,9 @@ struct TokenizerTests {
 
     // MARK: Life on connections
 
-    @Test("all connections of a pool and a keyed file have a tokenizer that is added when they are prepared, also before the key")
+    @Test(
+        "all connections of a pool and a keyed file have a tokenizer that is added when they are prepared, also before the key"
+    )
     func pool() throws {
         for usesKeyProperty in [true, false] {
             var configuration = Configuration()
@@ -267,7 +298,9 @@ struct TokenizerTests {
         try directory.makeQueue().write { db throws in
             try db.execute(sql: "INSERT INTO t VALUES (1)")
             #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO noteText VALUES ('red')") }
-            #expect(throws: DatabaseError.self) { try create(db, WithoutArticles.tokenizerDescriptor(), "other") }
+            #expect(throws: DatabaseError.self) {
+                try create(db, WithoutArticles.tokenizerDescriptor(), "other")
+            }
             db.add(tokenizer: WithoutArticles.self)
             try db.execute(sql: "INSERT INTO noteText VALUES ('red')")
             #expect(try count(db, "red") == 1)
@@ -279,7 +312,8 @@ struct TokenizerTests {
         let wrappedTokenizer: any FTS5Tokenizer
         init(db: Database, arguments: [String]) throws { wrappedTokenizer = try db.makeTokenizer(.ascii()) }
         func accept(
-            token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback
+            token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization,
+            tokenCallback: FTS5WrapperTokenCallback
         ) throws {
             try tokenCallback(token.uppercased(), flags)
         }
@@ -300,7 +334,9 @@ struct TokenizerTests {
         writer.writeWithoutTransaction { db in db.add(tokenizer: WithoutArticles.self) }
         try writer.rotateKey(to: .rawKey([UInt8](repeating: 7, count: 32)))
         try writer.writeWithoutTransaction { db throws in
-            #expect(try db.makeTokenizer(WithoutArticles.tokenizerDescriptor()).tokenize(document: "the oak").map(\.token) == ["oak"])
+            #expect(
+                try db.makeTokenizer(WithoutArticles.tokenizerDescriptor()).tokenize(document: "the oak").map(
+                    \.token) == ["oak"])
             try create(db, WithoutArticles.tokenizerDescriptor())
         }
     }
@@ -312,8 +348,10 @@ struct TokenizerTests {
         let behaviour = Behaviour()
         try makeQueue(behaviour).inDatabase { db throws in
             let codes: [(any Error, ResultCode)] = [
-                (Refusal(), .SQLITE_ERROR), (DatabaseError(resultCode: .SQLITE_CONSTRAINT_CHECK), .SQLITE_CONSTRAINT_CHECK),
-                (DatabaseError(resultCode: .SQLITE_OK), .SQLITE_ERROR), (DatabaseError(resultCode: .SQLITE_DONE), .SQLITE_ERROR),
+                (Refusal(), .SQLITE_ERROR),
+                (DatabaseError(resultCode: .SQLITE_CONSTRAINT_CHECK), .SQLITE_CONSTRAINT_CHECK),
+                (DatabaseError(resultCode: .SQLITE_OK), .SQLITE_ERROR),
+                (DatabaseError(resultCode: .SQLITE_DONE), .SQLITE_ERROR),
             ]
             for (thrown, code) in codes {
                 behaviour.create = { _ in throw thrown }
@@ -328,7 +366,9 @@ struct TokenizerTests {
         }
     }
 
-    @Test("what a tokenizer throws while it works ends the statement, and nothing is written", arguments: [true, false])
+    @Test(
+        "what a tokenizer throws while it works ends the statement, and nothing is written",
+        arguments: [true, false])
     func workErrors(isDatabaseError: Bool) throws {
         let behaviour = Behaviour()
         try makeQueue(behaviour).inDatabase { db throws in
@@ -337,16 +377,21 @@ struct TokenizerTests {
             var seen = 0
             behaviour.tokens = { token, flags, _, callback throws in
                 seen += 1
-                if token == "oak" { throw isDatabaseError ? DatabaseError(resultCode: .SQLITE_CONSTRAINT_CHECK) : Refusal() }
+                if token == "oak" {
+                    throw isDatabaseError ? DatabaseError(resultCode: .SQLITE_CONSTRAINT_CHECK) : Refusal()
+                }
                 try callback(token, flags)
             }
             let code: ResultCode = isDatabaseError ? .SQLITE_CONSTRAINT_CHECK : .SQLITE_ERROR
-            let insertion = #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO noteText VALUES ('red oak tulip')") }
+            let insertion = #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "INSERT INTO noteText VALUES ('red oak tulip')")
+            }
             #expect(insertion?.extendedResultCode == code && seen == 2)
             let search = #expect(throws: DatabaseError.self) { try count(db, "oak") }
             #expect(search?.extendedResultCode == code)
             let direct = #expect(throws: DatabaseError.self) {
-                try db.makeTokenizer(Probe.tokenizerDescriptor(arguments: ["workErrors(isDatabaseError:)"])).tokenize(query: "oak")
+                try db.makeTokenizer(Probe.tokenizerDescriptor(arguments: ["workErrors(isDatabaseError:)"]))
+                    .tokenize(query: "oak")
             }
             #expect(direct?.extendedResultCode == code)
             #expect(try count(db, "red") == 1)
@@ -354,7 +399,9 @@ struct TokenizerTests {
         }
     }
 
-    @Test("codes that the engine would take for success are errors", arguments: [100, 101, 256, 612, -155, 1] as [CInt])
+    @Test(
+        "codes that the engine would take for success are errors",
+        arguments: [100, 101, 256, 612, -155, 1] as [CInt])
     func strangeCodes(code: CInt) throws {
         let behaviour = Behaviour()
         try makeQueue(behaviour).inDatabase { db throws in
@@ -363,7 +410,9 @@ struct TokenizerTests {
             unsafe behaviour.raw = { _, _, _, _ in code }
             #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO noteText VALUES ('oak')") }
             #expect(throws: DatabaseError.self) { try count(db, "red") }
-            #expect(throws: DatabaseError.self) { try Row.fetchAll(db, sql: "SELECT * FROM noteText WHERE noteText MATCH 'red'") }
+            #expect(throws: DatabaseError.self) {
+                try Row.fetchAll(db, sql: "SELECT * FROM noteText WHERE noteText MATCH 'red'")
+            }
             unsafe behaviour.raw = nil
             #expect(try count(db, "red") == 1 && count(db, "oak") == 0)
         }
@@ -376,26 +425,33 @@ struct TokenizerTests {
             try create(db, RawProbe.tokenizerDescriptor(arguments: ["impossibleTokens()"]))
             try db.execute(sql: "INSERT INTO noteText VALUES ('red tulip')")
             let impossible: [(count: CInt, start: CInt, end: CInt, hasBytes: Bool)] = [
-                (-1, 0, 1, true), (3, -1, 2, true), (3, 2, 1, true), (3, 0, 1_000_000, true), (3, CInt.max, CInt.max, true),
+                (-1, 0, 1, true), (3, -1, 2, true), (3, 2, 1, true), (3, 0, 1_000_000, true),
+                (3, CInt.max, CInt.max, true),
                 (3, 0, 3, false),
                 (CInt.min, 0, 0, true),
             ]
             for token in impossible {
                 var answers: [CInt] = []
                 unsafe behaviour.raw = { context, text, _, callback in
-                    answers.append(unsafe callback(context, 0, token.hasBytes ? text : nil, token.count, token.start, token.end))
+                    answers.append(
+                        unsafe callback(
+                            context, 0, token.hasBytes ? text : nil, token.count, token.start, token.end))
                     // It goes on as if nothing had happened.
                     answers.append(unsafe callback(context, 0, text, 1, 0, 1))
                     return 0
                 }
-                #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO noteText VALUES ('oak')") }
+                #expect(throws: DatabaseError.self) {
+                    try db.execute(sql: "INSERT INTO noteText VALUES ('oak')")
+                }
                 #expect(answers.count == 2 && answers.allSatisfy { $0 == 1 })
                 #expect(throws: DatabaseError.self) { try count(db, "oak") }
             }
             unsafe behaviour.raw = nil
             #expect(try count(db, "red") == 1 && count(db, "oak") == 0)
             // The smallest ones that are possible.
-            unsafe behaviour.raw = { context, text, count, callback in unsafe callback(context, 0, text, 0, count, count) }
+            unsafe behaviour.raw = { context, text, count, callback in
+                unsafe callback(context, 0, text, 0, count, count)
+            }
             try db.execute(sql: "INSERT INTO noteText VALUES ('oak')")
         }
     }
@@ -416,7 +472,8 @@ struct TokenizerTests {
             }
             for index in 0..<300 {
                 try? db.execute(
-                    sql: "INSERT OR REPLACE INTO noteText(rowid, body) VALUES (?, 'red oak and tulips')", arguments: [index % 20])
+                    sql: "INSERT OR REPLACE INTO noteText(rowid, body) VALUES (?, 'red oak and tulips')",
+                    arguments: [index % 20])
                 try? db.execute(sql: "DELETE FROM noteText WHERE rowid = ?", arguments: [index % 7])
                 let pattern = "red* OR \"oak and\""
                 _ = try? Row.fetchAll(
@@ -429,7 +486,9 @@ struct TokenizerTests {
         }
     }
 
-    @Test("random texts go through a tokenizer in Swift as they go through the engine's, and those it makes of its own rule")
+    @Test(
+        "random texts go through a tokenizer in Swift as they go through the engine's, and those it makes of its own rule"
+    )
     func randomTexts() throws {
         var random = SeededRandom("texts for tokenizers")
         let count = Nightly.pick(100_000, byDay: 5_000)
@@ -445,11 +504,16 @@ struct TokenizerTests {
                 let expected = try plain.tokenize(document: text).map(\.token)
                 #expect(try wrapped.tokenize(document: text).map(\.token) == expected, "\(Array(text.utf8))")
                 _ = try own.tokenize(query: text)
-                try db.execute(sql: "INSERT INTO wrapped(rowid, body) VALUES (?, ?)", arguments: [index % 500, text])
-                try db.execute(sql: "INSERT INTO own(rowid, body) VALUES (?, ?)", arguments: [index % 500, text])
+                try db.execute(
+                    sql: "INSERT INTO wrapped(rowid, body) VALUES (?, ?)", arguments: [index % 500, text])
+                try db.execute(
+                    sql: "INSERT INTO own(rowid, body) VALUES (?, ?)", arguments: [index % 500, text])
                 if index % 500 == 499 { try db.execute(sql: "DELETE FROM wrapped; DELETE FROM own") }
             }
-            try db.execute(sql: "INSERT INTO wrapped(wrapped) VALUES ('integrity-check'); INSERT INTO own(own) VALUES ('integrity-check')")
+            try db.execute(
+                sql:
+                    "INSERT INTO wrapped(wrapped) VALUES ('integrity-check'); INSERT INTO own(own) VALUES ('integrity-check')"
+            )
             try db.commit()
         }
     }

@@ -69,8 +69,11 @@ struct VirtualTableTests {
     @Test("a table and what its module adds are created together, or not at all", arguments: [false, true])
     func completion(isInTransaction: Bool) throws {
         try DatabaseQueue().inDatabase { db throws in
-            let create = { (complete: @escaping @Sendable (Database, String, Places.Definition) throws -> Void) in
-                try db.create(virtualTable: "place", using: Places(complete: complete)) { $0.dimensions = ["x"] }
+            let create = {
+                (complete: @escaping @Sendable (Database, String, Places.Definition) throws -> Void) in
+                try db.create(virtualTable: "place", using: Places(complete: complete)) {
+                    $0.dimensions = ["x"]
+                }
             }
             if isInTransaction { try db.beginTransaction() }
             #expect(throws: Refusal.self) {
@@ -93,20 +96,26 @@ struct VirtualTableTests {
     @Test("errors of the definition come before any table")
     func definitionErrors() throws {
         try DatabaseQueue().inDatabase { db throws in
-            #expect(throws: Refusal.self) { try db.create(virtualTable: "a", using: Places()) { _ in throw Refusal() } }
-            #expect(throws: DatabaseError.self) { try db.create(virtualTable: "a", using: Bare(moduleName: "no module; DROP TABLE x")) }
+            #expect(throws: Refusal.self) {
+                try db.create(virtualTable: "a", using: Places()) { _ in throw Refusal() }
+            }
+            #expect(throws: DatabaseError.self) {
+                try db.create(virtualTable: "a", using: Bare(moduleName: "no module; DROP TABLE x"))
+            }
             // One statement, whatever the text is.
             #expect(throws: DatabaseError.self) {
                 try db.create(virtualTable: "a", using: "rtree(id, x0, x1); CREATE TABLE second (a)")
             }
-            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE name = 'second'") == 0)
+            #expect(
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE name = 'second'") == 0)
         }
     }
 
     @Test("hostile names stay names", arguments: hostileTexts)
     func hostileNames(name: String) throws {
         try makeCanaryQueue().inDatabase { db throws in
-            // What the modules do not take they refuse. SQLite's modules have shadow tables, which begin with the name of the table.
+            // What the modules do not take they refuse. SQLite's modules have shadow tables, which begin with
+            // the name of the table.
             try? db.create(virtualTable: "hostile\(name)", using: Places()) { $0.dimensions = ["x"] }
             try? db.create(virtualTable: "hostile1", using: FTS3()) { t in t.column(name) }
             try? db.create(virtualTable: "hostile2", using: FTS4()) { t in

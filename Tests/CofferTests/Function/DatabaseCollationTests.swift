@@ -11,7 +11,9 @@ import Testing
             for string in strings {
                 try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: [string])
             }
-            return try Row.fetchAll(db, sql: "SELECT a FROM t ORDER BY a").map { String.fromDatabaseValue($0.valueArray[0]) ?? "" }
+            return try Row.fetchAll(db, sql: "SELECT a FROM t ORDER BY a").map {
+                String.fromDatabaseValue($0.valueArray[0]) ?? ""
+            }
         }
     }
 
@@ -33,7 +35,8 @@ import Testing
         try DatabaseQueue().read { db throws in
             let row = try Row.fetchOne(
                 db,
-                sql: "SELECT 'É' = 'é' COLLATE swiftCaseInsensitiveCompare, 'é' = ? COLLATE swiftCompare, 'É' = 'é' COLLATE swiftCompare",
+                sql:
+                    "SELECT 'É' = 'é' COLLATE swiftCaseInsensitiveCompare, 'é' = ? COLLATE swiftCompare, 'É' = 'é' COLLATE swiftCompare",
                 arguments: ["e\u{301}"])
             #expect(row?.valueArray == [1.databaseValue, 1.databaseValue, 0.databaseValue])
         }
@@ -47,7 +50,9 @@ import Testing
             do {
                 let token = Token()
                 weakToken = token
-                db.add(collation: DatabaseCollation("C") { _, _ in withExtendedLifetime(token) { .orderedSame } })
+                db.add(
+                    collation: DatabaseCollation("C") { _, _ in withExtendedLifetime(token) { .orderedSame } }
+                )
             }
             #expect(try Row.fetchOne(db, sql: "SELECT 'a' = 'b' COLLATE c")?.valueArray == [1.databaseValue])
             #expect(weakToken != nil)

@@ -15,8 +15,10 @@ import Testing
     @Test(
         "arguments and results of each type come through",
         arguments: [
-            ("NULL", DatabaseValue.Storage.null), ("9223372036854775807", .int64(.max)), ("-1.5", .double(-1.5)),
-            ("'a' || char(0) || 'é'", .string("a\0é")), ("''", .string("")), ("x'00ff'", .blob(Data([0, 255]))), ("x''", .blob(Data())),
+            ("NULL", DatabaseValue.Storage.null), ("9223372036854775807", .int64(.max)),
+            ("-1.5", .double(-1.5)),
+            ("'a' || char(0) || 'é'", .string("a\0é")), ("''", .string("")),
+            ("x'00ff'", .blob(Data([0, 255]))), ("x''", .blob(Data())),
         ])
     func roundTrip(sql: String, storage: DatabaseValue.Storage) throws {
         let identity = DatabaseFunction("identity", argumentCount: 1) { $0[0] }
@@ -91,7 +93,9 @@ import Testing
             do {
                 let token = Token()
                 weakToken = token
-                db.add(function: DatabaseFunction("f", argumentCount: 0) { _ in withExtendedLifetime(token) { 1 } })
+                db.add(
+                    function: DatabaseFunction("f", argumentCount: 0) { _ in withExtendedLifetime(token) { 1 }
+                    })
             }
             try db.execute(sql: "SELECT f()")
             #expect(weakToken != nil)
@@ -100,7 +104,9 @@ import Testing
             do {
                 let token = Token()
                 weakToken = token
-                db.add(function: DatabaseFunction("g", argumentCount: 0) { _ in withExtendedLifetime(token) { 1 } })
+                db.add(
+                    function: DatabaseFunction("g", argumentCount: 0) { _ in withExtendedLifetime(token) { 1 }
+                    })
             }
         }
         #expect(weakToken != nil)
@@ -137,14 +143,18 @@ import Testing
         }
 
         func finalize() throws -> (any DatabaseValueConvertible)? {
-            if length == 5 { throw DatabaseError(resultCode: .SQLITE_MISMATCH, message: "failed in finalize") }
+            if length == 5 {
+                throw DatabaseError(resultCode: .SQLITE_MISMATCH, message: "failed in finalize")
+            }
             return length == 0 ? nil : length
         }
     }
 
     private func withTable<T>(_ values: String, _ body: (Database) throws -> T) throws -> T {
         try DatabaseQueue().writeWithoutTransaction { db throws in
-            db.add(function: DatabaseFunction("maxLength", argumentCount: 1, pure: true, aggregate: MaxLength.self))
+            db.add(
+                function: DatabaseFunction(
+                    "maxLength", argumentCount: 1, pure: true, aggregate: MaxLength.self))
             try db.execute(sql: "CREATE TABLE t (a, g)")
             if !values.isEmpty { try db.execute(sql: "INSERT INTO t VALUES \(values)") }
             return try body(db)
@@ -156,21 +166,27 @@ import Testing
         try withTable("('a', 1), ('bbb', 2), ('cc', 1), ('', 3)") { db throws in
             let rows = try Row.fetchAll(db, sql: "SELECT g, maxLength(a) FROM t GROUP BY g ORDER BY g")
             let expected: [[DatabaseValue]] = [
-                [1.databaseValue, 2.databaseValue], [2.databaseValue, 3.databaseValue], [3.databaseValue, .null],
+                [1.databaseValue, 2.databaseValue], [2.databaseValue, 3.databaseValue],
+                [3.databaseValue, .null],
             ]
             #expect(rows.map(\.valueArray) == expected)
             let two = try Row.fetchOne(db, sql: "SELECT maxLength(a), maxLength(g) FROM t")
             #expect(two?.valueArray == [3.databaseValue, DatabaseValue.null])
         }
         try withTable("") { db throws in
-            #expect(try Row.fetchOne(db, sql: "SELECT maxLength(a) FROM t")?.valueArray == [DatabaseValue.null])
+            #expect(
+                try Row.fetchOne(db, sql: "SELECT maxLength(a) FROM t")?.valueArray == [DatabaseValue.null])
         }
         try withTable("('a', 1), ('fail', 1), ('b', 1)") { db throws in
-            let error = #expect(throws: DatabaseError.self) { try Row.fetchAll(db, sql: "SELECT maxLength(a) FROM t") }
+            let error = #expect(throws: DatabaseError.self) {
+                try Row.fetchAll(db, sql: "SELECT maxLength(a) FROM t")
+            }
             #expect(error?.message == "failed in step")
         }
         try withTable("('12345', 1)") { db throws in
-            let error = #expect(throws: DatabaseError.self) { try Row.fetchAll(db, sql: "SELECT maxLength(a) FROM t") }
+            let error = #expect(throws: DatabaseError.self) {
+                try Row.fetchAll(db, sql: "SELECT maxLength(a) FROM t")
+            }
             #expect(error?.resultCode == .SQLITE_MISMATCH)
             #expect(error?.message == "failed in finalize")
         }
@@ -184,9 +200,12 @@ import Testing
     @Test(
         "every connection knows the functions of Swift's strings",
         arguments: [
-            ("swiftCapitalizedString", "jérÔME léo", "Jérôme Léo"), ("swiftLowercaseString", "JÉRÔME", "jérôme"),
-            ("swiftUppercaseString", "Jérôme", "JÉRÔME"), ("swiftLocalizedCapitalizedString", "jérÔME", "Jérôme"),
-            ("swiftLocalizedLowercaseString", "JÉRÔME", "jérôme"), ("swiftLocalizedUppercaseString", "Jérôme", "JÉRÔME"),
+            ("swiftCapitalizedString", "jérÔME léo", "Jérôme Léo"),
+            ("swiftLowercaseString", "JÉRÔME", "jérôme"),
+            ("swiftUppercaseString", "Jérôme", "JÉRÔME"),
+            ("swiftLocalizedCapitalizedString", "jérÔME", "Jérôme"),
+            ("swiftLocalizedLowercaseString", "JÉRÔME", "jérôme"),
+            ("swiftLocalizedUppercaseString", "Jérôme", "JÉRÔME"),
         ])
     func functions(name: String, argument: String, result: String) throws {
         try DatabaseQueue().read { db throws in

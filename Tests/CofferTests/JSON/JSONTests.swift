@@ -17,7 +17,8 @@ struct JSONTests {
     private static let schema = """
         CREATE TABLE item (id INTEGER PRIMARY KEY, title TEXT, info TEXT);
         INSERT INTO item VALUES
-            (1, 'Key', '{"color":"red","size":{"height":3},"tags":["a","b"],"country":"DE"}'), (2, 'Card', '{"color":"blue","tags":[]}')
+            (1, 'Key', '{"color":"red","size":{"height":3},"tags":["a","b"],"country":"DE"}'), (2, 'Card', \
+        '{"color":"blue","tags":[]}')
         """
 
     private let info = JSONColumn("info")
@@ -29,7 +30,8 @@ struct JSONTests {
         }
     }
 
-    /// An expression as SQL with its values as literals, which is also executed: it has to be what SQLite takes.
+    /// An expression as SQL with its values as literals, which is also executed: it has to be what SQLite
+    /// takes.
     private func sql(_ expression: some SQLSpecificExpressible) throws -> String {
         var result = ""
         try inDatabase { db throws in
@@ -64,7 +66,9 @@ struct JSONTests {
     @Test("requests with JSON columns")
     func requests() throws {
         try inDatabase { db throws in
-            func check(_ request: some FetchRequest, _ expected: String, _ arguments: StatementArguments = []) throws {
+            func check(_ request: some FetchRequest, _ expected: String, _ arguments: StatementArguments = [])
+                throws
+            {
                 let statement = try request.makePreparedRequest(db, forSingleResult: false).statement
                 #expect(BuiltSQL(statement.sql, statement.arguments) == BuiltSQL(expected, arguments))
                 _ = try Row.fetchAll(statement)
@@ -72,8 +76,12 @@ struct JSONTests {
             let country = #"SELECT * FROM "item" WHERE ("info" ->> ?) = ?"#
             try check(Item.filter(info["country"] == "DE"), country, ["country", "DE"])
             try check(Item.filter { $0.info["country"] == "DE" }, country, ["country", "DE"])
-            try check(Item.select(info["country"].forKey("country")), #"SELECT "info" ->> ? AS "country" FROM "item""#, ["country"])
-            try check(Item.order(info, info["a"].desc), #"SELECT * FROM "item" ORDER BY "info", "info" ->> ? DESC"#, ["a"])
+            try check(
+                Item.select(info["country"].forKey("country")),
+                #"SELECT "info" ->> ? AS "country" FROM "item""#, ["country"])
+            try check(
+                Item.order(info, info["a"].desc), #"SELECT * FROM "item" ORDER BY "info", "info" ->> ? DESC"#,
+                ["a"])
             try check(Item.select(info, Column("info").asJSON), #"SELECT "info", "info" FROM "item""#)
             try check(Item.filter(info == "x"), #"SELECT * FROM "item" WHERE "info" = ?"#, ["x"])
             try check(Item.filter(info == nil), #"SELECT * FROM "item" WHERE "info" IS NULL"#)
@@ -90,7 +98,10 @@ struct JSONTests {
                 #"SELECT JSON_ARRAY(JSONB("t"."info"), JSONB("t"."info")) FROM "item" "t""#)
             #expect(try Item.filter { $0.info["color"] == "red" }.fetchCount(db) == 1)
             try Item.filter(key: 2).updateAll(db, info.set(to: "[]"), Column("title").set(to: info["color"]))
-            #expect(try Row.fetchOne(db, sql: "SELECT title, info FROM item WHERE id = 2") == ["title": "blue", "info": "[]"])
+            #expect(
+                try Row.fetchOne(db, sql: "SELECT title, info FROM item WHERE id = 2") == [
+                    "title": "blue", "info": "[]",
+                ])
         }
     }
 
@@ -104,12 +115,20 @@ struct JSONTests {
                 t.column("country", .text).generatedAs(JSONColumn("info").jsonExtract(atPath: "$.country"))
                 t.column("city", .text).check { _ in JSONColumn("info")["city"] != nil }
             }
-            try db.create(index: "byCountry", on: "note", expressions: [JSONColumn("info").jsonExtract(atPath: "$.country")])
-            try db.create(index: "byObject", on: "note", expressions: [Database.jsonObject(["it's": JSONColumn("info")])])
+            try db.create(
+                index: "byCountry", on: "note",
+                expressions: [JSONColumn("info").jsonExtract(atPath: "$.country")])
+            try db.create(
+                index: "byObject", on: "note",
+                expressions: [Database.jsonObject(["it's": JSONColumn("info")])])
             try db.create(index: "byInfo", on: "note", expressions: [JSONColumn("info")])
             let sql = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_master")
-            #expect(sql[0].contains(#""country" TEXT GENERATED ALWAYS AS (JSON_EXTRACT("info", '$.country')) VIRTUAL"#))
-            #expect(sql[0].contains(#""info" TEXT, "raw" BLOB"#) && sql[0].contains(#"CHECK (("info" ->> 'city') IS NOT NULL)"#))
+            #expect(
+                sql[0].contains(
+                    #""country" TEXT GENERATED ALWAYS AS (JSON_EXTRACT("info", '$.country')) VIRTUAL"#))
+            #expect(
+                sql[0].contains(#""info" TEXT, "raw" BLOB"#)
+                    && sql[0].contains(#"CHECK (("info" ->> 'city') IS NOT NULL)"#))
             #expect(
                 sql.dropFirst() == [
                     #"CREATE INDEX "byCountry" ON "note"(JSON_EXTRACT("info", '$.country'))"#,
@@ -130,32 +149,44 @@ struct JSONTests {
         #expect(try sql(Database.json(info)) == #"JSON("info")"#)
         #expect(try sql(Database.jsonArray([Column("id"), title])) == #"JSON_ARRAY("id", "title")"#)
         #expect(
-            try sql(Database.jsonArray([1, "a", nil as String?, title] as [any SQLExpressible])) == #"JSON_ARRAY(1, 'a', NULL, "title")"#)
+            try sql(Database.jsonArray([1, "a", nil as String?, title] as [any SQLExpressible]))
+                == #"JSON_ARRAY(1, 'a', NULL, "title")"#)
         #expect(try sql(Database.jsonArray([] as [Column])) == "JSON_ARRAY()")
         #expect(try sql(Database.jsonArrayLength(info)) == #"JSON_ARRAY_LENGTH("info")"#)
-        #expect(try sql(Database.jsonArrayLength(info, atPath: "$.tags")) == #"JSON_ARRAY_LENGTH("info", '$.tags')"#)
+        #expect(
+            try sql(Database.jsonArrayLength(info, atPath: "$.tags"))
+                == #"JSON_ARRAY_LENGTH("info", '$.tags')"#)
         #expect(try sql(Database.jsonErrorPosition(title)) == #"JSON_ERROR_POSITION("title")"#)
         #expect(try sql(Database.jsonExtract(info, atPath: "$.a")) == #"JSON_EXTRACT("info", '$.a')"#)
-        #expect(try sql(Database.jsonExtract(info, atPaths: ["$.a", "$.b"])) == #"JSON_EXTRACT("info", '$.a', '$.b')"#)
+        #expect(
+            try sql(Database.jsonExtract(info, atPaths: ["$.a", "$.b"]))
+                == #"JSON_EXTRACT("info", '$.a', '$.b')"#)
         #expect(try sql(Database.jsonInsert(info, ["$.a": 1])) == #"JSON_INSERT("info", '$.a', 1)"#)
-        #expect(try sql(Database.jsonReplace(info, ["$.a": title])) == #"JSON_REPLACE("info", '$.a', "title")"#)
+        #expect(
+            try sql(Database.jsonReplace(info, ["$.a": title])) == #"JSON_REPLACE("info", '$.a', "title")"#)
         #expect(
             try sql(Database.jsonSet(info, ["$.z": 1, "$.a": "x", "$.m": title]))
                 == #"JSON_SET("info", '$.z', 1, '$.a', 'x', '$.m', "title")"#)
         #expect(try sql(Database.jsonObject(["k": 1, "a": title])) == #"JSON_OBJECT('k', 1, 'a', "title")"#)
         #expect(try sql(Database.jsonPatch(info, with: #"{"a":1}"#)) == #"JSON_PATCH("info", '{"a":1}')"#)
         #expect(try sql(Database.jsonRemove(info, atPath: "$.a")) == #"JSON_REMOVE("info", '$.a')"#)
-        #expect(try sql(Database.jsonRemove(info, atPaths: ["$.a", "$.b"])) == #"JSON_REMOVE("info", '$.a', '$.b')"#)
+        #expect(
+            try sql(Database.jsonRemove(info, atPaths: ["$.a", "$.b"]))
+                == #"JSON_REMOVE("info", '$.a', '$.b')"#)
         #expect(try sql(Database.jsonType(info)) == #"JSON_TYPE("info")"#)
         #expect(try sql(Database.jsonType(info, atPath: "$.a")) == #"JSON_TYPE("info", '$.a')"#)
         #expect(try sql(Database.jsonIsValid(info)) == #"JSON_VALID("info")"#)
-        #expect(try sql(Database.jsonIsValid(info, options: [.json5, .probablyJSONB])) == #"JSON_VALID("info", 6)"#)
+        #expect(
+            try sql(Database.jsonIsValid(info, options: [.json5, .probablyJSONB]))
+                == #"JSON_VALID("info", 6)"#)
         #expect(try sql(Database.jsonQuote(title)) == #"JSON_QUOTE("title")"#)
         #expect(try sql(Database.jsonGroupArray(title)) == #"JSON_GROUP_ARRAY("title")"#)
         #expect(
             try sql(Database.jsonGroupArray(info, orderBy: Column("id"), filter: Column("id") > 0))
                 == #"JSON_GROUP_ARRAY(JSONB("info") ORDER BY "id") FILTER (WHERE "id" > 0)"#)
-        #expect(try sql(Database.jsonGroupObject(key: title, value: info)) == #"JSON_GROUP_OBJECT("title", JSONB("info"))"#)
+        #expect(
+            try sql(Database.jsonGroupObject(key: title, value: info))
+                == #"JSON_GROUP_OBJECT("title", JSONB("info"))"#)
         #expect(
             try sql(Database.jsonGroupObject(key: title, value: Column("id"), filter: Column("id") > 0))
                 == #"JSON_GROUP_OBJECT("title", "id") FILTER (WHERE "id" > 0)"#)
@@ -167,18 +198,31 @@ struct JSONTests {
         let title = Column("title")
         #expect(try sql(Database.jsonb(info)) == #"JSONB("info")"#)
         #expect(try sql(Database.jsonbArray([info])) == #"JSONB_ARRAY(JSONB("info"))"#)
-        #expect(try sql(Database.jsonbArray([1, title] as [any SQLExpressible])) == #"JSONB_ARRAY(1, "title")"#)
+        #expect(
+            try sql(Database.jsonbArray([1, title] as [any SQLExpressible])) == #"JSONB_ARRAY(1, "title")"#)
         #expect(try sql(Database.jsonbExtract(info, atPath: "$.a")) == #"JSONB_EXTRACT("info", '$.a')"#)
-        #expect(try sql(Database.jsonbExtract(info, atPaths: ["$.a", "$.b"])) == #"JSONB_EXTRACT("info", '$.a', '$.b')"#)
-        #expect(try sql(Database.jsonbInsert(info, ["$.b": 1, "$.a": 2])) == #"JSONB_INSERT("info", '$.b', 1, '$.a', 2)"#)
+        #expect(
+            try sql(Database.jsonbExtract(info, atPaths: ["$.a", "$.b"]))
+                == #"JSONB_EXTRACT("info", '$.a', '$.b')"#)
+        #expect(
+            try sql(Database.jsonbInsert(info, ["$.b": 1, "$.a": 2]))
+                == #"JSONB_INSERT("info", '$.b', 1, '$.a', 2)"#)
         #expect(try sql(Database.jsonbReplace(info, ["$.a": 1])) == #"JSONB_REPLACE("info", '$.a', 1)"#)
         #expect(try sql(Database.jsonbSet(info, ["$.a": 1])) == #"JSONB_SET("info", '$.a', 1)"#)
-        #expect(try sql(Database.jsonbObject(["k": 1, "a": info])) == #"JSONB_OBJECT('k', 1, 'a', JSONB("info"))"#)
+        #expect(
+            try sql(Database.jsonbObject(["k": 1, "a": info])) == #"JSONB_OBJECT('k', 1, 'a', JSONB("info"))"#
+        )
         #expect(try sql(Database.jsonbPatch(info, with: info)) == #"JSONB_PATCH("info", "info")"#)
         #expect(try sql(Database.jsonbRemove(info, atPath: "$.a")) == #"JSONB_REMOVE("info", '$.a')"#)
-        #expect(try sql(Database.jsonbRemove(info, atPaths: ["$.a", "$.b"])) == #"JSONB_REMOVE("info", '$.a', '$.b')"#)
-        #expect(try sql(Database.jsonbGroupArray(info, orderBy: title)) == #"JSONB_GROUP_ARRAY(JSONB("info") ORDER BY "title")"#)
-        #expect(try sql(Database.jsonbGroupObject(key: title, value: title)) == #"JSONB_GROUP_OBJECT("title", "title")"#)
+        #expect(
+            try sql(Database.jsonbRemove(info, atPaths: ["$.a", "$.b"]))
+                == #"JSONB_REMOVE("info", '$.a', '$.b')"#)
+        #expect(
+            try sql(Database.jsonbGroupArray(info, orderBy: title))
+                == #"JSONB_GROUP_ARRAY(JSONB("info") ORDER BY "title")"#)
+        #expect(
+            try sql(Database.jsonbGroupObject(key: title, value: title))
+                == #"JSONB_GROUP_OBJECT("title", "title")"#)
     }
 
     @Test("assignments and members come from literals, arrays and dictionaries")
@@ -199,14 +243,23 @@ struct JSONTests {
 
     @Test("what is said to be JSON is JSON in arrays and objects, and nowhere is it wrapped without need")
     func embedding() throws {
-        #expect(try sql(Database.jsonArray([Column("info"), info] as [any SQLExpressible])) == #"JSON_ARRAY("info", JSONB("info"))"#)
+        #expect(
+            try sql(Database.jsonArray([Column("info"), info] as [any SQLExpressible]))
+                == #"JSON_ARRAY("info", JSONB("info"))"#)
         #expect(try sql(Database.jsonObject(["a": info])) == #"JSON_OBJECT('a', JSONB("info"))"#)
         #expect(try sql(Database.jsonArray([info["a"]])) == #"JSON_ARRAY("info" ->> 'a')"#)
-        #expect(try sql(Database.jsonArray([info["tags"].asJSON])) == #"JSON_ARRAY(JSONB("info" ->> 'tags'))"#)
-        #expect(try sql(Database.jsonArray([info.jsonRepresentation(atPath: "a")])) == #"JSON_ARRAY("info" -> 'a')"#)
+        #expect(
+            try sql(Database.jsonArray([info["tags"].asJSON])) == #"JSON_ARRAY(JSONB("info" ->> 'tags'))"#)
+        #expect(
+            try sql(Database.jsonArray([info.jsonRepresentation(atPath: "a")]))
+                == #"JSON_ARRAY("info" -> 'a')"#)
         #expect(try sql(Database.jsonSet(info, ["$.a": info])) == #"JSON_SET("info", '$.a', JSONB("info"))"#)
-        #expect(try sql(Database.jsonInsert(info, ["$.a": info])) == #"JSON_INSERT("info", '$.a', JSONB("info"))"#)
-        #expect(try sql(Database.jsonReplace(info, ["$.a": info])) == #"JSON_REPLACE("info", '$.a', JSONB("info"))"#)
+        #expect(
+            try sql(Database.jsonInsert(info, ["$.a": info])) == #"JSON_INSERT("info", '$.a', JSONB("info"))"#
+        )
+        #expect(
+            try sql(Database.jsonReplace(info, ["$.a": info]))
+                == #"JSON_REPLACE("info", '$.a', JSONB("info"))"#)
         #expect(try sql(Database.jsonArray([Database.jsonObject([:])])) == "JSON_ARRAY(JSON_OBJECT())")
         #expect(try sql(Database.json(info)) == #"JSON("info")"#)
         #expect(try sql(Database.jsonPatch(info, with: info)) == #"JSON_PATCH("info", "info")"#)
@@ -219,20 +272,27 @@ struct JSONTests {
     @Test("results that SQLite knows to be JSON are not wrapped, even if they are said to be")
     func knownJSON() throws {
         let known: [SQLExpression] = [
-            info.jsonRepresentation(atPath: "tags"), Database.json(info), Database.jsonArray([1]), Database.jsonInsert(info, ["$.x": 1]),
-            Database.jsonObject(["a": 1]), Database.jsonPatch(info, with: "{}"), Database.jsonRemove(info, atPath: "$.a"),
-            Database.jsonReplace(info, ["$.a": 1]), Database.jsonSet(info, ["$.a": 1]), Database.jsonQuote(1), Database.jsonb(info),
+            info.jsonRepresentation(atPath: "tags"), Database.json(info), Database.jsonArray([1]),
+            Database.jsonInsert(info, ["$.x": 1]),
+            Database.jsonObject(["a": 1]), Database.jsonPatch(info, with: "{}"),
+            Database.jsonRemove(info, atPath: "$.a"),
+            Database.jsonReplace(info, ["$.a": 1]), Database.jsonSet(info, ["$.a": 1]), Database.jsonQuote(1),
+            Database.jsonb(info),
             Database.jsonbArray([1]), Database.jsonbInsert(info, ["$.x": 1]), Database.jsonbObject(["a": 1]),
-            Database.jsonbPatch(info, with: "{}"), Database.jsonbRemove(info, atPath: "$.a"), Database.jsonbReplace(info, ["$.a": 1]),
-            Database.jsonbSet(info, ["$.a": 1]), Database.jsonExtract(info, atPaths: ["$.a", "$.b"]), DatabaseValue.null.sqlExpression,
+            Database.jsonbPatch(info, with: "{}"), Database.jsonbRemove(info, atPath: "$.a"),
+            Database.jsonbReplace(info, ["$.a": 1]),
+            Database.jsonbSet(info, ["$.a": 1]), Database.jsonExtract(info, atPaths: ["$.a", "$.b"]),
+            DatabaseValue.null.sqlExpression,
         ]
         for expression in known {
             let bare = try sql(expression)
             #expect(try sql(Database.jsonArray([expression.asJSON])) == "JSON_ARRAY(\(bare))")
         }
         for aggregate in [
-            Database.jsonGroupArray(Column("id")), Database.jsonGroupObject(key: Column("title"), value: Column("id")),
-            Database.jsonbGroupArray(Column("id")), Database.jsonbGroupObject(key: Column("title"), value: Column("id")),
+            Database.jsonGroupArray(Column("id")),
+            Database.jsonGroupObject(key: Column("title"), value: Column("id")),
+            Database.jsonbGroupArray(Column("id")),
+            Database.jsonbGroupObject(key: Column("title"), value: Column("id")),
         ] {
             let bare = try sql(aggregate)
             #expect(try sql(Database.jsonObject(["all": aggregate.asJSON])) == "JSON_OBJECT('all', \(bare))")
@@ -255,18 +315,30 @@ struct JSONTests {
                 try String.fetchOne(db, Table("item").filter(Column("id") == 1).select(expression))
             }
             #expect(
-                try value(Database.jsonArray([Column("title"), JSONColumn("info")["tags"].asJSON] as [any SQLExpressible]))
+                try value(
+                    Database.jsonArray(
+                        [Column("title"), JSONColumn("info")["tags"].asJSON] as [any SQLExpressible]))
                     == #"["Key",["a","b"]]"#)
-            #expect(try value(Database.jsonArray([info.jsonRepresentation(atPath: "color"), info["color"]])) == #"["red","red"]"#)
+            #expect(
+                try value(Database.jsonArray([info.jsonRepresentation(atPath: "color"), info["color"]]))
+                    == #"["red","red"]"#)
             #expect(try value(Database.jsonArray([info["tags"]])) == #"["[\"a\",\"b\"]"]"#)
-            #expect(try value(Database.json(Database.jsonbSet("{}", ["$.a": info["tags"].asJSON, "$.b": 1]))) == #"{"a":["a","b"],"b":1}"#)
+            #expect(
+                try value(Database.json(Database.jsonbSet("{}", ["$.a": info["tags"].asJSON, "$.b": 1])))
+                    == #"{"a":["a","b"],"b":1}"#)
             #expect(try value(Database.jsonType(info, atPath: "$.size")) == "object")
             #expect(try value(Database.jsonErrorPosition("[1,}")) == "4")
             #expect(
-                try String.fetchOne(db, Table("item").select(Database.jsonGroupObject(key: Column("title"), value: info["tags"].asJSON)))
+                try String.fetchOne(
+                    db,
+                    Table("item").select(
+                        Database.jsonGroupObject(key: Column("title"), value: info["tags"].asJSON)))
                     == #"{"Key":["a","b"],"Card":[]}"#)
             #expect(
-                try String.fetchOne(db, Table("item").select(Database.jsonGroupArray(Column("title"), orderBy: Column("id").desc)))
+                try String.fetchOne(
+                    db,
+                    Table("item").select(Database.jsonGroupArray(Column("title"), orderBy: Column("id").desc))
+                )
                     == #"["Card","Key"]"#)
         }
     }
@@ -292,7 +364,8 @@ struct JSONTests {
         try makeCanaryQueue().inDatabase { db throws in
             let column = JSONColumn(text)
             for expression in [
-                column[text], column.jsonExtract(atPath: text), Database.jsonObject([text: text]), Database.jsonSet("{}", [text: column]),
+                column[text], column.jsonExtract(atPath: text), Database.jsonObject([text: text]),
+                Database.jsonSet("{}", [text: column]),
             ] {
                 _ = try? Row.fetchAll(db, Table("canary").select(expression))
                 try? db.create(index: "hostile", on: "canary", expressions: [expression])

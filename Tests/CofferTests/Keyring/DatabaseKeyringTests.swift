@@ -21,11 +21,15 @@ struct DatabaseKeyringTests {
         let recovery = try DatabaseKeyring.RecoveryKey.random()
         let office = try DatabaseKeyring.Identity.random()
         try fixture.make([
-            .secret(.passphrase("correct horse"), name: "Änne"), .secret(recovery.secret), .recipient(office.recipient, name: "office"),
+            .secret(.passphrase("correct horse"), name: "Änne"), .secret(recovery.secret),
+            .recipient(office.recipient, name: "office"),
         ])
         let typed = unsafe recovery.withUnsafeText { unsafe String(decoding: $0, as: UTF8.self) }
         let stored = unsafe office.withUnsafeText { unsafe Array($0) }
-        for secret in [anna, .passphrase("correct horse"), .recoveryKey(typed.utf8), .identity(stored + [10]), office.secret] {
+        for secret in [
+            anna, .passphrase("correct horse"), .recoveryKey(typed.utf8), .identity(stored + [10]),
+            office.secret,
+        ] {
             #expect(try fixture.items(secret) == ["letter", "photo"])
         }
         for secret in [
@@ -39,13 +43,17 @@ struct DatabaseKeyringTests {
         #expect(try keyring.check(unlockedBy: office.secret) == 4)
     }
 
-    @Test("the exported raw key opens the database in the stock shell", .enabled(if: SQLCipherShell.isAvailable))
+    @Test(
+        "the exported raw key opens the database in the stock shell", .enabled(if: SQLCipherShell.isAvailable)
+    )
     func opensInStockShell() throws {
         try fixture.make()
         let key = try keyring.exportedKey(unlockedBy: anna)
         let exported = unsafe key.withUnsafeRawKeyBytes { unsafe Array($0) }
         let bytes = try #require(exported)
-        #expect(try SQLCipherShell(path: fixture.path, rawKey: bytes).run("SELECT title FROM item ORDER BY title;") == ["letter", "photo"])
+        #expect(
+            try SQLCipherShell(path: fixture.path, rawKey: bytes).run(
+                "SELECT title FROM item ORDER BY title;") == ["letter", "photo"])
         #expect(!(try fixture.directory.bytes(of: "items.db.keys")).contains(bytes))
     }
 
@@ -71,9 +79,11 @@ struct DatabaseKeyringTests {
         #expect(try file.inspect(key: key).pageCount > 0)
         #expect(try file.verify(key: .keyring(unlockedBy: anna)).isIntact)
         let before = try fixture.directory.bytes(of: "items.db")
-        #expect(KeyringFixture.problem { _ = try file.rotate(from: key, to: .passphrase("plain")) } == .noPlace)
+        #expect(
+            KeyringFixture.problem { _ = try file.rotate(from: key, to: .passphrase("plain")) } == .noPlace)
         #expect(try fixture.directory.bytes(of: "items.db") == before)
-        #expect(try file.rotate(from: keyring.exportedKey(unlockedBy: anna), to: .passphrase("plain")).isChanged)
+        #expect(
+            try file.rotate(from: keyring.exportedKey(unlockedBy: anna), to: .passphrase("plain")).isChanged)
         #expect(try file.verify(key: .passphrase("plain")).isIntact)
         #expect(fixture.problem() == .ofAnotherFile)
     }
@@ -115,7 +125,9 @@ struct DatabaseKeyringTests {
         #expect(fixture.problem(ben) == .notAuthentic)
         let identity = try DatabaseKeyring.Identity.random()
         try other.keyring.add(.recipient(identity.recipient), unlockedBy: anna)
-        document.slots = [try #require(KeyringText.read(other.directory.bytes(of: "items.db.keys")).document.slots.last)]
+        document.slots = [
+            try #require(KeyringText.read(other.directory.bytes(of: "items.db.keys")).document.slots.last)
+        ]
         try fixture.directory.write(KeyringText.file(of: document), to: "items.db.keys")
         #expect(fixture.problem(identity.secret) == .notAuthentic)
     }
@@ -124,14 +136,17 @@ struct DatabaseKeyringTests {
     func copiesNeedKeys() throws {
         try fixture.make()
         let queue = try DatabaseQueue(path: fixture.path, configuration: fixture.configuration(anna))
-        #expect(KeyringFixture.problem { try queue.vacuum(into: fixture.directory.path("copy.db")) } == .noPlace)
+        #expect(
+            KeyringFixture.problem { try queue.vacuum(into: fixture.directory.path("copy.db")) } == .noPlace)
         #expect(!fixture.directory.fileNames().contains("copy.db"))
         try queue.vacuum(into: fixture.directory.path("copy.db"), key: .passphrase("another"))
         #expect(throws: (any Error).self) { try queue.rotateKey(to: .keyring(unlockedBy: anna)) }
         #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 2)
     }
 
-    @Test("a copy for a recipient is opened by its identity only, and a copy with the same slots by all of them")
+    @Test(
+        "a copy for a recipient is opened by its identity only, and a copy with the same slots by all of them"
+    )
     func copiesHaveKeyrings() throws {
         try fixture.make([.secret(.passphrase("correct horse"))])
         let owner = try DatabaseKeyring.Identity.random()
@@ -140,19 +155,30 @@ struct DatabaseKeyringTests {
             KeyringFixture(directory: fixture.directory, path: fixture.directory.path("copy.db")),
             KeyringFixture(directory: fixture.directory, path: fixture.directory.path("same.db")),
         ]
-        try copies[0].keyring.make([.recipient(owner.recipient)]) { try queue.vacuum(into: copies[0].path, key: $0) }
-        try copies[1].keyring.make(keyring.slotsForCopies(unlockedBy: anna)) { try queue.vacuum(into: copies[1].path, key: $0) }
+        try copies[0].keyring.make([.recipient(owner.recipient)]) {
+            try queue.vacuum(into: copies[0].path, key: $0)
+        }
+        try copies[1].keyring.make(keyring.slotsForCopies(unlockedBy: anna)) {
+            try queue.vacuum(into: copies[1].path, key: $0)
+        }
         try queue.close()
         #expect(try copies[0].items(owner.secret) == ["letter", "photo"])
         #expect(copies[0].problem(anna) == .noMatchingSlot)
-        for secret in [anna, .passphrase("correct horse")] { #expect(try copies[1].items(secret) == ["letter", "photo"]) }
+        for secret in [anna, .passphrase("correct horse")] {
+            #expect(try copies[1].items(secret) == ["letter", "photo"])
+        }
         // Another data key: the keyrings cannot be exchanged.
         try fixture.directory.write(fixture.directory.bytes(of: "items.db.keys"), to: "same.db.keys")
         #expect(copies[1].problem(anna) == .ofAnotherFile)
         struct Failure: Error {}
         let failing = DatabaseKeyring(databasePath: fixture.directory.path("none.db"))
-        #expect(throws: Failure.self) { try failing.make([.recipient(owner.recipient)]) { _ in throw Failure() } }
-        #expect(fixture.directory.fileNames() == ["copy.db", "copy.db.keys", "items.db", "items.db.keys", "same.db", "same.db.keys"])
+        #expect(throws: Failure.self) {
+            try failing.make([.recipient(owner.recipient)]) { _ in throw Failure() }
+        }
+        #expect(
+            fixture.directory.fileNames() == [
+                "copy.db", "copy.db.keys", "items.db", "items.db.keys", "same.db", "same.db.keys",
+            ])
     }
 
     // MARK: - Changing
@@ -173,7 +199,8 @@ struct DatabaseKeyringTests {
         #expect(try fixture.items(carla) == ["letter", "photo"])
         #expect(KeyringFixture.problem { try keyring.remove(slot: 2, unlockedBy: carla) } == .lastSlot)
         #expect(KeyringFixture.problem { try keyring.remove(slot: 9, unlockedBy: carla) } == .noSlot(9))
-        #expect(KeyringFixture.problem { _ = try keyring.add(.secret(anna), unlockedBy: ben) } == .noMatchingSlot)
+        #expect(
+            KeyringFixture.problem { _ = try keyring.add(.secret(anna), unlockedBy: ben) } == .noMatchingSlot)
         #expect(try keyring.inspect().generation == 4)
         #expect(try fixture.directory.bytes(of: "items.db") == database)
         #expect(try SystemFile.status(fixture.path) == before)
@@ -181,10 +208,14 @@ struct DatabaseKeyringTests {
         #expect(try SystemFile.status(keyring.path)?.permissions == 0o600)
     }
 
-    @Test("a keyring is changed beside a connection of this process, whose locks stay", .enabled(if: SQLCipherShell.isAvailable))
+    @Test(
+        "a keyring is changed beside a connection of this process, whose locks stay",
+        .enabled(if: SQLCipherShell.isAvailable))
     func keepsLocks() throws {
         try fixture.make()
-        let exported = unsafe try keyring.exportedKey(unlockedBy: anna).withUnsafeRawKeyBytes { unsafe Array($0) }
+        let exported = unsafe try keyring.exportedKey(unlockedBy: anna).withUnsafeRawKeyBytes {
+            unsafe Array($0)
+        }
         let shell = SQLCipherShell(path: fixture.path, rawKey: try #require(exported))
         let queue = try DatabaseQueue(path: fixture.path, configuration: fixture.configuration(anna))
         try queue.write { db in
@@ -202,7 +233,10 @@ struct DatabaseKeyringTests {
     @Test("a keyring takes 32 slots, and no more")
     func limitsSlots() throws {
         try fixture.make((2...32).map { .secret(KeyringFixture.secret($0)) })
-        #expect(KeyringFixture.problem { _ = try keyring.add(.secret(KeyringFixture.secret(40)), unlockedBy: anna) } == .full)
+        #expect(
+            KeyringFixture.problem {
+                _ = try keyring.add(.secret(KeyringFixture.secret(40)), unlockedBy: anna)
+            } == .full)
         #expect(try fixture.items(KeyringFixture.secret(32)) == ["letter", "photo"])
     }
 
@@ -213,7 +247,9 @@ struct DatabaseKeyringTests {
         let old = try keyring.exportedKey(unlockedBy: anna)
         let result = try keyring.rotateDataKey(unlockedBy: ben)
         #expect(result.isChanged && result.proof?.isContentEqual == true)
-        for secret in [anna, ben, office.secret] { #expect(try fixture.items(secret) == ["letter", "photo"]) }
+        for secret in [anna, ben, office.secret] {
+            #expect(try fixture.items(secret) == ["letter", "photo"])
+        }
         let contents = try keyring.inspect()
         #expect(contents.epoch == 2 && !contents.isRotating && contents.slots.count == 3)
         #expect(throws: (any Error).self) { try DatabaseFile(path: fixture.path).inspect(key: old) }
@@ -222,14 +258,17 @@ struct DatabaseKeyringTests {
 
     @Test(
         "a rotation of the data key that fails anywhere leaves what opens, and is completed by another run",
-        arguments: FailPoint.allCases.filter { $0 != .rekeyed })
+        arguments: FailPoint.allCases.filter { ![.rekeyed, .released].contains($0) })
     func completesRotations(_ point: FailPoint) throws {
         try fixture.make([.secret(ben)])
         _ = try? FailPoint.$failing.withValue(point) { try keyring.rotateDataKey(unlockedBy: anna) }
         #expect(try fixture.items(ben) == ["letter", "photo"])
         _ = try keyring.check(unlockedBy: anna)
         let isRotating = try keyring.inspect().isRotating
-        if isRotating { #expect(KeyringFixture.problem { try keyring.remove(slot: 2, unlockedBy: anna) } == .rotationUnderWay) }
+        if isRotating {
+            #expect(
+                KeyringFixture.problem { try keyring.remove(slot: 2, unlockedBy: anna) } == .rotationUnderWay)
+        }
         try keyring.rotateDataKey(unlockedBy: ben)
         #expect(try fixture.items(anna) == ["letter", "photo"])
         #expect(try !keyring.inspect().isRotating)
@@ -241,7 +280,9 @@ struct DatabaseKeyringTests {
         arguments: [FailPoint.copyCreated, .copySynchronized, .renamed, .directorySynchronized])
     func failingChanges(_ point: FailPoint) throws {
         try fixture.make()
-        #expect(throws: (any Error).self) { try FailPoint.$failing.withValue(point) { try keyring.change(to: ben, unlockedBy: anna) } }
+        #expect(throws: (any Error).self) {
+            try FailPoint.$failing.withValue(point) { try keyring.change(to: ben, unlockedBy: anna) }
+        }
         let opening = [anna, ben].filter { (try? fixture.items($0)) == ["letter", "photo"] }
         #expect(opening.count == 1)
         #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
@@ -251,27 +292,35 @@ struct DatabaseKeyringTests {
     @Test("an encrypted database gets a keyring, and loses its former key")
     func adoptsDatabases() throws {
         let queue = try DatabaseQueue(path: fixture.path, configuration: Configuration.passphrase("old"))
-        try queue.write { try $0.execute(sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter')") }
+        try queue.write {
+            try $0.execute(sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter')")
+        }
         try queue.close()
         #expect(throws: (any Error).self) { try keyring.make([.secret(anna)]) }
         #expect(throws: (any Error).self) { try keyring.adopt([.secret(anna)], key: .passphrase("wrong")) }
         #expect(fixture.directory.fileNames() == ["items.db"])
         try keyring.adopt([.secret(anna)], key: .passphrase("old"))
         #expect(try fixture.items(anna) == ["letter"])
-        #expect(throws: (any Error).self) { try DatabaseFile(path: fixture.path).inspect(key: .passphrase("old")) }
+        #expect(throws: (any Error).self) {
+            try DatabaseFile(path: fixture.path).inspect(key: .passphrase("old"))
+        }
     }
 
     @Test(
         "giving a database a keyring is completed by another run, wherever it was interrupted, and by nobody with another secret",
-        arguments: FailPoint.allCases.filter { $0 != .rekeyed })
+        arguments: FailPoint.allCases.filter { ![.rekeyed, .released].contains($0) })
     func completesAdoptions(_ point: FailPoint) throws {
         let old = DatabaseKey.rawKey([UInt8](repeating: 0x42, count: 32))
         let queue = try DatabaseQueue(path: fixture.path, configuration: Configuration.rawKeyed)
-        try queue.write { try $0.execute(sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter')") }
+        try queue.write {
+            try $0.execute(sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter')")
+        }
         try queue.close()
         // A process that is killed does not clean up: the keyring stays, and the database has its former key.
         _ = try keyring.makeFile([.secret(anna, name: "Anna")])
-        _ = try? FailPoint.$failing.withValue(point) { try keyring.adopt([.secret(anna, name: "Anna")], key: old) }
+        _ = try? FailPoint.$failing.withValue(point) {
+            try keyring.adopt([.secret(anna, name: "Anna")], key: old)
+        }
         #expect(throws: (any Error).self) { try keyring.adopt([.secret(ben, name: "Anna")], key: old) }
         #expect(throws: (any Error).self) { try keyring.adopt([.secret(anna)], key: old) }
         // Where the new key opens the database, the work is done, whatever the former key was.
@@ -290,12 +339,34 @@ struct DatabaseKeyringTests {
         let orphan = try fixture.directory.bytes(of: "items.db.keys")
         #expect(throws: DatabaseFileError.self) { try keyring.make([.secret(ben)]) { _ in } }
         try keyring.make([.secret(anna)]) { key in
-            let queue = try DatabaseQueue(path: fixture.path, configuration: Configuration().with { $0.key = key })
-            try queue.write { try $0.execute(sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter')") }
+            let queue = try DatabaseQueue(
+                path: fixture.path, configuration: Configuration().with { $0.key = key })
+            try queue.write {
+                try $0.execute(sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter')")
+            }
             try queue.close()
         }
         #expect(try fixture.items(anna) == ["letter"])
         #expect(try fixture.directory.bytes(of: "items.db.keys") == orphan)
+    }
+
+    @Test("a keyring that somebody else may have placed is never taken for that of an interrupted run")
+    func takesOwnOrphansOnly() throws {
+        _ = try keyring.makeFile([.secret(anna)])
+        let other = fixture.directory.path("other.keys")
+        try FileManager.default.linkItem(atPath: keyring.path, toPath: other)
+        #expect(throws: DatabaseFileError.self) {
+            try keyring.make([.secret(anna)]) { _ in Issue.record("taken") }
+        }
+        try FileManager.default.removeItem(atPath: other)
+        if geteuid() == 0 {
+            try FileManager.default.setAttributes([.ownerAccountID: 65534], ofItemAtPath: keyring.path)
+            #expect(throws: DatabaseFileError.self) {
+                try keyring.make([.secret(anna)]) { _ in Issue.record("taken") }
+            }
+            try FileManager.default.setAttributes([.ownerAccountID: 0], ofItemAtPath: keyring.path)
+        }
+        try keyring.make([.secret(anna)]) { _ in }
     }
 
     // MARK: - Headers
@@ -307,20 +378,26 @@ struct DatabaseKeyringTests {
         try keyring.exportHeader(to: header)
         try keyring.remove(slot: 2, unlockedBy: anna)
         #expect(
-            KeyringFixture.problem { try keyring.restoreHeader(from: header, unlockedBy: ben) } == .olderKeyring(generation: 1, present: 2))
+            KeyringFixture.problem { try keyring.restoreHeader(from: header, unlockedBy: ben) }
+                == .olderKeyring(generation: 1, present: 2))
         #expect(fixture.problem(ben) == .noMatchingSlot)
         try keyring.restoreHeader(from: header, unlockedBy: ben, allowsOlder: true)
         #expect(try fixture.items(ben) == ["letter", "photo"])
         try keyring.destroy(confirming: "items.db")
         #expect(fixture.problem() == .missing)
-        #expect(KeyringFixture.problem { try keyring.restoreHeader(from: header, unlockedBy: KeyringFixture.secret(9)) } == .noMatchingSlot)
+        #expect(
+            KeyringFixture.problem {
+                try keyring.restoreHeader(from: header, unlockedBy: KeyringFixture.secret(9))
+            } == .noMatchingSlot)
         try keyring.restoreHeader(from: header, unlockedBy: anna)
         #expect(try fixture.items(ben) == ["letter", "photo"])
 
         let other = try KeyringFixture()
         try other.make()
         #expect(
-            KeyringFixture.problem { try other.keyring.restoreHeader(from: header, unlockedBy: anna, allowsOlder: true) } == .ofAnotherFile)
+            KeyringFixture.problem {
+                try other.keyring.restoreHeader(from: header, unlockedBy: anna, allowsOlder: true)
+            } == .ofAnotherFile)
         #expect(try other.items(anna) == ["letter", "photo"])
     }
 
@@ -339,7 +416,8 @@ struct DatabaseKeyringTests {
         try fixture.directory.write(bytes, to: "items.db.keys")
         #expect(try fixture.items(anna) == ["letter", "photo"])
         #expect(try keyring.inspect().damage.map(\.copy) == [1])
-        guard case .damaged(let places) = KeyringFixture.problem({ _ = try keyring.check(unlockedBy: anna) }) else {
+        guard case .damaged(let places) = KeyringFixture.problem({ _ = try keyring.check(unlockedBy: anna) })
+        else {
             Issue.record("not told")
             return
         }
@@ -356,16 +434,20 @@ struct DatabaseKeyringTests {
         let text = unsafe recovery.withUnsafeText { unsafe String(decoding: $0, as: UTF8.self) }
         #expect(text.split(separator: "-").map(\.count) == Array(repeating: 4, count: 14))
         try keyring.make([.secret(recovery.secret)])
-        let typed = text.lowercased().replacing("-", with: " ").replacing("0", with: "o").replacing("1", with: "l")
+        let typed = text.lowercased().replacing("-", with: " ").replacing("0", with: "o").replacing(
+            "1", with: "l")
         try keyring.check(unlockedBy: .recoveryKey("\(typed)\n".utf8))
         for index in text.indices where text[index] != "-" {
             var wrong = text
             wrong.replaceSubrange(index...index, with: text[index] == "7" ? "8" : "7")
             let secret = DatabaseKeyring.Secret.recoveryKey(wrong.utf8)
-            #expect(KeyringFixture.problem { _ = try keyring.check(unlockedBy: secret) } == .invalidRecoveryKey)
+            #expect(
+                KeyringFixture.problem { _ = try keyring.check(unlockedBy: secret) } == .invalidRecoveryKey)
         }
         for wrong in ["", "abc", text + "0", String(text.dropLast()), "U" + text.dropFirst()] {
-            #expect(KeyringFixture.problem { _ = try keyring.check(unlockedBy: .recoveryKey(wrong.utf8)) } == .invalidRecoveryKey)
+            #expect(
+                KeyringFixture.problem { _ = try keyring.check(unlockedBy: .recoveryKey(wrong.utf8)) }
+                    == .invalidRecoveryKey)
         }
     }
 
@@ -385,7 +467,9 @@ struct DatabaseKeyringTests {
     func showsNothing() throws {
         let identity = try DatabaseKeyring.Identity.random()
         let recovery = try DatabaseKeyring.RecoveryKey.random()
-        for text in ["\(anna)", "\(identity)", "\(recovery)", String(reflecting: anna)] { #expect(text.hasSuffix("(<redacted>)")) }
+        for text in ["\(anna)", "\(identity)", "\(recovery)", String(reflecting: anna)] {
+            #expect(text.hasSuffix("(<redacted>)"))
+        }
         #expect(Mirror(reflecting: identity).children.isEmpty && Mirror(reflecting: anna).children.isEmpty)
     }
 }

@@ -12,7 +12,9 @@ struct KeyringFixture {
     static let anna = secret(1)
     static let ben = secret(2)
 
-    static func secret(_ byte: UInt8) -> DatabaseKeyring.Secret { .rawKey([UInt8](repeating: byte, count: 32)) }
+    static func secret(_ byte: UInt8) -> DatabaseKeyring.Secret {
+        .rawKey([UInt8](repeating: byte, count: 32))
+    }
 
     init() throws {
         directory = try TestDirectory()
@@ -35,7 +37,8 @@ struct KeyringFixture {
         try keyring.make([.secret(Self.anna, name: "Anna")] + more)
         let queue = try DatabaseQueue(path: path, configuration: configuration(Self.anna))
         try queue.write { db in
-            try db.execute(sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter'), ('photo')")
+            try db.execute(
+                sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter'), ('photo')")
         }
         try queue.close()
     }
@@ -59,7 +62,8 @@ struct KeyringFixture {
         } catch {
             let failure =
                 switch error {
-                case let error as DatabaseFileError: if case .key(let failure) = error.reason { failure } else { nil as EncryptionFailure? }
+                case let error as DatabaseFileError:
+                    if case .key(let failure) = error.reason { failure } else { nil as EncryptionFailure? }
                 case let error as DatabaseError: error.encryptionFailure
                 default: nil as EncryptionFailure?
                 }

@@ -16,7 +16,8 @@ struct KeyringTextTests {
         let recovery = try DatabaseKeyring.RecoveryKey.random()
         let office = try DatabaseKeyring.Identity.random()
         try fixture.keyring.make([
-            .secret(KeyringFixture.anna, name: "Anna's laptop"), .secret(.passphrase("correct horse"), name: "Änne"),
+            .secret(KeyringFixture.anna, name: "Anna's laptop"),
+            .secret(.passphrase("correct horse"), name: "Änne"),
             .secret(recovery.secret),
             .recipient(office.recipient, name: "office"), .secret(KeyringFixture.ben),
         ])
@@ -58,7 +59,9 @@ struct KeyringTextTests {
         }
     }
 
-    @Test("each flipped bit in both copies is refused, and so is each that has a new check sum, by who has the data key")
+    @Test(
+        "each flipped bit in both copies is refused, and so is each that has a new check sum, by who has the data key"
+    )
     func refusesFlippedBits() throws {
         let file = try file()
         let half = file.count / 2
@@ -74,7 +77,9 @@ struct KeyringTextTests {
             #expect(places.map(\.copy) == [1, 2], "bit \(bit)")
             // What somebody makes who can compute check sums, and has no key.
             let forged = try KeyringTextTests.withCheckSum(Array(flipped[..<half]))
-            guard forged != Array(file[..<half]), let document = try? KeyringText.read(forged + forged).document else { continue }
+            guard forged != Array(file[..<half]),
+                let document = try? KeyringText.read(forged + forged).document
+            else { continue }
             reached += 1
             do throws(KeyError) {
                 _ = try UnlockedKeyring.unlock(document, by: KeyringFixture.anna, keyring)
@@ -139,11 +144,15 @@ struct KeyringTextTests {
         for round in 0..<Nightly.pick(100_000, byDay: 5000) {
             var bytes: [UInt8]
             switch round % 4 {
-            case 0: bytes = (0..<Int.random(in: 0...300, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            case 0:
+                bytes = (0..<Int.random(in: 0...300, using: &random)).map { _ in
+                    UInt8.random(in: 0...255, using: &random)
+                }
             case 1:
                 bytes = text
                 for _ in 0..<Int.random(in: 1...5, using: &random) {
-                    bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                    bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(
+                        in: 0...255, using: &random)
                 }
                 guard bytes != text else { continue }
             case 2:
@@ -154,23 +163,32 @@ struct KeyringTextTests {
             default:
                 // Lines in another order, twice, or left out.
                 var mixed = lines
-                mixed.swapAt(Int.random(in: 0..<lines.count, using: &random), Int.random(in: 0..<lines.count, using: &random))
-                if Bool.random(using: &random) { mixed.insert(mixed[Int.random(in: 0..<lines.count, using: &random)], at: 1) }
+                mixed.swapAt(
+                    Int.random(in: 0..<lines.count, using: &random),
+                    Int.random(in: 0..<lines.count, using: &random))
+                if Bool.random(using: &random) {
+                    mixed.insert(mixed[Int.random(in: 0..<lines.count, using: &random)], at: 1)
+                }
                 guard mixed != lines else { continue }
                 bytes = Array(mixed.joined(separator: [UInt8(ascii: "\n")]))
                 guard bytes != text else { continue }
-                if Bool.random(using: &random), bytes.count > 71 { bytes = try KeyringTextTests.withCheckSum(bytes) }
+                if Bool.random(using: &random), bytes.count > 71 {
+                    bytes = try KeyringTextTests.withCheckSum(bytes)
+                }
             }
             guard case .failure = read(bytes + bytes) else {
                 // Two equal lines may have changed places.
-                if (try? KeyringText.read(bytes + bytes).document) == (try KeyringText.read(file).document) { continue }
+                if (try? KeyringText.read(bytes + bytes).document) == (try KeyringText.read(file).document) {
+                    continue
+                }
                 // A check sum was computed anew: the codes are not right then.
                 guard round % 4 == 3, let document = try? KeyringText.read(bytes + bytes).document else {
                     Issue.record("round \(round) of seed \(random.seed)")
                     continue
                 }
                 #expect(throws: (any Error).self) {
-                    _ = try UnlockedKeyring.unlock(document, by: KeyringFixture.anna, KeyringFile(path: fixture.path))
+                    _ = try UnlockedKeyring.unlock(
+                        document, by: KeyringFixture.anna, KeyringFile(path: fixture.path))
                 }
                 continue
             }
@@ -180,15 +198,20 @@ struct KeyringTextTests {
     @Test(
         "hostile parameters are refused before they are tried",
         arguments: [
-            ("scrypt 63 8 1", "asks for more"), ("scrypt 40 8 1", "asks for more"), ("scrypt 17 1000000 1", "asks for more"),
-            ("scrypt 18446744073709551614 8 1", "asks for more"), ("scrypt 17 8 0", "asks for more"), ("scrypt -1 8 1", "no number"),
-            ("scrypt 017 8 1", "no number"), ("scrypt 16 32 4", "asks for more"), ("scrypt 20 2 2", "asks for more"),
+            ("scrypt 63 8 1", "asks for more"), ("scrypt 40 8 1", "asks for more"),
+            ("scrypt 17 1000000 1", "asks for more"),
+            ("scrypt 18446744073709551614 8 1", "asks for more"), ("scrypt 17 8 0", "asks for more"),
+            ("scrypt -1 8 1", "no number"),
+            ("scrypt 017 8 1", "no number"), ("scrypt 16 32 4", "asks for more"),
+            ("scrypt 20 2 2", "asks for more"),
         ])
     func refusesHostileParameters(_ line: String, _ words: String) throws {
         let text = String(decoding: try file(), as: UTF8.self)
         let honest = try #require(text.range(of: "scrypt [0-9]+ 8 1", options: .regularExpression)).lowerBound
-        let cost = text[honest...].prefix { $0 != "\n" }.split(separator: " ").prefix(4).joined(separator: " ")
-        let hostile = try KeyringTextTests.withCheckSum(Array(text.prefix(text.count / 2).replacing(cost, with: line).utf8))
+        let cost = text[honest...].prefix { $0 != "\n" }.split(separator: " ").prefix(4).joined(
+            separator: " ")
+        let hostile = try KeyringTextTests.withCheckSum(
+            Array(text.prefix(text.count / 2).replacing(cost, with: line).utf8))
         let before = PassphraseStretching.derivationCount
         guard case .failure(.problem(.damaged(let places))) = read(hostile + hostile) else {
             Issue.record("read")
@@ -228,14 +251,17 @@ struct KeyringTextTests {
         }
     }
 
-    @Test("counts that nobody reaches are refused, and a change at the highest count leaves a keyring that is read")
+    @Test(
+        "counts that nobody reaches are refused, and a change at the highest count leaves a keyring that is read"
+    )
     func boundsCounts() throws {
         try fixture.make()
         var document = try KeyringText.read(fixture.directory.bytes(of: "items.db.keys")).document
         let codes = document.codes
         for count in [KeyringDocument.highestCount + 1, UInt64.max - 5000, UInt64.max - 1] {
             document.generation = count
-            guard case .failure(.problem(.damaged(let places))) = read(try KeyringText.file(of: document)) else {
+            guard case .failure(.problem(.damaged(let places))) = read(try KeyringText.file(of: document))
+            else {
                 Issue.record("generation \(count)")
                 continue
             }
@@ -252,8 +278,10 @@ struct KeyringTextTests {
         // One who has the data key writes nearly the highest generation, with the right code.
         let file = KeyringFile(path: fixture.keyring.path)
         let anna = KeyringFixture.anna
-        let keys = try UnlockedKeyring.unlock(KeyringText.read(fixture.directory.bytes(of: "items.db.keys")).document, by: anna, file)
-            .dataKeys
+        let keys = try UnlockedKeyring.unlock(
+            KeyringText.read(fixture.directory.bytes(of: "items.db.keys")).document, by: anna, file
+        )
+        .dataKeys
         document.generation = KeyringDocument.highestCount - 2
         let forged = try KeyringChange(document, keys, file).finished().document
         try fixture.directory.write(KeyringText.file(of: forged), to: "items.db.keys")
@@ -263,12 +291,16 @@ struct KeyringTextTests {
         #expect(try fixture.items(anna) == ["letter", "photo"])
         document.epochs = [KeyringDocument.highestCount]
         var change = KeyringChange(document, keys, file)
-        #expect(KeyringFixture.problem { try DatabaseFileError.translated(file.path) { try change.beginRotation() } } == .full)
+        #expect(
+            KeyringFixture.problem {
+                try DatabaseFileError.translated(file.path) { try change.beginRotation() }
+            } == .full)
     }
 
     @Test("another version is named")
     func namesOtherVersions() throws {
-        let text = String(decoding: try file(), as: UTF8.self).replacing("coffer keyring 1\n", with: "coffer keyring 2\n")
+        let text = String(decoding: try file(), as: UTF8.self).replacing(
+            "coffer keyring 1\n", with: "coffer keyring 2\n")
         guard case .failure(.problem(.unsupportedVersion(2))) = read(Array(text.utf8)) else {
             Issue.record("read")
             return
@@ -279,6 +311,8 @@ struct KeyringTextTests {
         "names that cannot be shown are refused",
         arguments: ["a\nb", "\u{1b}[31m", " x", "x ", "\u{202e}x", String(repeating: "x", count: 65)])
     func refusesNames(_ name: String) throws {
-        #expect(KeyringFixture.problem { try fixture.keyring.make([.secret(KeyringFixture.anna, name: name)]) } == .invalidName)
+        #expect(
+            KeyringFixture.problem { try fixture.keyring.make([.secret(KeyringFixture.anna, name: name)]) }
+                == .invalidName)
     }
 }

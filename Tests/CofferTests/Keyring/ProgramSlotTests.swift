@@ -15,7 +15,9 @@ struct ProgramSlotTests {
     }
 
     /// A program of the name, with what it does after it has read `word`, `challenge` and `token`.
-    private func program(_ name: String, _ lines: String, timeout: Double = 60) throws -> DatabaseKeyring.Command {
+    private func program(_ name: String, _ lines: String, timeout: Double = 60) throws
+        -> DatabaseKeyring.Command
+    {
         let text = """
             #!/bin/sh
             read title; read word; read _ challenge; read _ token
@@ -30,7 +32,8 @@ struct ProgramSlotTests {
     }
 
     /// What a device does that has a key of its own.
-    private func device(_ name: String, key: String, token: String = "0a0b") throws -> DatabaseKeyring.Command {
+    private func device(_ name: String, key: String, token: String = "0a0b") throws -> DatabaseKeyring.Command
+    {
         try program(
             name,
             """
@@ -42,7 +45,9 @@ struct ProgramSlotTests {
     }
 
     private func problem(_ command: DatabaseKeyring.Command) -> EncryptionFailure.KeyCommandProblem? {
-        let found = KeyringFixture.problem { _ = try fixture.keyring.add(.secret(.command(command)), unlockedBy: anna) }
+        let found = KeyringFixture.problem {
+            _ = try fixture.keyring.add(.secret(.command(command)), unlockedBy: anna)
+        }
         guard case .command(command.program, let problem) = found else {
             Issue.record("\(String(describing: found))")
             return nil
@@ -50,7 +55,9 @@ struct ProgramSlotTests {
         return problem
     }
 
-    @Test("a program is asked with the challenge and the token of its slot, once for all that a configuration opens")
+    @Test(
+        "a program is asked with the challenge and the token of its slot, once for all that a configuration opens"
+    )
     func opens() throws {
         let device = try device("device", key: "k")
         let keys = try fixture.keyring.add(.secret(.command(device), name: "TPM"), unlockedBy: anna)
@@ -74,7 +81,9 @@ struct ProgramSlotTests {
 
     @Test("a program that fails for one slot is asked for the others, and the keyring never says what is run")
     func severalPrograms() throws {
-        let (first, second) = (try device("first", key: "k", token: "01"), try device("second", key: "l", token: "02"))
+        let (first, second) = (
+            try device("first", key: "k", token: "01"), try device("second", key: "l", token: "02")
+        )
         for device in [first, second] { try fixture.keyring.add(.secret(.command(device)), unlockedBy: anna) }
         #expect(try fixture.keyring.check(unlockedBy: .command(second)) == 3)
         let text = String(decoding: try fixture.directory.bytes(of: "items.db.keys"), as: UTF8.self)
@@ -95,19 +104,26 @@ struct ProgramSlotTests {
         #expect(try problem(program("hangs", "exec sleep 1000", timeout: 0.3)) == .outOfTime(seconds: 0.3))
         let silent = try program("silent", "echo secret \(digits); exec >&-; exec sleep 1000", timeout: 0.3)
         #expect(problem(silent) == .outOfTime(seconds: 0.3))
-        #expect(problem(DatabaseKeyring.Command(fixture.directory.path("none"))) == .notStarted(errno: ENOENT))
+        #expect(
+            problem(DatabaseKeyring.Command(fixture.directory.path("none"))) == .notStarted(errno: ENOENT))
         #expect(problem(DatabaseKeyring.Command("")) == .notStarted(errno: ENOENT))
         for (index, answer) in [
-            ":", "echo \(digits)", "echo secret", "echo secret \(digits)5", "echo secret \(digits.dropLast(2))",
-            "printf 'secret  \(digits)'", "echo secret \(digits); echo token", "echo secret \(digits); echo token 5",
+            ":", "echo \(digits)", "echo secret", "echo secret \(digits)5",
+            "echo secret \(digits.dropLast(2))",
+            "printf 'secret  \(digits)'", "echo secret \(digits); echo token",
+            "echo secret \(digits); echo token 5",
             "echo secret \(digits); echo token 5x", "echo secret \(digits); echo token 55; echo token 55",
             "printf 'secret \(digits)\\n\\ntoken 55'",
-            "echo secret \(String(repeating: "0", count: 64))", "echo secret \(digits); printf 'token %02050d' 0",
+            "echo secret \(String(repeating: "0", count: 64))",
+            "echo secret \(digits); printf 'token %02050d' 0",
             "head -c 70000 /dev/zero",
         ].enumerated() {
             #expect(try problem(program("answers\(index)", answer)) == .noAnswer, "\(answer)")
         }
-        #expect(try problem(program("changes", "echo \"secret $(head -c 32 /dev/urandom | sha256sum | cut -c1-64)\"")) == .answersDiffer)
+        #expect(
+            try problem(
+                program("changes", "echo \"secret $(head -c 32 /dev/urandom | sha256sum | cut -c1-64)\""))
+                == .answersDiffer)
         #expect(try fixture.directory.bytes(of: "items.db.keys") == before)
     }
 
@@ -115,10 +131,16 @@ struct ProgramSlotTests {
     func longTokens() throws {
         let long = try device("long", key: "k", token: String(repeating: "7b", count: 1024))
         var count = 1
-        while count < 32, (try? fixture.keyring.add(.secret(.command(long)), unlockedBy: anna)) != nil { count += 1 }
+        while count < 32, (try? fixture.keyring.add(.secret(.command(long)), unlockedBy: anna)) != nil {
+            count += 1
+        }
         #expect(count > 10 && count < 32)
-        #expect(KeyringFixture.problem { _ = try fixture.keyring.add(.secret(.command(long)), unlockedBy: anna) } == .full)
-        _ = try? FailPoint.$failing.withValue(.renamed) { try fixture.keyring.rotateDataKey(unlockedBy: anna) }
+        #expect(
+            KeyringFixture.problem { _ = try fixture.keyring.add(.secret(.command(long)), unlockedBy: anna) }
+                == .full)
+        _ = try? FailPoint.$failing.withValue(.renamed) {
+            try fixture.keyring.rotateDataKey(unlockedBy: anna)
+        }
         try fixture.keyring.rotateDataKey(unlockedBy: anna)
         #expect(try fixture.keyring.inspect().slots.count == count)
         #expect(try fixture.items(anna) == ["letter", "photo"])

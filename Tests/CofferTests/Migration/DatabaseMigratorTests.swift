@@ -25,7 +25,10 @@ struct DatabaseMigratorTests {
     private func tables(_ writer: some DatabaseReader) throws -> [String] {
         try writer.read { db in
             try String.fetchAll(
-                db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'grdb_*' ORDER BY rowid")
+                db,
+                sql:
+                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'grdb_*' ORDER BY rowid"
+            )
         }
     }
 
@@ -63,15 +66,19 @@ struct DatabaseMigratorTests {
         queue.inDatabase { recorder.record($0) }
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in try db.create(table: "a") { $0.column("x") } }
-        migrator.registerMigration("2", foreignKeyChecks: .immediate) { db in try db.create(table: "b") { $0.column("x") } }
+        migrator.registerMigration("2", foreignKeyChecks: .immediate) { db in
+            try db.create(table: "b") { $0.column("x") }
+        }
         try migrator.migrate(queue)
         let writing = recorder.statements.filter { !$0.hasPrefix("SELECT") && $0 != "PRAGMA foreign_keys" }
         #expect(
             writing == [
                 "CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)",
                 "PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE TRANSACTION", #"CREATE TABLE "a" ("x")"#,
-                "INSERT OR IGNORE INTO grdb_migrations (identifier) VALUES ('1')", "-- PRAGMA 'main'.foreign_key_check",
-                "COMMIT TRANSACTION", "PRAGMA foreign_keys = ON", "BEGIN IMMEDIATE TRANSACTION", #"CREATE TABLE "b" ("x")"#,
+                "INSERT OR IGNORE INTO grdb_migrations (identifier) VALUES ('1')",
+                "-- PRAGMA 'main'.foreign_key_check",
+                "COMMIT TRANSACTION", "PRAGMA foreign_keys = ON", "BEGIN IMMEDIATE TRANSACTION",
+                #"CREATE TABLE "b" ("x")"#,
                 "INSERT OR IGNORE INTO grdb_migrations (identifier) VALUES ('2')", "COMMIT TRANSACTION",
             ])
     }
@@ -92,7 +99,9 @@ struct DatabaseMigratorTests {
         #expect(try tables(writer) == ["a", "b", "c"])
     }
 
-    @Test("an error rolls its migration back, keeps those before it, and ends the migrating", arguments: Access.allCases)
+    @Test(
+        "an error rolls its migration back, keeps those before it, and ends the migrating",
+        arguments: Access.allCases)
     func error(access: Access) throws {
         let fails = Mutex(true)
         var migrator = DatabaseMigrator()
@@ -134,7 +143,10 @@ struct DatabaseMigratorTests {
         let queue = try DatabaseQueue()
         let migrator = makeMigrator()
         let check = {
-            (applied: [String], identifiers: Set<String>, completed: [String], hasCompleted: Bool, hasBeenSuperseded: Bool) throws in
+            (
+                applied: [String], identifiers: Set<String>, completed: [String], hasCompleted: Bool,
+                hasBeenSuperseded: Bool
+            ) throws in
             try queue.read { (db) throws in
                 #expect(try migrator.appliedMigrations(db) == applied)
                 #expect(try migrator.appliedIdentifiers(db) == identifiers)
@@ -206,7 +218,8 @@ struct DatabaseMigratorTests {
             return result
         }()
         await #expect(throws: Failure.self) {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            try await withCheckedThrowingContinuation {
+                (continuation: CheckedContinuation<Void, any Error>) in
                 failing.asyncMigrate(writer) { result in continuation.resume(with: result.map { _ in }) }
             }
         }
@@ -214,7 +227,8 @@ struct DatabaseMigratorTests {
 
         try writer.close()
         await #expect(throws: DatabaseError.self) {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            try await withCheckedThrowingContinuation {
+                (continuation: CheckedContinuation<Void, any Error>) in
                 migrator.asyncMigrate(writer) { result in continuation.resume(with: result.map { _ in }) }
             }
         }

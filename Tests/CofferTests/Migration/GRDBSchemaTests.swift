@@ -17,13 +17,17 @@ struct GRDBSchemaTests {
             try db.create(index: "byName", on: "player", expressions: [Column("name").collating(.rtrim)])
             try db.create(
                 index: "anns", on: "player", columns: ["score"],
-                condition: Column("name").collating(.nocase) == "ann" && [1].contains(Column("score")) && Column("email") != nil)
+                condition: Column("name").collating(.nocase) == "ann" && [1].contains(Column("score"))
+                    && Column("email") != nil)
             try db.create(table: "safe") { t in
-                t.column("kind", .text).check { ["iron", "wood"].contains($0.collating(.nocase)) || $0 == nil }
+                t.column("kind", .text).check {
+                    ["iron", "wood"].contains($0.collating(.nocase)) || $0 == nil
+                }
                 t.column("side", .text).check { $0.collating(.nocase) != "none" }
                 t.check(["box"].contains(Column("kind")))
             }
-            try db.create(view: "total", as: Table("player").select((Column("score") + Column("id")).forKey("sum")))
+            try db.create(
+                view: "total", as: Table("player").select((Column("score") + Column("id")).forKey("sum")))
         }
         return migrator
     }
@@ -31,21 +35,24 @@ struct GRDBSchemaTests {
     /// The text that GRDB stores, and the one that older versions of Coffer have stored, but for the view.
     static let schemas = [
         """
-        CREATE TABLE "player" ("id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL COLLATE NOCASE, "email" TEXT UNIQUE COLLATE swiftCompare, \
-        "score" INTEGER NOT NULL ON CONFLICT REPLACE DEFAULT 0);
+        CREATE TABLE "player" ("id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL COLLATE NOCASE, "email" TEXT \
+        UNIQUE COLLATE swiftCompare, "score" INTEGER NOT NULL ON CONFLICT REPLACE DEFAULT 0);
         CREATE INDEX "byName" ON "player"("name" COLLATE RTRIM);
-        CREATE INDEX "anns" ON "player"("score") WHERE ("name" = 'ann' COLLATE NOCASE) AND ("score" = 1) AND ("email" IS NOT NULL);
-        CREATE TABLE "safe" ("kind" TEXT CHECK ((("kind" COLLATE NOCASE) IN ('iron', 'wood')) OR ("kind" IS NULL)), \
-        "side" TEXT CHECK ("side" <> 'none' COLLATE NOCASE), CHECK ("kind" = 'box'));
+        CREATE INDEX "anns" ON "player"("score") WHERE ("name" = 'ann' COLLATE NOCASE) AND ("score" = 1) AND \
+        ("email" IS NOT NULL);
+        CREATE TABLE "safe" ("kind" TEXT CHECK ((("kind" COLLATE NOCASE) IN ('iron', 'wood')) OR ("kind" IS \
+        NULL)), "side" TEXT CHECK ("side" <> 'none' COLLATE NOCASE), CHECK ("kind" = 'box'));
         CREATE VIEW "total" AS SELECT "score" + "id" AS "sum" FROM "player"
         """,
         """
-        CREATE TABLE "player" ("id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL ON CONFLICT ABORT COLLATE "NOCASE", \
-        "email" TEXT UNIQUE ON CONFLICT ABORT COLLATE "swiftCompare", "score" INTEGER NOT NULL ON CONFLICT REPLACE DEFAULT 0);
+        CREATE TABLE "player" ("id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL ON CONFLICT ABORT COLLATE \
+        "NOCASE", "email" TEXT UNIQUE ON CONFLICT ABORT COLLATE "swiftCompare", "score" INTEGER NOT NULL ON \
+        CONFLICT REPLACE DEFAULT 0);
         CREATE INDEX "byName" ON "player"("name" COLLATE "RTRIM");
-        CREATE INDEX "anns" ON "player"("score") WHERE ("name" = 'ann' COLLATE "NOCASE") AND ("score" = 1) AND ("email" IS NOT NULL);
-        CREATE TABLE "safe" ("kind" TEXT CHECK ((("kind" COLLATE "NOCASE") IN ('iron', 'wood')) OR ("kind" IS NULL)), \
-        "side" TEXT CHECK ("side" <> 'none' COLLATE "NOCASE"), CHECK ("kind" = 'box'));
+        CREATE INDEX "anns" ON "player"("score") WHERE ("name" = 'ann' COLLATE "NOCASE") AND ("score" = 1) \
+        AND ("email" IS NOT NULL);
+        CREATE TABLE "safe" ("kind" TEXT CHECK ((("kind" COLLATE "NOCASE") IN ('iron', 'wood')) OR ("kind" \
+        IS NULL)), "side" TEXT CHECK ("side" <> 'none' COLLATE "NOCASE"), CHECK ("kind" = 'box'));
         CREATE VIEW "total" AS SELECT "score" + "id" AS "sum" FROM "player"
         """,
     ]
@@ -82,7 +89,8 @@ struct GRDBSchemaTests {
     @Test("a difference in meaning still counts")
     func differences() throws {
         let changes = [
-            ("COLLATE NOCASE", "COLLATE \"BINARY\""), ("ON CONFLICT REPLACE", "ON CONFLICT ABORT"), ("DEFAULT 0", "DEFAULT '0'"),
+            ("COLLATE NOCASE", "COLLATE \"BINARY\""), ("ON CONFLICT REPLACE", "ON CONFLICT ABORT"),
+            ("DEFAULT 0", "DEFAULT '0'"),
         ]
         for (old, new) in changes {
             let queue = try DatabaseQueue()

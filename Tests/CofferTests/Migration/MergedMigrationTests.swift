@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Merged migrations")
 struct MergedMigrationTests {
-    /// What the merged migration got, and what is in the list afterwards, for a database where some migrations were applied.
+    /// What the merged migration got, and what is in the list afterwards, for a database where some
+    /// migrations were applied.
     private func migrate(
         applied: [String], merging merged: Set<String> = ["v1", "v2"]
     ) throws -> (received: Set<String>?, identifiers: Set<String>) {
@@ -12,7 +13,9 @@ struct MergedMigrationTests {
         if !applied.isEmpty {
             try queue.write { db in
                 try db.execute(sql: "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
-                for identifier in applied { try db.execute(sql: "INSERT INTO grdb_migrations VALUES (?)", arguments: [identifier]) }
+                for identifier in applied {
+                    try db.execute(sql: "INSERT INTO grdb_migrations VALUES (?)", arguments: [identifier])
+                }
             }
         }
         let received = Mutex<Set<String>?>(nil)

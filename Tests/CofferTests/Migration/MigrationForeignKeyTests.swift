@@ -6,7 +6,8 @@ import Testing
 struct MigrationForeignKeyTests {
     private static let schema = """
         CREATE TABLE team (id INTEGER PRIMARY KEY, name TEXT);
-        CREATE TABLE player (id INTEGER PRIMARY KEY, teamId INTEGER NOT NULL REFERENCES team(id) ON DELETE CASCADE);
+        CREATE TABLE player (id INTEGER PRIMARY KEY, teamId INTEGER NOT NULL REFERENCES team(id) ON DELETE \
+        CASCADE);
         INSERT INTO team VALUES (1, 'Red');
         INSERT INTO player VALUES (1, 1);
         """
@@ -53,7 +54,8 @@ struct MigrationForeignKeyTests {
         } throws: {
             let error = $0 as? DatabaseError
             return error?.extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY
-                && error?.message == "FOREIGN KEY constraint violation - from player(teamId) to team(id), in [id:2 teamId:99]"
+                && error?.message
+                    == "FOREIGN KEY constraint violation - from player(teamId) to team(id), in [id:2 teamId:99]"
         }
         try queue.read { (db) throws in
             #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM player") == 1)
@@ -77,8 +79,12 @@ struct MigrationForeignKeyTests {
     func immediate() throws {
         let queue = try makeQueue()
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("cascade", foreignKeyChecks: .immediate) { try $0.execute(sql: "DELETE FROM team") }
-        migrator.registerMigration("violation", foreignKeyChecks: .immediate) { try $0.execute(sql: "INSERT INTO player VALUES (2, 99)") }
+        migrator.registerMigration("cascade", foreignKeyChecks: .immediate) {
+            try $0.execute(sql: "DELETE FROM team")
+        }
+        migrator.registerMigration("violation", foreignKeyChecks: .immediate) {
+            try $0.execute(sql: "INSERT INTO player VALUES (2, 99)")
+        }
         #expect(throws: DatabaseError.self) { try migrator.migrate(queue) }
         try queue.read { (db) throws in
             #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM player") == 0)
@@ -108,7 +114,9 @@ struct MigrationForeignKeyTests {
         migrator.registerMigration("checked") { _ in }
         migrator = migrator.disablingDeferredForeignKeyChecks()
         migrator.registerMigration("unchecked") { try $0.execute(sql: "INSERT INTO player VALUES (2, 99)") }
-        migrator.registerMigration("immediate", foreignKeyChecks: .immediate) { try $0.execute(sql: "INSERT INTO player VALUES (3, 98)") }
+        migrator.registerMigration("immediate", foreignKeyChecks: .immediate) {
+            try $0.execute(sql: "INSERT INTO player VALUES (3, 98)")
+        }
         #expect(throws: DatabaseError.self) { try migrator.migrate(queue) }
         try queue.read { (db) throws in
             #expect(try migrator.appliedMigrations(db) == ["checked", "unchecked"])

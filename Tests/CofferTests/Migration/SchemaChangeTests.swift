@@ -26,7 +26,9 @@ struct SchemaChangeTests {
     func hasSchemaChanges() throws {
         let queue = try DatabaseQueue()
         let migrator = makeMigrator(Self.first)
-        func changes(_ migrator: DatabaseMigrator) throws -> Bool { try queue.read { try migrator.hasSchemaChanges($0) } }
+        func changes(_ migrator: DatabaseMigrator) throws -> Bool {
+            try queue.read { try migrator.hasSchemaChanges($0) }
+        }
         #expect(try !changes(migrator))
         try migrator.migrate(queue, upTo: "1")
         #expect(try !changes(migrator))
@@ -90,12 +92,17 @@ struct SchemaChangeTests {
     func preparation() throws {
         var configuration = Configuration()
         configuration.prepareDatabase { db in
-            db.add(function: DatabaseFunction("double", argumentCount: 1, pure: true) { Int.fromDatabaseValue($0[0]).map { $0 * 2 } })
+            db.add(
+                function: DatabaseFunction("double", argumentCount: 1, pure: true) {
+                    Int.fromDatabaseValue($0[0]).map { $0 * 2 }
+                })
             db.add(collation: DatabaseCollation("mine") { $0.compare($1) })
         }
         let queue = try DatabaseQueue(configuration: configuration)
         let migrator = makeMigrator(
-            ["CREATE TABLE a (x COLLATE mine, y INTEGER AS (double(x))); INSERT INTO a (x) VALUES (double(3))"], erasing: true)
+            [
+                "CREATE TABLE a (x COLLATE mine, y INTEGER AS (double(x))); INSERT INTO a (x) VALUES (double(3))"
+            ], erasing: true)
         try migrator.migrate(queue)
         try migrator.migrate(queue)
         #expect(try queue.read { try Int.fetchAll($0, sql: "SELECT y FROM a") } == [12])
@@ -107,12 +114,14 @@ struct SchemaChangeTests {
         try migrator.migrate(directory.makeQueue())
         let readOnly = try directory.makeQueue("a.db", .rawKeyed.with { $0.readonly = true })
         #expect(try readOnly.read { try !migrator.hasSchemaChanges($0) })
-        let serial = try directory.makeQueue("a.db", .rawKeyed.with { $0.targetQueue = DispatchQueue(label: "serial") })
+        let serial = try directory.makeQueue(
+            "a.db", .rawKeyed.with { $0.targetQueue = DispatchQueue(label: "serial") })
         try migrator.migrate(serial)
         #expect(try serial.read { try migrator.hasCompletedMigrations($0) })
     }
 
-    @Test("preparations that need a file have one, which is encrypted as the real one is, and gone afterwards")
+    @Test(
+        "preparations that need a file have one, which is encrypted as the real one is, and gone afterwards")
     func preparationsOfFiles() throws {
         let passphrase = Configuration().with {
             $0.cipher.kdfIterations = 1000
@@ -123,14 +132,20 @@ struct SchemaChangeTests {
             $0.key = .rawKey([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
             $0.cipher.plaintextHeaderSize = 32
         }
-        for (name, base) in [("key", Configuration.rawKeyed), ("passphrase", passphrase), ("plain", plain), ("header", plainHeader)] {
+        for (name, base) in [
+            ("key", Configuration.rawKeyed), ("passphrase", passphrase), ("plain", plain),
+            ("header", plainHeader),
+        ] {
             let files = Mutex<[(path: String, isPlain: Bool)]>([])
             let configuration = base.with {
                 $0.prepareDatabase { db in
-                    let path = try #require(try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'"))
+                    let path = try #require(
+                        try String.fetchOne(
+                            db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'"))
                     guard !path.isEmpty else { throw DatabaseError(message: "This needs a file.") }
                     try db.execute(sql: "PRAGMA user_version = 1")
-                    let isPlain = try Data(contentsOf: URL(fileURLWithPath: path)).starts(with: Data("SQLite format 3".utf8))
+                    let isPlain = try Data(contentsOf: URL(fileURLWithPath: path)).starts(
+                        with: Data("SQLite format 3".utf8))
                     files.withLock { $0.append((path, isPlain)) }
                 }
             }
@@ -143,7 +158,9 @@ struct SchemaChangeTests {
             #expect(paths.filter { $0.path != queue.path }.count == 2)
             #expect(paths.allSatisfy { $0.isPlain == (name == "plain" || name == "header") }, "\(name)")
             for file in paths where file.path != queue.path {
-                #expect(!FileManager.default.fileExists(atPath: URL(fileURLWithPath: file.path).deletingLastPathComponent().path))
+                #expect(
+                    !FileManager.default.fileExists(
+                        atPath: URL(fileURLWithPath: file.path).deletingLastPathComponent().path))
             }
         }
     }

@@ -11,7 +11,10 @@ struct DatabaseRegionObservationTests {
 
     private func makePlayers(_ access: Access) throws -> any DatabaseWriter {
         let writer = try directory.make(access)
-        try writer.write { try $0.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY, score INTEGER); CREATE TABLE team (name)") }
+        try writer.write {
+            try $0.execute(
+                sql: "CREATE TABLE player (id INTEGER PRIMARY KEY, score INTEGER); CREATE TABLE team (name)")
+        }
         return writer
     }
 
@@ -26,12 +29,16 @@ struct DatabaseRegionObservationTests {
         }
     }
 
-    @Test("each transaction is told once, right after its commit, up to the cancellation", arguments: Access.allCases)
+    @Test(
+        "each transaction is told once, right after its commit, up to the cancellation",
+        arguments: Access.allCases)
     func transactions(access: Access) throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
         let cancellable = start(writer, log, players)
-        try writer.write { try $0.execute(sql: "INSERT INTO player VALUES (1, 1), (2, 2); UPDATE player SET score = 3") }
+        try writer.write {
+            try $0.execute(sql: "INSERT INTO player VALUES (1, 1), (2, 2); UPDATE player SET score = 3")
+        }
         #expect(log.values == [1])
         try writer.write { try $0.execute(sql: "INSERT INTO team VALUES ('Reds')") }
         try writer.write { _ = try Int.fetchOne($0, sql: "SELECT id FROM player") }
@@ -45,11 +52,14 @@ struct DatabaseRegionObservationTests {
         #expect(log.values.count == 4)
     }
 
-    @Test("the connection can be used, and written to, and what is written is told as well", arguments: Access.allCases)
+    @Test(
+        "the connection can be used, and written to, and what is written is told as well",
+        arguments: Access.allCases)
     func writing(access: Access) throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
-        let cancellable = DatabaseRegionObservation(tracking: players).start(in: writer, onError: log.fail) { db in
+        let cancellable = DatabaseRegionObservation(tracking: players).start(in: writer, onError: log.fail) {
+            db in
             do {
                 let count = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0
                 log.append(count)
@@ -85,12 +95,17 @@ struct DatabaseRegionObservationTests {
     func untoldRows(schema: String, access: Access) throws {
         let writer = try makePlayers(access)
         try writer.write { db in
-            try db.execute(sql: "CREATE UNIQUE INDEX score ON player (score); INSERT INTO player VALUES (1, 10), (2, 20), (3, 30)")
+            try db.execute(
+                sql:
+                    "CREATE UNIQUE INDEX score ON player (score); INSERT INTO player VALUES (1, 10), (2, 20), (3, 30)"
+            )
             try db.execute(sql: schema)
         }
         let log = ValueLog<Int>()
         let cancellable = start(writer, log, DatabaseRegion(table: "player", rowIds: [2]))
-        try writer.write { try $0.execute(sql: "UPDATE player SET score = 11 WHERE id = 1; DELETE FROM player WHERE id = 3") }
+        try writer.write {
+            try $0.execute(sql: "UPDATE player SET score = 11 WHERE id = 1; DELETE FROM player WHERE id = 3")
+        }
         let unrelatedCount = log.values.count
         #expect(unrelatedCount == (schema.isEmpty ? 0 : 1), "the mere word makes it careful")
         try writer.write { try $0.execute(sql: "REPLACE INTO player VALUES (4, 20)") }
@@ -115,7 +130,9 @@ struct DatabaseRegionObservationTests {
         cancellable.cancel()
     }
 
-    @Test("a region that cannot be found out is an error, and so is a closed database", arguments: Access.allCases)
+    @Test(
+        "a region that cannot be found out is an error, and so is a closed database",
+        arguments: Access.allCases)
     func errors(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()

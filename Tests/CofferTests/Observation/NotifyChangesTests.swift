@@ -28,7 +28,8 @@ import Testing
             try db.notifyChanges(in: DatabaseRegion(table: "Team"))
             #expect(
                 Set(observer.takeKinds()) == [
-                    .insert(tableName: "team"), .delete(tableName: "team"), .update(tableName: "team", columnNames: ["id", "name"]),
+                    .insert(tableName: "team"), .delete(tableName: "team"),
+                    .update(tableName: "team", columnNames: ["id", "name"]),
                 ])
             try db.notifyChanges(in: DatabaseRegion(table: "team", columns: ["name"]))
             #expect(observer.takeKinds().contains(.update(tableName: "team", columnNames: ["name"])))
@@ -89,7 +90,8 @@ import Testing
         let (queue, observer) = try makeObservedQueue()
         try queue.write { db throws in
             let region = AnyDatabaseRegionConvertible { db in
-                DatabaseRegion(table: try Row.fetchOne(db, sql: "SELECT 'player'") == nil ? "nothing" : "player")
+                DatabaseRegion(
+                    table: try Row.fetchOne(db, sql: "SELECT 'player'") == nil ? "nothing" : "player")
             }
             observer.observes = { $0.tableName == "player" }
             try db.notifyChanges(in: AnyDatabaseRegionConvertible(region))

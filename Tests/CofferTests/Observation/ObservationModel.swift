@@ -1,10 +1,10 @@
 @testable import Coffer
 
-/// A writer and an observer that reads on another connection, as far as their decisions go, step by step: every order of their steps can be
-/// played.
+/// A writer and an observer that reads on another connection, as far as their decisions go, step by step:
+/// every order of their steps can be played.
 ///
-/// The database has two numbers, `a` and `b`. The steps are those between which the other side can do something: a lock, an atomic number,
-/// a moment at which SQLite makes a commit visible.
+/// The database has two numbers, `a` and `b`. The steps are those between which the other side can do
+/// something: a lock, an atomic number, a moment at which SQLite makes a commit visible.
 struct ObservationModel {
     /// One transaction: the numbers that it adds to, and whether it is committed.
     struct Transaction {
@@ -48,14 +48,18 @@ struct ObservationModel {
         watcher = watch.add(nil)
         writerSteps =
             transactions.flatMap { transaction -> [WriterStep] in
-                let writes = transaction.tables.flatMap { [.beginWriting, .ask($0), .change($0)] as [WriterStep] }
+                let writes = transaction.tables.flatMap {
+                    [.beginWriting, .ask($0), .change($0)] as [WriterStep]
+                }
                 let end: [WriterStep] = transaction.isCommitted ? [.commit(transaction.tables)] : []
                 return writes + end + [.moveClock, .tell(rolledBack: !transaction.isCommitted)]
             }[...]
         if observer.start() { observerSteps = [.beginFetch] }
     }
 
-    private var now: WriteClock.Time { WriteClock.Time(transactionCount: time.count, isWriting: time.isWriting) }
+    private var now: WriteClock.Time {
+        WriteClock.Time(transactionCount: time.count, isWriting: time.isWriting)
+    }
 
     var canWrite: Bool { !writerSteps.isEmpty }
     var canObserve: Bool { !observerSteps.isEmpty }
@@ -98,7 +102,9 @@ struct ObservationModel {
         case .snapshot(let start):
             observerSteps = [.setRegion(start, value: committed)]
         case .setRegion(let start, let state):
-            let region = reads(state).reduce(into: DatabaseRegion()) { $0.formUnion(DatabaseRegion(table: $1)) }
+            let region = reads(state).reduce(into: DatabaseRegion()) {
+                $0.formUnion(DatabaseRegion(table: $1))
+            }
             observerSteps = [.deliver(state)]
             if watch.setRegion(region, of: watcher, readSince: start, now: now) { databaseDidChange() }
         case .deliver(let state):

@@ -14,18 +14,24 @@ struct ObservationModelTests {
     }
 
     /// Reads `b` only as long as `a` is even.
-    private static let changing: @Sendable ([String: Int]) -> Set<String> = { $0["a", default: 0].isMultiple(of: 2) ? ["a", "b"] : ["a"] }
+    private static let changing: @Sendable ([String: Int]) -> Set<String> = {
+        $0["a", default: 0].isMultiple(of: 2) ? ["a", "b"] : ["a"]
+    }
 
     static let scenarios = [
-        Scenario(testDescription: "one change", transactions: [Transaction(tables: ["a"])], reads: { _ in ["a"] }),
         Scenario(
-            testDescription: "changes of something else", transactions: [Transaction(tables: ["b"]), Transaction(tables: ["b"])],
+            testDescription: "one change", transactions: [Transaction(tables: ["a"])], reads: { _ in ["a"] }),
+        Scenario(
+            testDescription: "changes of something else",
+            transactions: [Transaction(tables: ["b"]), Transaction(tables: ["b"])],
             reads: { _ in ["a"] }),
         Scenario(
-            testDescription: "a rollback", transactions: [Transaction(tables: ["a"], isCommitted: false), Transaction(tables: ["a"])],
+            testDescription: "a rollback",
+            transactions: [Transaction(tables: ["a"], isCommitted: false), Transaction(tables: ["a"])],
             reads: { _ in ["a"] }),
         Scenario(
-            testDescription: "a region that grows", transactions: [Transaction(tables: ["a"]), Transaction(tables: ["b", "a"])],
+            testDescription: "a region that grows",
+            transactions: [Transaction(tables: ["a"]), Transaction(tables: ["b", "a"])],
             reads: { $0["a"] == 0 ? ["a"] : ["a", "b"] }),
         Scenario(
             testDescription: "a region that grows in a long transaction",
@@ -34,16 +40,20 @@ struct ObservationModelTests {
         Scenario(
             testDescription: "a region that comes and goes",
             transactions: [
-                Transaction(tables: ["a"]), Transaction(tables: ["b"]), Transaction(tables: ["a", "b"]), Transaction(tables: ["b"]),
+                Transaction(tables: ["a"]), Transaction(tables: ["b"]), Transaction(tables: ["a", "b"]),
+                Transaction(tables: ["b"]),
             ], reads: changing),
         Scenario(
             testDescription: "a region that comes and goes, with a rollback",
             transactions: [
-                Transaction(tables: ["a"]), Transaction(tables: ["b", "a"], isCommitted: false), Transaction(tables: ["b", "a"]),
+                Transaction(tables: ["a"]), Transaction(tables: ["b", "a"], isCommitted: false),
+                Transaction(tables: ["b", "a"]),
             ], reads: changing),
     ]
 
-    @Test("the last value is that of the database, no value comes before an older one, and none is made up", arguments: scenarios)
+    @Test(
+        "the last value is that of the database, no value comes before an older one, and none is made up",
+        arguments: scenarios)
     func everyOrder(scenario: Scenario) {
         var seen: Set<String> = []
         var stack = [ObservationModel(scenario.transactions, reads: scenario.reads)]
@@ -63,7 +73,9 @@ struct ObservationModelTests {
             guard !model.canWrite, !model.canObserve else { continue }
             endCount += 1
             guard model.delivered.last == model.currentValue else {
-                Issue.record("The last value is \(model.delivered.last ?? [:]) instead of \(model.currentValue): \(model.delivered)")
+                Issue.record(
+                    "The last value is \(model.delivered.last ?? [:]) instead of \(model.currentValue): \(model.delivered)"
+                )
                 return
             }
             let numbers = model.delivered.map { $0["a", default: 0] }
@@ -74,7 +86,8 @@ struct ObservationModelTests {
 
     @Test("without a change there is one fetch; a change that is told costs one more")
     func fetchCount() {
-        var model = ObservationModel([Transaction(tables: ["b"]), Transaction(tables: ["a"])], reads: { _ in ["a"] })
+        var model = ObservationModel(
+            [Transaction(tables: ["b"]), Transaction(tables: ["a"])], reads: { _ in ["a"] })
         while model.canObserve { model.observe() }
         #expect(model.delivered == [["a": 0]])
         while model.canWrite { model.write() }

@@ -16,15 +16,19 @@ struct PreUpdateEventTests {
             return log
         }
 
-        func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { observed.contains(eventKind.tableName) }
+        func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
+            observed.contains(eventKind.tableName)
+        }
 
         func databaseWillChange(with event: DatabasePreUpdateEvent) {
             func words(_ values: [DatabaseValue]?) -> String {
                 values.map { $0.map { "\($0)" }.joined(separator: ",") } ?? "none"
             }
-            let rows = [event.initialRowID, event.finalRowID].map { $0.map(String.init) ?? "none" }.joined(separator: "-")
+            let rows = [event.initialRowID, event.finalRowID].map { $0.map(String.init) ?? "none" }.joined(
+                separator: "-")
             log.append(
-                "will \(event.kind) \(event.tableName) \(rows) \(words(event.initialDatabaseValues)) > \(words(event.finalDatabaseValues))")
+                "will \(event.kind) \(event.tableName) \(rows) \(words(event.initialDatabaseValues)) > \(words(event.finalDatabaseValues))"
+            )
             events.append(event.copy())
             if stopsAtOnce { stopObservingDatabaseChangesUntilNextTransaction() }
         }
@@ -45,7 +49,8 @@ struct PreUpdateEventTests {
                     CREATE TABLE item (id INTEGER PRIMARY KEY, title TEXT, size INTEGER);
                     CREATE TABLE share (name TEXT PRIMARY KEY, item) WITHOUT ROWID;
                     CREATE TABLE receipt (itemId);
-                    CREATE TRIGGER receipts AFTER INSERT ON item BEGIN INSERT INTO receipt VALUES (new.id); END;
+                    CREATE TRIGGER receipts AFTER INSERT ON item BEGIN INSERT INTO receipt VALUES (new.id); \
+                    END;
                     """)
         }
         vault.add(transactionObserver: historian)
@@ -81,12 +86,19 @@ struct PreUpdateEventTests {
         }
         #expect(historian.events.count == 3)
         let (insert, receipt, update) = (historian.events[0], historian.events[1], historian.events[2])
-        #expect(insert.databaseName == "main" && insert.count == 3 && insert.depth == 0 && insert.kind == .insert)
+        #expect(
+            insert.databaseName == "main" && insert.count == 3 && insert.depth == 0 && insert.kind == .insert)
         #expect(insert.initialDatabaseValues == nil && insert.initialDatabaseValue(atIndex: 0) == nil)
-        #expect(insert.finalDatabaseValue(atIndex: 1) == "Deed".databaseValue && insert.copy().finalDatabaseValues?.count == 3)
+        #expect(
+            insert.finalDatabaseValue(atIndex: 1) == "Deed".databaseValue
+                && insert.copy().finalDatabaseValues?.count == 3)
         #expect(receipt.tableName == "receipt" && receipt.depth == 1)
-        #expect(update.initialDatabaseValue(atIndex: 2) == 10.databaseValue && update.finalDatabaseValue(atIndex: 2) == 11.databaseValue)
-        #expect(update.matchesKind(.update(tableName: "item", columnNames: ["size"])) && !update.matchesKind(.delete(tableName: "item")))
+        #expect(
+            update.initialDatabaseValue(atIndex: 2) == 10.databaseValue
+                && update.finalDatabaseValue(atIndex: 2) == 11.databaseValue)
+        #expect(
+            update.matchesKind(.update(tableName: "item", columnNames: ["size"]))
+                && !update.matchesKind(.delete(tableName: "item")))
     }
 
     @Test(
@@ -110,11 +122,13 @@ struct PreUpdateEventTests {
         }
     }
 
-    @Test("tables without row IDs are told of as well", .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
+    @Test(
+        "tables without row IDs are told of as well", .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
     func withoutRowID() throws {
         let vault = try makeVault()
         try vault.write { try $0.execute(sql: "INSERT INTO share VALUES ('Barbara', 1)") }
-        #expect(historian.takeLog() == ["will insert share none-0 none > \"Barbara\",1", "will commit", "commit"])
+        #expect(
+            historian.takeLog() == ["will insert share none-0 none > \"Barbara\",1", "will commit", "commit"])
     }
 
     @Test(
@@ -175,13 +189,16 @@ struct PreUpdateEventTests {
         }
     }
 
-    @Test("an engine without the hook tells nothing, and says which one can", .enabled(if: !EngineFeature.preUpdateEvents.isAvailable))
+    @Test(
+        "an engine without the hook tells nothing, and says which one can",
+        .enabled(if: !EngineFeature.preUpdateEvents.isAvailable))
     func withoutHook() throws {
         let vault = try makeVault()
         historian.observed = ["item"]
         try vault.write { try $0.execute(sql: "INSERT INTO item VALUES (1, 'Deed', 10)") }
         #expect(historian.takeLog() == ["did insert 1", "will commit", "commit"])
-        let error = try #require(#expect(throws: EngineFeatureError.self) { try EngineFeature.preUpdateEvents.require() })
+        let error = try #require(
+            #expect(throws: EngineFeatureError.self) { try EngineFeature.preUpdateEvents.require() })
         #expect(error.feature == .preUpdateEvents && "\(error)".contains("Scripts/build-engine"))
     }
 

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// The examples of the documentation of observations and of Swift concurrency, with the record that they have.
+/// The examples of the documentation of observations and of Swift concurrency, with the record that they
+/// have.
 @Suite("Observation of records", .timeLimit(.minutes(Patience.minutes)))
 struct RecordObservationTests {
     let directory: TestDirectory
@@ -66,7 +67,8 @@ struct RecordObservationTests {
         let observation = ValueObservation.tracking { db in try Player.fetchOne(db, id: 42) }
             .handleEvents(databaseDidChange: { changes.append("change") })
         let cancellable = observation.start(
-            in: writer, scheduling: .async(onQueue: DispatchQueue(label: "values")), onError: log.fail, onChange: log.append)
+            in: writer, scheduling: .async(onQueue: DispatchQueue(label: "values")), onError: log.fail,
+            onChange: log.append)
         await log.values(count: 1)
         // Other players are no reason to fetch.
         try await writer.write { db in
@@ -90,10 +92,13 @@ struct RecordObservationTests {
         let explicit = ValueObservation.tracking(
             region: Player.select(Column("score")).filter(id: 1),
             fetch: { db in try Player.fetchOne(db, id: 1)?.score ?? -1 })
-        let constant = ValueObservation.trackingConstantRegion { db in try Player.filter(Column("score") >= 10).fetchCount(db) }
+        let constant = ValueObservation.trackingConstantRegion { db in
+            try Player.filter(Column("score") >= 10).fetchCount(db)
+        }
         let cancellables = [
             explicit.start(in: writer, scheduling: .task, onError: scores.fail, onChange: scores.append),
-            constant.removeDuplicates().start(in: writer, scheduling: .task, onError: counts.fail, onChange: counts.append),
+            constant.removeDuplicates().start(
+                in: writer, scheduling: .task, onError: counts.fail, onChange: counts.append),
         ]
         await scores.values(upTo: 0)
         await counts.values(upTo: 0)
@@ -116,7 +121,9 @@ struct RecordObservationTests {
             try Player(name: "Arthur").insert(db)
             try Player(name: "Barbara").insert(db)
         }
-        try writer.write { try $0.execute(sql: "CREATE TABLE team (name TEXT); INSERT INTO team VALUES ('Reds')") }
+        try writer.write {
+            try $0.execute(sql: "CREATE TABLE team (name TEXT); INSERT INTO team VALUES ('Reds')")
+        }
         try writer.write { _ = try Player.deleteAll($0) }
         #expect(log.values == [2, 0] && log.error == nil)
         cancellable.cancel()

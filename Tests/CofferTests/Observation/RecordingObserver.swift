@@ -61,7 +61,8 @@ final class RecordingObserver: TransactionObserver {
     }
 }
 
-/// A queue with a table of players, a table of teams whose deletion deletes its players, and an observer of both.
+/// A queue with a table of players, a table of teams whose deletion deletes its players, and an observer of
+/// both.
 func makeObservedQueue() throws -> (DatabaseQueue, RecordingObserver) {
     let queue = try DatabaseQueue()
     try queue.writeWithoutTransaction { db throws in
@@ -69,7 +70,8 @@ func makeObservedQueue() throws -> (DatabaseQueue, RecordingObserver) {
             sql: """
                 CREATE TABLE team (id INTEGER PRIMARY KEY, name TEXT);
                 CREATE TABLE player (
-                    id INTEGER PRIMARY KEY, name TEXT, score INTEGER, teamId INTEGER REFERENCES team(id) ON DELETE CASCADE);
+                    id INTEGER PRIMARY KEY, name TEXT, score INTEGER, teamId INTEGER REFERENCES team(id) ON \
+                DELETE CASCADE);
                 """)
     }
     let observer = RecordingObserver()

@@ -5,9 +5,13 @@ import Testing
 
 @Suite("RegionIndex")
 struct RegionIndexTests {
-    private func update(_ table: String, _ columns: Set<String>) -> DatabaseEventKind { .update(tableName: table, columnNames: columns) }
+    private func update(_ table: String, _ columns: Set<String>) -> DatabaseEventKind {
+        .update(tableName: table, columnNames: columns)
+    }
 
-    @Test("inserts and deletes concern all who watch the table, updates those only if anybody watches one of the columns")
+    @Test(
+        "inserts and deletes concern all who watch the table, updates those only if anybody watches one of the columns"
+    )
     func candidates() {
         var index = RegionIndex()
         index.insert(DatabaseRegion(table: "a", columns: ["x"]), of: 1)
@@ -60,7 +64,10 @@ struct RegionIndexTests {
                 case 0: region.formUnion(.fullDatabase)
                 case 1...3: region.formUnion(DatabaseRegion(table: table))
                 case 4...5: region.formUnion(DatabaseRegion(table: table, rowIds: [1]))
-                default: region.formUnion(DatabaseRegion(table: table, columns: [["x", "Y", "z"][Int.random(in: 0..<3, using: &random)]]))
+                default:
+                    region.formUnion(
+                        DatabaseRegion(
+                            table: table, columns: [["x", "Y", "z"][Int.random(in: 0..<3, using: &random)]]))
                 }
             }
         }
@@ -85,8 +92,12 @@ struct RegionIndexTests {
             default: break
             }
             for table in ["A", "b", "c", "d"] {
-                for kind in [.insert(tableName: table), .delete(tableName: table), update(table, ["X"]), update(table, ["y", "z"])] {
-                    let expected = regions.filter { $0.value?.isModified(byEventsOfKind: kind) == true }.keys.sorted()
+                for kind in [
+                    .insert(tableName: table), .delete(tableName: table), update(table, ["X"]),
+                    update(table, ["y", "z"]),
+                ] {
+                    let expected = regions.filter { $0.value?.isModified(byEventsOfKind: kind) == true }.keys
+                        .sorted()
                     #expect(state.watchers(of: kind) == expected)
                 }
             }

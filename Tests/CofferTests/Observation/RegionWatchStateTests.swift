@@ -14,7 +14,9 @@ struct RegionWatchStateTests {
         DatabaseEvent(kind: .update, databaseName: "main", tableName: table, rowID: row)
     }
 
-    @Test("only those are told whose regions the transaction has changed, once, in the order in which they came")
+    @Test(
+        "only those are told whose regions the transaction has changed, once, in the order in which they came"
+    )
     func changes() {
         var state = RegionWatchState()
         let ids = ["a", "b", "a"].map { state.add(DatabaseRegion(table: $0)) }
@@ -72,7 +74,8 @@ struct RegionWatchStateTests {
         var state = RegionWatchState()
         let id = state.add(DatabaseRegion(table: "a"))
         let isStale = state.setRegion(
-            DatabaseRegion(table: "a"), of: id, readSince: quiet, now: WriteClock.Time(transactionCount: 3, isWriting: true))
+            DatabaseRegion(table: "a"), of: id, readSince: quiet,
+            now: WriteClock.Time(transactionCount: 3, isWriting: true))
         #expect(!isStale)
         let result11 = state.transactionDidEnd(rolledBack: false)
         #expect(result11.isEmpty)
@@ -87,15 +90,18 @@ struct RegionWatchStateTests {
         #expect(result12 == false)
         let result13 = state.transactionDidEnd(rolledBack: false)
         #expect(result13.isEmpty)
-        let result14 = state.setRegion(DatabaseRegion(table: "b"), of: id, readSince: quiet, now: WriteClock.Time(transactionCount: 1))
+        let result14 = state.setRegion(
+            DatabaseRegion(table: "b"), of: id, readSince: quiet, now: WriteClock.Time(transactionCount: 1))
         #expect(result14)
         let result15 = state.transactionDidEnd(rolledBack: false)
         #expect(result15.isEmpty)
-        let result16 = state.setRegion(DatabaseRegion(table: "c"), of: id, readSince: quiet, now: WriteClock.Time(isWriting: true))
+        let result16 = state.setRegion(
+            DatabaseRegion(table: "c"), of: id, readSince: quiet, now: WriteClock.Time(isWriting: true))
         #expect(result16 == false)
         let result17 = state.transactionDidEnd(rolledBack: false)
         #expect(result17 == [id])
-        let result18 = state.setRegion(DatabaseRegion(table: "d"), of: id, readSince: nil, now: WriteClock.Time(transactionCount: 7))
+        let result18 = state.setRegion(
+            DatabaseRegion(table: "d"), of: id, readSince: nil, now: WriteClock.Time(transactionCount: 7))
         #expect(result18 == false)
         #expect(state.watchers(of: update("a")).isEmpty && state.watchers(of: update("d")) == [id])
     }

@@ -34,22 +34,29 @@ import Testing
         func databaseDidRollback(_ db: Database) { notes.append("\(name) rollback") }
     }
 
-    @Test("observers are told of everything in the order in which they were added, whatever their extents", arguments: Access.allCases)
+    @Test(
+        "observers are told of everything in the order in which they were added, whatever their extents",
+        arguments: Access.allCases)
     func order(access: Access) throws {
         try withTestDirectory { directory in
             let writer = try directory.make(access)
             try writer.write { try $0.execute(sql: "CREATE TABLE t (a)") }
             let notes = Notes()
             let observers = ["1", "2", "3"].map { Observer($0, notes) }
-            let extents: [Database.TransactionObservationExtent] = [.databaseLifetime, .nextTransaction, .observerLifetime]
-            for (observer, extent) in zip(observers, extents) { writer.add(transactionObserver: observer, extent: extent) }
+            let extents: [Database.TransactionObservationExtent] = [
+                .databaseLifetime, .nextTransaction, .observerLifetime,
+            ]
+            for (observer, extent) in zip(observers, extents) {
+                writer.add(transactionObserver: observer, extent: extent)
+            }
             try writer.write { db in
                 try db.execute(sql: "INSERT INTO t VALUES (1)")
                 db.afterNextTransaction { _ in notes.append("4 commit") }
             }
             #expect(
                 notes.take() == [
-                    "1 change", "2 change", "3 change", "1 question", "2 question", "3 question", "1 commit", "2 commit", "3 commit",
+                    "1 change", "2 change", "3 change", "1 question", "2 question", "3 question", "1 commit",
+                    "2 commit", "3 commit",
                     "4 commit",
                 ])
             try writer.writeWithoutTransaction { db in

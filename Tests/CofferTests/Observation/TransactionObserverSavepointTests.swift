@@ -9,12 +9,15 @@ import Testing
         try queue.inTransaction { db throws in
             try db.execute(sql: "INSERT INTO team (id) VALUES (1)")
             #expect(observer.takeLog() == ["insert team 1"])
-            try db.execute(sql: "SAVEPOINT foo; INSERT INTO team (id) VALUES (2); INSERT INTO team (id) VALUES (3)")
+            try db.execute(
+                sql: "SAVEPOINT foo; INSERT INTO team (id) VALUES (2); INSERT INTO team (id) VALUES (3)")
             #expect(observer.takeLog() == [])
             try db.execute(sql: "RELEASE SAVEPOINT FOO")
             #expect(observer.takeLog() == ["insert team 2", "insert team 3"])
             try db.execute(
-                sql: "SAVEPOINT bar; INSERT INTO team (id) VALUES (4); ROLLBACK TO SAVEPOINT bar; RELEASE SAVEPOINT bar")
+                sql:
+                    "SAVEPOINT bar; INSERT INTO team (id) VALUES (4); ROLLBACK TO SAVEPOINT bar; RELEASE SAVEPOINT bar"
+            )
             #expect(observer.takeLog() == [])
             return .commit
         }
@@ -25,7 +28,10 @@ import Testing
     func endOfTransaction() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.writeWithoutTransaction { db throws in
-            try db.execute(sql: "BEGIN; SAVEPOINT a; INSERT INTO team (id) VALUES (1); SAVEPOINT b; INSERT INTO team (id) VALUES (2)")
+            try db.execute(
+                sql:
+                    "BEGIN; SAVEPOINT a; INSERT INTO team (id) VALUES (1); SAVEPOINT b; INSERT INTO team (id) VALUES (2)"
+            )
             #expect(observer.takeLog() == [])
             try db.execute(sql: "COMMIT")
             #expect(observer.takeLog() == ["insert team 1", "insert team 2", "will commit", "commit"])

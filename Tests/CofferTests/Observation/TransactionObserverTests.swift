@@ -44,7 +44,9 @@ import Testing
         try queue.writeWithoutTransaction { db throws in
             try db.execute(sql: "INSERT INTO player (id) VALUES (7)")
             _ = observer.takeLog()
-            #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO player (id) VALUES (8), (7)") }
+            #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "INSERT INTO player (id) VALUES (8), (7)")
+            }
         }
         #expect(observer.takeLog() == ["insert player 8", "rollback"])
     }
@@ -60,7 +62,10 @@ import Testing
         #expect(throws: RecordingObserver.Refusal()) {
             switch access {
             case "write": try queue.write { db in try db.execute(sql: "INSERT INTO player (id) VALUES (1)") }
-            case "autocommit": try queue.writeWithoutTransaction { db in try db.execute(sql: "INSERT INTO player (id) VALUES (1)") }
+            case "autocommit":
+                try queue.writeWithoutTransaction { db in
+                    try db.execute(sql: "INSERT INTO player (id) VALUES (1)")
+                }
             case "empty": try queue.writeWithoutTransaction { db in try db.execute(sql: "BEGIN; COMMIT") }
             default:
                 try queue.writeWithoutTransaction { db throws in
@@ -98,14 +103,20 @@ import Testing
     func deferredForeignKey() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.writeWithoutTransaction { db throws in
-            try db.execute(sql: "CREATE TABLE pet (id INTEGER PRIMARY KEY, owner REFERENCES player(id) DEFERRABLE INITIALLY DEFERRED)")
+            try db.execute(
+                sql:
+                    "CREATE TABLE pet (id INTEGER PRIMARY KEY, owner REFERENCES player(id) DEFERRABLE INITIALLY DEFERRED)"
+            )
             _ = observer.takeLog()
             try db.execute(sql: "BEGIN; INSERT INTO pet (owner) VALUES (5)")
             #expect(throws: DatabaseError.self) { try db.execute(sql: "COMMIT") }
             #expect(db.isInsideTransaction)
             try db.execute(sql: "INSERT INTO player (id) VALUES (5); COMMIT")
         }
-        #expect(observer.takeLog().filter { $0 != "will commit" } == ["insert pet 1", "insert player 5", "commit"])
+        #expect(
+            observer.takeLog().filter { $0 != "will commit" } == [
+                "insert pet 1", "insert player 5", "commit",
+            ])
     }
 
     @Test("cascades and triggers are told, filtered as all changes")
@@ -114,17 +125,22 @@ import Testing
         try queue.writeWithoutTransaction { db throws in
             try db.execute(
                 sql: """
-                    CREATE TRIGGER deleteTeam AFTER DELETE ON team BEGIN INSERT INTO team (id, name) VALUES (old.id + 98, old.name); END;
+                    CREATE TRIGGER deleteTeam AFTER DELETE ON team BEGIN INSERT INTO team (id, name) VALUES \
+                    (old.id + 98, old.name); END;
                     INSERT INTO team (id) VALUES (1), (2);
                     INSERT INTO player (id, teamId) VALUES (10, 1), (11, 2), (12, 1);
                     """)
             _ = observer.takeLog()
             _ = observer.takeKinds()
             try db.execute(sql: "DELETE FROM team WHERE id = 1")
-            #expect(Set(observer.takeKinds()) == [.delete(tableName: "team"), .delete(tableName: "player"), .insert(tableName: "team")])
+            #expect(
+                Set(observer.takeKinds()) == [
+                    .delete(tableName: "team"), .delete(tableName: "player"), .insert(tableName: "team"),
+                ])
             #expect(
                 Set(observer.takeLog()) == [
-                    "delete team 1", "delete player 10", "delete player 12", "insert team 99", "will commit", "commit",
+                    "delete team 1", "delete player 10", "delete player 12", "insert team 99", "will commit",
+                    "commit",
                 ])
             observer.observes = { $0 == .delete(tableName: "player") }
             try db.execute(sql: "DELETE FROM team WHERE id = 2")
@@ -185,7 +201,10 @@ import Testing
     func truncationBesideCursor() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.writeWithoutTransaction { db throws in
-            try db.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2); INSERT INTO team (id) VALUES (1), (2), (3)")
+            try db.execute(
+                sql:
+                    "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2); INSERT INTO team (id) VALUES (1), (2), (3)"
+            )
             _ = observer.takeLog()
             let teams = try Row.fetchCursor(db, sql: "SELECT id FROM team ORDER BY id")
             #expect(try teams.next() != nil)
@@ -206,7 +225,10 @@ import Testing
         }
         observer.onRollback = { db in try db.execute(sql: "INSERT INTO team (id) VALUES (8)") }
         try queue.write { db in try db.execute(sql: "INSERT INTO player (id) VALUES (1)") }
-        #expect(observer.takeLog() == ["insert player 1", "will commit", "commit", "insert team 7", "will commit", "commit"])
+        #expect(
+            observer.takeLog() == [
+                "insert player 1", "will commit", "commit", "insert team 7", "will commit", "commit",
+            ])
         try queue.inTransaction { db in .rollback }
         #expect(observer.takeLog() == ["rollback", "insert team 8", "will commit", "commit"])
     }
@@ -219,7 +241,8 @@ import Testing
             #expect(rows.count == 2)
             #expect(observer.takeLog() == ["insert team 1", "insert team 2", "will commit", "commit"])
             do {
-                let cursor = try Row.fetchCursor(db, sql: "INSERT INTO team (id) VALUES (3), (4) RETURNING id")
+                let cursor = try Row.fetchCursor(
+                    db, sql: "INSERT INTO team (id) VALUES (3), (4) RETURNING id")
                 _ = try cursor.next()
             }
             #expect(observer.takeLog() == ["insert team 3", "insert team 4", "will commit", "commit"])

@@ -84,9 +84,12 @@ import Testing
 
 extension TransactionTracker {
     fileprivate mutating func end(
-        _ successfully: Bool = true, step: StatementFacts.TransactionStep? = nil, inside: Bool, readOnly: Bool = false
+        _ successfully: Bool = true, step: StatementFacts.TransactionStep? = nil, inside: Bool,
+        readOnly: Bool = false
     ) -> String {
-        switch statementDidEnd(successfully: successfully, step: step, isInsideTransaction: inside, isReadOnly: readOnly) {
+        switch statementDidEnd(
+            successfully: successfully, step: step, isInsideTransaction: inside, isReadOnly: readOnly)
+        {
         case nil: "nothing"
         case .commit?: "commit"
         case .emptyCommit?: "emptyCommit"

@@ -20,13 +20,17 @@ struct ValueObservationEndTests {
         return writer
     }
 
-    private let count = ValueObservation.tracking { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0 }
+    private let count = ValueObservation.tracking { db in
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0
+    }
 
     private func insert(_ writer: any DatabaseWriter) throws {
         try writer.write { try $0.execute(sql: "INSERT INTO player VALUES ('Arthur')") }
     }
 
-    @Test("after the error of an operator nothing is delivered, whatever was fetched meanwhile", arguments: Access.allCases)
+    @Test(
+        "after the error of an operator nothing is delivered, whatever was fetched meanwhile",
+        arguments: Access.allCases)
     func errorBeforeOtherValues(access: Access) async throws {
         let writer = try makePlayers(access)
         let mapping = ValueLog<Int>(), log = ValueLog<Int>()
@@ -37,7 +41,8 @@ struct ValueObservationEndTests {
             mayFail.wait()
             throw Failure()
         }
-        let cancellable = observation.start(in: writer, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
+        let cancellable = observation.start(
+            in: writer, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
         await log.values(upTo: 0)
         try insert(writer)
         await mapping.values(upTo: 1)
@@ -51,7 +56,9 @@ struct ValueObservationEndTests {
         cancellable.cancel()
     }
 
-    @Test("an error comes after the values that were fetched before it, and the events tell the same", arguments: Access.allCases)
+    @Test(
+        "an error comes after the values that were fetched before it, and the events tell the same",
+        arguments: Access.allCases)
     func errorAfterValues(access: Access) async throws {
         let writer = try makePlayers(access)
         let events = ValueLog<String>()
@@ -63,7 +70,8 @@ struct ValueObservationEndTests {
             didReceiveValue: { events.append("value \($0)") }, didFail: { events.append("failure \($0)") },
             didCancel: { events.append("cancel") })
         let log = ValueLog<Int>()
-        let cancellable = observation.start(in: writer, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
+        let cancellable = observation.start(
+            in: writer, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
         await log.values(upTo: 0)
         try insert(writer)
         await log.values(upTo: 1)
@@ -85,7 +93,8 @@ struct ValueObservationEndTests {
         }
         let mayDeliver = DispatchSemaphore(value: 0)
         queue.async { mayDeliver.wait() }
-        let cancellable = observation.start(in: writer, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
+        let cancellable = observation.start(
+            in: writer, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
         await fetches.values(count: 1)
         try await writer.barrierWriteWithoutTransaction { _ in }
         cancellable.cancel()
@@ -94,7 +103,9 @@ struct ValueObservationEndTests {
         #expect(log.error == nil && log.values.isEmpty)
     }
 
-    @Test("the end of the database in the midst of a fetch, or of the reduction of a value", arguments: Access.allCases)
+    @Test(
+        "the end of the database in the midst of a fetch, or of the reduction of a value",
+        arguments: Access.allCases)
     func closingMeanwhile(access: Access) async throws {
         let writer = try makePlayers(access)
         let mapping = ValueLog<Int>(), log = ValueLog<Int>()
@@ -104,7 +115,8 @@ struct ValueObservationEndTests {
             mayGoOn.wait()
             return value
         }
-        let cancellable = observation.start(in: writer, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
+        let cancellable = observation.start(
+            in: writer, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
         await mapping.values(count: 1)
         try writer.close()
         mayGoOn.signal()
@@ -136,12 +148,15 @@ struct ValueObservationEndTests {
                 let (first, second, third) = (tokens[0], tokens[1], tokens[2])
                 let observation = ValueObservation.tracking { db in
                     withExtendedLifetime(first) {}
-                    return try Int.fetchOne(db, sql: fails ? "SELECT * FROM missing" : "SELECT COUNT(*) FROM player") ?? 0
+                    return try Int.fetchOne(
+                        db, sql: fails ? "SELECT * FROM missing" : "SELECT COUNT(*) FROM player") ?? 0
                 }.map { value in
                     withExtendedLifetime(second) {}
                     return value
                 }
-                cancellable = observation.start(in: try #require(writer), scheduling: .async(onQueue: queue), onError: log.fail) { value in
+                cancellable = observation.start(
+                    in: try #require(writer), scheduling: .async(onQueue: queue), onError: log.fail
+                ) { value in
                     withExtendedLifetime(third) {}
                     log.append(value)
                 }
@@ -163,7 +178,9 @@ struct ValueObservationEndTests {
         }
     }
 
-    @Test("a loop that has ended lets go of the database; so do shared observations, and those of regions", arguments: Access.allCases)
+    @Test(
+        "a loop that has ended lets go of the database; so do shared observations, and those of regions",
+        arguments: Access.allCases)
     func releaseOfOthers(access: Access) async throws {
         var writer: (any DatabaseWriter)? = try makePlayers(access)
         weak let weakWriter = writer

@@ -19,7 +19,9 @@ struct ValueObservationReentrancyTests {
         return writer
     }
 
-    private let count = ValueObservation.tracking { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0 }
+    private let count = ValueObservation.tracking { db in
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0
+    }
 
     @Sendable private static func insert(_ writer: any DatabaseWriter) throws {
         try writer.write { try $0.execute(sql: "INSERT INTO player VALUES ('Arthur')") }
@@ -37,7 +39,8 @@ struct ValueObservationReentrancyTests {
     func write(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
-        let cancellable = count.start(in: writer, scheduling: .async(onQueue: queue), onError: log.fail) { value in
+        let cancellable = count.start(in: writer, scheduling: .async(onQueue: queue), onError: log.fail) {
+            value in
             log.append(value)
             guard value < 5 else { return }
             do { try Self.insert(writer) } catch { log.fail(error) }
@@ -50,7 +53,9 @@ struct ValueObservationReentrancyTests {
     @MainActor func immediateWrite(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
-        let cancellable = count.removeDuplicates().start(in: writer, scheduling: .immediate, onError: { log.fail($0) }) { value in
+        let cancellable = count.removeDuplicates().start(
+            in: writer, scheduling: .immediate, onError: { log.fail($0) }
+        ) { value in
             log.append(value)
             guard value < 3 else { return }
             do { try Self.insert(writer) } catch { log.fail(error) }
@@ -67,10 +72,14 @@ struct ValueObservationReentrancyTests {
         let outer = ValueLog<Int>(), inner = ValueLog<Int>()
         let count = count
         holder.add(
-            count.start(in: writer, scheduling: .async(onQueue: queue), onError: outer.fail) { [queue] value in
+            count.start(in: writer, scheduling: .async(onQueue: queue), onError: outer.fail) {
+                [queue] value in
                 outer.append(value)
                 guard value == 0 else { return }
-                holder.add(count.start(in: writer, scheduling: .async(onQueue: queue), onError: inner.fail, onChange: inner.append))
+                holder.add(
+                    count.start(
+                        in: writer, scheduling: .async(onQueue: queue), onError: inner.fail,
+                        onChange: inner.append))
             })
         await inner.values(upTo: 0)
         try Self.insert(writer)
@@ -79,7 +88,9 @@ struct ValueObservationReentrancyTests {
         holder.cancel()
     }
 
-    @Test("the cancellation: no value comes after it, though more have been fetched", arguments: Access.allCases)
+    @Test(
+        "the cancellation: no value comes after it, though more have been fetched", arguments: Access.allCases
+    )
     func cancel(access: Access) async throws {
         let writer = try makePlayers(access)
         let holder = Holder()
@@ -107,7 +118,8 @@ struct ValueObservationReentrancyTests {
     func close(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
-        let cancellable = count.start(in: writer, scheduling: .async(onQueue: queue), onError: log.fail) { value in
+        let cancellable = count.start(in: writer, scheduling: .async(onQueue: queue), onError: log.fail) {
+            value in
             log.append(value)
             do { try writer.close() } catch { log.fail(error) }
         }

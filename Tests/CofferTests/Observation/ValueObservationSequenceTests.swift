@@ -16,17 +16,22 @@ struct ValueObservationSequenceTests {
         return writer
     }
 
-    private let count = ValueObservation.tracking { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0 }
+    private let count = ValueObservation.tracking { db in
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0
+    }
 
     private func insert(_ writer: any DatabaseWriter) async throws {
         try await writer.write { try $0.execute(sql: "INSERT INTO player VALUES ('Arthur')") }
     }
 
-    @Test("a loop has the first value, and fresh ones; its end is the end of the observation", arguments: Access.allCases)
+    @Test(
+        "a loop has the first value, and fresh ones; its end is the end of the observation",
+        arguments: Access.allCases)
     func loop(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<String>()
-        let observation = count.handleEvents(willStart: { log.append("start") }, didCancel: { log.append("cancel") })
+        let observation = count.handleEvents(
+            willStart: { log.append("start") }, didCancel: { log.append("cancel") })
         var values: [Int] = []
         for try await value in observation.values(in: writer) {
             values.append(value)
@@ -52,7 +57,8 @@ struct ValueObservationSequenceTests {
     func cancellation(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<String>()
-        let observation = count.handleEvents(didReceiveValue: { log.append("\($0)") }, didCancel: { log.append("cancel") })
+        let observation = count.handleEvents(
+            didReceiveValue: { log.append("\($0)") }, didCancel: { log.append("cancel") })
         let task = Task {
             var values: [Int] = []
             for try await value in observation.values(in: writer) { values.append(value) }
@@ -77,7 +83,8 @@ struct ValueObservationSequenceTests {
     func bufferingNewest(access: Access) async throws {
         let writer = try makePlayers(access)
         let counter = DeliveryCounter()
-        var iterator = count.values(in: writer, scheduling: counter, bufferingPolicy: .bufferingNewest(1)).makeAsyncIterator()
+        var iterator = count.values(in: writer, scheduling: counter, bufferingPolicy: .bufferingNewest(1))
+            .makeAsyncIterator()
         #expect(try await iterator.next() == 0)
         for number in 1...3 {
             try await insert(writer)
@@ -134,7 +141,9 @@ struct ValueObservationSequenceTests {
     @Test("a snapshot, and a connection that cannot write, have one value", arguments: Access.allCases)
     func constantReaders(access: Access) async throws {
         let writer = try makePlayers(access)
-        var readers: [any DatabaseReader] = [try directory.make(access, "a.db", .rawKeyed.with { $0.readonly = true })]
+        var readers: [any DatabaseReader] = [
+            try directory.make(access, "a.db", .rawKeyed.with { $0.readonly = true })
+        ]
         if let pool = writer as? DatabasePool {
             readers += [try pool.makeSnapshot(), try pool.makeSnapshotPool(), AnyDatabaseReader(pool)]
         }
@@ -146,12 +155,15 @@ struct ValueObservationSequenceTests {
 
     // MARK: Sharing
 
-    @Test("clients share one fetch for each change, and begin with the last value", arguments: Access.allCases)
+    @Test(
+        "clients share one fetch for each change, and begin with the last value", arguments: Access.allCases)
     func shared(access: Access) async throws {
         let writer = try makePlayers(access)
         let fetches = ValueLog<String>()
-        let observation = count.handleEvents(willStart: { fetches.append("start") }, willFetch: { fetches.append("fetch") })
-        let shared = observation.shared(in: writer, scheduling: .async(onQueue: DispatchQueue(label: "values")))
+        let observation = count.handleEvents(
+            willStart: { fetches.append("start") }, willFetch: { fetches.append("fetch") })
+        let shared = observation.shared(
+            in: writer, scheduling: .async(onQueue: DispatchQueue(label: "values")))
         #expect(fetches.values.isEmpty)
         let logs = [ValueLog<Int>(), ValueLog<Int>()]
         var cancellables: [AnyDatabaseCancellable] = []
@@ -169,14 +181,18 @@ struct ValueObservationSequenceTests {
         #expect(logs[0].values == [0, 1])
     }
 
-    @Test("a shared observation lasts as long as it has clients, or as long as it lives", arguments: Access.allCases)
+    @Test(
+        "a shared observation lasts as long as it has clients, or as long as it lives",
+        arguments: Access.allCases)
     func extents(access: Access) async throws {
         for (extent, starts) in [(SharedValueObservationExtent.whileObserved, 2), (.observationLifetime, 1)] {
             let writer = try directory.make(access, "\(extent).db")
             try await writer.write { try $0.execute(sql: "CREATE TABLE player (name TEXT)") }
             let log = ValueLog<String>()
-            let observation = count.handleEvents(willStart: { log.append("start") }, didCancel: { log.append("cancel") })
-            var shared: SharedValueObservation? = observation.shared(in: writer, scheduling: .task, extent: extent)
+            let observation = count.handleEvents(
+                willStart: { log.append("start") }, didCancel: { log.append("cancel") })
+            var shared: SharedValueObservation? = observation.shared(
+                in: writer, scheduling: .task, extent: extent)
             for expected in 0...1 {
                 var iterator = try #require(shared).values().makeAsyncIterator()
                 #expect(try await iterator.next() == expected || extent == .observationLifetime)
@@ -191,7 +207,9 @@ struct ValueObservationSequenceTests {
     @Test("after an error all clients have it, and the next one begins anew", arguments: Access.allCases)
     func sharedFailure(access: Access) async throws {
         let writer = try makePlayers(access)
-        let observation = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM later") ?? 0 }
+        let observation = ValueObservation.tracking {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM later") ?? 0
+        }
         let shared = observation.shared(in: writer, scheduling: .task)
         let log = ValueLog<Int>()
         let cancellable = shared.start(onError: log.fail, onChange: log.append)
@@ -202,7 +220,8 @@ struct ValueObservationSequenceTests {
         cancellable.cancel()
     }
 
-    @Test("with the immediate scheduler each client has a value before the return", arguments: Access.allCases)
+    @Test(
+        "with the immediate scheduler each client has a value before the return", arguments: Access.allCases)
     @MainActor func sharedImmediate(access: Access) throws {
         let writer = try makePlayers(access)
         let shared = count.shared(in: writer, scheduling: .immediate)

@@ -11,27 +11,39 @@ struct ValueObservationTests {
 
     init() throws { directory = try TestDirectory() }
 
-    private func makePlayers(_ access: Access, _ configuration: Configuration = .rawKeyed) throws -> any DatabaseWriter {
+    private func makePlayers(_ access: Access, _ configuration: Configuration = .rawKeyed) throws
+        -> any DatabaseWriter
+    {
         let writer = try directory.make(access, "a.db", configuration)
         try writer.write { db in
-            try db.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT, score INTEGER); CREATE TABLE team (name TEXT)")
+            try db.execute(
+                sql:
+                    "CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT, score INTEGER); CREATE TABLE team (name TEXT)"
+            )
         }
         return writer
     }
 
-    private let count = ValueObservation.tracking { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? -1 }
+    private let count = ValueObservation.tracking { db in
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? -1
+    }
 
     private func insert(_ writer: any DatabaseWriter, _ name: String = "Arthur") throws {
-        try writer.write { try $0.execute(sql: "INSERT INTO player (name, score) VALUES (?, 0)", arguments: [name]) }
+        try writer.write {
+            try $0.execute(sql: "INSERT INTO player (name, score) VALUES (?, 0)", arguments: [name])
+        }
     }
 
     private func start<R: ValueReducer>(
         _ observation: ValueObservation<R>, _ reader: any DatabaseReader, _ log: ValueLog<R.Value>
     ) -> AnyDatabaseCancellable {
-        observation.start(in: reader, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
+        observation.start(
+            in: reader, scheduling: .async(onQueue: queue), onError: log.fail, onChange: log.append)
     }
 
-    @Test("the first value comes without a change, and a fresh one after each change", arguments: Access.allCases)
+    @Test(
+        "the first value comes without a change, and a fresh one after each change",
+        arguments: Access.allCases)
     func values(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -55,7 +67,9 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
-    @Test("several transactions in one access of a queue become one value, which comes once", arguments: [false, true])
+    @Test(
+        "several transactions in one access of a queue become one value, which comes once",
+        arguments: [false, true])
     func oneAccess(isAsynchronous: Bool) async throws {
         let queue = try makePlayers(.queue)
         let log = ValueLog<Int>()
@@ -71,7 +85,9 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
-    @Test("a queue delivers the value of each transaction also while values wait to be mapped, up to a hundred; then the last one")
+    @Test(
+        "a queue delivers the value of each transaction also while values wait to be mapped, up to a hundred; then the last one"
+    )
     func queueValuesDuringReduction() async throws {
         for (writeCount, isComplete) in [(20, true), (150, false)] {
             let writer = try directory.make(.queue, "\(writeCount).db")
@@ -97,11 +113,15 @@ struct ValueObservationTests {
         }
     }
 
-    @Test("changes of other tables, of other columns, and those that are rolled back are no reason to fetch", arguments: Access.allCases)
+    @Test(
+        "changes of other tables, of other columns, and those that are rolled back are no reason to fetch",
+        arguments: Access.allCases)
     func irrelevantChanges(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<[String]>()
-        let names = ValueObservation.tracking { try String.fetchAll($0, sql: "SELECT name FROM player ORDER BY id") }
+        let names = ValueObservation.tracking {
+            try String.fetchAll($0, sql: "SELECT name FROM player ORDER BY id")
+        }
         let cancellable = start(names, writer, log)
         await log.values(upTo: [])
         try insert(writer)
@@ -133,7 +153,8 @@ struct ValueObservationTests {
         let log = ValueLog<Int>()
         let observation = ValueObservation.tracking { db in
             let playerCount = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? 0
-            return playerCount == 0 ? 0 : 10 * playerCount + (try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM team") ?? 0)
+            return playerCount == 0
+                ? 0 : 10 * playerCount + (try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM team") ?? 0)
         }
         let cancellable = start(observation, writer, log)
         await log.values(upTo: 0)
@@ -148,14 +169,19 @@ struct ValueObservationTests {
     @Test("an observation of the request of one row hears nothing of other rows", arguments: Access.allCases)
     func oneRow(access: Access) async throws {
         let writer = try makePlayers(access)
-        try await writer.write { try $0.execute(sql: "INSERT INTO player VALUES (1, 'Arthur', 10), (2, 'Barbara', 20)") }
+        try await writer.write {
+            try $0.execute(sql: "INSERT INTO player VALUES (1, 'Arthur', 10), (2, 'Barbara', 20)")
+        }
         let log = ValueLog<Int>()
         let observation = ValueObservation.tracking { db -> Int in
             try Table("player").filter(Column("id") == 2).fetchOne(db)?["score"] ?? -1
         }
         let cancellable = start(observation, writer, log)
         await log.values(upTo: 20)
-        try await writer.write { try $0.execute(sql: "UPDATE player SET score = 11 WHERE id = 1; INSERT INTO player (score) VALUES (1)") }
+        try await writer.write {
+            try $0.execute(
+                sql: "UPDATE player SET score = 11 WHERE id = 1; INSERT INTO player (score) VALUES (1)")
+        }
         try await writer.write { try $0.execute(sql: "UPDATE player SET score = 21 WHERE id = 2") }
         await log.values(upTo: 21)
         try await writer.write { try $0.execute(sql: "DELETE FROM player WHERE id = 2") }
@@ -183,7 +209,8 @@ struct ValueObservationTests {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
         let observation = ValueObservation.tracking(
-            region: SQLRequest<Row>(sql: "SELECT score FROM player"), SQLRequest<Row>(sql: "SELECT * FROM team"),
+            region: SQLRequest<Row>(sql: "SELECT score FROM player"),
+            SQLRequest<Row>(sql: "SELECT * FROM team"),
             fetch: { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player WHERE name <> ''") ?? 0 })
         let cancellable = start(observation, writer, log)
         await log.values(upTo: 0)
@@ -219,7 +246,9 @@ struct ValueObservationTests {
         struct Failure: Error {}
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
-        let observation = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") ?? 0 }.map { count in
+        let observation = ValueObservation.tracking {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") ?? 0
+        }.map { count in
             if count == 2 { throw Failure() }
             return count
         }
@@ -234,12 +263,15 @@ struct ValueObservationTests {
         cancellable.cancel()
 
         let noTable = ValueLog<Int>()
-        let second = start(ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT * FROM missing") ?? 0 }, writer, noTable)
+        let second = start(
+            ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT * FROM missing") ?? 0 }, writer,
+            noTable)
         #expect((await noTable.failure() as? DatabaseError)?.message == "no such table: missing")
         second.cancel()
     }
 
-    @Test("after the cancellation nothing is delivered, and nothing is kept alive", arguments: Access.allCases)
+    @Test(
+        "after the cancellation nothing is delivered, and nothing is kept alive", arguments: Access.allCases)
     func cancellation(access: Access) async throws {
         var writer: (any DatabaseWriter)? = try makePlayers(access)
         weak let weakWriter = writer
@@ -267,7 +299,8 @@ struct ValueObservationTests {
         let writer = try makePlayers(access)
         let log = ValueLog<String>()
         let observation = count.handleEvents(didCancel: { log.append("cancel") })
-        _ = observation.start(in: writer, scheduling: .async(onQueue: queue), onError: { _ in }, onChange: { _ in })
+        _ = observation.start(
+            in: writer, scheduling: .async(onQueue: queue), onError: { _ in }, onChange: { _ in })
         #expect(await log.values(count: 1) == ["cancel"])
     }
 
@@ -275,13 +308,15 @@ struct ValueObservationTests {
     @MainActor func immediate(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
-        var cancellable = count.start(in: writer, scheduling: .immediate, onError: { log.fail($0) }, onChange: { log.append($0) })
+        var cancellable = count.start(
+            in: writer, scheduling: .immediate, onError: { log.fail($0) }, onChange: { log.append($0) })
         #expect(log.values == [0])
         try insert(writer)
         #expect(await log.values(upTo: 1) == [0, 1])
         let failing = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT * FROM missing") }
         let other = ValueLog<Int?>()
-        cancellable = failing.start(in: writer, scheduling: .immediate, onError: { other.fail($0) }, onChange: { other.append($0) })
+        cancellable = failing.start(
+            in: writer, scheduling: .immediate, onError: { other.fail($0) }, onChange: { other.append($0) })
         #expect(other.error is DatabaseError)
         cancellable.cancel()
     }
@@ -330,7 +365,8 @@ struct ValueObservationTests {
         let events = ValueLog<String>()
         let observation = count.handleEvents(
             willStart: { events.append("start") }, willFetch: { events.append("fetch") },
-            willTrackRegion: { events.append("region \($0)") }, databaseDidChange: { events.append("change") },
+            willTrackRegion: { events.append("region \($0)") },
+            databaseDidChange: { events.append("change") },
             didReceiveValue: { events.append("value \($0)") }, didFail: { events.append("failure \($0)") },
             didCancel: { events.append("cancel") })
         let log = ValueLog<Int>()
@@ -342,7 +378,8 @@ struct ValueObservationTests {
         let printed = events.values.filter { $0.hasPrefix("log: ") }
         #expect(
             printed == [
-                "log: start", "log: fetch", "log: tracked region: player(*)", "log: value: 0", "log: database did change",
+                "log: start", "log: fetch", "log: tracked region: player(*)", "log: value: 0",
+                "log: database did change",
                 "log: fetch", "log: value: 1", "log: cancel",
             ])
         #expect(

@@ -8,7 +8,8 @@ struct ValueObserverStateTests {
     func coalescing() {
         var state = ValueObserverState()
         let fetches = [
-            state.start(), state.willFetchAndChange(), state.databaseDidChange(), state.didFetch(), state.databaseDidChange(),
+            state.start(), state.willFetchAndChange(), state.databaseDidChange(), state.didFetch(),
+            state.databaseDidChange(),
             state.didReduce(), state.fetch(), state.didReduce(), state.databaseDidChange(),
         ]
         #expect(fetches == [true, false, false, false, false, true, false, false, true])
@@ -27,8 +28,10 @@ struct ValueObserverStateTests {
     func backlog() {
         var state = ValueObserverState(maximumBacklog: 2)
         let fetches = [
-            state.start(), state.fetch(), state.databaseDidChange(), state.fetch(), state.databaseDidChange(), state.fetch(),
-            state.databaseDidChange(), state.didReduce(), state.didReduce(), state.fetch(), state.databaseDidChange(),
+            state.start(), state.fetch(), state.databaseDidChange(), state.fetch(), state.databaseDidChange(),
+            state.fetch(),
+            state.databaseDidChange(), state.didReduce(), state.didReduce(), state.fetch(),
+            state.databaseDidChange(),
         ]
         #expect(fetches == [true, false, true, false, true, false, false, true, false, false, true])
     }
@@ -71,7 +74,8 @@ struct ValueObserverStateTests {
         var read: Int?
         /// What may be delivered twice: read while the database changed, or when a fetch was put off.
         var repeatable: Set<Int> = []
-        /// Whether what was read waits to be reduced, though the fetch has not ended: the one can come before the other.
+        /// Whether what was read waits to be reduced, though the fetch has not ended: the one can come before
+        /// the other.
         var isHandedOver = false
         var isPutOff = false
         var backlog: [Int] = []
@@ -143,7 +147,9 @@ struct ValueObserverStateTests {
         }
     }
 
-    @Test("in every order: one fetch at a time, a bounded backlog, values in order, none twice, and the last one last", arguments: 0...3)
+    @Test(
+        "in every order: one fetch at a time, a bounded backlog, values in order, none twice, and the last one last",
+        arguments: 0...3)
     func everyOrder(maximumBacklog: Int) {
         var seen: Set<String> = []
         var stack = [Model(maximumBacklog: maximumBacklog)]
@@ -151,7 +157,9 @@ struct ValueObserverStateTests {
         while let model = stack.popLast() {
             guard seen.insert("\(model)").inserted else { continue }
             let steps = Model.Step.allCases.filter(model.canDo)
-            let repeated = zip(model.delivered, model.delivered.dropFirst()).filter { $0.0 == $0.1 && !model.repeatable.contains($0.0) }
+            let repeated = zip(model.delivered, model.delivered.dropFirst()).filter {
+                $0.0 == $0.1 && !model.repeatable.contains($0.0)
+            }
             guard repeated.isEmpty, model.fetchCount <= 1, model.backlog.count <= maximumBacklog + 1,
                 model.delivered == model.delivered.sorted()
             else {
@@ -176,7 +184,9 @@ struct ValueObserverStateTests {
                 stack.append(next)
             }
         }
-        print("ValueObserverState: \(seen.count) states with a backlog of \(maximumBacklog), \(quietEnds) of them quiet")
+        print(
+            "ValueObserverState: \(seen.count) states with a backlog of \(maximumBacklog), \(quietEnds) of them quiet"
+        )
         #expect(quietEnds > 0)
     }
 }

@@ -42,11 +42,13 @@ struct RandomRecordTests {
             // Rows that exist, and some that do not.
             let row = table.row(Int.random(in: 0...(table.rows.count + 3), using: &random), &random)
             let record = RandomRecord(Array(zip(names, row)).map { ($0, $1) })
-            let key = Dictionary(uniqueKeysWithValues: zip(names, row).filter { table.keyColumns.contains($0.0) })
+            let key = Dictionary(
+                uniqueKeysWithValues: zip(names, row).filter { table.keyColumns.contains($0.0) })
             let condition = table.keyColumns.map { "\(RandomTable.quote($0)) = ?" }.joined(separator: " AND ")
             let keyArguments = table.keyColumns.map { key[$0] ?? .null }
             let stored = try Row.fetchOne(
-                db, sql: "SELECT * FROM \(RandomTable.twin) WHERE \(condition)", arguments: StatementArguments(keyArguments))
+                db, sql: "SELECT * FROM \(RandomTable.twin) WHERE \(condition)",
+                arguments: StatementArguments(keyArguments))
             let exists = stored != nil
 
             let fetched = try RandomRecord.fetchOne(db, key: key)
@@ -66,7 +68,9 @@ struct RandomRecordTests {
             }
             let insert = { () throws in
                 let marks = names.map { _ in "?" }.joined(separator: ", ")
-                try db.execute(sql: "INSERT INTO \(RandomTable.twin) VALUES (\(marks))", arguments: StatementArguments(row))
+                try db.execute(
+                    sql: "INSERT INTO \(RandomTable.twin) VALUES (\(marks))",
+                    arguments: StatementArguments(row))
             }
             switch number % 4 {
             case 0:
@@ -82,13 +86,15 @@ struct RandomRecordTests {
             case 2:
                 try #require(try record.delete(db) == exists)
                 try db.execute(
-                    sql: "DELETE FROM \(RandomTable.twin) WHERE \(condition)", arguments: StatementArguments(keyArguments))
+                    sql: "DELETE FROM \(RandomTable.twin) WHERE \(condition)",
+                    arguments: StatementArguments(keyArguments))
             default:
                 if exists {
                     #expect(throws: DatabaseError.self) { try record.insert(db) }
                     try record.insert(db, onConflict: .replace)
                     try db.execute(
-                        sql: "DELETE FROM \(RandomTable.twin) WHERE \(condition)", arguments: StatementArguments(keyArguments))
+                        sql: "DELETE FROM \(RandomTable.twin) WHERE \(condition)",
+                        arguments: StatementArguments(keyArguments))
                     try insert()
                 } else {
                     try record.insert(db)
@@ -100,7 +106,8 @@ struct RandomRecordTests {
     }
 
     private func compare(_ db: Database, _ table: RandomTable) throws {
-        try #require(try TwinTableTests.contents(db, table.name) == TwinTableTests.contents(db, RandomTable.twin))
+        try #require(
+            try TwinTableTests.contents(db, table.name) == TwinTableTests.contents(db, RandomTable.twin))
         let records = try RandomRecord.fetchAll(db).map { $0.storage().joined(separator: ",") }.sorted()
         try #require(try records == TwinTableTests.contents(db, RandomTable.twin))
         try #require(try RandomRecord.fetchCount(db) == records.count)

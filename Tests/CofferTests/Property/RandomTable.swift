@@ -2,7 +2,8 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// A table with random names, types, keys and rows: created through the library, and a second time by SQL of the test's own.
+/// A table with random names, types, keys and rows: created through the library, and a second time by SQL of
+/// the test's own.
 struct RandomTable {
     enum Key: CaseIterable {
         case none, rowID, autoIncremented, text, composite
@@ -32,7 +33,8 @@ struct RandomTable {
     static let twin = "twin"
 
     private static let names = [
-        "a", "B", "select", "order", "group", "a b", "a\"b", "a'b", "é", "E\u{301}", "表", "\u{1F600}", "x;--", "[x]", "`x`", "1", "rowId2",
+        "a", "B", "select", "order", "group", "a b", "a\"b", "a'b", "é", "E\u{301}", "表", "\u{1F600}", "x;--",
+        "[x]", "`x`", "1", "rowId2",
         "?1", ":n", "a.b", "%", "\\", "values", "null", "\"", "", " ",
     ]
 
@@ -42,7 +44,9 @@ struct RandomTable {
         name = "t" + names.removeLast()
         key = Key.allCases.randomElement(using: &random) ?? .none
         isWithoutRowID = [.text, .composite].contains(key) && Bool.random(using: &random)
-        let types: [Database.ColumnType?] = [.integer, .text, .double, .blob, .numeric, .datetime, .boolean, .any, nil]
+        let types: [Database.ColumnType?] = [
+            .integer, .text, .double, .blob, .numeric, .datetime, .boolean, .any, nil,
+        ]
         let count = Int.random(in: 2...6, using: &random)
         var columns: [Column] = []
         for index in 0..<count {
@@ -56,7 +60,8 @@ struct RandomTable {
             let takesDefault = !isKey && Int.random(in: 0..<4, using: &random) == 0
             columns.append(
                 Column(
-                    name: names.removeLast(), type: type, isNotNull: takesDefault && Bool.random(using: &random),
+                    name: names.removeLast(), type: type,
+                    isNotNull: takesDefault && Bool.random(using: &random),
                     defaultValue: takesDefault ? Int.random(in: -5...5, using: &random) : nil))
         }
         self.columns = columns
@@ -75,7 +80,8 @@ struct RandomTable {
                 case .rowID, .autoIncremented: return (number * 3 + 1).databaseValue
                 case .text: return "key \(number)'\"".databaseValue
                 // The first half repeats.
-                case .composite, .none: return index == 0 ? (number / 2).databaseValue : "k\(number)".databaseValue
+                case .composite, .none:
+                    return index == 0 ? (number / 2).databaseValue : "k\(number)".databaseValue
                 }
             }
             let value = Self.value(&random)
@@ -89,7 +95,9 @@ struct RandomTable {
         case 0, 1: .null
         case 2, 3, 4: Int.random(in: -3...3, using: &random).databaseValue
         case 5: (Double(Int.random(in: -6...6, using: &random)) / 2).databaseValue
-        case 6, 7: (["a", "A", "b", "ab", "", "1", "2.5", "%", "'", "\"", "é"].randomElement(using: &random) ?? "").databaseValue
+        case 6, 7:
+            (["a", "A", "b", "ab", "", "1", "2.5", "%", "'", "\"", "é"].randomElement(using: &random) ?? "")
+                .databaseValue
         case 8: Data([[], [1], [0x61]].randomElement(using: &random) ?? []).databaseValue
         default: Bool.random(using: &random).databaseValue
         }
@@ -138,19 +146,30 @@ struct RandomTable {
             if let value = column.defaultValue { item += " DEFAULT (\(value))" }
             return item
         }
-        if key == .composite { items.append("PRIMARY KEY (\(keyColumns.map(Self.quote).joined(separator: ", ")))") }
-        try db.execute(sql: "CREATE TABLE \(Self.twin) (\(items.joined(separator: ", ")))\(isWithoutRowID ? " WITHOUT ROWID" : "")")
+        if key == .composite {
+            items.append("PRIMARY KEY (\(keyColumns.map(Self.quote).joined(separator: ", ")))")
+        }
+        try db.execute(
+            sql:
+                "CREATE TABLE \(Self.twin) (\(items.joined(separator: ", ")))\(isWithoutRowID ? " WITHOUT ROWID" : "")"
+        )
     }
 
     /// Fills a table by SQL.
     func insertRows(_ db: Database, into table: String) throws {
         let marks = columns.map { _ in "?" }.joined(separator: ", ")
-        for row in rows { try db.execute(sql: "INSERT INTO \(Self.quote(table)) VALUES (\(marks))", arguments: StatementArguments(row)) }
+        for row in rows {
+            try db.execute(
+                sql: "INSERT INTO \(Self.quote(table)) VALUES (\(marks))", arguments: StatementArguments(row))
+        }
     }
 
-    /// The test's own quoting, by another way than the library's: parts between quotes, joined by doubled quotes.
+    /// The test's own quoting, by another way than the library's: parts between quotes, joined by doubled
+    /// quotes.
     static func quote(_ name: String) -> String {
-        "\"" + name.unicodeScalars.split(separator: "\"", omittingEmptySubsequences: false).map { String($0) }.joined(separator: "\"\"")
+        "\""
+            + name.unicodeScalars.split(separator: "\"", omittingEmptySubsequences: false).map { String($0) }
+            .joined(separator: "\"\"")
             + "\""
     }
 }

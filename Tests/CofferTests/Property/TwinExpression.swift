@@ -1,7 +1,8 @@
 import Coffer
 import CofferTestSupport
 
-/// An expression of the library, and the same as SQL by hand: every operand in parentheses, every value an argument.
+/// An expression of the library, and the same as SQL by hand: every operand in parentheses, every value an
+/// argument.
 struct TwinExpression {
     let expression: SQLExpression
     let sql: String
@@ -45,8 +46,13 @@ struct TwinExpression {
         case 6: return binary("||", [a.expression, b.expression].joined(operator: .concat))
         case 7: return TwinExpression(-a.expression, "-(\(a.sql))", a.arguments)
         case 8: return TwinExpression(length(a.expression), "length(\(a.sql))", a.arguments)
-        case 9: return TwinExpression(a.expression ?? b.expression, "ifnull(\(a.sql), \(b.sql))", a.arguments + b.arguments)
-        case 10: return TwinExpression(coalesce([a.expression, b.expression]), "coalesce(\(a.sql), \(b.sql))", a.arguments + b.arguments)
+        case 9:
+            return TwinExpression(
+                a.expression ?? b.expression, "ifnull(\(a.sql), \(b.sql))", a.arguments + b.arguments)
+        case 10:
+            return TwinExpression(
+                coalesce([a.expression, b.expression]), "coalesce(\(a.sql), \(b.sql))",
+                a.arguments + b.arguments)
         case 11: return TwinExpression(cast(a.expression, as: .text), "cast(\(a.sql) AS TEXT)", a.arguments)
         default: return depth > 1 ? condition(columns, depth: depth - 1, &random) : leaf(columns, &random)
         }
@@ -57,8 +63,12 @@ struct TwinExpression {
             let a = condition(columns, depth: depth - 1, &random)
             let b = condition(columns, depth: depth - 1, &random)
             switch Int.random(in: 0..<3, using: &random) {
-            case 0: return TwinExpression(a.expression && b.expression, "(\(a.sql)) AND (\(b.sql))", a.arguments + b.arguments)
-            case 1: return TwinExpression(a.expression || b.expression, "(\(a.sql)) OR (\(b.sql))", a.arguments + b.arguments)
+            case 0:
+                return TwinExpression(
+                    a.expression && b.expression, "(\(a.sql)) AND (\(b.sql))", a.arguments + b.arguments)
+            case 1:
+                return TwinExpression(
+                    a.expression || b.expression, "(\(a.sql)) OR (\(b.sql))", a.arguments + b.arguments)
             default: return TwinExpression(!a.expression, "NOT (\(a.sql))", a.arguments)
             }
         }
@@ -78,17 +88,21 @@ struct TwinExpression {
         case 6: return binary("IS", a.expression === b.expression)
         case 7: return binary("IS NOT", a.expression !== b.expression)
         case 8: return TwinExpression(a.expression == DatabaseValue.null, "(\(a.sql)) IS NULL", a.arguments)
-        case 9: return TwinExpression(a.expression != DatabaseValue.null, "(\(a.sql)) IS NOT NULL", a.arguments)
+        case 9:
+            return TwinExpression(a.expression != DatabaseValue.null, "(\(a.sql)) IS NOT NULL", a.arguments)
         case 10:
             return TwinExpression(
                 [b.expression, c.expression].contains(a.expression), "(\(a.sql)) IN ((\(b.sql)), (\(c.sql)))",
                 a.arguments + b.arguments + c.arguments)
-        case 11: return TwinExpression(a.expression.like("%a%"), "(\(a.sql)) LIKE ?", a.arguments + ["%a%".databaseValue])
+        case 11:
+            return TwinExpression(
+                a.expression.like("%a%"), "(\(a.sql)) LIKE ?", a.arguments + ["%a%".databaseValue])
         case 12:
             let column = column(columns, &random)
             let values = ["a", "ab"].map(\.databaseValue)
             return TwinExpression(
-                ("a"..."ab").contains(Column(column.name(of: columns)).sqlExpression), "(\(column.sql)) BETWEEN ? AND ?", values)
+                ("a"..."ab").contains(Column(column.name(of: columns)).sqlExpression),
+                "(\(column.sql)) BETWEEN ? AND ?", values)
         case 13:
             // Of a condition, the collation would be that of its operands.
             return TwinExpression(

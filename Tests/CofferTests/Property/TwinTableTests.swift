@@ -9,7 +9,8 @@ struct TwinTableTests {
 
     /// Hands a database with a random table, and its twin that was made by hand, to `body`.
     static func forEachSchema(
-        _ purpose: String, withRows: Bool = true, _ body: (Database, RandomTable, inout SeededRandom) throws -> Void
+        _ purpose: String, withRows: Bool = true,
+        _ body: (Database, RandomTable, inout SeededRandom) throws -> Void
     ) throws {
         let seed = SeededRandom(purpose).seed
         for number in 0..<UInt64(schemas) {
@@ -30,7 +31,9 @@ struct TwinTableTests {
 
     /// Compares two tables row by row, with their storage classes.
     static func contents(_ db: Database, _ table: String) throws -> [String] {
-        try Row.fetchAll(db, sql: "SELECT * FROM \(RandomTable.quote(table))").map { storage(of: $0).joined(separator: ",") }.sorted()
+        try Row.fetchAll(db, sql: "SELECT * FROM \(RandomTable.quote(table))").map {
+            storage(of: $0).joined(separator: ",")
+        }.sorted()
     }
 
     /// The values of a row with their storage classes: the integer 1 is not the number 1.0.
@@ -40,7 +43,9 @@ struct TwinTableTests {
     func tables() throws {
         try Self.forEachSchema("tables") { db, table, _ in
             func describe(_ name: String) throws -> [String] {
-                try db.columns(in: name).map { "\($0.name)|\($0.type)|\($0.isNotNull)|\($0.defaultValueSQL ?? "")|\($0.primaryKeyIndex)" }
+                try db.columns(in: name).map {
+                    "\($0.name)|\($0.type)|\($0.isNotNull)|\($0.defaultValueSQL ?? "")|\($0.primaryKeyIndex)"
+                }
             }
             try #require(try describe(table.name) == describe(RandomTable.twin))
             let key = try db.primaryKey(table.name)
@@ -48,7 +53,8 @@ struct TwinTableTests {
             try #require(key.columns == twinKey.columns)
             try #require(key.isRowID == twinKey.isRowID)
             try #require(key.tableHasRowID == twinKey.tableHasRowID)
-            try #require(try db.table(table.name, hasUniqueKey: table.keyColumns) == !table.keyColumns.isEmpty)
+            try #require(
+                try db.table(table.name, hasUniqueKey: table.keyColumns) == !table.keyColumns.isEmpty)
             try #require(try Self.contents(db, table.name) == Self.contents(db, RandomTable.twin))
         }
     }
@@ -70,15 +76,18 @@ struct TwinTableTests {
 
                 // Rows that the ordering leaves equal are ordered by all of their columns.
                 let orderings: [any SQLOrderingTerm] =
-                    [isDescending ? ordering.expression.desc : ordering.expression.asc] + (all as [any SQLOrderingTerm])
-                var request = Table(table.name).filter(condition.expression).order(orderings).limit(limit, offset: offset)
+                    [isDescending ? ordering.expression.desc : ordering.expression.asc]
+                    + (all as [any SQLOrderingTerm])
+                var request = Table(table.name).filter(condition.expression).order(orderings).limit(
+                    limit, offset: offset)
                 var sql =
                     "SELECT \(isDistinct ? "DISTINCT " : "")\(allSQL), \(selection.sql) AS x FROM \(RandomTable.twin) WHERE \(condition.sql) "
                 sql += "ORDER BY \(ordering.sql) \(isDescending ? "DESC" : "ASC"), \(allSQL) LIMIT \(limit)"
                 if let offset { sql += " OFFSET \(offset)" }
                 request = request.select((all as [any SQLSelectable]) + [selection.expression.forKey("x")])
                 if isDistinct { request = request.distinct() }
-                let arguments = StatementArguments(selection.arguments + condition.arguments + ordering.arguments)
+                let arguments = StatementArguments(
+                    selection.arguments + condition.arguments + ordering.arguments)
 
                 let rows = try request.fetchAll(db).map(Self.storage(of:))
                 let expected = try Row.fetchAll(db, sql: sql, arguments: arguments).map(Self.storage(of:))
@@ -101,16 +110,20 @@ struct TwinTableTests {
                 let condition = TwinExpression.condition(names, depth: 1, &random)
                 let request = Table(table.name)
                     .select(
-                        group.expression.forKey("g"), count(value.expression), count(distinct: value.expression), min(value.expression),
-                        max(value.expression), total(value.expression), average(value.expression, filter: condition.expression)
+                        group.expression.forKey("g"), count(value.expression),
+                        count(distinct: value.expression), min(value.expression),
+                        max(value.expression), total(value.expression),
+                        average(value.expression, filter: condition.expression)
                     )
                     .group(group.expression)
                     .having(count(value.expression) > 0)
                     .order(SQL("1"), SQL("2"), SQL("6"))
                 let sql = """
-                    SELECT \(group.sql) AS g, count(\(value.sql)), count(DISTINCT \(value.sql)), min(\(value.sql)), max(\(value.sql)),
+                    SELECT \(group.sql) AS g, count(\(value.sql)), count(DISTINCT \(value.sql)), \
+                    min(\(value.sql)), max(\(value.sql)),
                     total(\(value.sql)), avg(\(value.sql)) FILTER (WHERE \(condition.sql))
-                    FROM \(RandomTable.twin) GROUP BY (\(group.sql)) HAVING count(\(value.sql)) > 0 ORDER BY 1, 2, 6
+                    FROM \(RandomTable.twin) GROUP BY (\(group.sql)) HAVING count(\(value.sql)) > 0 ORDER BY \
+                    1, 2, 6
                     """
                 var arguments = group.arguments
                 for _ in 1...6 { arguments += value.arguments }
@@ -127,7 +140,8 @@ struct TwinTableTests {
     func changes() throws {
         try Self.forEachSchema("changes") { db, table, random in
             let names = table.columns.map(\.name)
-            let free = table.columns.filter { !table.keyColumns.contains($0.name) && !$0.isNotNull }.map(\.name)
+            let free = table.columns.filter { !table.keyColumns.contains($0.name) && !$0.isNotNull }.map(
+                \.name)
             let twin = RandomTable.twin
             for _ in 0..<4 {
                 let condition = TwinExpression.condition(names, depth: 1, &random)
@@ -136,7 +150,8 @@ struct TwinTableTests {
                     let changed = try Table(table.name).filter(condition.expression)
                         .updateAll(db, Column(column).set(to: value.expression))
                     try db.execute(
-                        sql: "UPDATE \(twin) SET \(RandomTable.quote(column)) = \(value.sql) WHERE \(condition.sql)",
+                        sql:
+                            "UPDATE \(twin) SET \(RandomTable.quote(column)) = \(value.sql) WHERE \(condition.sql)",
                         arguments: StatementArguments(value.arguments + condition.arguments))
                     try #require(changed == db.changesCount)
                     try #require(try Self.contents(db, table.name) == Self.contents(db, twin))
@@ -144,7 +159,9 @@ struct TwinTableTests {
             }
             let condition = TwinExpression.condition(names, depth: 2, &random)
             let deleted = try Table(table.name).filter(condition.expression).deleteAll(db)
-            try db.execute(sql: "DELETE FROM \(twin) WHERE \(condition.sql)", arguments: StatementArguments(condition.arguments))
+            try db.execute(
+                sql: "DELETE FROM \(twin) WHERE \(condition.sql)",
+                arguments: StatementArguments(condition.arguments))
             try #require(deleted == db.changesCount)
             try #require(try Self.contents(db, table.name) == Self.contents(db, twin))
         }

@@ -4,8 +4,11 @@ import Testing
 
 @Suite("Requests that change rows")
 struct ChangeRequestTests {
-    /// Runs a change in a fresh database, and returns its result, the SQL that was executed, and what is left.
-    private func change<T>(_ change: (Database) throws -> T) throws -> (result: T, sql: [String], players: [Row]) {
+    /// Runs a change in a fresh database, and returns its result, the SQL that was executed, and what is
+    /// left.
+    private func change<T>(_ change: (Database) throws -> T) throws -> (
+        result: T, sql: [String], players: [Row]
+    ) {
         let queue = try makeLeague()
         let recorder = SQLRecorder()
         return try queue.writeWithoutTransaction { db throws in
@@ -13,7 +16,10 @@ struct ChangeRequestTests {
             let result = try change(db)
             let sql = recorder.statements
             db.trace(nil)
-            return (result, sql, try Row.fetchAll(db, sql: "SELECT id, name, score, bonus, teamId FROM player ORDER BY id"))
+            return (
+                result, sql,
+                try Row.fetchAll(db, sql: "SELECT id, name, score, bonus, teamId FROM player ORDER BY id")
+            )
         }
     }
 
@@ -52,7 +58,9 @@ struct ChangeRequestTests {
 
     @Test("delete groups by their keys")
     func deleteGroups() throws {
-        let groups = try change { try Player.filter { $0.teamId == nil }.group(\.id).having { min($0.score) < 0 }.deleteAll($0) }
+        let groups = try change {
+            try Player.filter { $0.teamId == nil }.group(\.id).having { min($0.score) < 0 }.deleteAll($0)
+        }
         #expect(
             groups.sql == [
                 #"DELETE FROM "player" WHERE "id" IN "#
@@ -61,12 +69,16 @@ struct ChangeRequestTests {
         #expect(ids(groups.players) == [1, 2, 3, 4, 5])
         let composite = try change { db in
             try db.execute(
-                sql: "CREATE TABLE pair (a, b, c, PRIMARY KEY (a, b)) WITHOUT ROWID; INSERT INTO pair VALUES (1, 1, 1), (1, 2, 2)")
-            let deleted = try Table("pair").all().group(Column("b"), Column("a")).having(Column("c") > 1).deleteAll(db)
+                sql:
+                    "CREATE TABLE pair (a, b, c, PRIMARY KEY (a, b)) WITHOUT ROWID; INSERT INTO pair VALUES (1, 1, 1), (1, 2, 2)"
+            )
+            let deleted = try Table("pair").all().group(Column("b"), Column("a")).having(Column("c") > 1)
+                .deleteAll(db)
             return (deleted, try Row.fetchAll(db, sql: "SELECT * FROM pair"))
         }
         #expect(composite.result == (1, [["a": 1, "b": 1, "c": 1]]))
-        let sql = #"DELETE FROM "pair" WHERE ("a", "b") IN (SELECT "a", "b" FROM "pair" GROUP BY "b", "a" HAVING "c" > ?)"#
+        let sql =
+            #"DELETE FROM "pair" WHERE ("a", "b") IN (SELECT "a", "b" FROM "pair" GROUP BY "b", "a" HAVING "c" > ?)"#
         #expect(composite.sql[2] == sql)
     }
 
@@ -88,7 +100,9 @@ struct ChangeRequestTests {
     func deleteNested() throws {
         let alias = TableAlias<Player>(name: "p")
         let coached = Player.filter { $0.coachId == alias.id }
-        let nested = try change { try Player.aliased(alias).filter { _ in !coached.exists() && alias.score < 0 }.deleteAll($0) }
+        let nested = try change {
+            try Player.aliased(alias).filter { _ in !coached.exists() && alias.score < 0 }.deleteAll($0)
+        }
         #expect(
             nested.sql == [
                 #"DELETE FROM "player" AS "p" WHERE (NOT EXISTS (SELECT * FROM "player" WHERE "coachId" = "p"."id")) AND ("p"."score" < ?)"#
@@ -96,7 +110,10 @@ struct ChangeRequestTests {
         #expect(ids(nested.players) == [1, 2, 3, 4, 5])
         let cte = CommonTableExpression(named: "chosen", literal: "SELECT \("O'Brien")")
         let common = try change { try Player.with(cte).filter { $0.name == cte.all() }.deleteAll($0) }
-        #expect(common.sql == [#"WITH "chosen" AS (SELECT ?) DELETE FROM "player" WHERE "name" = (SELECT * FROM "chosen")"#])
+        #expect(
+            common.sql == [
+                #"WITH "chosen" AS (SELECT ?) DELETE FROM "player" WHERE "name" = (SELECT * FROM "chosen")"#
+            ])
         #expect(ids(common.players) == [1, 2, 3, 4, 5])
     }
 
@@ -118,7 +135,8 @@ struct ChangeRequestTests {
         #expect(try change { try table.deleteAll($0, keys: [2, 6, 7]) }.result == 2)
         #expect(try change { try table.deleteAll($0, keys: [["id": 2], ["id": 7]]) }.result == 1)
         let empty = try change { db in
-            try Player.deleteAll(db, ids: []) + Player.deleteAll(db, keys: [Int]()) + table.deleteAll(db, keys: [Int]())
+            try Player.deleteAll(db, ids: []) + Player.deleteAll(db, keys: [Int]())
+                + table.deleteAll(db, keys: [Int]())
                 + Player.deleteAll(db, keys: [[String: (any DatabaseValueConvertible)?]]())
         }
         #expect(empty.result == 0 && empty.sql.isEmpty)
@@ -132,18 +150,22 @@ struct ChangeRequestTests {
     @Test("delete rows and return of them what is asked for")
     func deleteReturning() throws {
         let scores = try change { db in
-            let statement = try Player.filter { $0.score <= 0 }.deleteAndFetchStatement(db, selection: [Column("score")])
+            let statement = try Player.filter { $0.score <= 0 }.deleteAndFetchStatement(
+                db, selection: [Column("score")])
             return try Int.fetchSet(statement)
         }
         #expect(scores.result == [0, -7])
         #expect(scores.sql == [#"DELETE FROM "player" WHERE "score" <= ? RETURNING "score""#])
         #expect(ids(scores.players) == [1, 2, 3, 5])
         let names = try change { db in
-            try String.fetchAll(Player.order(\.score).limit(1).deleteAndFetchStatement(db) { [$0.name, $0.id] })
+            try String.fetchAll(
+                Player.order(\.score).limit(1).deleteAndFetchStatement(db) { [$0.name, $0.id] })
         }
         #expect(names.result == ["O'Brien"])
         #expect(names.sql == [#"DELETE FROM "player" RETURNING "name", "id" ORDER BY "score" LIMIT 1"#])
-        let deleted = try change { try Player.aliased(TableAlias(name: "p")).filter { $0.score <= 0 }.deleteAndFetchIds($0) }
+        let deleted = try change {
+            try Player.aliased(TableAlias(name: "p")).filter { $0.score <= 0 }.deleteAndFetchIds($0)
+        }
         #expect(deleted.result == [4, 6])
         #expect(deleted.sql == [#"DELETE FROM "player" AS "p" WHERE "p"."score" <= ? RETURNING "id""#])
     }
@@ -154,16 +176,20 @@ struct ChangeRequestTests {
         try queue.write { db throws in
             let relation = Player.order(\.score).limit(2, offset: 1).relation
             var delete = SQLWriter(db)
-            try relation.writeDelete(to: &delete, returning: [Column("id").sqlSelection], limitIsSupported: false)
+            try relation.writeDelete(
+                to: &delete, returning: [Column("id").sqlSelection], limitIsSupported: false)
             #expect(
                 delete.sql
-                    == #"DELETE FROM "player" WHERE "id" IN (SELECT "id" FROM "player" ORDER BY "score" LIMIT 2 OFFSET 1) RETURNING "id""#)
+                    == #"DELETE FROM "player" WHERE "id" IN (SELECT "id" FROM "player" ORDER BY "score" LIMIT 2 OFFSET 1) RETURNING "id""#
+            )
             var update = SQLWriter(db)
             try relation.writeUpdate(
-                to: &update, onConflict: nil, [Column("score").set(to: 5)], returning: [], limitIsSupported: false)
+                to: &update, onConflict: nil, [Column("score").set(to: 5)], returning: [],
+                limitIsSupported: false)
             #expect(
                 update.sql
-                    == #"UPDATE "player" SET "score" = ? WHERE "id" IN (SELECT "id" FROM "player" ORDER BY "score" LIMIT 2 OFFSET 1)"#)
+                    == #"UPDATE "player" SET "score" = ? WHERE "id" IN (SELECT "id" FROM "player" ORDER BY "score" LIMIT 2 OFFSET 1)"#
+            )
             try db.execute(sql: update.sql, arguments: update.arguments)
             #expect(try Int64.fetchSet(db, sql: "SELECT id FROM player WHERE score = 5") == [4, 5])
         }
@@ -173,18 +199,27 @@ struct ChangeRequestTests {
 
     @Test("update all rows that they ask for")
     func update() throws {
-        let all = try change { try Player.updateAll($0) { [$0.score.set(to: 0), $0.bonus.set(to: nil), $0.name.set(to: true)] } }
+        let all = try change {
+            try Player.updateAll($0) { [$0.score.set(to: 0), $0.bonus.set(to: nil), $0.name.set(to: true)] }
+        }
         #expect(all.result == 6)
         #expect(all.sql == [#"UPDATE "player" SET "score" = ?, "bonus" = NULL, "name" = ?"#])
         #expect(scores(all.players) == [0, 0, 0, 0, 0, 0])
-        let some = try change { try Player.filter { $0.teamId == 1 }.updateAll($0) { $0.score.set(to: $0.score + $0.id * 2) } }
+        let some = try change {
+            try Player.filter { $0.teamId == 1 }.updateAll($0) { $0.score.set(to: $0.score + $0.id * 2) }
+        }
         #expect(some.result == 2)
         #expect(some.sql == [#"UPDATE "player" SET "score" = "score" + ("id" * ?) WHERE "teamId" = ?"#])
         #expect(scores(some.players) == [1002, 254, 1000, 0, 40, -7])
-        let best = try change { try Player.order { [$0.score.desc, $0.id] }.limit(1).updateAll($0, Column("score") += 1) }
-        #expect(best.sql == [#"UPDATE "player" SET "score" = "score" + ? ORDER BY "score" DESC, "id" LIMIT 1"#])
+        let best = try change {
+            try Player.order { [$0.score.desc, $0.id] }.limit(1).updateAll($0, Column("score") += 1)
+        }
+        #expect(
+            best.sql == [#"UPDATE "player" SET "score" = "score" + ? ORDER BY "score" DESC, "id" LIMIT 1"#])
         #expect(scores(best.players) == [1001, 250, 1000, 0, 40, -7])
-        let key = try change { try Country.filter(id: "FR").updateAll($0, [Country.Columns.population.set(to: 68)]) }
+        let key = try change {
+            try Country.filter(id: "FR").updateAll($0, [Country.Columns.population.set(to: 68)])
+        }
         #expect(key.result == 1)
         #expect(key.sql == [#"UPDATE "country" SET "population" = ? WHERE "isoCode" = ?"#])
     }
@@ -192,10 +227,14 @@ struct ChangeRequestTests {
     @Test(
         "assign by operators",
         arguments: [
-            (Column("score") += 3, #""score" = "score" + ?"#, 13), (Column("score") -= 3, #""score" = "score" - ?"#, 7),
-            (Column("score") *= 3, #""score" = "score" * ?"#, 30), (Column("score") /= 3, #""score" = "score" / ?"#, 3),
-            (Column("score") &= 3, #""score" = "score" & ?"#, 2), (Column("score") |= 3, #""score" = "score" | ?"#, 11),
-            (Column("score") <<= 3, #""score" = "score" << ?"#, 80), (Column("score") >>= 3, #""score" = "score" >> ?"#, 1),
+            (Column("score") += 3, #""score" = "score" + ?"#, 13),
+            (Column("score") -= 3, #""score" = "score" - ?"#, 7),
+            (Column("score") *= 3, #""score" = "score" * ?"#, 30),
+            (Column("score") /= 3, #""score" = "score" / ?"#, 3),
+            (Column("score") &= 3, #""score" = "score" & ?"#, 2),
+            (Column("score") |= 3, #""score" = "score" | ?"#, 11),
+            (Column("score") <<= 3, #""score" = "score" << ?"#, 80),
+            (Column("score") >>= 3, #""score" = "score" >> ?"#, 1),
         ])
     func operators(assignment: ColumnAssignment, sql: String, result: Int) throws {
         let update = try change { db in
@@ -209,12 +248,18 @@ struct ChangeRequestTests {
     @Test("update with conflict resolutions, and without any assignment")
     func updateConflicts() throws {
         let ignored = try change { db in
-            try Player.updateAll(db, onConflict: .ignore) { [$0.email.set(to: "arthur@example.com"), $0.score.set(to: 1)] }
+            try Player.updateAll(db, onConflict: .ignore) {
+                [$0.email.set(to: "arthur@example.com"), $0.score.set(to: 1)]
+            }
         }
         #expect(ignored.sql == [#"UPDATE OR IGNORE "player" SET "email" = ?, "score" = ?"#])
         #expect(scores(ignored.players) == [1, 250, 1000, 0, 40, -7])
-        #expect(throws: DatabaseError.self) { try change { try Player.updateAll($0, Column("email").set(to: "same")) } }
-        let nothing = try change { try Player.updateAll($0) + Player.updateAll($0, [Column("score").noOverwrite]) }
+        #expect(throws: DatabaseError.self) {
+            try change { try Player.updateAll($0, Column("email").set(to: "same")) }
+        }
+        let nothing = try change {
+            try Player.updateAll($0) + Player.updateAll($0, [Column("score").noOverwrite])
+        }
         #expect(nothing.result == 0 && nothing.sql.isEmpty)
     }
 
@@ -233,8 +278,13 @@ struct ChangeRequestTests {
             ])
         #expect(scores(coaches.players) == [1250, 250, -7, 0, 40, -7])
         let cte = CommonTableExpression(named: "chosen", literal: "SELECT \(99)")
-        let common = try change { try Player.with(cte).filter(id: 6).updateAll($0) { $0.score.set(to: cte.all()) } }
-        #expect(common.sql == [#"WITH "chosen" AS (SELECT ?) UPDATE "player" SET "score" = (SELECT * FROM "chosen") WHERE "id" = ?"#])
+        let common = try change {
+            try Player.with(cte).filter(id: 6).updateAll($0) { $0.score.set(to: cte.all()) }
+        }
+        #expect(
+            common.sql == [
+                #"WITH "chosen" AS (SELECT ?) UPDATE "player" SET "score" = (SELECT * FROM "chosen") WHERE "id" = ?"#
+            ])
         #expect(scores(common.players).last == 99)
         let groups = try change { db in
             try Player.aliased(alias).select(\.teamId).group(\.id).having { max($0.score) >= 250 }
@@ -252,14 +302,19 @@ struct ChangeRequestTests {
     func updateReturning() throws {
         let selected = try change { db in
             let request = Player.filter { $0.teamId == 1 }
-            return try Int.fetchSet(request.updateAndFetchStatement(db, [Column("score") += 1], selection: [Column("score")]))
+            return try Int.fetchSet(
+                request.updateAndFetchStatement(db, [Column("score") += 1], selection: [Column("score")]))
         }
         #expect(selected.result == [1001, 251])
-        #expect(selected.sql == [#"UPDATE "player" SET "score" = "score" + ? WHERE "teamId" = ? RETURNING "score""#])
+        #expect(
+            selected.sql == [
+                #"UPDATE "player" SET "score" = "score" + ? WHERE "teamId" = ? RETURNING "score""#
+            ])
         let closures = try change { db in
             let request = Player.order(\.score).limit(1)
             let statement = try request.updateAndFetchStatement(
-                db, onConflict: .replace, assignments: { [$0.score += 1, $0.bonus.set(to: 0)] }, select: { [$0.score * 2] })
+                db, onConflict: .replace, assignments: { [$0.score += 1, $0.bonus.set(to: 0)] },
+                select: { [$0.score * 2] })
             return try Int.fetchOne(statement)
         }
         #expect(closures.result == -12)
@@ -273,18 +328,38 @@ struct ChangeRequestTests {
     func updateTables() throws {
         let table = Table("player")
         let players = Table<Player>("player")
-        #expect(try scores(change { try table.updateAll($0, Column("score").set(to: 1)) }.players) == [1, 1, 1, 1, 1, 1])
-        #expect(try scores(change { try table.updateAll($0, [Column("score").set(to: 1)]) }.players) == [1, 1, 1, 1, 1, 1])
-        #expect(try scores(change { try players.updateAll($0) { $0.score.set(to: 1) } }.players) == [1, 1, 1, 1, 1, 1])
-        #expect(try scores(change { try players.updateAll($0) { [$0.score.set(to: 1)] } }.players) == [1, 1, 1, 1, 1, 1])
-        #expect(try scores(change { try Player.updateAll($0, [Column("score").set(to: 1)]) }.players) == [1, 1, 1, 1, 1, 1])
-        #expect(try scores(change { try Player.all().updateAll($0) { [$0.score.set(to: 1)] } }.players) == [1, 1, 1, 1, 1, 1])
+        #expect(
+            try scores(change { try table.updateAll($0, Column("score").set(to: 1)) }.players) == [
+                1, 1, 1, 1, 1, 1,
+            ])
+        #expect(
+            try scores(change { try table.updateAll($0, [Column("score").set(to: 1)]) }.players) == [
+                1, 1, 1, 1, 1, 1,
+            ])
+        #expect(
+            try scores(change { try players.updateAll($0) { $0.score.set(to: 1) } }.players) == [
+                1, 1, 1, 1, 1, 1,
+            ])
+        #expect(
+            try scores(change { try players.updateAll($0) { [$0.score.set(to: 1)] } }.players) == [
+                1, 1, 1, 1, 1, 1,
+            ])
+        #expect(
+            try scores(change { try Player.updateAll($0, [Column("score").set(to: 1)]) }.players) == [
+                1, 1, 1, 1, 1, 1,
+            ])
+        #expect(
+            try scores(change { try Player.all().updateAll($0) { [$0.score.set(to: 1)] } }.players) == [
+                1, 1, 1, 1, 1, 1,
+            ])
     }
 
     @Test("statements that return rows need something to return and to assign")
     func preconditions() async {
         await #expect(processExitsWith: .failure) {
-            try DatabaseQueue().write { db in _ = try Table("t").all().deleteAndFetchStatement(db, selection: []) }
+            try DatabaseQueue().write { db in
+                _ = try Table("t").all().deleteAndFetchStatement(db, selection: [])
+            }
         }
         await #expect(processExitsWith: .failure) {
             try DatabaseQueue().write { db in
@@ -292,7 +367,9 @@ struct ChangeRequestTests {
             }
         }
         await #expect(processExitsWith: .failure) {
-            try DatabaseQueue().write { db in _ = try Table("t").all().updateAndFetchStatement(db, [], selection: [Column("a")]) }
+            try DatabaseQueue().write { db in
+                _ = try Table("t").all().updateAndFetchStatement(db, [], selection: [Column("a")])
+            }
         }
     }
 }

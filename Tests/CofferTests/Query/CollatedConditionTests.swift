@@ -17,8 +17,12 @@ struct CollatedConditionTests {
         add(!["ann", "bob"].contains(name), #"("name" COLLATE NOCASE) NOT IN (?, ?)"#, ["carl"])
         let (isAnn, isBob, isNotBob) = (name == "ann", name == "bob", name != "bob")
         add(isAnn || isBob, #"("name" = ? COLLATE NOCASE) OR ("name" = ? COLLATE NOCASE)"#, ["ANN", "Bob"])
-        add(!(isAnn && isNotBob), #"NOT (("name" = ? COLLATE NOCASE) AND ("name" <> ? COLLATE NOCASE))"#, ["Bob", "carl"])
-        add(("a"..<"c").contains(name), #"("name" >= ? COLLATE NOCASE) AND ("name" < ? COLLATE NOCASE)"#, ["ANN", "Bob"])
+        add(
+            !(isAnn && isNotBob), #"NOT (("name" = ? COLLATE NOCASE) AND ("name" <> ? COLLATE NOCASE))"#,
+            ["Bob", "carl"])
+        add(
+            ("a"..<"c").contains(name), #"("name" >= ? COLLATE NOCASE) AND ("name" < ? COLLATE NOCASE)"#,
+            ["ANN", "Bob"])
         add(("a"..."bob").contains(name), #""name" COLLATE NOCASE BETWEEN ? AND ?"#, ["ANN", "Bob"])
         add(name.collating(.binary) == "ann", #""name" = ? COLLATE BINARY"#, [])
         return cases
@@ -27,8 +31,10 @@ struct CollatedConditionTests {
     @Test("the collation reaches the operands of the comparison", arguments: cases)
     func conditions(condition: SQLExpression, sql: String, names: [String]) throws {
         try DatabaseQueue().inDatabase { db in
-            try db.execute(sql: "CREATE TABLE player (name TEXT); INSERT INTO player VALUES ('ANN'), ('Bob'), ('carl')")
-            let request = Table("player").filter(condition).select(Column("name"), as: String.self).order(Column("rowid"))
+            try db.execute(
+                sql: "CREATE TABLE player (name TEXT); INSERT INTO player VALUES ('ANN'), ('Bob'), ('carl')")
+            let request = Table("player").filter(condition).select(Column("name"), as: String.self).order(
+                Column("rowid"))
             #expect(try request.fetchAll(db) == names)
             let text = try request.makePreparedRequest(db).statement.sql
             #expect(text == #"SELECT "name" FROM "player" WHERE \#(sql) ORDER BY "rowid""#)

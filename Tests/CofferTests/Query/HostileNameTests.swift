@@ -2,12 +2,15 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// Names that end identifiers, statements and comments where they are let, and names that mean something in SQL.
+/// Names that end identifiers, statements and comments where they are let, and names that mean something in
+/// SQL.
 private let hostileNames =
     hostileTexts.filter { !$0.isEmpty } + [
-        "select", "table", "group", "order by", "rowid x", "player\"", "\"player", "\"\"", "\"", "a\"b\"c", "[a]", "`a`", "'a'", "a.b",
+        "select", "table", "group", "order by", "rowid x", "player\"", "\"player", "\"\"", "\"", "a\"b\"c",
+        "[a]", "`a`", "'a'", "a.b",
         "Ünïcödé",
-        "e\u{301}", "😀", "\u{202E}", "--", "/*", "*/", ";", "1", "*", "count(*)", "?", "%", "_", "\t", "main.sqlite_master",
+        "e\u{301}", "😀", "\u{202E}", "--", "/*", "*/", ";", "1", "*", "count(*)", "?", "%", "_", "\t",
+        "main.sqlite_master",
     ]
 
 @Suite("Requests with hostile names")
@@ -17,9 +20,13 @@ struct HostileNameTests {
         try makeCanaryQueue().write { db throws in
             let (table, column) = ("hostile " + name, column)
             try db.execute(
-                sql: "CREATE TABLE \(table.quotedDatabaseIdentifier) (\(column.quotedDatabaseIdentifier), other)")
+                sql:
+                    "CREATE TABLE \(table.quotedDatabaseIdentifier) (\(column.quotedDatabaseIdentifier), other)"
+            )
             try db.execute(
-                sql: "CREATE UNIQUE INDEX hostile ON \(table.quotedDatabaseIdentifier) (\(column.quotedDatabaseIdentifier))")
+                sql:
+                    "CREATE UNIQUE INDEX hostile ON \(table.quotedDatabaseIdentifier) (\(column.quotedDatabaseIdentifier))"
+            )
             try db.execute(sql: "INSERT INTO \(table.quotedDatabaseIdentifier) VALUES (1, 2)")
             try body(db)
             #expect(try isCanaryAlive(db), "\(name)")
@@ -34,7 +41,10 @@ struct HostileNameTests {
             let row: Row = [name: 1, "other": 2]
             #expect(try table.fetchAll(db) == [row])
             #expect(try table.filter(column == 1).order(column.desc).fetchAll(db) == [row])
-            #expect(try table.select(column.forKey(key)).group(column).having(max(column) == 1).fetchAll(db) == [[name: 1]])
+            #expect(
+                try table.select(column.forKey(key)).group(column).having(max(column) == 1).fetchAll(db) == [
+                    [name: 1]
+                ])
             #expect(try table.filter(key: 1).fetchAll(db) == [row])
             #expect(try table.filter(key: [name: 1]).fetchAll(db) == [row])
             #expect(try table.orderByPrimaryKey().selectPrimaryKey(as: Int.self).fetchAll(db) == [1])
@@ -45,7 +55,9 @@ struct HostileNameTests {
             let cte = CommonTableExpression(named: name, columns: [name], sql: "SELECT 1")
             #expect(try cte.all().with(cte).filter(column == 1).fetchAll(db) == [[name: 1]])
             #expect(try table.with(cte).filter(cte.contains(column)).fetchAll(db) == [row])
-            #expect(try table.select((column + 1).forKey(name)).order(column.detached).fetchAll(db) == [[name: 2]])
+            #expect(
+                try table.select((column + 1).forKey(name)).order(column.detached).fetchAll(db) == [[name: 2]]
+            )
             #expect(try Row.fetchAll(db, SQLRequest<Row>("SELECT \(column) FROM \(table)")) == [[name: 1]])
             #expect(try table.updateAll(db, column.set(to: 5), Column("other").set(to: column)) == 1)
             #expect(try table.fetchAll(db) == [[name: 5, "other": 1]])
@@ -59,14 +71,17 @@ struct HostileNameTests {
         try makeCanaryQueue().write { db throws in
             for request in [
                 Table("canary\u{0}\" WHERE 0").all(), Table("canary").filter(Column("na\u{0}me") == 1),
-                Table("canary").select(Column("name").forKey("a\u{0}b")), Table("canary").aliased(TableAlias(name: "a\u{0}")),
+                Table("canary").select(Column("name").forKey("a\u{0}b")),
+                Table("canary").aliased(TableAlias(name: "a\u{0}")),
             ] {
                 #expect(throws: DatabaseError.self) { try request.fetchAll(db) }
                 #expect(throws: DatabaseError.self) { try request.fetchOne(db) }
                 #expect(throws: DatabaseError.self) { try request.isEmpty(db) }
             }
             #expect(throws: DatabaseError.self) { try Table("canary\u{0}").deleteAll(db) }
-            #expect(throws: DatabaseError.self) { try Table("canary").updateAll(db, Column("name\u{0}").set(to: 1)) }
+            #expect(throws: DatabaseError.self) {
+                try Table("canary").updateAll(db, Column("name\u{0}").set(to: 1))
+            }
             #expect(try isCanaryAlive(db))
         }
     }
@@ -77,9 +92,13 @@ struct HostileNameTests {
             for name in hostileNames {
                 let function = DatabaseFunction(name, argumentCount: 1) { $0[0] }
                 db.add(function: function)
-                #expect(try Table("canary").select(function(Column("id")), as: Int.self).fetchAll(db) == [1], "\(name)")
+                #expect(
+                    try Table("canary").select(function(Column("id")), as: Int.self).fetchAll(db) == [1],
+                    "\(name)")
                 // Any word is a type to SQLite, which looks for parts such as INT in it.
-                #expect(try Table("canary").select(cast(Column("id"), as: .init(name))).fetchCount(db) == 1, "\(name)")
+                #expect(
+                    try Table("canary").select(cast(Column("id"), as: .init(name))).fetchCount(db) == 1,
+                    "\(name)")
             }
             #expect(try isCanaryAlive(db))
         }

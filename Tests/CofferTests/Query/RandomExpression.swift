@@ -1,7 +1,8 @@
 import Coffer
 import CofferTestSupport
 
-/// An expression, and the same as SQL that was written without a look at Coffer's: with all parentheses and with literal values.
+/// An expression, and the same as SQL that was written without a look at Coffer's: with all parentheses and
+/// with literal values.
 struct RandomExpression {
     var expression: SQLExpression
     var sql: String
@@ -56,7 +57,9 @@ struct RandomExpression {
         let a = RandomExpression(depth: depth - 1, of: table, &random)
         let b = RandomExpression(depth: depth - 1, of: table, &random)
         let c = RandomExpression(depth: depth - 1, of: table, &random)
-        let binary: (SQLExpression, String) -> RandomExpression = { RandomExpression($0, "((\(a.sql)) \($1) (\(b.sql)))") }
+        let binary: (SQLExpression, String) -> RandomExpression = {
+            RandomExpression($0, "((\(a.sql)) \($1) (\(b.sql)))")
+        }
         let (l, r) = (a.expression, b.expression)
         switch Int.random(in: 0..<34, using: &random) {
         case 0: self = binary(l + r, "+")
@@ -78,20 +81,26 @@ struct RandomExpression {
         // With a value NULL, Swift's operators test for NULL.
         case 16: self = binary(l == r, a.sql == "NULL" || b.sql == "NULL" ? "IS" : "=")
         case 17: self = binary(l != r, a.sql == "NULL" || b.sql == "NULL" ? "IS NOT" : "<>")
-        case 18: self.init(!(l == r), "(NOT ((\(a.sql)) \(a.sql == "NULL" || b.sql == "NULL" ? "IS" : "=") (\(b.sql))))")
+        case 18:
+            self.init(
+                !(l == r), "(NOT ((\(a.sql)) \(a.sql == "NULL" || b.sql == "NULL" ? "IS" : "=") (\(b.sql))))")
         case 19: self.init(!l, "(NOT (\(a.sql)))")
         case 20: self.init(-l, "(-(\(a.sql)))")
         case 21: self.init(~l, "(~(\(a.sql)))")
         case 22: self.init(l ?? r, "IFNULL(\(a.sql), \(b.sql))")
         case 23: self.init(coalesce([l, r, c.expression]), "COALESCE(\(a.sql), \(b.sql), \(c.sql))")
-        case 24: self.init([l, r, c.expression].joined(operator: .concat), "((\(a.sql)) || (\(b.sql)) || (\(c.sql)))")
+        case 24:
+            self.init(
+                [l, r, c.expression].joined(operator: .concat), "((\(a.sql)) || (\(b.sql)) || (\(c.sql)))")
         case 25: self.init([l, r].contains(c.expression), "((\(c.sql)) IN ((\(a.sql)), (\(b.sql))))")
         case 26:
             let lower = Int.random(in: -3...3, using: &random)
             self.init((lower...(lower + 4)).contains(l), "((\(a.sql)) BETWEEN \(lower) AND \(lower + 4))")
         case 27:
             let lower = Int.random(in: -3...3, using: &random)
-            self.init(!(lower..<(lower + 4)).contains(l), "(NOT ((\(a.sql)) >= \(lower) AND (\(a.sql)) < \(lower + 4)))")
+            self.init(
+                !(lower..<(lower + 4)).contains(l),
+                "(NOT ((\(a.sql)) >= \(lower) AND (\(a.sql)) < \(lower + 4)))")
         case 28: self.init(cast(l, as: .text), "CAST((\(a.sql)) AS TEXT)")
         case 29: self.init(cast(l, as: .real), "CAST((\(a.sql)) AS REAL)")
         case 30: self.init(length(l), "LENGTH(\(a.sql))")
@@ -105,11 +114,15 @@ struct RandomExpression {
     }
 
     /// A condition with a query of another table, which may refer to the outer one.
-    static func query(of table: String, outer: some TableAliasBase, _ random: inout SeededRandom) -> RandomExpression {
+    static func query(of table: String, outer: some TableAliasBase, _ random: inout SeededRandom)
+        -> RandomExpression
+    {
         let inner = RandomExpression(depth: 2, of: "i", &random)
         let member = RandomExpression(depth: 1, &random)
         let key = randomColumn(&random)
-        let (column, outerColumn) = (columns.randomElement(using: &random) ?? "id", columns.randomElement(using: &random) ?? "id")
+        let (column, outerColumn) = (
+            columns.randomElement(using: &random) ?? "id", columns.randomElement(using: &random) ?? "id"
+        )
         let request = Table(table).filter(inner.expression)
         let correlated = request.filter(Column(column) == outer[Column(outerColumn)])
         let sql = "SELECT * FROM \(table) AS i WHERE (\(inner.sql))"

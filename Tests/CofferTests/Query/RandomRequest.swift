@@ -1,7 +1,8 @@
 import Coffer
 import CofferTestSupport
 
-/// A request that was put together at random, and the same as SQL that was written without a look at Coffer's.
+/// A request that was put together at random, and the same as SQL that was written without a look at
+/// Coffer's.
 struct RandomRequest {
     private(set) var request: QueryInterfaceRequest<Row>
 
@@ -21,7 +22,9 @@ struct RandomRequest {
     }
 
     /// The condition that the rows must meet, with its keyword.
-    var condition: String { conditions.isEmpty ? "" : " WHERE " + conditions.map { "(\($0))" }.joined(separator: " AND ") }
+    var condition: String {
+        conditions.isEmpty ? "" : " WHERE " + conditions.map { "(\($0))" }.joined(separator: " AND ")
+    }
 
     /// - Parameter isByID: whether the rows are asked for by ID, among other conditions.
     init(isByID: Bool = false, _ random: inout SeededRandom) {
@@ -31,7 +34,8 @@ struct RandomRequest {
         let isNamed = Bool.random(using: &random)
         let alias = TableAlias(name: isNamed ? "outer" : nil)
         request = Table(table).aliased(alias)
-        addFilters(alias, other: isNamed && Bool.random(using: &random) ? table : isFirst ? "u" : "t", &random)
+        addFilters(
+            alias, other: isNamed && Bool.random(using: &random) ? table : isFirst ? "u" : "t", &random)
         if isByID { addIDs(&random) }
         switch Int.random(in: 0..<6, using: &random) {
         case 0: addGroups(&random)
@@ -45,14 +49,18 @@ struct RandomRequest {
         for _ in 0..<Int.random(in: 0..<3, using: &random) {
             let filter =
                 Int.random(in: 0..<4, using: &random) == 0
-                ? RandomExpression.query(of: other, outer: alias, &random) : RandomExpression(depth: 3, &random)
-            request = request.filter(Bool.random(using: &random) ? filter.expression : alias[filter.expression])
+                ? RandomExpression.query(of: other, outer: alias, &random)
+                : RandomExpression(depth: 3, &random)
+            request = request.filter(
+                Bool.random(using: &random) ? filter.expression : alias[filter.expression])
             conditions.append(filter.sql)
         }
         switch Int.random(in: 0..<8, using: &random) {
         case 0: addIDs(&random)
         case 1:
-            let (n, t) = (Int.random(in: 0...9, using: &random), ["a", "b"].randomElement(using: &random) ?? "a")
+            let (n, t) = (
+                Int.random(in: 0...9, using: &random), ["a", "b"].randomElement(using: &random) ?? "a"
+            )
             request = request.filter(key: ["t": t, "n": n])
             conditions.append("o.n = \(n) AND o.t = '\(t)'")
         case 2:
@@ -64,13 +72,17 @@ struct RandomRequest {
     }
 
     private mutating func addIDs(_ random: inout SeededRandom) {
-        let ids = (0..<Int.random(in: 0..<6, using: &random)).map { _ in Int.random(in: 1...20, using: &random) }
+        let ids = (0..<Int.random(in: 0..<6, using: &random)).map { _ in
+            Int.random(in: 1...20, using: &random)
+        }
         request = request.filter(keys: ids)
         conditions.append("o.id IN (\(ids.map(String.init).joined(separator: ", ")))")
     }
 
     private mutating func addSelection(_ random: inout SeededRandom) {
-        let expressions = (0...Int.random(in: 0..<3, using: &random)).map { _ in RandomExpression(depth: 2, &random) }
+        let expressions = (0...Int.random(in: 0..<3, using: &random)).map { _ in
+            RandomExpression(depth: 2, &random)
+        }
         if Bool.random(using: &random) {
             request = request.select(expressions.map(\.expression))
             selection = expressions.map(\.sql).joined(separator: ", ")
@@ -92,11 +104,16 @@ struct RandomRequest {
         let filter = RandomExpression(depth: 1, &random)
         let argument = RandomExpression.randomColumn(&random)
         let aggregates: [(SQLExpression, String)] = [
-            (max(argument.expression, filter: filter.expression), "MAX(\(argument.sql)) FILTER (WHERE \(filter.sql))"),
-            (min(argument.expression), "MIN(\(argument.sql))"), (count(argument.expression), "COUNT(\(argument.sql))"),
+            (
+                max(argument.expression, filter: filter.expression),
+                "MAX(\(argument.sql)) FILTER (WHERE \(filter.sql))"
+            ),
+            (min(argument.expression), "MIN(\(argument.sql))"),
+            (count(argument.expression), "COUNT(\(argument.sql))"),
             (count(distinct: argument.expression), "COUNT(DISTINCT \(argument.sql))"),
             (total(argument.expression), "TOTAL(\(argument.sql))"),
-            (average(argument.expression), "AVG(\(argument.sql))"), (sum(argument.expression), "SUM(\(argument.sql))"),
+            (average(argument.expression), "AVG(\(argument.sql))"),
+            (sum(argument.expression), "SUM(\(argument.sql))"),
         ]
         let (aggregate, sql) = aggregates.randomElement(using: &random) ?? aggregates[0]
         request = request.select(column.expression, aggregate).group(column.expression)
@@ -125,7 +142,8 @@ struct RandomRequest {
             order = isReversed ? "\(sql), o.id" : "\(sql) DESC, o.id DESC"
         case 2:
             request = request.order(expression.ascNullsLast, Column("id"))
-            order = isReversed ? "(\(sql)) IS NOT NULL, \(sql) DESC, o.id DESC" : "(\(sql)) IS NULL, \(sql), o.id"
+            order =
+                isReversed ? "(\(sql)) IS NOT NULL, \(sql) DESC, o.id DESC" : "(\(sql)) IS NULL, \(sql), o.id"
         default:
             request = request.order(expression).withStableOrder()
             order = isReversed ? "\(sql) DESC, o.id DESC" : "\(sql), o.id"

@@ -13,12 +13,16 @@ struct RandomRequestTests {
             for table in ["t", "u"] {
                 try db.execute(
                     sql: """
-                        CREATE TABLE \(table) (id INTEGER PRIMARY KEY, n INTEGER, r REAL, t TEXT COLLATE NOCASE, x);
+                        CREATE TABLE \(table) (id INTEGER PRIMARY KEY, n INTEGER, r REAL, t TEXT COLLATE \
+                        NOCASE, x);
                         CREATE UNIQUE INDEX \(table)_key ON \(table) (n, t);
                         """)
                 for id in 1...20 {
                     let values = (0..<4).map { _ in RandomExpression.value(&random).sql }
-                    try db.execute(sql: "INSERT OR IGNORE INTO \(table) VALUES (\(id), \(values.joined(separator: ", ")))")
+                    try db.execute(
+                        sql:
+                            "INSERT OR IGNORE INTO \(table) VALUES (\(id), \(values.joined(separator: ", ")))"
+                    )
                 }
             }
         }
@@ -28,8 +32,11 @@ struct RandomRequestTests {
     private func values(_ rows: [Row]) -> [[DatabaseValue]] { rows.map { Array($0.databaseValues) } }
 
     private func sorted(_ rows: [[DatabaseValue]]) -> [String] {
-        // The two zeros are equal, and SQLite's are not always the same: -(0.0) is -0.0 as a literal, and 0.0 where 0.0 is an argument.
-        func text(_ value: DatabaseValue) -> String { if case .double(0) = value.storage { "0.0" } else { value.description } }
+        // The two zeros are equal, and SQLite's are not always the same: -(0.0) is -0.0 as a literal, and 0.0
+        // where 0.0 is an argument.
+        func text(_ value: DatabaseValue) -> String {
+            if case .double(0) = value.storage { "0.0" } else { value.description }
+        }
         return rows.map { $0.map(text).description }.sorted()
     }
 
@@ -52,7 +59,10 @@ struct RandomRequestTests {
                 let count = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM (\(request.sql))")
                 try #require(try request.request.fetchCount(db) == count, "\(request.sql)")
                 let first = try values(request.request.fetchOne(db).map { [$0] } ?? [])
-                try #require(request.isOrdered ? first == Array(expected.prefix(1)) : first.isEmpty == expected.isEmpty, "\(request.sql)")
+                try #require(
+                    request.isOrdered
+                        ? first == Array(expected.prefix(1)) : first.isEmpty == expected.isEmpty,
+                    "\(request.sql)")
                 if !expected.isEmpty { filled += 1 }
             }
             // Requests without rows would prove little.
@@ -79,14 +89,20 @@ struct RandomRequestTests {
                         defer { db.remove(transactionObserver: watcher) }
                         switch Int.random(in: 0..<3, using: &random) {
                         case 0: try db.execute(sql: "DELETE FROM \(table) WHERE id = \(id)")
-                        case 1: try db.execute(sql: "INSERT OR REPLACE INTO \(table) (id, n, t) VALUES (\(id + 10), \(id), 'new')")
+                        case 1:
+                            try db.execute(
+                                sql:
+                                    "INSERT OR REPLACE INTO \(table) (id, n, t) VALUES (\(id + 10), \(id), 'new')"
+                            )
                         default:
                             let value = RandomExpression.value(&random).sql
-                            try db.execute(sql: "UPDATE OR IGNORE \(table) SET \(column) = \(value) WHERE id = \(id)")
+                            try db.execute(
+                                sql: "UPDATE OR IGNORE \(table) SET \(column) = \(value) WHERE id = \(id)")
                         }
                         let after = try sorted(values(request.fetchAll(db)))
                         let sql = try request.makePreparedRequest(db).statement
-                        try #require(before == after || watcher.hasSeenChange, "\(region): \(sql) \(sql.arguments)")
+                        try #require(
+                            before == after || watcher.hasSeenChange, "\(region): \(sql) \(sql.arguments)")
                         return .rollback
                     }
                 }
@@ -108,11 +124,15 @@ struct RandomRequestTests {
                 let before = try Row.fetchAll(db, sql: all)
                 try db.inSavepoint {
                     try #require(try change.request.deleteAll(db) == chosen.count, "\(change.sql)")
-                    try #require(try Row.fetchAll(db, sql: all) == before.filter { !chosen.contains($0["id"]) }, "\(change.sql)")
+                    try #require(
+                        try Row.fetchAll(db, sql: all) == before.filter { !chosen.contains($0["id"]) },
+                        "\(change.sql)")
                     return .rollback
                 }
                 try db.inSavepoint {
-                    try #require(try change.request.updateAll(db, Column("x").set(to: "mark")) == chosen.count, "\(change.sql)")
+                    try #require(
+                        try change.request.updateAll(db, Column("x").set(to: "mark")) == chosen.count,
+                        "\(change.sql)")
                     let marked = try Int64.fetchSet(db, sql: "SELECT id FROM \(table) WHERE x = 'mark'")
                     try #require(marked == chosen, "\(change.sql)")
                     return .rollback
@@ -129,8 +149,12 @@ private final class ChangeWatcher: TransactionObserver {
 
     init(_ region: DatabaseRegion) { self.region = region }
 
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { region.isModified(byEventsOfKind: eventKind) }
-    func databaseDidChange(with event: DatabaseEvent) { hasSeenChange = hasSeenChange || region.isModified(by: event) }
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
+        region.isModified(byEventsOfKind: eventKind)
+    }
+    func databaseDidChange(with event: DatabaseEvent) {
+        hasSeenChange = hasSeenChange || region.isModified(by: event)
+    }
     func databaseDidCommit(_ db: Database) {}
     func databaseDidRollback(_ db: Database) {}
 }

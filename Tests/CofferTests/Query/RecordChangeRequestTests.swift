@@ -21,16 +21,19 @@ private struct Scorer: Codable, FetchableRecord, PersistableRecord, Hashable {
 
 @Suite("Requests that change rows and return records")
 struct RecordChangeRequestTests {
-    private static let creation = "CREATE TABLE scorer (id INTEGER PRIMARY KEY, name TEXT UNIQUE, score INTEGER, secret TEXT DEFAULT 'x')"
+    private static let creation =
+        "CREATE TABLE scorer (id INTEGER PRIMARY KEY, name TEXT UNIQUE, score INTEGER, secret TEXT DEFAULT 'x')"
     private static let scorers = [
-        Scorer(id: 1, name: "Ada", score: 10), Scorer(id: 2, name: "Bob", score: 0), Scorer(id: 3, name: "Eve", score: -5),
+        Scorer(id: 1, name: "Ada", score: 10), Scorer(id: 2, name: "Bob", score: 0),
+        Scorer(id: 3, name: "Eve", score: -5),
     ]
 
-    /// Runs a change of a fresh table. Checks the SQL, and that the rows that are left are those that the stock shell leaves after the
-    /// same change in SQL by hand.
+    /// Runs a change of a fresh table. Checks the SQL, and that the rows that are left are those that the
+    /// stock shell leaves after the same change in SQL by hand.
     @discardableResult
     private func change<T>(
-        _ sql: String, same handwritten: String, sourceLocation: SourceLocation = #_sourceLocation, _ change: (Database) throws -> T
+        _ sql: String, same handwritten: String, sourceLocation: SourceLocation = #_sourceLocation,
+        _ change: (Database) throws -> T
     ) throws -> T {
         try withTestDirectory { directory in
             let queue = try directory.makeQueue()
@@ -43,7 +46,12 @@ struct RecordChangeRequestTests {
                 let result = try change(db)
                 #expect(recorder.statements == [sql], sourceLocation: sourceLocation)
                 db.trace(nil)
-                return (result, try Row.fetchAll(db, sql: selection).map { $0.databaseValues.map(Self.text).joined(separator: "|") })
+                return (
+                    result,
+                    try Row.fetchAll(db, sql: selection).map {
+                        $0.databaseValues.map(Self.text).joined(separator: "|")
+                    }
+                )
             }
             if SQLCipherShell.isAvailable {
                 let other = try directory.makeQueue("b.db")
@@ -52,7 +60,8 @@ struct RecordChangeRequestTests {
                     for scorer in Self.scorers { try scorer.insert(db) }
                 }
                 try other.close()
-                let judgement = try SQLCipherShell(path: directory.path("b.db")).run("\(handwritten);\n\(selection);")
+                let judgement = try SQLCipherShell(path: directory.path("b.db")).run(
+                    "\(handwritten);\n\(selection);")
                 #expect(judgement.suffix(rows.count) == rows[...], sourceLocation: sourceLocation)
             }
             return result
@@ -73,13 +82,21 @@ struct RecordChangeRequestTests {
     func delete() throws {
         let sql = #"DELETE FROM "scorer" WHERE "score" <= ? RETURNING "id", "name", "score""#
         let handwritten = "DELETE FROM scorer WHERE score <= 0"
-        let all = try change(sql, same: handwritten) { try Scorer.filter { $0.score <= 0 }.deleteAndFetchAll($0) }
+        let all = try change(sql, same: handwritten) {
+            try Scorer.filter { $0.score <= 0 }.deleteAndFetchAll($0)
+        }
         #expect(all.sorted { $0.id < $1.id } == Array(Self.scorers[1...]))
-        let set = try change(sql, same: handwritten) { try Scorer.filter { $0.score <= 0 }.deleteAndFetchSet($0) }
+        let set = try change(sql, same: handwritten) {
+            try Scorer.filter { $0.score <= 0 }.deleteAndFetchSet($0)
+        }
         #expect(set == Set(Self.scorers[1...]))
-        let cursor = try change(sql, same: handwritten) { try Array(Scorer.filter { $0.score <= 0 }.deleteAndFetchCursor($0)) }
+        let cursor = try change(sql, same: handwritten) {
+            try Array(Scorer.filter { $0.score <= 0 }.deleteAndFetchCursor($0))
+        }
         #expect(Set(cursor) == Set(Self.scorers[1...]))
-        let none = try change(#"DELETE FROM "scorer" WHERE 0 RETURNING "id", "name", "score""#, same: "SELECT 1 WHERE 0") {
+        let none = try change(
+            #"DELETE FROM "scorer" WHERE 0 RETURNING "id", "name", "score""#, same: "SELECT 1 WHERE 0"
+        ) {
             try Scorer.none().deleteAndFetchAll($0)
         }
         #expect(none.isEmpty)
@@ -88,7 +105,8 @@ struct RecordChangeRequestTests {
     @Test("a table deletes and returns rows of all columns by its record type")
     func deleteWithLimit() throws {
         let worst = try change(
-            #"DELETE FROM "scorer" RETURNING "id", "name", "score" ORDER BY "score" LIMIT 1"#, same: "DELETE FROM scorer WHERE id = 3"
+            #"DELETE FROM "scorer" RETURNING "id", "name", "score" ORDER BY "score" LIMIT 1"#,
+            same: "DELETE FROM scorer WHERE id = 3"
         ) {
             try Table<Scorer>("scorer").order(\.score).limit(1).deleteAndFetchAll($0)
         }
@@ -100,10 +118,16 @@ struct RecordChangeRequestTests {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: Self.creation)
             try db.execute(
-                sql: "CREATE TABLE fan (scorerId REFERENCES scorer (id)); INSERT INTO scorer (id, name) VALUES (1, 'Ada'), (2, 'Bob')")
+                sql:
+                    "CREATE TABLE fan (scorerId REFERENCES scorer (id)); INSERT INTO scorer (id, name) VALUES (1, 'Ada'), (2, 'Bob')"
+            )
             try db.execute(sql: "INSERT INTO fan VALUES (2)")
-            #expect(throws: DatabaseError.self) { try Scorer.all().select(Column("id"), as: Int.self).deleteAll(db) }
-            #expect(throws: DatabaseError.self) { try Scorer.all().deleteAndFetchStatement(db, selection: [Column("id")]).execute() }
+            #expect(throws: DatabaseError.self) {
+                try Scorer.all().select(Column("id"), as: Int.self).deleteAll(db)
+            }
+            #expect(throws: DatabaseError.self) {
+                try Scorer.all().deleteAndFetchStatement(db, selection: [Column("id")]).execute()
+            }
             #expect(try Scorer.fetchCount(db) == 2)
         }
     }
@@ -112,17 +136,31 @@ struct RecordChangeRequestTests {
 
     @Test("update and return records as they are after it, as an array, a set and a cursor")
     func update() throws {
-        let sql = #"UPDATE OR IGNORE "scorer" SET "score" = "score" + ? WHERE "id" < ? RETURNING "id", "name", "score""#
+        let sql =
+            #"UPDATE OR IGNORE "scorer" SET "score" = "score" + ? WHERE "id" < ? RETURNING "id", "name", "score""#
         let handwritten = "UPDATE scorer SET score = score + 5 WHERE id < 3"
         let expected: Set = [Scorer(id: 1, name: "Ada", score: 15), Scorer(id: 2, name: "Bob", score: 5)]
         let request = Scorer.filter { $0.id < 3 }
-        #expect(try Set(change(sql, same: handwritten) { try request.updateAndFetchAll($0, [Column("score") += 5]) }) == expected)
-        #expect(try Set(change(sql, same: handwritten) { try request.updateAndFetchAll($0) { [$0.score += 5] } }) == expected)
-        #expect(try change(sql, same: handwritten) { try request.updateAndFetchSet($0, [Column("score") += 5]) } == expected)
-        #expect(try change(sql, same: handwritten) { try request.updateAndFetchSet($0) { [$0.score += 5] } } == expected)
-        let cursor = try change(sql, same: handwritten) { try Array(request.updateAndFetchCursor($0, [Column("score") += 5])) }
+        #expect(
+            try Set(
+                change(sql, same: handwritten) { try request.updateAndFetchAll($0, [Column("score") += 5]) })
+                == expected)
+        #expect(
+            try Set(change(sql, same: handwritten) { try request.updateAndFetchAll($0) { [$0.score += 5] } })
+                == expected)
+        #expect(
+            try change(sql, same: handwritten) { try request.updateAndFetchSet($0, [Column("score") += 5]) }
+                == expected)
+        #expect(
+            try change(sql, same: handwritten) { try request.updateAndFetchSet($0) { [$0.score += 5] } }
+                == expected)
+        let cursor = try change(sql, same: handwritten) {
+            try Array(request.updateAndFetchCursor($0, [Column("score") += 5]))
+        }
         #expect(Set(cursor) == expected)
-        let closure = try change(sql, same: handwritten) { try Array(request.updateAndFetchCursor($0) { [$0.score += 5] }) }
+        let closure = try change(sql, same: handwritten) {
+            try Array(request.updateAndFetchCursor($0) { [$0.score += 5] })
+        }
         #expect(Set(closure) == expected)
     }
 
@@ -130,12 +168,23 @@ struct RecordChangeRequestTests {
     func conflicts() throws {
         let ignoring = #"UPDATE OR IGNORE "scorer" SET "name" = ?"#
         let taken = "UPDATE OR IGNORE scorer SET name = 'Ada'"
-        #expect(try change(ignoring, same: taken) { try Scorer.updateAll($0, Column("name").set(to: "Ada")) } == 1)
-        #expect(try change(ignoring, same: taken) { try Scorer.updateAll($0) { $0.name.set(to: "Ada") } } == 1)
-        #expect(try change(ignoring, same: taken) { try Scorer.updateAll($0) { [$0.name.set(to: "Ada")] } } == 1)
-        #expect(try change(ignoring, same: taken) { try Scorer.updateAll($0, [Column("name").set(to: "Ada")]) } == 1)
-        #expect(try change(ignoring, same: taken) { try Scorer.all().updateAll($0) { $0.name.set(to: "Ada") } } == 1)
-        #expect(try change(ignoring, same: taken) { try Table<Scorer>("scorer").updateAll($0) { $0.name.set(to: "Ada") } } == 1)
+        #expect(
+            try change(ignoring, same: taken) { try Scorer.updateAll($0, Column("name").set(to: "Ada")) } == 1
+        )
+        #expect(
+            try change(ignoring, same: taken) { try Scorer.updateAll($0) { $0.name.set(to: "Ada") } } == 1)
+        #expect(
+            try change(ignoring, same: taken) { try Scorer.updateAll($0) { [$0.name.set(to: "Ada")] } } == 1)
+        #expect(
+            try change(ignoring, same: taken) { try Scorer.updateAll($0, [Column("name").set(to: "Ada")]) }
+                == 1)
+        #expect(
+            try change(ignoring, same: taken) { try Scorer.all().updateAll($0) { $0.name.set(to: "Ada") } }
+                == 1)
+        #expect(
+            try change(ignoring, same: taken) {
+                try Table<Scorer>("scorer").updateAll($0) { $0.name.set(to: "Ada") }
+            } == 1)
         let returned = try change(ignoring + #" RETURNING "id", "name", "score""#, same: taken) {
             try Scorer.all().updateAndFetchAll($0, [Column("name").set(to: "Ada")])
         }
@@ -145,12 +194,15 @@ struct RecordChangeRequestTests {
             #"UPDATE OR REPLACE "scorer" SET "name" = ? WHERE "id" = ? RETURNING "id", "name", "score""#,
             same: "UPDATE OR REPLACE scorer SET name = 'Ada' WHERE id = 3"
         ) {
-            try Scorer.filter(key: 3).updateAndFetchAll($0, onConflict: .replace, [Column("name").set(to: "Ada")])
+            try Scorer.filter(key: 3).updateAndFetchAll(
+                $0, onConflict: .replace, [Column("name").set(to: "Ada")])
         }
         #expect(replacing == [Scorer(id: 3, name: "Ada", score: -5)])
         // A table of rows knows no policy.
         #expect(throws: DatabaseError.self) {
-            try change(#"UPDATE "scorer" SET "name" = ?"#, same: "") { try Table("scorer").updateAll($0, Column("name").set(to: "Ada")) }
+            try change(#"UPDATE "scorer" SET "name" = ?"#, same: "") {
+                try Table("scorer").updateAll($0, Column("name").set(to: "Ada"))
+            }
         }
     }
 

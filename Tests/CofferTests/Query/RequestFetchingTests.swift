@@ -29,15 +29,26 @@ struct RequestFetchingTests {
         #expect(try sql(Player.all()) == #"SELECT * FROM "player" LIMIT 1"#)
         #expect(try sql(Player.filter(id: 1)) == #"SELECT * FROM "player" WHERE "id" = ?"#)
         #expect(try sql(Player.filter { $0.id == 1 }) == #"SELECT * FROM "player" WHERE "id" = ?"#)
-        #expect(try sql(Player.filter { 1 == $0.id && $0.score > 2 }) == #"SELECT * FROM "player" WHERE (? = "id") AND ("score" > ?)"#)
+        #expect(
+            try sql(Player.filter { 1 == $0.id && $0.score > 2 })
+                == #"SELECT * FROM "player" WHERE (? = "id") AND ("score" > ?)"#)
         #expect(try sql(Player.filter { $0.email == "x" }) == #"SELECT * FROM "player" WHERE "email" = ?"#)
-        #expect(try sql(Player.filter { $0.email == nil }) == #"SELECT * FROM "player" WHERE "email" IS NULL LIMIT 1"#)
+        #expect(
+            try sql(Player.filter { $0.email == nil })
+                == #"SELECT * FROM "player" WHERE "email" IS NULL LIMIT 1"#)
         #expect(try sql(Player.filter(Column.rowID == 1)) == #"SELECT * FROM "player" WHERE "rowid" = ?"#)
-        #expect(try sql(Player.filter { $0.name == "x" }) == #"SELECT * FROM "player" WHERE "name" = ? LIMIT 1"#)
-        #expect(try sql(Player.filter { $0.id == $0.score }) == #"SELECT * FROM "player" WHERE "id" = "score" LIMIT 1"#)
-        #expect(try sql(Player.filter { $0.id == 1 || $0.id == 2 }) == #"SELECT * FROM "player" WHERE ("id" = ?) OR ("id" = ?) LIMIT 1"#)
+        #expect(
+            try sql(Player.filter { $0.name == "x" }) == #"SELECT * FROM "player" WHERE "name" = ? LIMIT 1"#)
+        #expect(
+            try sql(Player.filter { $0.id == $0.score })
+                == #"SELECT * FROM "player" WHERE "id" = "score" LIMIT 1"#)
+        #expect(
+            try sql(Player.filter { $0.id == 1 || $0.id == 2 })
+                == #"SELECT * FROM "player" WHERE ("id" = ?) OR ("id" = ?) LIMIT 1"#)
         #expect(try sql(Player.filter(sql: "id = 1")) == #"SELECT * FROM "player" WHERE id = 1 LIMIT 1"#)
-        #expect(try sql(Citizenship.filter { $0.citizenId == 1 }) == #"SELECT * FROM "citizenship" WHERE "citizenId" = ? LIMIT 1"#)
+        #expect(
+            try sql(Citizenship.filter { $0.citizenId == 1 })
+                == #"SELECT * FROM "citizenship" WHERE "citizenId" = ? LIMIT 1"#)
         #expect(
             try sql(Citizenship.filter { $0.citizenId == 1 && $0.countryCode == "FR" })
                 == #"SELECT * FROM "citizenship" WHERE ("citizenId" = ?) AND ("countryCode" = ?)"#)
@@ -45,24 +56,32 @@ struct RequestFetchingTests {
         #expect(
             try sql(Player.select { [max($0.score).forKey("max"), count($0.id)] })
                 == #"SELECT MAX("score") AS "max", COUNT("id") FROM "player""#)
-        #expect(try sql(Player.select { [max($0.score), $0.id] }) == #"SELECT MAX("score"), "id" FROM "player" LIMIT 1"#)
-        #expect(try sql(Player.select { max($0.score) }.group(\.teamId)) == #"SELECT MAX("score") FROM "player" GROUP BY "teamId" LIMIT 1"#)
+        #expect(
+            try sql(Player.select { [max($0.score), $0.id] })
+                == #"SELECT MAX("score"), "id" FROM "player" LIMIT 1"#)
+        #expect(
+            try sql(Player.select { max($0.score) }.group(\.teamId))
+                == #"SELECT MAX("score") FROM "player" GROUP BY "teamId" LIMIT 1"#)
         #expect(try sql(Player.limit(10, offset: 3)) == #"SELECT * FROM "player" LIMIT 1 OFFSET 3"#)
         #expect(try sql(Player.limit(-1)) == #"SELECT * FROM "player" LIMIT 1"#)
         #expect(try sql(Player.limit(0)) == #"SELECT * FROM "player" LIMIT 0"#)
-        #expect(try sql(Table("coach").filter(Column("id") == 1)) == #"SELECT * FROM "coach" WHERE "id" = ? LIMIT 1"#)
+        #expect(
+            try sql(Table("coach").filter(Column("id") == 1))
+                == #"SELECT * FROM "coach" WHERE "id" = ? LIMIT 1"#)
     }
 
     @Test("a key that is not unique any more does not harm")
     func keyThatIsDropped() throws {
         try makeLeague().write { db throws in
-            try db.execute(sql: "CREATE TABLE t (a); CREATE UNIQUE INDEX i ON t (a); INSERT INTO t VALUES (1)")
+            try db.execute(
+                sql: "CREATE TABLE t (a); CREATE UNIQUE INDEX i ON t (a); INSERT INTO t VALUES (1)")
             let request = Table("t").filter(Column("a") == 1)
             #expect(try request.fetchOne(db) == ["a": 1])
             try db.execute(sql: "DROP INDEX i; INSERT INTO t VALUES (1)")
             #expect(try request.fetchOne(db) == ["a": 1])
             #expect(try request.fetchAll(db).count == 2)
-            #expect(try request.makePreparedRequest(db, forSingleResult: true).statement.sql.hasSuffix("LIMIT 1"))
+            #expect(
+                try request.makePreparedRequest(db, forSingleResult: true).statement.sql.hasSuffix("LIMIT 1"))
         }
     }
 
@@ -72,19 +91,31 @@ struct RequestFetchingTests {
     func counting() throws {
         let count = #"SELECT COUNT(*) FROM "player""#
         #expect(try executed(6) { try Player.fetchCount($0) } == [count])
-        #expect(try executed(4) { try Player.filter { $0.email != nil }.fetchCount($0) } == [count + #" WHERE "email" IS NOT NULL"#])
+        #expect(
+            try executed(4) { try Player.filter { $0.email != nil }.fetchCount($0) } == [
+                count + #" WHERE "email" IS NOT NULL"#
+            ])
         #expect(try executed(6) { try Player.select(\.name).order(\.name).fetchCount($0) } == [count])
         #expect(
-            try executed(5) { try Player.select(\.name).distinct().fetchCount($0) } == [#"SELECT COUNT(DISTINCT "name") FROM "player""#])
+            try executed(5) { try Player.select(\.name).distinct().fetchCount($0) } == [
+                #"SELECT COUNT(DISTINCT "name") FROM "player""#
+            ])
         #expect(
             try executed(5) { try Player.select { $0.score.forKey("s") }.distinct().fetchCount($0) }
                 == [#"SELECT COUNT(DISTINCT "score") FROM "player""#])
         #expect(
-            try executed(6) { try Player.select { [$0.name, $0.score] }.distinct().order(\.name).fetchCount($0) }
+            try executed(6) {
+                try Player.select { [$0.name, $0.score] }.distinct().order(\.name).fetchCount($0)
+            }
                 == [#"SELECT COUNT(*) FROM (SELECT DISTINCT "name", "score" FROM "player")"#])
         #expect(
-            try executed(6) { try Player.all().distinct().fetchCount($0) } == [#"SELECT COUNT(*) FROM (SELECT DISTINCT * FROM "player")"#])
-        #expect(try executed(2) { try Player.limit(2).fetchCount($0) } == [#"SELECT COUNT(*) FROM (SELECT * FROM "player" LIMIT 2)"#])
+            try executed(6) { try Player.all().distinct().fetchCount($0) } == [
+                #"SELECT COUNT(*) FROM (SELECT DISTINCT * FROM "player")"#
+            ])
+        #expect(
+            try executed(2) { try Player.limit(2).fetchCount($0) } == [
+                #"SELECT COUNT(*) FROM (SELECT * FROM "player" LIMIT 2)"#
+            ])
         #expect(
             try executed(1) { try Player.select { max($0.score) }.fetchCount($0) } == [
                 #"SELECT COUNT(*) FROM (SELECT MAX("score") FROM "player")"#
@@ -108,12 +139,18 @@ struct RequestFetchingTests {
 
     @Test("requests and keys tell whether there are rows")
     func existence() throws {
-        #expect(try executed(false) { try Player.all().isEmpty($0) } == [#"SELECT EXISTS (SELECT * FROM "player")"#])
+        #expect(
+            try executed(false) { try Player.all().isEmpty($0) } == [
+                #"SELECT EXISTS (SELECT * FROM "player")"#
+            ])
         #expect(
             try executed(true) { try Player.filter { $0.score > 5000 }.isEmpty($0) } == [
                 #"SELECT EXISTS (SELECT * FROM "player" WHERE "score" > ?)"#
             ])
-        #expect(try executed(true) { try Player.exists($0, id: 1) } == [#"SELECT EXISTS (SELECT * FROM "player" WHERE "id" = ?)"#])
+        #expect(
+            try executed(true) { try Player.exists($0, id: 1) } == [
+                #"SELECT EXISTS (SELECT * FROM "player" WHERE "id" = ?)"#
+            ])
         try makeLeague().read { db throws in
             #expect(try Player.exists(db, key: 1))
             #expect(try !Player.exists(db, key: 100))
@@ -158,7 +195,9 @@ struct RequestFetchingTests {
             #expect(try Array(names.fetchCursor(db)) == ["Arthur", "Barbara"])
             #expect(try Int.fetchOne(db, Player.select { max($0.score) }) == 1000)
             #expect(
-                try Row.fetchOne(db, Player.select { [min($0.score), max($0.score)] }) == ["MIN(\"score\")": -7, "MAX(\"score\")": 1000])
+                try Row.fetchOne(db, Player.select { [min($0.score), max($0.score)] }) == [
+                    "MIN(\"score\")": -7, "MAX(\"score\")": 1000,
+                ])
             let best = Player.select({ max($0.score) }, as: Int.self)
             #expect(try best.fetchOne(db) == 1000)
             #expect(try Player.selectID().fetchSet(db) == [1, 2, 3, 4, 5, 6])
@@ -200,12 +239,14 @@ struct RequestFetchingTests {
     @Test("a request type can be extended for all requests of a record type")
     func derivedRequests() throws {
         func best<Request: DerivableRequest<Player>>(_ request: Request) -> Request {
-            request.filter { $0.score > 100 }.order(\.score.desc).select(\.id).distinct().aliased(TableAlias(name: "p"))
+            request.filter { $0.score > 100 }.order(\.score.desc).select(\.id).distinct().aliased(
+                TableAlias(name: "p"))
         }
         let request = best(Player.all())
         #expect(
             try makeLeague().read { try request.makePreparedRequest($0).statement.sql }
-                == #"SELECT DISTINCT "p"."id" FROM "player" "p" WHERE "p"."score" > ? ORDER BY "p"."score" DESC"#)
+                == #"SELECT DISTINCT "p"."id" FROM "player" "p" WHERE "p"."score" > ? ORDER BY "p"."score" DESC"#
+        )
     }
 
     // MARK: - Statements
@@ -213,7 +254,9 @@ struct RequestFetchingTests {
     @Test("the statement of a request is prepared once, and not shared by cursors that live at the same time")
     func statementReuse() throws {
         try makeLeague().read { db throws in
-            let request: (Int) -> QueryInterfaceRequest<Int64> = { score in Player.filter { $0.score >= score }.selectID() }
+            let request: (Int) -> QueryInterfaceRequest<Int64> = { score in
+                Player.filter { $0.score >= score }.selectID()
+            }
             let first = ObjectIdentifier(try request(0).makePreparedRequest(db).statement)
             let second = ObjectIdentifier(try request(1).makePreparedRequest(db).statement)
             #expect(first == second)

@@ -63,13 +63,16 @@ let leagueSQL = """
         id INTEGER PRIMARY KEY, name TEXT, email TEXT UNIQUE, score INTEGER NOT NULL, bonus INTEGER,
         teamId INTEGER REFERENCES team (id), coachId INTEGER REFERENCES player (id));
     CREATE TABLE country (isoCode TEXT PRIMARY KEY NOT NULL, name TEXT, population INTEGER) WITHOUT ROWID;
-    CREATE TABLE citizenship (citizenId INTEGER NOT NULL, countryCode TEXT NOT NULL, PRIMARY KEY (citizenId, countryCode));
+    CREATE TABLE citizenship (citizenId INTEGER NOT NULL, countryCode TEXT NOT NULL, PRIMARY KEY (citizenId, \
+    countryCode));
     CREATE TABLE note (text TEXT);
     CREATE VIEW coach AS SELECT * FROM player WHERE id IN (SELECT coachId FROM player);
     INSERT INTO team VALUES (1, 'Reds', 'red'), (2, 'Blues', 'blue'), (3, 'Nobodies', NULL);
     INSERT INTO player VALUES
-        (1, 'Arthur', 'arthur@example.com', 1000, 10, 1, NULL), (2, 'Barbara', 'barbara@example.com', 250, NULL, 1, 1),
-        (3, 'Craig', NULL, 1000, 5, 2, 1), (4, NULL, 'd@example.com', 0, 0, 2, 3), (5, 'arthur', NULL, 40, 3, NULL, NULL),
+        (1, 'Arthur', 'arthur@example.com', 1000, 10, 1, NULL), (2, 'Barbara', 'barbara@example.com', 250, \
+    NULL, 1, 1),
+        (3, 'Craig', NULL, 1000, 5, 2, 1), (4, NULL, 'd@example.com', 0, 0, 2, 3), (5, 'arthur', NULL, 40, \
+    3, NULL, NULL),
         (6, 'O''Brien', 'o''brien@example.com', -7, 2, NULL, 3);
     INSERT INTO country VALUES ('FR', 'France', 67), ('US', 'United States', 331), ('DE', NULL, 83);
     INSERT INTO citizenship VALUES (1, 'FR'), (1, 'US'), (2, 'FR'), (3, 'DE');
@@ -89,7 +92,10 @@ struct RequestCase: Sendable {
     let expected: BuiltSQL
     let handwritten: String
 
-    init(_ request: any FetchRequest, _ sql: String, _ arguments: StatementArguments = [], same handwritten: String) {
+    init(
+        _ request: any FetchRequest, _ sql: String, _ arguments: StatementArguments = [],
+        same handwritten: String
+    ) {
         self.request = request
         self.expected = BuiltSQL(sql, arguments)
         self.handwritten = handwritten
@@ -100,7 +106,9 @@ struct RequestCase: Sendable {
         let statement = try request.makePreparedRequest(db, forSingleResult: false).statement
         #expect(BuiltSQL(statement.sql, statement.arguments) == expected, sourceLocation: sourceLocation)
         let rows = try rows(db)
-        #expect(try rows == RequestCase.values(Row.fetchAll(db, sql: handwritten)), "\(expected)", sourceLocation: sourceLocation)
+        #expect(
+            try rows == RequestCase.values(Row.fetchAll(db, sql: handwritten)), "\(expected)",
+            sourceLocation: sourceLocation)
         #expect(try request.fetchCount(db) == rows.count, "\(expected)", sourceLocation: sourceLocation)
     }
 

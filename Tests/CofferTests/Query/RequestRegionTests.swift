@@ -4,12 +4,16 @@ import Testing
 
 @Suite("Regions of requests")
 struct RequestRegionTests {
-    private func check(_ request: some FetchRequest, _ expected: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    private func check(
+        _ request: some FetchRequest, _ expected: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
         try makeLeague().read { db throws in
             let region = try request.databaseRegion(db)
             #expect(region.description == expected, sourceLocation: sourceLocation)
             // A statement that is executed tells the same to whoever watches.
-            #expect(try request.makePreparedRequest(db, forSingleResult: false).statement.databaseRegion == region)
+            #expect(
+                try request.makePreparedRequest(db, forSingleResult: false).statement.databaseRegion == region
+            )
         }
     }
 
@@ -21,7 +25,9 @@ struct RequestRegionTests {
         try check(Player.select(\.name), "player(name)")
         try check(Player.select(\.name).filter { $0.score > 1 }.order(\.bonus), "player(bonus,name,score)")
         try check(Player.select(sql: "COUNT(*)"), "player(*)")
-        try check(Player.filter { Team.select(\.id).contains($0.teamId) }.select(\.name), "player(name,teamId),team(id)")
+        try check(
+            Player.filter { Team.select(\.id).contains($0.teamId) }.select(\.name),
+            "player(name,teamId),team(id)")
     }
 
     @Test("have the rows that are asked for by ID")
@@ -63,10 +69,14 @@ struct RequestRegionTests {
         try check(Player.filter(id: 1).select(maximum), "player(*)")
         try check(Player.filter(id: 1).order(maximum).select(\.name), "player(id,name,score)")
         try check(Player.filter(id: 1).select(\.id).group(\.id).having { max($0.id) > maximum }, "player(*)")
-        try check(Player.filter(id: 1).filter(sql: "score = (SELECT MAX(score) FROM player)").select(\.name), "player(id,name,score)")
+        try check(
+            Player.filter(id: 1).filter(sql: "score = (SELECT MAX(score) FROM player)").select(\.name),
+            "player(id,name,score)")
         try check(Player.filter(id: 1).select(literal: "(\(maximum))"), "player(*)")
         let cte = CommonTableExpression(named: "best", request: maximum)
-        try check(Player.with(cte).filter(id: 1).filter { $0.score == cte.all() }.select(\.name), "player(id,name,score)")
+        try check(
+            Player.with(cte).filter(id: 1).filter { $0.score == cte.all() }.select(\.name),
+            "player(id,name,score)")
     }
 
     @Test("follow the arguments of the statement")

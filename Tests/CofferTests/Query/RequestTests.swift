@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Requests")
 struct RequestTests {
-    @Test("select columns, and are made distinct and limited") func selections() throws { try check(selectionCases()) }
+    @Test("select columns, and are made distinct and limited") func selections() throws {
+        try check(selectionCases())
+    }
     @Test("start from tables without a record type") func tables() throws { try check(tableCases()) }
     @Test("filter rows") func filters() throws { try check(filterCases()) }
     @Test("filter rows by keys that the schema tells") func keys() throws { try check(keyCases()) }
@@ -12,7 +14,9 @@ struct RequestTests {
     @Test("sort rows") func orders() throws { try check(orderCases()) }
     @Test("are nested, and refer to each other's tables") func nested() throws { try check(nestedCases()) }
     @Test("have common table expressions") func commonTables() throws { try check(commonTableCases()) }
-    @Test("are parts of SQL literals, and so are tables") func interpolations() throws { try check(interpolationCases()) }
+    @Test("are parts of SQL literals, and so are tables") func interpolations() throws {
+        try check(interpolationCases())
+    }
 
     @Test("agree with the SQL that the stock shell executes", .enabled(if: SQLCipherShell.isAvailable))
     func agreementWithShell() throws {
@@ -20,7 +24,8 @@ struct RequestTests {
             let queue = try directory.makeQueue()
             try queue.write { db throws in try db.execute(sql: leagueSQL) }
             let cases =
-                selectionCases() + tableCases() + filterCases() + keyCases() + groupCases() + orderCases() + nestedCases()
+                selectionCases() + tableCases() + filterCases() + keyCases() + groupCases() + orderCases()
+                + nestedCases()
                 + commonTableCases() + interpolationCases()
             let script = cases.map { "\($0.handwritten);\n.print ---" }.joined(separator: "\n")
             let output = try SQLCipherShell(path: queue.path).run(".mode quote\n" + script)

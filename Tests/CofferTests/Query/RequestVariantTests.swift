@@ -29,7 +29,8 @@ struct RequestVariantTests {
             #expect(try request.select([Column("id")], as: Int.self).fetchAll(db) == [1, 2])
             #expect(try request.select({ [$0.id + 1, $0.name] }, as: Row.self).fetchOne(db)?[0] as Int? == 2)
             #expect(try request.select({ $0.id * 2 }, as: Int.self).fetchAll(db) == [2, 4])
-            #expect(try request.select(sql: "id + ?", arguments: [10], as: Int.self).fetchAll(db) == [11, 12])
+            #expect(
+                try request.select(sql: "id + ?", arguments: [10], as: Int.self).fetchAll(db) == [11, 12])
             #expect(try request.select(literal: "id + \(20)", as: Int.self).fetchAll(db) == [21, 22])
             #expect(try Int.fetchAll(db, request.select { [$0.id, $0.name] }) == [1, 2])
             #expect(try Int.fetchAll(db, request.select(sql: "id * 3")) == [3, 6])
@@ -41,7 +42,10 @@ struct RequestVariantTests {
     func ordering() throws {
         try makeLeague().read { (db) throws in
             let request = Named.order(Column("id"))
-            #expect(try request.order(sql: "id % ? , id DESC", arguments: [2]).fetchAll(db) == [blues, nobodies, reds])
+            #expect(
+                try request.order(sql: "id % ? , id DESC", arguments: [2]).fetchAll(db) == [
+                    blues, nobodies, reds,
+                ])
             #expect(try request.order(literal: "id = \(2) DESC, id").fetchAll(db) == [blues, reds, nobodies])
             #expect(try request.order { [$0.name] }.reversed().fetchAll(db) == [reds, nobodies, blues])
             #expect(try request.reversed().unordered().fetchCount(db) == 3)
@@ -58,7 +62,10 @@ struct RequestVariantTests {
             let keys: [[String: (any DatabaseValueConvertible)?]] = [["id": 1], ["ID": 3], ["id": nil]]
             #expect(try Named.order(\.id).filter(keys: keys).fetchAll(db) == [reds, nobodies])
             let alias = TableAlias<Named>(name: "t")
-            #expect(try Named.filter { $0.id == 2 }.aliased(alias).filter(alias.name == "Blues").fetchAll(db) == [blues])
+            #expect(
+                try Named.filter { $0.id == 2 }.aliased(alias).filter(alias.name == "Blues").fetchAll(db) == [
+                    blues
+                ])
             let other = TableAlias<Named>(name: "t")
             #expect(alias == alias && alias != other && Set([alias, other, alias]).count == 2)
         }
@@ -76,23 +83,30 @@ struct RequestVariantTests {
             // Both are subqueries as the request is.
             let ids = Named.select(Column("id")).filter { $0.id > 1 }
             #expect(try Named.filter { AnyFetchRequest(ids).contains($0.id) }.fetchCount(db) == 2)
-            #expect(try Named.filter { ids.adapted { _ in EmptyRowAdapter() }.contains($0.id) }.fetchCount(db) == 2)
+            #expect(
+                try Named.filter { ids.adapted { _ in EmptyRowAdapter() }.contains($0.id) }.fetchCount(db)
+                    == 2)
         }
     }
 
     @Test("from common table expressions of records, by SQL, literals and requests")
     func commonTableExpressions() throws {
         try makeLeague().read { (db) throws in
-            let literal = CommonTableExpression<Named>(named: "cte", literal: "SELECT id, name FROM team WHERE id > \(1)")
-            let sql = CommonTableExpression<Named>(named: "cte", sql: "SELECT id, name FROM team WHERE id > ?", arguments: [1])
-            let request = CommonTableExpression<Named>(named: "cte", columns: ["id", "name"], request: Named.filter { $0.id > 1 })
+            let literal = CommonTableExpression<Named>(
+                named: "cte", literal: "SELECT id, name FROM team WHERE id > \(1)")
+            let sql = CommonTableExpression<Named>(
+                named: "cte", sql: "SELECT id, name FROM team WHERE id > ?", arguments: [1])
+            let request = CommonTableExpression<Named>(
+                named: "cte", columns: ["id", "name"], request: Named.filter { $0.id > 1 })
             for cte in [literal, sql, request] {
                 #expect(cte.tableName == "cte")
                 #expect(try cte.all().with(cte).order(Column("id")).fetchAll(db) == [blues, nobodies])
-                #expect(try Named.all().with(cte).filter(sql: "id IN (SELECT id FROM cte)").fetchCount(db) == 2)
+                #expect(
+                    try Named.all().with(cte).filter(sql: "id IN (SELECT id FROM cte)").fetchCount(db) == 2)
             }
             let counting = CommonTableExpression<Int>(
-                recursive: true, named: "n", columns: ["n"], literal: "VALUES(1) UNION ALL SELECT n + 1 FROM n WHERE n < \(4)")
+                recursive: true, named: "n", columns: ["n"],
+                literal: "VALUES(1) UNION ALL SELECT n + 1 FROM n WHERE n < \(4)")
             #expect(try counting.all().with(counting).fetchAll(db) == [1, 2, 3, 4])
         }
     }
@@ -100,10 +114,14 @@ struct RequestVariantTests {
     @Test("in SQL: names of tables, and requests written as literals")
     func interpolation() throws {
         try makeLeague().read { (db) throws in
-            let known: SQLRequest<Named> = "SELECT \(columnsOf: Named.self) FROM \(tableOf: reds) WHERE id = \(2)"
+            let known: SQLRequest<Named> =
+                "SELECT \(columnsOf: Named.self) FROM \(tableOf: reds) WHERE id = \(2)"
             #expect(try known.fetchAll(db) == [blues])
             let erased: any TableRecord = reds
-            #expect(try SQLRequest<Named>("SELECT * FROM \(tableOf: erased) WHERE id = 3").fetchAll(db) == [nobodies])
+            #expect(
+                try SQLRequest<Named>("SELECT * FROM \(tableOf: erased) WHERE id = 3").fetchAll(db) == [
+                    nobodies
+                ])
             let literal: SQL = "SELECT * FROM \(Named.self) ORDER BY id"
             let request = SQLRequest<Named>(literal: literal, adapter: nil, cached: true)
             #expect(try request.fetchAll(db) == [reds, blues, nobodies])
@@ -126,7 +144,9 @@ struct RequestVariantTests {
             #expect(
                 try team.upsertAndFetch(
                     db, as: Shout.self, onConflict: ["id"], updating: .noColumnUnlessSpecified,
-                    doUpdate: { [Column("name").set(to: [Column("name"), $0["name"]].joined(operator: .concat))] })
+                    doUpdate: {
+                        [Column("name").set(to: [Column("name"), $0["name"]].joined(operator: .concat))]
+                    })
                     == Shout("GREENSGREENS"))
             team.id = 9
             #expect(try team.upsertAndFetch(db, as: Shout.self) == Shout("GREENS"))
@@ -137,8 +157,10 @@ struct RequestVariantTests {
     @Test("are sorted and grouped by the primary key")
     func groups() throws {
         try makeLeague().read { (db) throws in
-            let groups = Named.select { [$0.id, count($0.id)] }.groupByPrimaryKey().orderByPrimaryKey().reversed()
-            #expect(try Row.fetchAll(db, groups).map { [$0[0] as Int, $0[1]] } == [[3, 1], [2, 1], [1, 1]])
+            let groups = Named.select { [$0.id, count($0.id)] }.groupByPrimaryKey().orderByPrimaryKey()
+                .reversed()
+            #expect(
+                try Row.fetchAll(db, groups).map { [$0[0] as Int, $0[1]] } == [[3, 1], [2, 1], [1, 1]])
             #expect(try groups.fetchCount(db) == 3)
         }
     }

@@ -23,9 +23,12 @@ struct CodableRecordTests {
                 // Copied rows, and other orders of columns.
                 let rows = try Row.fetchAll(db, sql: "SELECT * FROM allTypes ORDER BY id")
                 #expect(try rows.map(AllTypes.init(row:)) == records)
-                let names = AllTypes.CodingKeys.allCases.map(\.rawValue.quotedDatabaseIdentifier).shuffled(using: &random).joined(
+                let names = AllTypes.CodingKeys.allCases.map(\.rawValue.quotedDatabaseIdentifier).shuffled(
+                    using: &random
+                ).joined(
                     separator: ", ")
-                #expect(try AllTypes.fetchAll(db, sql: "SELECT \(names) FROM allTypes ORDER BY id") == records)
+                #expect(
+                    try AllTypes.fetchAll(db, sql: "SELECT \(names) FROM allTypes ORDER BY id") == records)
             }
             try database.write { db in
                 let changed = records.map { AllTypes(id: $0.id, random: &random) }
@@ -34,7 +37,9 @@ struct CodableRecordTests {
                     var record = old
                     let differs = !new.databaseEquals(old)
                     // The table has no primary key: its columns do not identify the row.
-                    #expect(throws: RecordError.self) { try record.updateChanges(db) { $0.int8 = $0.int8 &+ 1 } }
+                    #expect(throws: RecordError.self) {
+                        try record.updateChanges(db) { $0.int8 = $0.int8 &+ 1 }
+                    }
                     try db.execute(sql: "DELETE FROM allTypes WHERE id = ?", arguments: [old.id])
                     try new.insert(db)
                     #expect(differs == (new != old))
@@ -59,9 +64,14 @@ struct CodableRecordTests {
             try trip.insert(db)
             #expect(
                 try Row.fetchOne(db, sql: "SELECT * FROM trip")
-                    == ["place": #"{"x":2,"y":1}"#, "places": #"[{"x":4,"y":3}]"#, "names": #"{"a":1}"#, "none": nil])
+                    == [
+                        "place": #"{"x":2,"y":1}"#, "places": #"[{"x":4,"y":3}]"#, "names": #"{"a":1}"#,
+                        "none": nil,
+                    ])
             #expect(try Trip.fetchOne(db) == trip)
-            #expect(throws: (any Error).self) { try Trip.fetchAll(db, sql: "SELECT '{' AS place, '[]' AS places") }
+            #expect(throws: (any Error).self) {
+                try Trip.fetchAll(db, sql: "SELECT '{' AS place, '[]' AS places")
+            }
         }
     }
 
@@ -72,7 +82,9 @@ struct CodableRecordTests {
             let nested = Nested(name: "n", x: 1, y: nil, list: [[1, 2], []])
             try nested.insert(db)
             #expect(
-                try Row.fetchOne(db, sql: "SELECT * FROM nested") == ["name": "n", "point": #"{"x":1,"y":null}"#, "list": "[[1,2],[]]"])
+                try Row.fetchOne(db, sql: "SELECT * FROM nested") == [
+                    "name": "n", "point": #"{"x":1,"y":null}"#, "list": "[[1,2],[]]",
+                ])
             #expect(try Nested.fetchOne(db) == nested)
         }
     }
@@ -81,11 +93,14 @@ struct CodableRecordTests {
     func strategies() throws {
         try DatabaseQueue().write { db in
             try db.execute(
-                sql: "CREATE TABLE stored (id TEXT PRIMARY KEY, iso, seconds, millis, reference, since, custom, formatted, data, bytes)")
+                sql:
+                    "CREATE TABLE stored (id TEXT PRIMARY KEY, iso, seconds, millis, reference, since, custom, formatted, data, bytes)"
+            )
             let uuid = try #require(UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"))
             let date = Date(timeIntervalSince1970: 1_772_280_000)
             let stored = Stored(
-                id: uuid, iso: date, seconds: date, millis: date, reference: date, since: date, custom: date, formatted: date,
+                id: uuid, iso: date, seconds: date, millis: date, reference: date, since: date, custom: date,
+                formatted: date,
                 data: Data("ab".utf8), bytes: Data([1, 2]))
             try stored.insert(db)
             let row = try #require(try Row.fetchOne(db, sql: "SELECT * FROM stored"))
@@ -100,8 +115,12 @@ struct CodableRecordTests {
             #expect(row["data"] as String == "ab")
             #expect(row["bytes"] as String == "1,2")
             let fetched = try #require(try Stored.fetchOne(db, id: uuid))
-            #expect(fetched.iso == date && fetched.seconds == date && fetched.millis == date && fetched.reference == date)
-            #expect(fetched.since == date && fetched.custom == date && fetched.data == stored.data && fetched.bytes == stored.bytes)
+            #expect(
+                fetched.iso == date && fetched.seconds == date && fetched.millis == date
+                    && fetched.reference == date)
+            #expect(
+                fetched.since == date && fetched.custom == date && fetched.data == stored.data
+                    && fetched.bytes == stored.bytes)
             #expect(try Stored.find(db, key: uuid).id == uuid)
             try stored.update(db)
             #expect(try stored.exists(db))
@@ -112,7 +131,9 @@ struct CodableRecordTests {
     @Test("strategies for names convert columns and coding keys")
     func columnNames() throws {
         struct Snake: Codable, FetchableRecord, PersistableRecord, Equatable {
-            static var databaseColumnDecodingStrategy: DatabaseColumnDecodingStrategy { .convertFromSnakeCase }
+            static var databaseColumnDecodingStrategy: DatabaseColumnDecodingStrategy {
+                .convertFromSnakeCase
+            }
             static var databaseColumnEncodingStrategy: DatabaseColumnEncodingStrategy { .convertToSnakeCase }
             var teamId: Int, myUrlProperty: String, x: Int?
         }
@@ -137,7 +158,10 @@ struct CodableRecordTests {
             let snake = Snake(teamId: 1, myUrlProperty: "u", x: nil)
             try snake.insert(db)
             try Custom(number: 2).insert(db)
-            #expect(try Row.fetchOne(db, sql: "SELECT * FROM snake") == ["team_id": 1, "my_url_property": "u", "x": nil])
+            #expect(
+                try Row.fetchOne(db, sql: "SELECT * FROM snake") == [
+                    "team_id": 1, "my_url_property": "u", "x": nil,
+                ])
             #expect(try Snake.fetchOne(db) == snake)
             #expect(try Custom.fetchAll(db) == [Custom(number: 1), Custom(number: 2)])
         }
@@ -156,7 +180,9 @@ struct CodableRecordTests {
             }
             init(from decoder: any Decoder) throws {
                 let container = try decoder.container(keyedBy: CodingKeys.self)
-                text = try container.decode(String.self, forKey: .text) + "," + (decoder.userInfo[infoKey] as? String ?? "none")
+                text =
+                    try container.decode(String.self, forKey: .text) + ","
+                    + (decoder.userInfo[infoKey] as? String ?? "none")
                 inner = try container.decode(Inner.self, forKey: .inner)
             }
             func encode(to encoder: any Encoder) throws {
@@ -170,7 +196,9 @@ struct CodableRecordTests {
                 init(text: String) { self.text = text }
                 init(from decoder: any Decoder) throws {
                     let container = try decoder.container(keyedBy: CodingKeys.self)
-                    text = try container.decode(String.self, forKey: .text) + "," + (decoder.userInfo[infoKey] as? String ?? "none")
+                    text =
+                        try container.decode(String.self, forKey: .text) + ","
+                        + (decoder.userInfo[infoKey] as? String ?? "none")
                 }
                 func encode(to encoder: any Encoder) throws {
                     var container = encoder.container(keyedBy: CodingKeys.self)
@@ -219,7 +247,9 @@ struct CodableRecordTests {
         struct Wrapped: Codable, Equatable {
             var date: Date
             init(_ date: Date) { self.date = date }
-            init(from decoder: any Decoder) throws { date = try decoder.singleValueContainer().decode(Date.self) }
+            init(from decoder: any Decoder) throws {
+                date = try decoder.singleValueContainer().decode(Date.self)
+            }
             func encode(to encoder: any Encoder) throws {
                 var container = encoder.singleValueContainer()
                 try container.encode(date)
@@ -241,18 +271,24 @@ struct CodableRecordTests {
             let thing = Thing(wrapped: Wrapped(Date(timeIntervalSince1970: 0)), color: .green, other: nil)
             try thing.insert(db)
             #expect(
-                try Row.fetchOne(db, sql: "SELECT * FROM thing") == ["wrapped": "1970-01-01 00:00:00.000", "color": "green", "other": nil])
+                try Row.fetchOne(db, sql: "SELECT * FROM thing") == [
+                    "wrapped": "1970-01-01 00:00:00.000", "color": "green", "other": nil,
+                ])
             #expect(try Thing.fetchOne(db) == thing)
             let adapter = ScopeAdapter(["thing": SuffixRowAdapter(fromIndex: 1)])
-            let pair = try #require(try Pair.fetchOne(db, sql: "SELECT 5 AS id, * FROM thing", adapter: adapter))
+            let pair = try #require(
+                try Pair.fetchOne(db, sql: "SELECT 5 AS id, * FROM thing", adapter: adapter))
             #expect(pair.id == 5 && pair.thing == thing && pair.missing == nil)
-            let row = try #require(try Row.fetchOne(db, sql: "SELECT 5 AS id, * FROM thing", adapter: adapter))
+            let row = try #require(
+                try Row.fetchOne(db, sql: "SELECT 5 AS id, * FROM thing", adapter: adapter))
             #expect(row["thing"] as Thing == thing)
             #expect(row["nothing"] as Thing? == nil)
             #expect(try row.decode(Thing.self, forKey: "thing") == thing)
             #expect(try row.decodeIfPresent(Thing.self, forKey: "nothing") == nil)
             #expect(throws: RowDecodingError.self) { try row.decode(Thing.self, forKey: "nothing") }
-            #expect(throws: RowDecodingError.self) { try Thing.fetchOne(db, sql: "SELECT 'blue' AS color, 0 AS wrapped") }
+            #expect(throws: RowDecodingError.self) {
+                try Thing.fetchOne(db, sql: "SELECT 'blue' AS color, 0 AS wrapped")
+            }
         }
     }
 
@@ -281,7 +317,8 @@ private let infoKey = CodingUserInfoKey(rawValue: "info")!
 /// Properties of all kinds.
 private struct AllTypes: Codable, Equatable, FetchableRecord, PersistableRecord {
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case id, bool, int, int8, int16, int32, uint, uint8, uint16, uint32, uint64, double, float, string, data, date, uuid, url, decimal
+        case id, bool, int, int8, int16, int32, uint, uint8, uint16, uint32, uint64, double, float, string,
+            data, date, uuid, url, decimal
         case optionalInt = "select", optionalString = "a \"quoted\" name", optionalDate, list, color
     }
     enum Color: String, Codable, DatabaseValueConvertible, CaseIterable { case red, green, blue }
@@ -317,14 +354,19 @@ private struct AllTypes: Codable, Equatable, FetchableRecord, PersistableRecord 
         uint64 = random.next() >> 1
         double = Double.random(in: -1e9...1e9, using: &random)
         float = Float.random(in: -1e9...1e9, using: &random)
-        string = String((0..<Int.random(in: 0..<40, using: &random)).map { _ in letters.randomElement(using: &random) ?? "x" })
+        string = String(
+            (0..<Int.random(in: 0..<40, using: &random)).map { _ in
+                letters.randomElement(using: &random) ?? "x"
+            })
         data = Data(random.bytes(Int.random(in: 0..<30, using: &random)))
         // Half seconds are exact both in the text and in the number.
-        date = Date(timeIntervalSinceReferenceDate: Double(Int.random(in: 0..<4_000_000_000, using: &random)) / 2)
+        date = Date(
+            timeIntervalSinceReferenceDate: Double(Int.random(in: 0..<4_000_000_000, using: &random)) / 2)
         let bytes = random.bytes(16)
         uuid = UUID(
             uuid: (
-                bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],
+                bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8],
+                bytes[9], bytes[10],
                 bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
             ))
         url = URL(fileURLWithPath: "/\(random.next())")
@@ -392,7 +434,9 @@ private struct Stored: Codable, FetchableRecord, PersistableRecord, Identifiable
         return formatter
     }()
 
-    static func databaseUUIDEncodingStrategy(for column: String) -> DatabaseUUIDEncodingStrategy { .lowercaseString }
+    static func databaseUUIDEncodingStrategy(for column: String) -> DatabaseUUIDEncodingStrategy {
+        .lowercaseString
+    }
 
     static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {
         switch column {
@@ -420,12 +464,18 @@ private struct Stored: Codable, FetchableRecord, PersistableRecord, Identifiable
     }
 
     static func databaseDataEncodingStrategy(for column: String) -> DatabaseDataEncodingStrategy {
-        column == "data" ? .text : column == "bytes" ? .custom { $0.map { "\($0)" }.joined(separator: ",") } : .deferredToData
+        column == "data"
+            ? .text
+            : column == "bytes" ? .custom { $0.map { "\($0)" }.joined(separator: ",") } : .deferredToData
     }
 
     static func databaseDataDecodingStrategy(for column: String) -> DatabaseDataDecodingStrategy {
         column == "bytes"
-            ? .custom { value in String.fromDatabaseValue(value).map { Data($0.split(separator: ",").compactMap { UInt8($0) }) } }
+            ? .custom { value in
+                String.fromDatabaseValue(value).map {
+                    Data($0.split(separator: ",").compactMap { UInt8($0) })
+                }
+            }
             : .deferredToData
     }
 }

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Fetching records")
 struct FetchableRecordTests {
-    @Test("records come from SQL, statements and requests, as cursors, arrays, sets and alone", arguments: Access.allCases)
+    @Test(
+        "records come from SQL, statements and requests, as cursors, arrays, sets and alone",
+        arguments: Access.allCases)
     func fetching(access: Access) throws {
         try withTestDirectory { directory in
             let database = try directory.make(access)
@@ -44,12 +46,15 @@ struct FetchableRecordTests {
                 #expect(try Array(Athlete.fetchCursor(db, rows)) == [a, b])
 
                 let adapter = ColumnMapping(["id": "i", "name": "n", "score": "s"])
-                #expect(try Athlete.fetchAll(db, sql: "SELECT 1 AS i, 'a' AS n, 1 AS s", adapter: adapter) == [a])
+                #expect(
+                    try Athlete.fetchAll(db, sql: "SELECT 1 AS i, 'a' AS n, 1 AS s", adapter: adapter) == [a])
             }
         }
     }
 
-    @Test("codable records are decoded from columns in any order and letter case, also from copied and adapted rows")
+    @Test(
+        "codable records are decoded from columns in any order and letter case, also from copied and adapted rows"
+    )
     func codable() throws {
         try DatabaseQueue().read { db in
             let france = Nation(code: "FR", name: "France", population: nil)
@@ -60,10 +65,12 @@ struct FetchableRecordTests {
             let row = try #require(try Row.fetchOne(db, sql: sql))
             #expect(try Nation(row: row) == france)
             #expect(
-                try Nation(row: ["code": "FR", "name": "France", "population": 67]) == Nation(code: "FR", name: "France", population: 67))
+                try Nation(row: ["code": "FR", "name": "France", "population": 67])
+                    == Nation(code: "FR", name: "France", population: 67))
             #expect(try FetchableRecordDecoder().decode(Nation.self, from: row) == france)
             let adapted = try Nation.fetchOne(
-                db, sql: "SELECT 0, 'FR' AS c, 'France' AS n", adapter: ColumnMapping(["code": "c", "name": "n"]))
+                db, sql: "SELECT 0, 'FR' AS c, 'France' AS n",
+                adapter: ColumnMapping(["code": "c", "name": "n"]))
             #expect(adapted == france)
         }
     }
@@ -79,7 +86,8 @@ struct FetchableRecordTests {
             #expect {
                 try Nation.fetchAll(db, sql: "SELECT 'FR' AS code, NULL AS name")
             } throws: { error in
-                error is RowDecodingError && "\(error)".contains("could not decode String") && "\(error)".contains("column: \"name\"")
+                error is RowDecodingError && "\(error)".contains("could not decode String")
+                    && "\(error)".contains("column: \"name\"")
             }
             // SQLite converts what it is asked for: only a row that is a copy has to fit.
             let adapter = SuffixRowAdapter(fromIndex: 0)

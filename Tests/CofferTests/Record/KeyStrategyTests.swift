@@ -5,7 +5,8 @@ import Testing
 
 // MARK: - Records whose keys are stored in one of the ways that there are
 
-private protocol Keyed: Codable, FetchableRecord, PersistableRecord, Hashable, Identifiable where ID: DatabaseValueConvertible {
+private protocol Keyed: Codable, FetchableRecord, PersistableRecord, Hashable, Identifiable
+where ID: DatabaseValueConvertible {
     init(id: ID, name: String)
 }
 
@@ -15,7 +16,9 @@ private struct BlobUUID: Keyed {
 }
 
 private struct UppercaseUUID: Keyed {
-    static func databaseUUIDEncodingStrategy(for column: String) -> DatabaseUUIDEncodingStrategy { .uppercaseString }
+    static func databaseUUIDEncodingStrategy(for column: String) -> DatabaseUUIDEncodingStrategy {
+        .uppercaseString
+    }
     var id: UUID
     var name: String
 }
@@ -34,8 +37,12 @@ private struct DateText: Keyed {
 }
 
 private struct DateNumber: Keyed {
-    static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy { .secondsSince1970 }
-    static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy { .timeIntervalSince1970 }
+    static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {
+        .secondsSince1970
+    }
+    static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
+        .timeIntervalSince1970
+    }
     var id: Date
     var name: String
 }
@@ -54,7 +61,9 @@ private struct TextData: Keyed {
 @Suite("Keys that a record type stores in its own way")
 struct KeyStrategyTests {
     /// The UUID with a number in its end, which has letters in it.
-    private func uuid(_ number: Int) -> UUID { UUID(uuidString: "ABCDEF00-0000-4000-8000-00000000000\(number)") ?? UUID() }
+    private func uuid(_ number: Int) -> UUID {
+        UUID(uuidString: "ABCDEF00-0000-4000-8000-00000000000\(number)") ?? UUID()
+    }
     private func date(_ number: Int) -> Date { Date(timeIntervalSince1970: 86400 * Double(number)) }
     private func data(_ number: Int) -> Data { Data("key\(number)".utf8) }
 
@@ -73,7 +82,9 @@ struct KeyStrategyTests {
                     t.column("name", .text)
                 }
                 for record in records { try record.insert(db) }
-                #expect(try DatabaseValue.fetchOne(db, sql: "SELECT id FROM \(Record.databaseTableName)") == stored)
+                #expect(
+                    try DatabaseValue.fetchOne(db, sql: "SELECT id FROM \(Record.databaseTableName)")
+                        == stored)
             }
             let id = ids[1]
             let record = records[1]
@@ -135,12 +146,14 @@ struct KeyStrategyTests {
 
     @Test("texts of UUIDs with capitals", arguments: Access.allCases)
     func uppercaseUUIDs(access: Access) throws {
-        try check(UppercaseUUID.self, access, stored: "ABCDEF00-0000-4000-8000-000000000000".databaseValue, uuid)
+        try check(
+            UppercaseUUID.self, access, stored: "ABCDEF00-0000-4000-8000-000000000000".databaseValue, uuid)
     }
 
     @Test("texts of UUIDs with small letters, in one column", arguments: Access.allCases)
     func lowercaseUUIDs(access: Access) throws {
-        try check(LowercaseUUID.self, access, stored: "abcdef00-0000-4000-8000-000000000000".databaseValue, uuid)
+        try check(
+            LowercaseUUID.self, access, stored: "abcdef00-0000-4000-8000-000000000000".databaseValue, uuid)
     }
 
     @Test("texts and numbers of dates", arguments: Access.allCases)
@@ -158,11 +171,14 @@ struct KeyStrategyTests {
     @Test("a key that the type stores as NULL is the key of no row")
     func nullKeys() throws {
         struct Hidden: Codable, FetchableRecord, PersistableRecord, Identifiable {
-            static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy { .custom { _ in nil } }
+            static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {
+                .custom { _ in nil }
+            }
             var id: Date
         }
         try DatabaseQueue().write { db throws in
-            try db.execute(sql: "CREATE TABLE hidden (id PRIMARY KEY); INSERT INTO hidden VALUES (NULL), (NULL)")
+            try db.execute(
+                sql: "CREATE TABLE hidden (id PRIMARY KEY); INSERT INTO hidden VALUES (NULL), (NULL)")
             #expect(try Hidden.filter(id: date(0)).fetchCount(db) == 0)
             #expect(try Hidden.filter(ids: [date(0), date(1)]).isEmpty(db))
             #expect(try Hidden.fetchOne(db, id: date(0)) == nil)
@@ -170,7 +186,9 @@ struct KeyStrategyTests {
         }
     }
 
-    @Test("types that are not encoded by strategies, dictionaries, and requests of other types take values as they are")
+    @Test(
+        "types that are not encoded by strategies, dictionaries, and requests of other types take values as they are"
+    )
     func valuesAsTheyAre() throws {
         try DatabaseQueue().write { db throws in
             try db.create(table: "uppercaseUUID") { t in
@@ -194,7 +212,10 @@ struct KeyStrategyTests {
         try DatabaseQueue().write { db throws in
             try db.execute(sql: "CREATE TABLE uppercaseUUID (id PRIMARY KEY, name)")
             let text = "ABCDEF00-0000-4000-8000-000000000007"
-            for find in [{ try UppercaseUUID.find(db, id: uuid(7)) }, { try UppercaseUUID.find(db, key: Optional(uuid(7))) }] {
+            for find in [
+                { try UppercaseUUID.find(db, id: uuid(7)) },
+                { try UppercaseUUID.find(db, key: Optional(uuid(7))) },
+            ] {
                 #expect {
                     try find()
                 } throws: { error in

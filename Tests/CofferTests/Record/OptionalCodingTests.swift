@@ -11,9 +11,15 @@ struct OptionalCodingTests {
 
     /// A record that encodes and decodes optionals as such, where generated code would ask for their values.
     private struct Event: Codable, FetchableRecord, PersistableRecord, Equatable {
-        static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy { .secondsSince1970 }
-        static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy { .timeIntervalSince1970 }
-        static func databaseUUIDEncodingStrategy(for column: String) -> DatabaseUUIDEncodingStrategy { .lowercaseString }
+        static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {
+            .secondsSince1970
+        }
+        static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
+            .timeIntervalSince1970
+        }
+        static func databaseUUIDEncodingStrategy(for column: String) -> DatabaseUUIDEncodingStrategy {
+            .lowercaseString
+        }
         static func databaseDataEncodingStrategy(for column: String) -> DatabaseDataEncodingStrategy { .text }
 
         enum CodingKeys: String, CodingKey {
@@ -27,7 +33,10 @@ struct OptionalCodingTests {
         var size: Size?
         var name: String?
 
-        init(id: Int64, date: Date? = nil, token: UUID? = nil, data: Data? = nil, size: Size? = nil, name: String? = nil) {
+        init(
+            id: Int64, date: Date? = nil, token: UUID? = nil, data: Data? = nil, size: Size? = nil,
+            name: String? = nil
+        ) {
             self.id = id
             self.date = date
             self.token = token
@@ -63,10 +72,12 @@ struct OptionalCodingTests {
             let database = try directory.make(access)
             let token = try #require(UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"))
             let full = Event(
-                id: 1, date: Date(timeIntervalSince1970: 86400), token: token, data: Data("ab".utf8), size: Size(width: 3), name: "x")
+                id: 1, date: Date(timeIntervalSince1970: 86400), token: token, data: Data("ab".utf8),
+                size: Size(width: 3), name: "x")
             let empty = Event(id: 2)
             try database.write { db in
-                try db.execute(sql: "CREATE TABLE event (id INTEGER PRIMARY KEY, date, token, data, size, name)")
+                try db.execute(
+                    sql: "CREATE TABLE event (id INTEGER PRIMARY KEY, date, token, data, size, name)")
                 try full.insert(db)
                 try empty.insert(db)
                 // The same again, with what was kept of the first time.
@@ -74,10 +85,14 @@ struct OptionalCodingTests {
                 try full.update(db)
             }
             try database.read { (db: Database) throws -> Void in
-                let rows = try Row.fetchAll(db, sql: "SELECT date, token, data, size, name FROM event ORDER BY id")
+                let rows = try Row.fetchAll(
+                    db, sql: "SELECT date, token, data, size, name FROM event ORDER BY id")
                 #expect(
                     rows == [
-                        ["date": 86400, "token": token.uuidString.lowercased(), "data": "ab", "size": #"{"width":3}"#, "name": "x"],
+                        [
+                            "date": 86400, "token": token.uuidString.lowercased(), "data": "ab",
+                            "size": #"{"width":3}"#, "name": "x",
+                        ],
                         ["date": nil, "token": nil, "data": nil, "size": nil, "name": nil],
                     ])
                 #expect(try Event.fetchAll(db, sql: "SELECT * FROM event ORDER BY id") == [full, empty])

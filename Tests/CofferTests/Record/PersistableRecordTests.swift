@@ -48,23 +48,37 @@ struct PersistableRecordTests {
                 #expect {
                     try Athlete.find(db, key: 12)
                 } throws: { error in
-                    guard case RecordError.recordNotFound("athlete", let key) = error, key == ["id": 12.databaseValue] else { return false }
+                    guard case RecordError.recordNotFound("athlete", let key) = error,
+                        key == ["id": 12.databaseValue]
+                    else { return false }
                     return "\(error)" == "Key not found in table athlete: [id:12]"
                 }
                 #expect {
                     try Athlete.find(db, key: ["name": "Ada"])
                 } throws: { error in
-                    if case RecordError.recordNotFound("athlete", let key) = error { key == ["name": "Ada".databaseValue] } else { false }
+                    if case RecordError.recordNotFound("athlete", let key) = error {
+                        key == ["name": "Ada".databaseValue]
+                    } else {
+                        false
+                    }
                 }
                 #expect {
                     try Athlete(id: 3, name: "x").update(db)
                 } throws: { error in
-                    if case RecordError.recordNotFound("athlete", let key) = error { key == ["id": 3.databaseValue] } else { false }
+                    if case RecordError.recordNotFound("athlete", let key) = error {
+                        key == ["id": 3.databaseValue]
+                    } else {
+                        false
+                    }
                 }
                 #expect {
                     try Athlete(name: "x").update(db)
                 } throws: { error in
-                    if case RecordError.recordNotFound("athlete", let key) = error { key == ["id": .null] } else { false }
+                    if case RecordError.recordNotFound("athlete", let key) = error {
+                        key == ["id": .null]
+                    } else {
+                        false
+                    }
                 }
             }
         }
@@ -120,7 +134,8 @@ struct PersistableRecordTests {
                 #expect(try Athlete.fetchOne(db) == athlete)
                 try old.update(db)
                 #expect(try Athlete.fetchOne(db) == old)
-                try athlete.update(db, columns: [Athlete.Columns.name, Athlete.Columns.id] as [any ColumnExpression])
+                try athlete.update(
+                    db, columns: [Athlete.Columns.name, Athlete.Columns.id] as [any ColumnExpression])
                 try athlete.update(db, columns: ["NaMe", "unknown"])
                 #expect(try Athlete.fetchOne(db)?.score == 1)
 
@@ -132,7 +147,9 @@ struct PersistableRecordTests {
                 #expect(try Athlete.fetchOne(db)?.score == 10)
                 // Only the key: the update finds out whether there is such a row.
                 try Athlete(id: 1, name: "x").update(db, columns: ["id"])
-                #expect(throws: RecordError.self) { try Athlete(id: 2, name: "x").update(db, columns: ["id"]) }
+                #expect(throws: RecordError.self) {
+                    try Athlete(id: 2, name: "x").update(db, columns: ["id"])
+                }
             }
         }
     }
@@ -151,7 +168,9 @@ struct PersistableRecordTests {
                 #expect(try Athlete.fetchSet(db) == [athlete, other])
                 let fetched = try Athlete(id: 8, name: "Bob", score: 4).saveAndFetch(db)
                 #expect(fetched.score == 4)
-                let score = try athlete.saveAndFetch(db, selection: [Column("score")]) { try Int.fetchOne($0) }
+                let score = try athlete.saveAndFetch(db, selection: [Column("score")]) {
+                    try Int.fetchOne($0)
+                }
                 #expect(score == 2)
                 #expect(try athlete.saveAndFetch(db, as: Athlete.self) == athlete)
                 let nation = Nation(code: "FR", name: "France", population: 1)
@@ -159,7 +178,9 @@ struct PersistableRecordTests {
                 try Nation(code: "FR", name: "Gaul", population: nil).save(db)
                 #expect(try Nation.fetchAll(db) == [Nation(code: "FR", name: "Gaul", population: nil)])
                 #expect(try nation.saveAndFetch(db, as: Nation.self) == nation)
-                let name = try nation.saveAndFetch(db, selection: [Column("name")]) { try String.fetchOne($0) }
+                let name = try nation.saveAndFetch(db, selection: [Column("name")]) {
+                    try String.fetchOne($0)
+                }
                 #expect(name == "France")
             }
         }
@@ -211,7 +232,8 @@ struct PersistableRecordTests {
             let nation = Nation(code: "FR", name: "France", population: 1)
             try nation.upsert(db)
             _ = try nation.upsertAndFetch(
-                db, onConflict: ["code"], doUpdate: { _ in [Column("population") += 1, Column("name").noOverwrite] })
+                db, onConflict: ["code"],
+                doUpdate: { _ in [Column("population") += 1, Column("name").noOverwrite] })
         }
         #expect(
             Array(recorder.statements.prefix(2)) == [
@@ -242,7 +264,9 @@ struct PersistableRecordTests {
                     [$0.score]
                 }
                 #expect(score == 7)
-                let id = try PartialAthlete(name: "Eve").insertAndFetch(db, selection: [Column("id")]) { try Int.fetchOne($0) }
+                let id = try PartialAthlete(name: "Eve").insertAndFetch(db, selection: [Column("id")]) {
+                    try Int.fetchOne($0)
+                }
                 #expect(id == 3)
                 var new = Athlete(name: "Fay", score: 4)
                 #expect(try new.insertAndFetch(db).id == 4)
@@ -258,19 +282,29 @@ struct PersistableRecordTests {
                 #expect(try new.updateAndFetch(db) == new)
                 new.score = 6
                 #expect(try new.updateAndFetch(db, as: Doubled.self) == Doubled(double: 12))
-                #expect(try new.updateAndFetch(db, selection: [Column("score")]) { try Int.fetchOne($0) } == 6)
+                #expect(
+                    try new.updateAndFetch(db, selection: [Column("score")]) { try Int.fetchOne($0) } == 6)
                 new.score = 3
                 let columns = [Column("score")]
-                #expect(try new.updateAndFetch(db, columns: columns, selection: columns) { try Int.fetchOne($0) } == 3)
-                #expect(try new.updateAndFetch(db, columns: ["score"], selection: columns) { try Int.fetchOne($0) } == 3)
+                #expect(
+                    try new.updateAndFetch(db, columns: columns, selection: columns) { try Int.fetchOne($0) }
+                        == 3)
+                #expect(
+                    try new.updateAndFetch(db, columns: ["score"], selection: columns) {
+                        try Int.fetchOne($0)
+                    } == 3)
                 #expect(try new.updateChangesAndFetch(db) { $0.score = 3 } == nil)
                 #expect(try new.updateChangesAndFetch(db) { $0.score = 2 } == new)
-                #expect(try new.updateChangesAndFetch(db, as: Doubled.self) { $0.score = 1 } == Doubled(double: 2))
+                #expect(
+                    try new.updateChangesAndFetch(db, as: Doubled.self) { $0.score = 1 } == Doubled(double: 2)
+                )
                 let fetched = try new.updateChangesAndFetch(
                     db, selection: columns, fetch: { try Int.fetchOne($0) }, modify: { $0.score = 0 })
                 #expect(fetched == 0)
                 #expect(throws: RecordError.self) { try Athlete(id: 99, name: "x").updateAndFetch(db) }
-                #expect(throws: RecordError.self) { try Athlete(name: "Ida").insertAndFetch(db, onConflict: .ignore) }
+                #expect(throws: RecordError.self) {
+                    try Athlete(name: "Ida").insertAndFetch(db, onConflict: .ignore)
+                }
             }
         }
     }
@@ -309,7 +343,9 @@ struct PersistableRecordTests {
                 }
                 // NULL identifies no row.
                 try Passport(citizenId: 2, countryCode: nil, since: 1).insert(db)
-                #expect(throws: RecordError.self) { try Passport(citizenId: 2, countryCode: nil, since: 2).update(db) }
+                #expect(throws: RecordError.self) {
+                    try Passport(citizenId: 2, countryCode: nil, since: 2).update(db)
+                }
                 #expect(try !Passport(citizenId: 2, countryCode: nil, since: 2).delete(db))
                 #expect(try passport.delete(db))
             }
@@ -339,7 +375,8 @@ struct PersistableRecordTests {
                     try Athlete(name: "Ada").inserted(db)
                 } throws: { error in
                     guard let error = error as? DatabaseError else { return false }
-                    return error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE && error.sql?.hasPrefix("INSERT INTO") == true
+                    return error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE
+                        && error.sql?.hasPrefix("INSERT INTO") == true
                         && !"\(error)".contains("Ada")
                 }
                 _ = try Athlete(name: "Bob").inserted(db)
@@ -357,7 +394,8 @@ extension Athlete {
 }
 
 extension DatabaseQueue {
-    fileprivate func write(_ updates: (Database) throws -> Void, orHandle handle: (any Error) -> Void) throws {
+    fileprivate func write(_ updates: (Database) throws -> Void, orHandle handle: (any Error) -> Void) throws
+    {
         do { try write(updates) } catch { handle(error) }
     }
 }

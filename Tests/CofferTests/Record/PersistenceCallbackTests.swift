@@ -33,14 +33,20 @@ struct PersistenceCallbackTests {
         func aroundInsert(_ db: Database, insert: () throws -> InsertionSuccess) throws {
             log.calls.append("before insert")
             let inserted = try insert()
-            log.calls.append("after insert \(inserted.rowID) \(inserted.rowIDColumn ?? "-") \(inserted.persistenceContainer.count)")
+            log.calls.append(
+                "after insert \(inserted.rowID) \(inserted.rowIDColumn ?? "-") \(inserted.persistenceContainer.count)"
+            )
         }
         mutating func didInsert(_ inserted: InsertionSuccess) {
             log.calls.append("didInsert \(inserted.persistenceContainer["NAME"] as? String ?? "-")")
             id = inserted.rowID
         }
-        func willUpdate(_ db: Database, columns: Set<String>) throws { log.calls.append("willUpdate \(columns.sorted())") }
-        func aroundUpdate(_ db: Database, columns: Set<String>, update: () throws -> PersistenceSuccess) throws {
+        func willUpdate(_ db: Database, columns: Set<String>) throws {
+            log.calls.append("willUpdate \(columns.sorted())")
+        }
+        func aroundUpdate(_ db: Database, columns: Set<String>, update: () throws -> PersistenceSuccess)
+            throws
+        {
             log.calls.append("before update \(columns.sorted())")
             _ = try update()
             log.calls.append("after update")
@@ -71,7 +77,8 @@ struct PersistenceCallbackTests {
 
     private static func insertion(_ name: String) -> [String] {
         [
-            "willSave", "before save", "willInsert", "before insert", "after insert 1 id 2", "didInsert \(name)", "after save", "didSave",
+            "willSave", "before save", "willInsert", "before insert", "after insert 1 id 2",
+            "didInsert \(name)", "after save", "didSave",
         ]
     }
 
@@ -96,7 +103,8 @@ struct PersistenceCallbackTests {
             try record.insert(db)
             let around = { (columns: String) in
                 [
-                    "willSave", "before save", "willUpdate \(columns)", "before update \(columns)", "after update", "didUpdate",
+                    "willSave", "before save", "willUpdate \(columns)", "before update \(columns)",
+                    "after update", "didUpdate",
                     "after save", "didSave",
                 ]
             }
@@ -119,7 +127,8 @@ struct PersistenceCallbackTests {
             try record.save(db)
             #expect(
                 record.log.calls == [
-                    "willSave", "before save", #"willUpdate ["id", "name"]"#, #"before update ["id", "name"]"#, "willInsert",
+                    "willSave", "before save", #"willUpdate ["id", "name"]"#,
+                    #"before update ["id", "name"]"#, "willInsert",
                     "before insert", "after insert 1 id 2", "didInsert a", "after save", "didSave",
                 ])
         }
@@ -132,7 +141,8 @@ struct PersistenceCallbackTests {
             try record.insert(db)
             record.log.calls = []
             try record.delete(db)
-            #expect(record.log.calls == ["willDelete", "before delete", "after delete true", "didDelete true"])
+            #expect(
+                record.log.calls == ["willDelete", "before delete", "after delete true", "didDelete true"])
         }
     }
 

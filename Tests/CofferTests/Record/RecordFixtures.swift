@@ -39,7 +39,8 @@ struct Athlete: FetchableRecord, MutablePersistableRecord, Hashable {
         try db.execute(
             sql: """
                 CREATE TABLE athlete (
-                    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, score INTEGER NOT NULL DEFAULT 7,
+                    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, score INTEGER NOT NULL \
+                DEFAULT 7,
                     double INTEGER AS (score * 2))
                 """)
     }
@@ -58,7 +59,10 @@ struct Nation: Codable, FetchableRecord, PersistableRecord, Hashable, Identifiab
     var id: String { code }
 
     static func createTable(_ db: Database) throws {
-        try db.execute(sql: "CREATE TABLE nation (code TEXT PRIMARY KEY, name TEXT NOT NULL, population INTEGER) WITHOUT ROWID")
+        try db.execute(
+            sql:
+                "CREATE TABLE nation (code TEXT PRIMARY KEY, name TEXT NOT NULL, population INTEGER) WITHOUT ROWID"
+        )
     }
 }
 
@@ -70,7 +74,8 @@ struct Passport: Codable, FetchableRecord, PersistableRecord, Hashable {
 
     static func createTable(_ db: Database) throws {
         try db.execute(
-            sql: "CREATE TABLE passport (citizenId INTEGER NOT NULL, countryCode TEXT, since INTEGER, PRIMARY KEY (citizenId, countryCode))"
+            sql:
+                "CREATE TABLE passport (citizenId INTEGER NOT NULL, countryCode TEXT, since INTEGER, PRIMARY KEY (citizenId, countryCode))"
         )
     }
 }

@@ -47,7 +47,10 @@ struct RecordPlanTests {
             try Item(a: 1, b: 2).insert(db)
             #expect(try Item.fetchOne(db, key: 1) != nil)
             try db.inSavepoint {
-                try db.execute(sql: "DROP TABLE item; CREATE TABLE item (a INTEGER, b INTEGER PRIMARY KEY); INSERT INTO item VALUES (1, 2)")
+                try db.execute(
+                    sql:
+                        "DROP TABLE item; CREATE TABLE item (a INTEGER, b INTEGER PRIMARY KEY); INSERT INTO item VALUES (1, 2)"
+                )
                 #expect(try Item.fetchOne(db, key: 1) == nil)
                 #expect(try Item.fetchOne(db, key: 2) != nil)
                 try Item(a: 5, b: 2).update(db)
@@ -79,7 +82,9 @@ struct RecordPlanTests {
             var b: Int?
         }
         try DatabaseQueue().write { db in
-            for name in ["item", "other"] { try db.execute(sql: "CREATE TABLE \(name) (a INTEGER PRIMARY KEY, b INTEGER)") }
+            for name in ["item", "other"] {
+                try db.execute(sql: "CREATE TABLE \(name) (a INTEGER PRIMARY KEY, b INTEGER)")
+            }
             try Mutable(a: 1, b: 1).insert(db)
             #expect(try Mutable.fetchOne(db, key: 1)?.b == 1)
             State.selection.withLock { $0 = [] }
@@ -197,7 +202,8 @@ struct RecordPlanTests {
                 sql: """
                     CREATE TABLE plain (name TEXT);
                     CREATE VIEW plainView AS SELECT * FROM plain;
-                    CREATE TRIGGER plainInsert INSTEAD OF INSERT ON plainView BEGIN INSERT INTO plain (name) VALUES (new.name); END;
+                    CREATE TRIGGER plainInsert INSTEAD OF INSERT ON plainView BEGIN INSERT INTO plain (name) \
+                    VALUES (new.name); END;
                     """)
             var plain = Plain(name: "a", rowid: nil)
             try plain.insert(db)
@@ -217,7 +223,8 @@ struct RecordPlanTests {
     func conflictPolicies() throws {
         struct Replacing: Codable, FetchableRecord, PersistableRecord, Equatable {
             static let databaseTableName = "item"
-            static let persistenceConflictPolicy = PersistenceConflictPolicy(insert: .replace, update: .ignore)
+            static let persistenceConflictPolicy = PersistenceConflictPolicy(
+                insert: .replace, update: .ignore)
             var a: Int
             var b: Int
         }

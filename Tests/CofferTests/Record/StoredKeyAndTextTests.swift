@@ -9,7 +9,8 @@ struct StoredKeyAndTextTests {
     @Test(
         "keys become the columns that they have with Foundation's encoder",
         arguments: [
-            ("HTML", "h_tml"), ("ID", "i_d"), ("myURLProperty", "my_url_property"), ("firstName", "first_name"), ("a1B", "a1_b"),
+            ("HTML", "h_tml"), ("ID", "i_d"), ("myURLProperty", "my_url_property"),
+            ("firstName", "first_name"), ("a1B", "a1_b"),
             ("x", "x"), ("HTMLText", "h_tml_text"), ("aB1c", "a_b_1c"), ("_x", "_x"), ("éCole", "é_cole"),
         ])
     func snakeCase(key: String, column: String) {
@@ -21,7 +22,10 @@ struct StoredKeyAndTextTests {
     func randomKeys() {
         var random = SeededRandom("snake case")
         for _ in 0..<5000 {
-            let key = String((0..<Int.random(in: 1...9, using: &random)).compactMap { _ in "abYZ09_éÉß漢".randomElement(using: &random) })
+            let key = String(
+                (0..<Int.random(in: 1...9, using: &random)).compactMap { _ in
+                    "abYZ09_éÉß漢".randomElement(using: &random)
+                })
             #expect(key.convertedToSnakeCase == foundation(key), "\(key)")
         }
     }
@@ -70,12 +74,16 @@ struct StoredKeyAndTextTests {
             let good = Data("é".utf8)
             let bad = Data([0x41, 0xFF, 0x42])
             try Item(id: good, body: good, wrapped: Wrapped(good)).insert(db)
-            for item in [Item(id: bad), Item(id: Data(), body: bad), Item(id: Data(), body: nil, wrapped: Wrapped(bad))] {
+            for item in [
+                Item(id: bad), Item(id: Data(), body: bad),
+                Item(id: Data(), body: nil, wrapped: Wrapped(bad)),
+            ] {
                 #expect(throws: EncodingError.self) { try item.insert(db) }
             }
             #expect(throws: EncodingError.self) { try Item.fetchOne(db, key: bad) }
             #expect(throws: EncodingError.self) { try Item.filter(key: bad).fetchOne(db) }
-            #expect(try Row.fetchAll(db, sql: "SELECT * FROM item") == [["id": "é", "body": "é", "wrapped": "é"]])
+            #expect(
+                try Row.fetchAll(db, sql: "SELECT * FROM item") == [["id": "é", "body": "é", "wrapped": "é"]])
             #expect(try Item.fetchOne(db, key: good)?.body == good)
         }
     }

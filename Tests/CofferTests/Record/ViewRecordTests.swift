@@ -18,7 +18,8 @@ private struct ViewKeys: DatabaseSchemaSource {
 }
 
 private let captainsSQL = """
-    CREATE TABLE member (id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, team TEXT NOT NULL, isCaptain BOOLEAN NOT NULL);
+    CREATE TABLE member (id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, team TEXT NOT NULL, isCaptain \
+    BOOLEAN NOT NULL);
     CREATE VIEW captain AS SELECT id, name, team FROM member WHERE isCaptain;
     CREATE TRIGGER captainInsert INSTEAD OF INSERT ON captain BEGIN
         UPDATE member SET isCaptain = 0 WHERE team = NEW.team;
@@ -35,7 +36,8 @@ private let captainsSQL = """
 struct ViewRecordTests {
     private func withView(_ access: Access, _ body: (Database) throws -> Void) throws {
         try withTestDirectory { directory in
-            let database = try directory.make(access, "a.db", Configuration.rawKeyed.with { $0.schemaSource = ViewKeys() })
+            let database = try directory.make(
+                access, "a.db", Configuration.rawKeyed.with { $0.schemaSource = ViewKeys() })
             try database.write { db throws in
                 try db.execute(sql: captainsSQL)
                 try body(db)
@@ -44,7 +46,8 @@ struct ViewRecordTests {
     }
 
     private func members(_ db: Database) throws -> [String] {
-        try String.fetchAll(db, sql: "SELECT concat_ws('|', id, name, team, isCaptain) FROM member ORDER BY id")
+        try String.fetchAll(
+            db, sql: "SELECT concat_ws('|', id, name, team, isCaptain) FROM member ORDER BY id")
     }
 
     @Test("are inserted by triggers", arguments: Access.allCases)

@@ -26,7 +26,8 @@ struct RowAdapterTests {
     @Test(
         "an adapter that needs more columns than there are is an error",
         arguments: [
-            ColumnMapping(["x": "missing"]), SuffixRowAdapter(fromIndex: 5), RangeRowAdapter(3..<5), RangeRowAdapter(4...4),
+            ColumnMapping(["x": "missing"]), SuffixRowAdapter(fromIndex: 5), RangeRowAdapter(3..<5),
+            RangeRowAdapter(4...4),
             ScopeAdapter(["s": RangeRowAdapter(0..<5)]),
         ] as [any RowAdapter])
     func missingColumns(adapter: any RowAdapter) throws {
@@ -59,7 +60,10 @@ struct RowAdapterTests {
 
     @Test("RenameColumnAdapter renames all columns")
     func rename() throws {
-        #expect(try fetch(Self.abcd, RenameColumnAdapter { $0.uppercased() + "1" }) == ["A1": 0, "B1": 1, "C1": 2, "D1": 3])
+        #expect(
+            try fetch(Self.abcd, RenameColumnAdapter { $0.uppercased() + "1" }) == [
+                "A1": 0, "B1": 1, "C1": 2, "D1": 3,
+            ])
     }
 
     @Test("EmptyRowAdapter shows no column")
@@ -109,14 +113,18 @@ struct RowAdapterTests {
         let adapters = splittingRowAdapters(columnCounts: [1, 0, 2])
         #expect(adapters.count == 4)
         let row = try #require(
-            try fetch(Self.abcd, ScopeAdapter(["0": adapters[0], "1": adapters[1], "2": adapters[2], "3": adapters[3]])))
+            try fetch(
+                Self.abcd,
+                ScopeAdapter(["0": adapters[0], "1": adapters[1], "2": adapters[2], "3": adapters[3]])))
         #expect(row.scopes["0"] == ["a": 0])
         #expect(row.scopes["1"] == [:])
         #expect(row.scopes["2"] == ["b": 1, "c": 2])
         #expect(row.scopes["3"] == ["d": 3])
     }
 
-    @Test("an adapted request keeps the scopes that the request had, and finds its columns among those that were shown")
+    @Test(
+        "an adapted request keeps the scopes that the request had, and finds its columns among those that were shown"
+    )
     func chaining() throws {
         try DatabaseQueue().read { db throws in
             let first = SuffixRowAdapter(fromIndex: 1).addingScopes(["x": RangeRowAdapter(0..<1)])
@@ -133,8 +141,10 @@ struct RowAdapterTests {
     @Test(
         "an adapter changes no conversion: rows of a cursor have those of SQLite, copies those of values",
         arguments: [
-            nil, RangeRowAdapter(0..<3), SuffixRowAdapter(fromIndex: 0), ColumnMapping(["a": "a", "b": "b", "c": "c"]),
-            ColumnMapping(["b": "a", "a": "b", "c": "c"]), RenameColumnAdapter { $0 }, ScopeAdapter(["s": RangeRowAdapter(0..<3)]),
+            nil, RangeRowAdapter(0..<3), SuffixRowAdapter(fromIndex: 0),
+            ColumnMapping(["a": "a", "b": "b", "c": "c"]),
+            ColumnMapping(["b": "a", "a": "b", "c": "c"]), RenameColumnAdapter { $0 },
+            ScopeAdapter(["s": RangeRowAdapter(0..<3)]),
         ] as [(any RowAdapter)?])
     func conversions(adapter: (any RowAdapter)?) throws {
         struct Columns: Decodable, FetchableRecord {
@@ -142,7 +152,8 @@ struct RowAdapterTests {
             let b: Int?
         }
         try DatabaseQueue().inDatabase { db throws in
-            let rows = try Row.fetchCursor(db, sql: "SELECT '12 small' AS a, '12 large' AS b, NULL AS c", adapter: adapter)
+            let rows = try Row.fetchCursor(
+                db, sql: "SELECT '12 small' AS a, '12 large' AS b, NULL AS c", adapter: adapter)
             let row = try #require(try rows.next())
             for row in [row] + row.scopes.map(\.row) {
                 #expect(try row.decode(Int.self, forColumn: "a") == 12)
@@ -162,7 +173,8 @@ struct RowAdapterTests {
     func cursor() throws {
         try DatabaseQueue().read { db throws in
             let cursor = try Row.fetchCursor(
-                db, sql: "SELECT 1 AS a, 2 AS b UNION ALL SELECT 3, 4", adapter: ScopeAdapter(["s": SuffixRowAdapter(fromIndex: 1)]))
+                db, sql: "SELECT 1 AS a, 2 AS b UNION ALL SELECT 3, 4",
+                adapter: ScopeAdapter(["s": SuffixRowAdapter(fromIndex: 1)]))
             let first = try cursor.next()?.copy()
             let second = try #require(try cursor.next())
             #expect(first?.scopes["s"] == ["b": 2])

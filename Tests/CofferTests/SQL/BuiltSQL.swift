@@ -39,12 +39,17 @@ let hostileTexts = [
 func makeCanaryQueue() throws -> DatabaseQueue {
     let queue = try DatabaseQueue()
     try queue.write { db throws in
-        try db.execute(sql: "CREATE TABLE canary (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO canary VALUES (1, 'alive')")
+        try db.execute(
+            sql:
+                "CREATE TABLE canary (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO canary VALUES (1, 'alive')"
+        )
     }
     return queue
 }
 
 func isCanaryAlive(_ db: Database) throws -> Bool {
     try Row.fetchAll(db, sql: "SELECT * FROM canary") == [["id": 1, "name": "alive"]]
-        && Row.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE name NOT LIKE 'hostile%'") == [["name": "canary"]]
+        && Row.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE name NOT LIKE 'hostile%'") == [
+            ["name": "canary"]
+        ]
 }

@@ -35,10 +35,14 @@ struct SQLExpressionTests {
             (a !== 1, BuiltSQL(#""a" IS NOT ?"#, [1])),
             (1 !== a, BuiltSQL(#"? IS NOT "a""#, [1])),
             (a !== b, BuiltSQL(#""a" IS NOT "b""#)),
-            (a < 1, BuiltSQL(#""a" < ?"#, [1])), (1 < a, BuiltSQL(#"? < "a""#, [1])), (a < b, BuiltSQL(#""a" < "b""#)),
-            (a <= 1, BuiltSQL(#""a" <= ?"#, [1])), (1 <= a, BuiltSQL(#"? <= "a""#, [1])), (a <= b, BuiltSQL(#""a" <= "b""#)),
-            (a > 1, BuiltSQL(#""a" > ?"#, [1])), (1 > a, BuiltSQL(#"? > "a""#, [1])), (a > b, BuiltSQL(#""a" > "b""#)),
-            (a >= 1, BuiltSQL(#""a" >= ?"#, [1])), (1 >= a, BuiltSQL(#"? >= "a""#, [1])), (a >= b, BuiltSQL(#""a" >= "b""#)),
+            (a < 1, BuiltSQL(#""a" < ?"#, [1])), (1 < a, BuiltSQL(#"? < "a""#, [1])),
+            (a < b, BuiltSQL(#""a" < "b""#)),
+            (a <= 1, BuiltSQL(#""a" <= ?"#, [1])), (1 <= a, BuiltSQL(#"? <= "a""#, [1])),
+            (a <= b, BuiltSQL(#""a" <= "b""#)),
+            (a > 1, BuiltSQL(#""a" > ?"#, [1])), (1 > a, BuiltSQL(#"? > "a""#, [1])),
+            (a > b, BuiltSQL(#""a" > "b""#)),
+            (a >= 1, BuiltSQL(#""a" >= ?"#, [1])), (1 >= a, BuiltSQL(#"? >= "a""#, [1])),
+            (a >= b, BuiltSQL(#""a" >= "b""#)),
         ])
     }
 
@@ -48,9 +52,12 @@ struct SQLExpressionTests {
         let isNull = BuiltSQL(#""a" IS NULL"#)
         let isNotNull = BuiltSQL(#""a" IS NOT NULL"#)
         try check([
-            (a == nil, isNull), (nil == a, isNull), (a == none, isNull), (none == a, isNull), (a == DatabaseValue.null, isNull),
-            (a === nil, isNull), (nil === a, isNull), (a === DatabaseValue.null, isNull), (!(a != nil), isNull),
-            (a != nil, isNotNull), (nil != a, isNotNull), (a != none, isNotNull), (a != DatabaseValue.null, isNotNull),
+            (a == nil, isNull), (nil == a, isNull), (a == none, isNull), (none == a, isNull),
+            (a == DatabaseValue.null, isNull),
+            (a === nil, isNull), (nil === a, isNull), (a === DatabaseValue.null, isNull),
+            (!(a != nil), isNull),
+            (a != nil, isNotNull), (nil != a, isNotNull), (a != none, isNotNull),
+            (a != DatabaseValue.null, isNotNull),
             (a !== nil, isNotNull), (!(a == nil), isNotNull),
         ])
     }
@@ -72,13 +79,18 @@ struct SQLExpressionTests {
             (a + b + 1, BuiltSQL(#"("a" + "b") + ?"#, [1])),
             (a - (b - 1), BuiltSQL(#""a" - ("b" - ?)"#, [1])),
             (2 / a, BuiltSQL(#"? / "a""#, [2])),
-            (1 + a, BuiltSQL(#"? + "a""#, [1])), (1 - a, BuiltSQL(#"? - "a""#, [1])), (2 * a, BuiltSQL(#"? * "a""#, [2])),
-            (a / b, BuiltSQL(#""a" / "b""#)), (a * b, BuiltSQL(#""a" * "b""#)), (a - b, BuiltSQL(#""a" - "b""#)),
+            (1 + a, BuiltSQL(#"? + "a""#, [1])), (1 - a, BuiltSQL(#"? - "a""#, [1])),
+            (2 * a, BuiltSQL(#"? * "a""#, [2])),
+            (a / b, BuiltSQL(#""a" / "b""#)), (a * b, BuiltSQL(#""a" * "b""#)),
+            (a - b, BuiltSQL(#""a" - "b""#)),
             (-a, BuiltSQL(#"-"a""#)), (-(-a), BuiltSQL(#"-(-"a")"#)), (a - -b, BuiltSQL(#""a" - (-"b")"#)),
             (~a, BuiltSQL(#"~"a""#)),
-            (a & 2, BuiltSQL(#""a" & ?"#, [2])), (a | b | 1, BuiltSQL(#""a" | "b" | ?"#, [1])), (1 & a, BuiltSQL(#"? & "a""#, [1])),
-            (a << 1, BuiltSQL(#""a" << ?"#, [1])), (1 >> a, BuiltSQL(#"? >> "a""#, [1])), (a >> b, BuiltSQL(#""a" >> "b""#)),
-            (1 | a, BuiltSQL(#"? | "a""#, [1])), (a & b, BuiltSQL(#""a" & "b""#)), (a << b, BuiltSQL(#""a" << "b""#)),
+            (a & 2, BuiltSQL(#""a" & ?"#, [2])), (a | b | 1, BuiltSQL(#""a" | "b" | ?"#, [1])),
+            (1 & a, BuiltSQL(#"? & "a""#, [1])),
+            (a << 1, BuiltSQL(#""a" << ?"#, [1])), (1 >> a, BuiltSQL(#"? >> "a""#, [1])),
+            (a >> b, BuiltSQL(#""a" >> "b""#)),
+            (1 | a, BuiltSQL(#"? | "a""#, [1])), (a & b, BuiltSQL(#""a" & "b""#)),
+            (a << b, BuiltSQL(#""a" << "b""#)),
             (1 << a, BuiltSQL(#"? << "a""#, [1])), (a >> 1, BuiltSQL(#""a" >> ?"#, [1])),
         ])
     }
@@ -159,9 +171,12 @@ struct SQLExpressionTests {
                 BuiltSQL(#""a" AND ("b" >= ?) AND ("a" IS NOT NULL)"#, [1000])
             ),
             ([a].joined(operator: .or), BuiltSQL(#""a""#)),
-            (none.joined(operator: .add), BuiltSQL("?", [0])), (none.joined(operator: .multiply), BuiltSQL("?", [1])),
-            (none.joined(operator: .and), BuiltSQL("?", [true])), (none.joined(operator: .or), BuiltSQL("?", [false])),
-            (none.joined(operator: .concat), BuiltSQL("?", [""])), (none.joined(operator: .bitwiseAnd), BuiltSQL("?", [-1])),
+            (none.joined(operator: .add), BuiltSQL("?", [0])),
+            (none.joined(operator: .multiply), BuiltSQL("?", [1])),
+            (none.joined(operator: .and), BuiltSQL("?", [true])),
+            (none.joined(operator: .or), BuiltSQL("?", [false])),
+            (none.joined(operator: .concat), BuiltSQL("?", [""])),
+            (none.joined(operator: .bitwiseAnd), BuiltSQL("?", [-1])),
             (none.joined(operator: .bitwiseOr), BuiltSQL("?", [0])),
         ])
     }
@@ -169,7 +184,8 @@ struct SQLExpressionTests {
     @Test("orderings")
     func orderings() throws {
         let (a, b) = (Self.a, Self.b)
-        let literal: SQL = "\(a.asc), \(a.desc), \(a.ascNullsLast), \(a.descNullsFirst), \((a + b).desc), \(a.sqlOrdering)"
+        let literal: SQL =
+            "\(a.asc), \(a.desc), \(a.ascNullsLast), \(a.descNullsFirst), \((a + b).desc), \(a.sqlOrdering)"
         #expect(
             try BuiltSQL(building: literal).sql
                 == #""a" ASC, "a" DESC, "a" ASC NULLS LAST, "a" DESC NULLS FIRST, "a" + "b" DESC, "a""#)
@@ -186,7 +202,8 @@ struct SQLExpressionTests {
         try DatabaseQueue().read { db throws in
             func text(_ modifiers: SQLDateModifier...) throws -> String? {
                 let literal: SQL = modifiers.map { "\($0)" }.joined(separator: ", ")
-                let row = try SQLRequest<Row>("SELECT DATETIME('2024-01-31 10:20:30', \(literal))").fetchOne(db)
+                let row = try SQLRequest<Row>("SELECT DATETIME('2024-01-31 10:20:30', \(literal))").fetchOne(
+                    db)
                 return row?[0]
             }
             #expect(try text(.day(-1)) == "2024-01-30 10:20:30")
@@ -203,9 +220,15 @@ struct SQLExpressionTests {
 
             let expression = dateTime(1_000_000_000.databaseValue, .unixEpoch, .startOfMonth)
             let (sql, arguments) = try SQL("\(expression)").build(db)
-            #expect(BuiltSQL(sql, arguments) == BuiltSQL("DATETIME(?, ?, ?)", [1_000_000_000, "unixepoch", "start of month"]))
-            #expect(try SQLRequest<Row>("SELECT \(expression)").fetchOne(db)?[0] as String? == "2001-09-01 00:00:00")
-            #expect(try SQLRequest<Row>("SELECT \(julianDay("2000-01-01 12:00".databaseValue))").fetchOne(db)?[0] as Double? == 2_451_545)
+            #expect(
+                BuiltSQL(sql, arguments)
+                    == BuiltSQL("DATETIME(?, ?, ?)", [1_000_000_000, "unixepoch", "start of month"]))
+            #expect(
+                try SQLRequest<Row>("SELECT \(expression)").fetchOne(db)?[0] as String?
+                    == "2001-09-01 00:00:00")
+            #expect(
+                try SQLRequest<Row>("SELECT \(julianDay("2000-01-01 12:00".databaseValue))").fetchOne(db)?[0]
+                    as Double? == 2_451_545)
         }
     }
 
@@ -214,13 +237,18 @@ struct SQLExpressionTests {
         try DatabaseQueue().read { db throws in
             let (a, b, n) = (Column("a"), Column("b"), Column("n"))
             let expectations: [(SQLExpression, Int?)] = [
-                (a - (b - 1), 6), (a - b - 1, 4), (-(-a), 7), (a - -b, 9), (~a, -8), (a / b, 3), (a & 3, 3), (a | 8, 15),
-                (a << b, 28), (a >> 1, 3), (!(a < b), 1), (n == nil, 1), (n === nil, 1), (n != nil, 0), (n == 1, nil), (n === 1, 0),
-                (n !== a, 1), ([1, 7].contains(a), 1), (![1, 7].contains(a), 0), ([Int]().contains(n), 0), ((1..<7).contains(a), 0),
-                ((1...7).contains(a), 1), (n ?? 5, 5), (a == 7 && b == 2 || n == 1, 1), (a == 1 || b == 1, 0), (!(a && b), 0),
+                (a - (b - 1), 6), (a - b - 1, 4), (-(-a), 7), (a - -b, 9), (~a, -8), (a / b, 3), (a & 3, 3),
+                (a | 8, 15),
+                (a << b, 28), (a >> 1, 3), (!(a < b), 1), (n == nil, 1), (n === nil, 1), (n != nil, 0),
+                (n == 1, nil), (n === 1, 0),
+                (n !== a, 1), ([1, 7].contains(a), 1), (![1, 7].contains(a), 0), ([Int]().contains(n), 0),
+                ((1..<7).contains(a), 0),
+                ((1...7).contains(a), 1), (n ?? 5, 5), (a == 7 && b == 2 || n == 1, 1), (a == 1 || b == 1, 0),
+                (!(a && b), 0),
             ]
             for (expression, expected) in expectations {
-                let row = try SQLRequest<Row>("SELECT \(expression) FROM (SELECT 7 AS a, 2 AS b, NULL AS n)").fetchOne(db)
+                let row = try SQLRequest<Row>("SELECT \(expression) FROM (SELECT 7 AS a, 2 AS b, NULL AS n)")
+                    .fetchOne(db)
                 let value: Int? = row?[0]
                 let sql = try SQL(expression).build(db).sql
                 #expect(value == expected, "\(sql)")

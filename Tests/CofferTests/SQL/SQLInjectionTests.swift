@@ -18,10 +18,14 @@ struct SQLInjectionTests {
             let expressible: any SQLExpressible = text
             try db.execute(sql: "CREATE TABLE hostile (a, b, c, d, e)")
             try db.execute(
-                literal: "INSERT INTO hostile VALUES (\(text), \(text[...]), \(optional), \(expressible), \(text.databaseValue))")
+                literal:
+                    "INSERT INTO hostile VALUES (\(text), \(text[...]), \(optional), \(expressible), \(text.databaseValue))"
+            )
             let row = try #require(
-                try SQLRequest<Row>("SELECT * FROM hostile WHERE a IN \([text]) AND \(Column("b") == text) AND c = \(literal: "\(text)")")
-                    .fetchOne(db))
+                try SQLRequest<Row>(
+                    "SELECT * FROM hostile WHERE a IN \([text]) AND \(Column("b") == text) AND c = \(literal: "\(text)")"
+                )
+                .fetchOne(db))
             #expect(row.databaseValues.allSatisfy { $0 == text.databaseValue })
             #expect(try isCanaryAlive(db))
         }
@@ -32,13 +36,17 @@ struct SQLInjectionTests {
         try makeCanaryQueue().read { db throws in
             let column = Column("name")
             let conditions: [SQLExpression] = [
-                column == text, column != text, column === text, column !== text, column < text, column >= text, text == column,
+                column == text, column != text, column === text, column !== text, column < text,
+                column >= text, text == column,
                 column + text, text * column, column && text, column | text, column << text, column ?? text,
-                [text].contains(column), (text...text).contains(column), (text..<text).contains(column), column.like(text),
-                dateTime(text.databaseValue, .day(1)), [column.sqlExpression, text.databaseValue.sqlExpression].joined(operator: .concat),
+                [text].contains(column), (text...text).contains(column), (text..<text).contains(column),
+                column.like(text),
+                dateTime(text.databaseValue, .day(1)),
+                [column.sqlExpression, text.databaseValue.sqlExpression].joined(operator: .concat),
             ]
             for condition in conditions {
-                _ = try SQLRequest<Row>("SELECT 1 FROM canary WHERE \(condition) OR \(!condition)").fetchAll(db)
+                _ = try SQLRequest<Row>("SELECT 1 FROM canary WHERE \(condition) OR \(!condition)").fetchAll(
+                    db)
                 let (sql, arguments) = try SQL(condition).build(db)
                 #expect(!sql.contains("DROP") && !sql.contains("DELETE"))
                 #expect(!arguments.isEmpty)
@@ -55,7 +63,8 @@ struct SQLInjectionTests {
             let column = Column(HostileKey(stringValue: text))
             let request: SQLRequest<Row> = """
                 SELECT \(column), \(column.forKey(text)), \(column.forKey(HostileKey(stringValue: text))), \(column + 1) AS n
-                FROM hostile WHERE \(column == 1) AND \(!(column == 2)) AND \([1].contains(column)) AND \(column.collating(.binary)) = 1
+                FROM hostile WHERE \(column == 1) AND \(!(column == 2)) AND \([1].contains(column)) \
+                AND \(column.collating(.binary)) = 1
                 ORDER BY \(column.desc), \(column.ascNullsLast), \(column)
                 """
             let row = try #require(try request.fetchOne(db))
@@ -75,7 +84,8 @@ struct SQLInjectionTests {
                 try db.execute(literal: "SELECT * FROM canary ORDER BY name COLLATE \(collation)")
             }
             #expect(throws: DatabaseError.self) {
-                try db.execute(literal: "SELECT * FROM canary ORDER BY \(Column("name").collating(collation))")
+                try db.execute(
+                    literal: "SELECT * FROM canary ORDER BY \(Column("name").collating(collation))")
             }
             #expect(try isCanaryAlive(db))
         }
@@ -85,8 +95,12 @@ struct SQLInjectionTests {
     func nulCharacter() throws {
         try makeCanaryQueue().write { db throws in
             let text = "name\0"
-            #expect(throws: DatabaseError.self) { try db.execute(literal: "DELETE FROM canary WHERE \(Column(text)) = 2") }
-            #expect(throws: DatabaseError.self) { try db.execute(literal: "SELECT \(Column("name").forKey(text)) FROM canary") }
+            #expect(throws: DatabaseError.self) {
+                try db.execute(literal: "DELETE FROM canary WHERE \(Column(text)) = 2")
+            }
+            #expect(throws: DatabaseError.self) {
+                try db.execute(literal: "SELECT \(Column("name").forKey(text)) FROM canary")
+            }
             try db.execute(literal: "DELETE FROM canary WHERE name = \(text)")
             #expect(try isCanaryAlive(db))
         }

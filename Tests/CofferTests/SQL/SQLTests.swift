@@ -31,10 +31,14 @@ struct SQLTests {
     @Test("literals are joined with a separator")
     func joining() throws {
         let components: [SQL] = ["a = \(1)", "b = \(2)", "c"]
-        #expect(try BuiltSQL(building: components.joined(separator: " AND ")) == BuiltSQL("a = ? AND b = ? AND c", [1, 2]))
+        #expect(
+            try BuiltSQL(building: components.joined(separator: " AND "))
+                == BuiltSQL("a = ? AND b = ? AND c", [1, 2]))
         #expect(try BuiltSQL(building: components.joined()) == BuiltSQL("a = ?b = ?c", [1, 2]))
         #expect(try BuiltSQL(building: [SQL]().joined(separator: ",")) == BuiltSQL(""))
-        #expect(try BuiltSQL(building: components.lazy.filter { _ in true }.joined(separator: ", ")).sql == "a = ?, b = ?, c")
+        #expect(
+            try BuiltSQL(building: components.lazy.filter { _ in true }.joined(separator: ", ")).sql
+                == "a = ?, b = ?, c")
     }
 
     @Test("only the empty string is empty")
@@ -50,7 +54,9 @@ struct SQLTests {
     @Test("one named argument with two values is an error, with one value it is not")
     func namedArguments() throws {
         let a = SQL(sql: "a = :x", arguments: ["x": 1])
-        #expect(try BuiltSQL(building: a + " AND b = \(2) AND " + a) == BuiltSQL("a = :x AND b = ? AND a = :x", [2] + ["x": 1]))
+        #expect(
+            try BuiltSQL(building: a + " AND b = \(2) AND " + a)
+                == BuiltSQL("a = :x AND b = ? AND a = :x", [2] + ["x": 1]))
         #expect {
             try BuiltSQL(building: a + SQL(sql: "b = :x", arguments: ["x": 2]))
         } throws: { error in
@@ -67,7 +73,10 @@ struct SQLTests {
                     INSERT INTO player (name) VALUES (\("Arthur"));
                     INSERT INTO player (name) VALUES (\("Barbara"));
                     """)
-            #expect(try Row.fetchAll(db, sql: "SELECT name FROM player") == [["name": "Arthur"], ["name": "Barbara"]])
+            #expect(
+                try Row.fetchAll(db, sql: "SELECT name FROM player") == [
+                    ["name": "Arthur"], ["name": "Barbara"],
+                ])
         }
     }
 
@@ -101,7 +110,9 @@ struct SQLTests {
     @Test("a literal is an expression, a selection and an ordering")
     func expression() throws {
         let day = SQL("DATE(\(Column("createdAt")))")
-        #expect(try BuiltSQL(building: "\(day == "2020-01-23")") == BuiltSQL(#"((DATE("createdAt")) = ?)"#, ["2020-01-23"]))
+        #expect(
+            try BuiltSQL(building: "\(day == "2020-01-23")")
+                == BuiltSQL(#"((DATE("createdAt")) = ?)"#, ["2020-01-23"]))
         #expect(try BuiltSQL(building: "\(SQL("a OR b") && Column("c"))").sql == #"((a OR b) AND "c")"#)
         #expect(try BuiltSQL(building: "\(day.forKey("day"))").sql == #"DATE("createdAt") AS "day""#)
         #expect(try BuiltSQL(building: "\(day.desc)").sql == #"DATE("createdAt") DESC"#)

@@ -18,14 +18,18 @@ struct ForeignKeyCheckTests {
     @Test("violations tell the row, both tables and the foreign key")
     func violations() throws {
         try makeLibrary().read { (db) throws in
-            for violations in try [Array(db.foreignKeyViolations()), Array(db.foreignKeyViolations(in: "BOOK"))] {
+            for violations in try [
+                Array(db.foreignKeyViolations()), Array(db.foreignKeyViolations(in: "BOOK")),
+            ] {
                 #expect(violations.count == 1)
                 let violation = try #require(violations.first)
                 #expect(violation.originTable == "book")
                 #expect(violation.originRowID == 1)
                 #expect(violation.destinationTable == "author")
                 #expect(violation.foreignKeyId == 0)
-                #expect(violation.description == "FOREIGN KEY constraint violation - from book to author, in rowid 1")
+                #expect(
+                    violation.description
+                        == "FOREIGN KEY constraint violation - from book to author, in rowid 1")
                 #expect(
                     try violation.failureDescription(db)
                         == "FOREIGN KEY constraint violation - from book(authorId) to author(id), "
@@ -44,7 +48,8 @@ struct ForeignKeyCheckTests {
                 } throws: {
                     let error = $0 as? DatabaseError
                     return error?.extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY
-                        && error?.message == "FOREIGN KEY constraint violation - from book(authorId) to author(id), "
+                        && error?.message
+                            == "FOREIGN KEY constraint violation - from book(authorId) to author(id), "
                             + "in [id:1 authorId:2 name:\"Moby-Dick\"]"
                 }
             }
@@ -81,7 +86,8 @@ struct ForeignKeyCheckTests {
             """)
         try queue.read { (db) throws in
             let violation = try #require(try db.foreignKeyViolations().next())
-            #expect(try violation.failureDescription(db).hasSuffix("from c(x) to p(id), in [rowid:\"n\" x:5]"))
+            #expect(
+                try violation.failureDescription(db).hasSuffix("from c(x) to p(id), in [rowid:\"n\" x:5]"))
         }
     }
 
@@ -112,7 +118,9 @@ struct ForeignKeyCheckTests {
             #expect(try table.next()?.destinationTable == "author")
             let violations = try ForeignKeyViolation.fetchAll(db, sql: "PRAGMA foreign_key_check")
             #expect(violations.count == 1)
-            #expect(try violations.first?.failureDescription(db).hasSuffix("in [id:1 authorId:2 name:\"Moby-Dick\"]") == true)
+            #expect(
+                try violations.first?.failureDescription(db).hasSuffix(
+                    "in [id:1 authorId:2 name:\"Moby-Dick\"]") == true)
         }
     }
 }

@@ -8,7 +8,9 @@ struct SchemaCacheTests {
     @Test("changes by the connection itself are seen at once")
     func ownChanges() throws {
         let queue = try makeDatabase("CREATE TABLE t (a)")
-        for access in [queue.inDatabase, { try queue.write($0) }] as [((Database) throws -> Void) throws -> Void] {
+        for access in [queue.inDatabase, { try queue.write($0) }]
+            as [((Database) throws -> Void) throws -> Void]
+        {
             try access { (db) throws in
                 #expect(try db.columns(in: "t").map(\.name) == ["a"])
                 try db.execute(sql: "ALTER TABLE t ADD COLUMN b")
@@ -81,7 +83,9 @@ struct SchemaCacheTests {
             try db.beginTransaction()
             try db.execute(sql: "CREATE TABLE u (a)")
             #expect(try db.tableExists("u"))
-            #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT OR ROLLBACK INTO t VALUES (1)") }
+            #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "INSERT OR ROLLBACK INTO t VALUES (1)")
+            }
             #expect(!db.isInsideTransaction)
             #expect(try !db.tableExists("u"))
         }
@@ -102,7 +106,9 @@ struct SchemaCacheTests {
         try two.inDatabase { (db) throws in
             #expect(try db.columns(in: "t").count == 3)
             #expect(try !db.tableExists("u"))
-            try one.write { try $0.execute(sql: "ALTER TABLE t ADD COLUMN d; CREATE TABLE u (x INTEGER PRIMARY KEY)") }
+            try one.write {
+                try $0.execute(sql: "ALTER TABLE t ADD COLUMN d; CREATE TABLE u (x INTEGER PRIMARY KEY)")
+            }
             #expect(try db.columns(in: "t").count == 4)
             #expect(try db.primaryKey("u").rowIDColumn == "x")
             try one.write { try $0.execute(sql: "DROP TABLE u") }
@@ -156,7 +162,8 @@ struct SchemaCacheTests {
 
     @Test("what is known is not asked again: no query inside of a transaction, one outside")
     func cost() throws {
-        try makeDatabase("CREATE TABLE t (id INTEGER PRIMARY KEY, a REFERENCES t)").inDatabase { (db) throws in
+        try makeDatabase("CREATE TABLE t (id INTEGER PRIMARY KEY, a REFERENCES t)").inDatabase {
+            (db) throws in
             let askEverything = {
                 _ = try db.tableExists("t")
                 _ = try db.columns(in: "t")

@@ -27,7 +27,8 @@ struct SchemaObjectTests {
         }
     }
 
-    @Test("only ASCII letters are compared without case, and letters composed in another way are other letters")
+    @Test(
+        "only ASCII letters are compared without case, and letters composed in another way are other letters")
     func unicodeNames() throws {
         let queue = try makeDatabase("CREATE TABLE \"\u{e9}t\u{e9}\" (a)")
         try queue.read { (db) throws in
@@ -42,7 +43,9 @@ struct SchemaObjectTests {
         }
     }
 
-    @Test("names with quotes, dots and semicolons are names", arguments: ["a\"b", "a'b", "main.t", "x; DROP TABLE t", "[a]", " ", "a`b"])
+    @Test(
+        "names with quotes, dots and semicolons are names",
+        arguments: ["a\"b", "a'b", "main.t", "x; DROP TABLE t", "[a]", " ", "a`b"])
     func hostileNames(name: String) throws {
         let identifier = name.quotedDatabaseIdentifier
         let queue = try makeDatabase(
@@ -72,7 +75,8 @@ struct SchemaObjectTests {
         }
     }
 
-    @Test("unqualified names are looked for in the temporary, the main and the attached schemas, in this order")
+    @Test(
+        "unqualified names are looked for in the temporary, the main and the attached schemas, in this order")
     func resolution() throws {
         let queue = try makeDatabase(
             """
@@ -129,7 +133,8 @@ struct SchemaObjectTests {
         try makeDatabase("CREATE TEMPORARY TABLE t (a)").read { (db) throws in
             for name in ["sqlite_master", "SQLITE_SCHEMA", "sqlite_temp_master"] {
                 #expect(try !db.tableExists(name))
-                #expect(try db.columns(in: name).map(\.name) == ["type", "name", "tbl_name", "rootpage", "sql"])
+                #expect(
+                    try db.columns(in: name).map(\.name) == ["type", "name", "tbl_name", "rootpage", "sql"])
                 #expect(try db.primaryKey(name).columns == ["rowid"])
             }
             #expect(try !db.tableExists("sqlite_master", in: "temp"))

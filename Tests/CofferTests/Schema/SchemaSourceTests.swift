@@ -26,7 +26,8 @@ struct SchemaSourceTests {
             try db.execute(
                 sql: """
                     CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b TEXT);
-                    CREATE VIEW one AS SELECT * FROM t; CREATE VIEW two AS SELECT * FROM t; CREATE VIEW none AS SELECT * FROM t;
+                    CREATE VIEW one AS SELECT * FROM t; CREATE VIEW two AS SELECT * FROM t; CREATE VIEW none \
+                    AS SELECT * FROM t;
                     CREATE TEMPORARY VIEW temporary AS SELECT * FROM t;
                     """)
         }
@@ -47,7 +48,9 @@ struct SchemaSourceTests {
             #expect(try db.table("two", hasUniqueKey: ["a", "B"]))
             #expect(try !db.table("two", hasUniqueKey: ["a"]))
             #expect(try !db.table("none", hasUniqueKey: ["id"]))
-            #expect { try db.primaryKey("none") } throws: { ($0 as? DatabaseError)?.message == "database view none has no primary key" }
+            #expect { try db.primaryKey("none") } throws: {
+                ($0 as? DatabaseError)?.message == "database view none has no primary key"
+            }
         }
         let calls = source.calls.withLock { $0 }
         #expect(!calls.contains { $0.name == "t" })
@@ -81,7 +84,8 @@ struct SchemaSourceTests {
         let queue = try makeQueue(Source(["one": ["id"]]))
         try queue.read { (db) throws in
             #expect(try db.primaryKey("one").columns == ["id"])
-            try db.withSchemaSource(Source(["one": ["a"]]).then(Source(["one": ["b"], "two": ["b"]]))) { () throws in
+            try db.withSchemaSource(Source(["one": ["a"]]).then(Source(["one": ["b"], "two": ["b"]]))) {
+                () throws in
                 #expect(try db.primaryKey("one").columns == ["a"])
                 #expect(try db.primaryKey("two").columns == ["b"])
                 db.withSchemaSource(nil) {

@@ -93,7 +93,9 @@ struct TableStructureTests {
 
     @Test(
         "INTEGER PRIMARY KEY is the row ID",
-        arguments: ["a INTEGER PRIMARY KEY", "a integer primary key autoincrement", "a INTEGER, PRIMARY KEY (a DESC)"])
+        arguments: [
+            "a INTEGER PRIMARY KEY", "a integer primary key autoincrement", "a INTEGER, PRIMARY KEY (a DESC)",
+        ])
     func rowIDAlias(definition: String) throws {
         try makeDatabase("CREATE TABLE t (\(definition))").read { (db) throws in
             let key = try db.primaryKey("t")
@@ -129,9 +131,12 @@ struct TableStructureTests {
         }
     }
 
-    @Test("tables without row IDs are recognized", arguments: ["a INTEGER PRIMARY KEY", "a TEXT PRIMARY KEY", "a, b, PRIMARY KEY (a, b)"])
+    @Test(
+        "tables without row IDs are recognized",
+        arguments: ["a INTEGER PRIMARY KEY", "a TEXT PRIMARY KEY", "a, b, PRIMARY KEY (a, b)"])
     func withoutRowID(definition: String) throws {
-        try makeDatabase("CREATE TABLE t (\(definition)) WITHOUT ROWID; CREATE INDEX i ON t (a)").read { (db) throws in
+        try makeDatabase("CREATE TABLE t (\(definition)) WITHOUT ROWID; CREATE INDEX i ON t (a)").read {
+            (db) throws in
             let key = try db.primaryKey("t")
             #expect(key.columns.first == "a")
             #expect(key.rowIDColumn == nil)
@@ -160,19 +165,27 @@ struct TableStructureTests {
             """)
         try queue.read { (db) throws in
             let indexes = try db.indexes(on: "t").sorted { $0.name < $1.name }
-            #expect(indexes.map(\.name) == ["plain", "single", "sqlite_autoindex_t_1", "sqlite_autoindex_t_2"])
+            #expect(
+                indexes.map(\.name) == ["plain", "single", "sqlite_autoindex_t_1", "sqlite_autoindex_t_2"])
             #expect(indexes.map(\.columns) == [["d", "c"], ["c"], ["a"], ["b"]])
             #expect(indexes.map(\.isUnique) == [false, true, true, true])
-            #expect(indexes.map(\.origin) == [.createIndex, .createIndex, .primaryKeyConstraint, .uniqueConstraint])
+            #expect(
+                indexes.map(\.origin) == [
+                    .createIndex, .createIndex, .primaryKeyConstraint, .uniqueConstraint,
+                ])
         }
     }
 
     @Test("the row ID has no index")
     func noIndex() throws {
-        try makeDatabase("CREATE TABLE t (a INTEGER PRIMARY KEY)").read { (db) throws in #expect(try db.indexes(on: "t").isEmpty) }
+        try makeDatabase("CREATE TABLE t (a INTEGER PRIMARY KEY)").read { (db) throws in
+            #expect(try db.indexes(on: "t").isEmpty)
+        }
     }
 
-    @Test("unique keys are the primary key, the row ID, and the columns of unique indexes, in any order and case, among others")
+    @Test(
+        "unique keys are the primary key, the row ID, and the columns of unique indexes, in any order and case, among others"
+    )
     func uniqueKeys() throws {
         let queue = try makeDatabase(
             """
@@ -185,7 +198,10 @@ struct TableStructureTests {
             CREATE TABLE r (rowid, a);
             """)
         try queue.read { (db) throws in
-            for key in [["id"], ["ID"], ["rowid"], ["OID"], ["a", "b"], ["B", "A"], ["c"], ["id", "a"], ["a", "b", "c"]] {
+            for key in [
+                ["id"], ["ID"], ["rowid"], ["OID"], ["a", "b"], ["B", "A"], ["c"], ["id", "a"],
+                ["a", "b", "c"],
+            ] {
                 #expect(try db.table("t", hasUniqueKey: key), "\(key)")
             }
             for key in [["a"], ["b"], ["d"], ["a", "d"], ["missing"], []] {
@@ -205,10 +221,13 @@ struct TableStructureTests {
         let queue = try makeDatabase(
             """
             CREATE TABLE parent (a, b, c UNIQUE, PRIMARY KEY (a, b));
-            CREATE TABLE child (x, y, z, FOREIGN KEY (x, y) REFERENCES parent, FOREIGN KEY (z) REFERENCES parent (c));
+            CREATE TABLE child (x, y, z, FOREIGN KEY (x, y) REFERENCES parent, FOREIGN KEY (z) REFERENCES \
+            parent (c));
             """)
         try queue.read { (db) throws in
-            let keys = try db.foreignKeys(on: "child").sorted { $0.originColumns.count < $1.originColumns.count }
+            let keys = try db.foreignKeys(on: "child").sorted {
+                $0.originColumns.count < $1.originColumns.count
+            }
             #expect(keys.map(\.destinationTable) == ["parent", "parent"])
             #expect(keys.map(\.originColumns) == [["z"], ["x", "y"]])
             #expect(keys.map(\.destinationColumns) == [["c"], ["a", "b"]])
@@ -225,12 +244,15 @@ struct TableStructureTests {
             CREATE TABLE child (p REFERENCES parent);
             CREATE TEMPORARY TABLE parent (tempKey INTEGER PRIMARY KEY);
             """)
-        try queue.read { (db) throws in #expect(try db.foreignKeys(on: "child")[0].destinationColumns == ["mainKey"]) }
+        try queue.read { (db) throws in
+            #expect(try db.foreignKeys(on: "child")[0].destinationColumns == ["mainKey"])
+        }
     }
 
     @Test("a foreign key to a missing table can be told only if it names its columns")
     func foreignKeyToMissingTable() throws {
-        let queue = try makeDatabase("CREATE TABLE a (x REFERENCES gone (id)); CREATE TABLE b (x REFERENCES gone)")
+        let queue = try makeDatabase(
+            "CREATE TABLE a (x REFERENCES gone (id)); CREATE TABLE b (x REFERENCES gone)")
         try queue.read { (db) throws in
             #expect(try db.foreignKeys(on: "a")[0].destinationColumns == ["id"])
             #expect { try db.foreignKeys(on: "b") } throws: { isNoSuchTable($0, "gone") }
@@ -239,7 +261,8 @@ struct TableStructureTests {
 
     @Test("a foreign key with another number of columns than the key that it refers to is an error")
     func foreignKeyMismatch() throws {
-        let queue = try makeDatabase("CREATE TABLE p (a, b, PRIMARY KEY (a, b)); CREATE TABLE c (x REFERENCES p)")
+        let queue = try makeDatabase(
+            "CREATE TABLE p (a, b, PRIMARY KEY (a, b)); CREATE TABLE c (x REFERENCES p)")
         try queue.read { (db) throws in
             #expect(try db.foreignKeys(on: "p").count == 0)
             #expect {

@@ -2,7 +2,8 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// Texts are bound without a copy of SQLite's own as long as they are short: what was bound must stay what it was.
+/// Texts are bound without a copy of SQLite's own as long as they are short: what was bound must stay what it
+/// was.
 @Suite("Bound texts")
 struct BoundTextTests {
     @Test("texts of all lengths arrive, in whatever order they come", arguments: ["UTF-8", "UTF-16le"])
@@ -14,14 +15,18 @@ struct BoundTextTests {
             let statement = try db.makeStatement(sql: "SELECT ?, ?, ?, ?")
             var random = SeededRandom(seed: 7)
             for round in 0..<400 {
-                let texts = (0..<4).map { _ in text(length: Int.random(in: 0...(round % 20 == 0 ? 6000 : 80), using: &random)) }
+                let texts = (0..<4).map { _ in
+                    text(length: Int.random(in: 0...(round % 20 == 0 ? 6000 : 80), using: &random))
+                }
                 let row = try #require(try Row.fetchOne(statement, arguments: StatementArguments(texts)))
                 #expect((0..<4).map { row[$0] as String } == texts)
             }
         }
     }
 
-    @Test("a statement that is executed again without arguments has the old ones, whatever other statements have bound since")
+    @Test(
+        "a statement that is executed again without arguments has the old ones, whatever other statements have bound since"
+    )
     func again() throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)
         try queue.write { db in
@@ -37,7 +42,9 @@ struct BoundTextTests {
         }
     }
 
-    @Test("rows of a statement keep their values when another execution follows, and the schema may change in between")
+    @Test(
+        "rows of a statement keep their values when another execution follows, and the schema may change in between"
+    )
     func schemaChange() throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)
         try queue.write { db in
@@ -48,7 +55,11 @@ struct BoundTextTests {
             try insert.execute()
             try insert.execute(arguments: ["second", "with a somewhat longer value than before"])
             let rows = try Row.fetchAll(db, sql: "SELECT * FROM t")
-            #expect(rows == [["a": "first", "b": "value"], ["a": "second", "b": "with a somewhat longer value than before"]])
+            #expect(
+                rows == [
+                    ["a": "first", "b": "value"],
+                    ["a": "second", "b": "with a somewhat longer value than before"],
+                ])
         }
     }
 

@@ -18,17 +18,22 @@ struct ColumnsAfterSchemaChangeTests {
             case .request: #expect(try Player.numberOfSelectedColumns(db) == columns.count, comment)
             case .statement:
                 #expect(try db.cachedStatement(sql: "SELECT * FROM player").columnNames == columns, comment)
-                #expect(try db.cachedStatement(sql: "SELECT * FROM player").columnCount == columns.count, comment)
-            case .preparedRequest: #expect(try Player.all().makePreparedRequest(db).statement.columnNames == columns, comment)
+                #expect(
+                    try db.cachedStatement(sql: "SELECT * FROM player").columnCount == columns.count, comment)
+            case .preparedRequest:
+                #expect(try Player.all().makePreparedRequest(db).statement.columnNames == columns, comment)
             }
         }
         #expect(try splittingRowAdapters(columnCounts: [Player.numberOfSelectedColumns(db)]).count == 2)
     }
 
-    @Test("a change by the same connection is seen at once, also one that is taken back", arguments: First.allCases)
+    @Test(
+        "a change by the same connection is seen at once, also one that is taken back",
+        arguments: First.allCases)
     func own(first: First) throws {
         try DatabaseQueue().inDatabase { db in
-            try db.execute(sql: "CREATE TABLE player (a); CREATE TABLE other (a UNIQUE); INSERT INTO other VALUES (1)")
+            try db.execute(
+                sql: "CREATE TABLE player (a); CREATE TABLE other (a UNIQUE); INSERT INTO other VALUES (1)")
             try check(db, ["a"], "at first", first)
             try db.execute(sql: "ALTER TABLE player ADD COLUMN b")
             try check(db, ["a", "b"], "altered", first)
@@ -61,9 +66,11 @@ struct ColumnsAfterSchemaChangeTests {
         }
     }
 
-    // A prepared request is compiled again when it is executed; what it says before is of the schema that it was compiled for.
+    // A prepared request is compiled again when it is executed; what it says before is of the schema that it
+    // was compiled for.
     @Test(
-        "a change by another connection is seen in the next access", arguments: Access.allCases, [First.request, First.statement])
+        "a change by another connection is seen in the next access", arguments: Access.allCases,
+        [First.request, First.statement])
     func others(access: Access, first: First) throws {
         try withTestDirectory { directory in
             let writer = try directory.make(access)

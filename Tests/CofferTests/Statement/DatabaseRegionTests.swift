@@ -33,7 +33,10 @@ import Testing
 
     @Test("unions and intersections obey the laws of sets")
     func algebra() {
-        let regions = [DatabaseRegion(), .fullDatabase, player, name, score, team, rows, name.union(team), rows.union(team)]
+        let regions = [
+            DatabaseRegion(), .fullDatabase, player, name, score, team, rows, name.union(team),
+            rows.union(team),
+        ]
         for a in regions {
             #expect(a.union(a) == a)
             #expect(a.intersection(a) == a)

@@ -14,7 +14,9 @@ struct RepeatedExecutionTests {
 
     private static let insert = "INSERT INTO t VALUES (?, ?)"
 
-    private func rows() throws -> [Row] { try queue.read { try Row.fetchAll($0, sql: "SELECT * FROM t ORDER BY rowid") } }
+    private func rows() throws -> [Row] {
+        try queue.read { try Row.fetchAll($0, sql: "SELECT * FROM t ORDER BY rowid") }
+    }
 
     @Test("an insertion with arguments is prepared once, and each has its own values")
     func reuse() throws {
@@ -46,10 +48,12 @@ struct RepeatedExecutionTests {
         try queue.inDatabase { db in
             try db.execute(sql: "INSERT INTO t VALUES (1, 2)")
             try db.execute(sql: "INSERT INTO t VALUES (:a, :b)", arguments: ["a": 1, "b": 2])
-            try db.execute(sql: "INSERT INTO t VALUES (?, 1); INSERT INTO t VALUES (?, 2)", arguments: [1, 2])
+            try db.execute(
+                sql: "INSERT INTO t VALUES (?, 1); INSERT INTO t VALUES (?, 2)", arguments: [1, 2])
             try db.execute(sql: "SELECT ?", arguments: [1])
             try db.execute(sql: "ATTACH DATABASE ? AS other KEY ?", arguments: [":memory:", "secret"])
-            try db.execute(sql: "INSERT INTO t VALUES (?, 1) -- \(String(repeating: "x", count: 5000))", arguments: [1])
+            try db.execute(
+                sql: "INSERT INTO t VALUES (?, 1) -- \(String(repeating: "x", count: 5000))", arguments: [1])
             #expect(db.statementCaches[.execution].isEmpty)
         }
     }
@@ -65,13 +69,16 @@ struct RepeatedExecutionTests {
 
     @Test("a failure tells the SQL and, where they are public, the values; the next execution succeeds")
     func failure() throws {
-        let queue = try DatabaseQueue(configuration: Configuration().with { $0.publicStatementArguments = true })
+        let queue = try DatabaseQueue(
+            configuration: Configuration().with { $0.publicStatementArguments = true })
         try queue.inDatabase { db in
             try db.execute(sql: "CREATE TABLE u (a UNIQUE)")
             let insert = "INSERT INTO u VALUES (?)"
             try db.execute(sql: insert, arguments: ["x"])
             for _ in 0..<2 {
-                let error = #expect(throws: DatabaseError.self) { try db.execute(sql: insert, arguments: ["x"]) }
+                let error = #expect(throws: DatabaseError.self) {
+                    try db.execute(sql: insert, arguments: ["x"])
+                }
                 #expect(error?.sql == insert)
                 #expect(error?.arguments == ["x"])
                 try db.execute(sql: insert, arguments: [db.totalChangesCount])

@@ -5,31 +5,46 @@ import Testing
 
 @Suite("Arguments of statements")
 struct StatementArgumentsTests {
-    private func values(_ arguments: StatementArguments, _ sql: String = "SELECT ?, ?, ?") throws -> [DatabaseValue] {
-        try DatabaseQueue().read { try Array(#require(try Row.fetchOne($0, sql: sql, arguments: arguments)).databaseValues) }
+    private func values(_ arguments: StatementArguments, _ sql: String = "SELECT ?, ?, ?") throws
+        -> [DatabaseValue]
+    {
+        try DatabaseQueue().read {
+            try Array(#require(try Row.fetchOne($0, sql: sql, arguments: arguments)).databaseValues)
+        }
     }
 
     @Test("are made of arrays, sequences and dictionaries")
     func creation() throws {
         let expected = [1.databaseValue, "a".databaseValue, .null]
         #expect(try values([1, "a", nil]) == expected)
-        #expect(try values(StatementArguments([1, "a", nil] as [(any DatabaseValueConvertible)?])) == expected)
+        #expect(
+            try values(StatementArguments([1, "a", nil] as [(any DatabaseValueConvertible)?])) == expected)
         #expect(try values(StatementArguments([1, 2, 3])) == [1, 2, 3].map(\.databaseValue))
         #expect(try values(#require(StatementArguments([1, "a", NSNull()] as [Any]))) == expected)
         #expect(StatementArguments([Thread.current] as [Any]) == nil)
         let sql = "SELECT :a, :b, :c"
         #expect(try values(["a": 1, "b": "a", "c": nil], sql) == expected)
-        #expect(try values(StatementArguments(["a": 1, "b": "a", "c": nil] as [String: (any DatabaseValueConvertible)?]), sql) == expected)
         #expect(
-            try values(StatementArguments([("a", 1), ("b", "a"), ("c", nil)] as [(String, (any DatabaseValueConvertible)?)]), sql)
+            try values(
+                StatementArguments(
+                    ["a": 1, "b": "a", "c": nil] as [String: (any DatabaseValueConvertible)?]), sql)
                 == expected)
-        #expect(try values(#require(StatementArguments(["a": 1, "b": "a", "c": NSNull()] as [AnyHashable: Any])), sql) == expected)
+        #expect(
+            try values(
+                StatementArguments(
+                    [("a", 1), ("b", "a"), ("c", nil)] as [(String, (any DatabaseValueConvertible)?)]), sql)
+                == expected)
+        #expect(
+            try values(
+                #require(StatementArguments(["a": 1, "b": "a", "c": NSNull()] as [AnyHashable: Any])), sql)
+                == expected)
         #expect(StatementArguments([1: 1] as [AnyHashable: Any]) == nil)
         #expect(StatementArguments(["a": Thread.current] as [AnyHashable: Any]) == nil)
         #expect(StatementArguments().isEmpty && !([nil] as StatementArguments).isEmpty)
     }
 
-    @Test("are joined: positions follow each other, and of one name the last value stays where that is allowed")
+    @Test(
+        "are joined: positions follow each other, and of one name the last value stays where that is allowed")
     func joining() throws {
         var arguments: StatementArguments = [1]
         arguments += [2]
@@ -68,7 +83,8 @@ struct StatementArgumentsTests {
             statement.setUncheckedArguments(["b": 3])
             #expect(try Row.fetchOne(statement) == ["a": nil, "b": 3])
             let cursor = try Row.fetchCursor(statement, arguments: [4] + ["b": 5])
-            #expect(cursor.columnCount == 2 && cursor.arguments == [4] + ["b": 5] && cursor.sql == statement.sql)
+            #expect(
+                cursor.columnCount == 2 && cursor.arguments == [4] + ["b": 5] && cursor.sql == statement.sql)
             #expect(cursor.databaseRegion.isEmpty)
         }
     }

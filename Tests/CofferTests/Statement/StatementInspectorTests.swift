@@ -9,7 +9,8 @@ import Testing
             try db.execute(
                 sql: """
                     CREATE VIEW winner AS SELECT name FROM player WHERE score > 10;
-                    CREATE TRIGGER updateTeam AFTER UPDATE OF name ON team BEGIN UPDATE player SET score = 0; END;
+                    CREATE TRIGGER updateTeam AFTER UPDATE OF name ON team BEGIN UPDATE player SET score = \
+                    0; END;
                     """)
             return try db.makeStatement(sql: sql).facts
         }
@@ -26,8 +27,14 @@ import Testing
             ("SELECT COUNT(*) FROM player WHERE score = 1", "player(score)"),
             // SQLite takes it for a look at the table as a whole, too.
             ("SELECT rowid FROM player", "player(*)"),
-            ("SELECT p.name, t.name FROM player p JOIN team t ON t.id = p.teamId", "player(name,teamId),team(id,name)"),
-            ("SELECT * FROM (SELECT name FROM player) UNION SELECT name FROM team", "player(name),team(name)"),
+            (
+                "SELECT p.name, t.name FROM player p JOIN team t ON t.id = p.teamId",
+                "player(name,teamId),team(id,name)"
+            ),
+            (
+                "SELECT * FROM (SELECT name FROM player) UNION SELECT name FROM team",
+                "player(name),team(name)"
+            ),
             ("WITH x AS (SELECT score FROM player) SELECT * FROM x", "player(score)"),
             ("INSERT INTO team (id) VALUES (1)", "empty"),
         ])
@@ -49,12 +56,17 @@ import Testing
         #expect(try facts("INSERT INTO Team (id) VALUES (1)").eventKinds == [.insert(tableName: "team")])
         #expect(
             try facts("UPDATE team SET name = 'a'").eventKinds == [
-                .update(tableName: "player", columnNames: ["score"]), .update(tableName: "team", columnNames: ["name"]),
+                .update(tableName: "player", columnNames: ["score"]),
+                .update(tableName: "team", columnNames: ["name"]),
             ])
-        #expect(try facts("DELETE FROM team").eventKinds == [.delete(tableName: "player"), .delete(tableName: "team")])
         #expect(
-            try facts("INSERT INTO team (id) VALUES (1) ON CONFLICT DO UPDATE SET id = 2").eventKinds.contains(
-                .update(tableName: "team", columnNames: ["id"])))
+            try facts("DELETE FROM team").eventKinds == [
+                .delete(tableName: "player"), .delete(tableName: "team"),
+            ])
+        #expect(
+            try facts("INSERT INTO team (id) VALUES (1) ON CONFLICT DO UPDATE SET id = 2").eventKinds
+                .contains(
+                    .update(tableName: "team", columnNames: ["id"])))
         #expect(try facts("CREATE TABLE t (a)").eventKinds == [])
         #expect(try facts("CREATE TABLE t AS SELECT * FROM team").eventKinds == [])
         #expect(!(try facts("DROP TABLE player").eventKinds.contains(.delete(tableName: "player"))))
@@ -64,9 +76,12 @@ import Testing
         "changes of the schema are noticed",
         arguments: [
             ("CREATE TABLE t (a)", true), ("CREATE TEMP TABLE t (a)", true), ("DROP TABLE player", true),
-            ("ALTER TABLE player ADD COLUMN a", true), ("CREATE INDEX i ON player (name)", true), ("DROP VIEW winner", true),
-            ("DROP TRIGGER updateTeam", true), ("CREATE VIRTUAL TABLE f USING fts5(a)", true), ("ATTACH ':memory:' AS x", true),
-            ("INSERT INTO team (id) VALUES (1)", false), ("SELECT 1", false), ("PRAGMA user_version = 1", false), ("BEGIN", false),
+            ("ALTER TABLE player ADD COLUMN a", true), ("CREATE INDEX i ON player (name)", true),
+            ("DROP VIEW winner", true),
+            ("DROP TRIGGER updateTeam", true), ("CREATE VIRTUAL TABLE f USING fts5(a)", true),
+            ("ATTACH ':memory:' AS x", true),
+            ("INSERT INTO team (id) VALUES (1)", false), ("SELECT 1", false),
+            ("PRAGMA user_version = 1", false), ("BEGIN", false),
         ])
     func schemaChanges(sql: String, isChange: Bool) throws {
         #expect(try facts(sql).outdatesKnownSchema == isChange)
@@ -97,8 +112,10 @@ import Testing
         arguments: [
             "PRAGMA key = 'x'", "PRAGMA hexkey = '00'", "PRAGMA textkey = 'x'", "PRAGMA main.key = 'x'",
             "PRAGMA rekey = 'x'", "PRAGMA ReKey('x')", "PRAGMA hexrekey = '00'", "PRAGMA textrekey = 'x'",
-            "PRAGMA temp_store = FILE", "PRAGMA temp_store = 0", "PRAGMA temp_store(default)", "PRAGMA temp_store = '1'",
-            "PRAGMA temp_store_directory = '/var/tmp'", "PRAGMA cipher_page_size = 8192", "PRAGMA main.kdf_iter = 4000",
+            "PRAGMA temp_store = FILE", "PRAGMA temp_store = 0", "PRAGMA temp_store(default)",
+            "PRAGMA temp_store = '1'",
+            "PRAGMA temp_store_directory = '/var/tmp'", "PRAGMA cipher_page_size = 8192",
+            "PRAGMA main.kdf_iter = 4000",
             "PRAGMA cipher_compatibility = 3", "PRAGMA cipher_salt = \"x'00000000000000000000000000000000'\"",
         ])
     func refusals(sql: String) throws {
@@ -118,7 +135,8 @@ import Testing
     @Test(
         "a keyed connection allows what leaves its protection as it is",
         arguments: [
-            "PRAGMA temp_store", "PRAGMA temp_store = MEMORY", "PRAGMA temp_store = 2", "PRAGMA user_version = 3", "PRAGMA cache_size",
+            "PRAGMA temp_store", "PRAGMA temp_store = MEMORY", "PRAGMA temp_store = 2",
+            "PRAGMA user_version = 3", "PRAGMA cache_size",
             "PRAGMA cipher_page_size", "PRAGMA temp.cipher_page_size = 8192",
         ])
     func allowances(sql: String) throws {

@@ -22,7 +22,9 @@ struct StatementStoreTests {
         }
     }
 
-    @Test("a statement in the middle of its rows is not handed out again, and a function in it can ask for the same text")
+    @Test(
+        "a statement in the middle of its rows is not handed out again, and a function in it can ask for the same text"
+    )
     func statementInUse() throws {
         let queue = try DatabaseQueue()
         let sql = "SELECT f(x), x, 'text ' || x FROM (SELECT 1 AS x UNION SELECT 2 UNION SELECT 3) ORDER BY 3"
@@ -70,7 +72,8 @@ struct StatementStoreTests {
         try queue.read { db throws in
             var largestMemory = 0
             for count in 500..<800 {
-                #expect(try Table("player").filter(Array(1...count).contains(Column("id"))).fetchAll(db).isEmpty)
+                #expect(
+                    try Table("player").filter(Array(1...count).contains(Column("id"))).fetchAll(db).isEmpty)
                 largestMemory = max(largestMemory, db.statementCaches[.request].memory)
             }
             #expect(largestMemory > Self.limit / 2)

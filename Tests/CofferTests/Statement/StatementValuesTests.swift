@@ -7,7 +7,12 @@ import Testing
 struct StatementValuesTests {
     private func makeItems() throws -> DatabaseQueue {
         let queue = try DatabaseQueue()
-        try queue.write { try $0.execute(sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, weight REAL, data BLOB, time TEXT)") }
+        try queue.write {
+            try $0.execute(
+                sql:
+                    "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, weight REAL, data BLOB, time TEXT)"
+            )
+        }
         return queue
     }
 
@@ -25,7 +30,8 @@ struct StatementValuesTests {
             try db.execute(sql: insert, arguments: ["short", 1.5, data, date])
             try db.execute(sql: insert, arguments: [missing, Float(2.5), uuid, Int8(-3)])
             try db.execute(sql: insert, arguments: [long, UInt32.max, Optional(data), true])
-            let rows = try Row.fetchAll(db, sql: "SELECT name, weight, data, time, typeof(time) FROM item ORDER BY id")
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT name, weight, data, time, typeof(time) FROM item ORDER BY id")
             #expect(rows.count == 6)
             #expect(Array(rows[..<3]) == Array(rows[3...]))
             #expect(rows[2]["name"] == long)
@@ -65,14 +71,22 @@ struct StatementValuesTests {
     @Test("serve statements by their text, first and again, and several of them")
     func texts() throws {
         try makeItems().write { db in
-            for id in 1...3 { try db.execute(sql: "INSERT INTO item (id, name) VALUES (?, ?)", values: id, "item \(id)") }
-            try db.execute(sql: "UPDATE item SET weight = ? WHERE id = ?; DELETE FROM item WHERE id = ?", values: 2.5, 1, 3)
+            for id in 1...3 {
+                try db.execute(sql: "INSERT INTO item (id, name) VALUES (?, ?)", values: id, "item \(id)")
+            }
+            try db.execute(
+                sql: "UPDATE item SET weight = ? WHERE id = ?; DELETE FROM item WHERE id = ?", values: 2.5, 1,
+                3)
             #expect(
                 try Row.fetchAll(db, sql: "SELECT id, name, weight FROM item") == [
                     ["id": 1, "name": "item 1", "weight": 2.5], ["id": 2, "name": "item 2", "weight": nil],
                 ])
-            #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO item (id, name) VALUES (?, ?)", values: 7) }
-            #expect(throws: DatabaseError.self) { try db.execute(sql: "DELETE FROM item WHERE id = ?", values: 7, 8) }
+            #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "INSERT INTO item (id, name) VALUES (?, ?)", values: 7)
+            }
+            #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "DELETE FROM item WHERE id = ?", values: 7, 8)
+            }
         }
     }
 }

@@ -21,8 +21,12 @@ struct QuotingTests {
     @Test("SQLite reads a quoted identifier as the name that it was", arguments: hostileTexts)
     func roundTrip(name: String) throws {
         try makeCanaryQueue().write { db throws in
-            try db.execute(sql: "CREATE TABLE \("hostile\(name)".quotedDatabaseIdentifier) (\(name.quotedDatabaseIdentifier))")
-            let row = try #require(try Row.fetchOne(db, sql: "SELECT name FROM sqlite_master WHERE name LIKE 'hostile%'"))
+            try db.execute(
+                sql:
+                    "CREATE TABLE \("hostile\(name)".quotedDatabaseIdentifier) (\(name.quotedDatabaseIdentifier))"
+            )
+            let row = try #require(
+                try Row.fetchOne(db, sql: "SELECT name FROM sqlite_master WHERE name LIKE 'hostile%'"))
             #expect(row[0] as String == "hostile\(name)")
             #expect(try isCanaryAlive(db))
         }

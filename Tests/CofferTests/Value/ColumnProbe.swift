@@ -3,7 +3,8 @@ import SQLCipherBridge
 
 @testable import Coffer
 
-/// Evaluates an SQL expression on an own connection in memory, and reads or binds values with the C statement itself.
+/// Evaluates an SQL expression on an own connection in memory, and reads or binds values with the C statement
+/// itself.
 enum ColumnProbe {
     /// Calls `body` with a statement that stands on the one row of `SELECT expression`.
     static func column<Result>(
@@ -15,7 +16,9 @@ enum ColumnProbe {
         try connection.execute(trusted: "PRAGMA encoding = '\(encoding)'; CREATE TABLE t (a)")
         var offset = 0
         let sql = Array("SELECT \(expression)".utf8CString)
-        guard let prepared = try connection.prepare(sql, offset: &offset, persistent: false) else { throw ProbeError.noStatement }
+        guard let prepared = try connection.prepare(sql, offset: &offset, persistent: false) else {
+            throw ProbeError.noStatement
+        }
         let statement = prepared.handle
         if let value { try connection.check(unsafe value.bind(to: statement.pointer, at: 1)) }
         guard statement.step() == 100 else { throw ProbeError.noRow }
@@ -26,11 +29,15 @@ enum ColumnProbe {
     static func read<Value: StatementColumnConvertible>(
         _ type: Value.Type, _ expression: String, encoding: String = "UTF-8"
     ) throws -> Value? {
-        try unsafe column(expression, encoding: encoding) { unsafe Value.fromStatement($0, atUncheckedIndex: 0) }
+        try unsafe column(expression, encoding: encoding) {
+            unsafe Value.fromStatement($0, atUncheckedIndex: 0)
+        }
     }
 
     static func databaseValue(_ expression: String, encoding: String = "UTF-8") throws -> DatabaseValue {
-        try unsafe column(expression, encoding: encoding) { unsafe DatabaseValue(sqliteStatement: $0, index: 0) }
+        try unsafe column(expression, encoding: encoding) {
+            unsafe DatabaseValue(sqliteStatement: $0, index: 0)
+        }
     }
 
     /// What SQLite holds after a value was bound.
@@ -39,7 +46,9 @@ enum ColumnProbe {
     }
 
     /// Binds a value and reads it back without a `DatabaseValue`.
-    static func roundTrip<Value: StatementBinding & StatementColumnConvertible>(_ value: Value) throws -> Value? {
+    static func roundTrip<Value: StatementBinding & StatementColumnConvertible>(_ value: Value) throws
+        -> Value?
+    {
         try unsafe column("?", binding: value) { unsafe Value.fromStatement($0, atUncheckedIndex: 0) }
     }
 

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Optionals, raw values and JSON as values")
 struct CustomValueTests {
-    private enum Grape: String, Codable, DatabaseValueConvertible, StatementColumnConvertible { case merlot, riesling }
+    private enum Grape: String, Codable, DatabaseValueConvertible, StatementColumnConvertible {
+        case merlot, riesling
+    }
     private enum Level: Int, DatabaseValueConvertible { case low, high }
 
     private struct Color: Codable, Hashable, DatabaseValueConvertible {
@@ -29,10 +31,14 @@ struct CustomValueTests {
         }
     }
 
-    private struct Wrapper<Value: Codable & Equatable & Sendable>: Codable, Equatable, DatabaseValueConvertible {
+    private struct Wrapper<Value: Codable & Equatable & Sendable>: Codable, Equatable,
+        DatabaseValueConvertible
+    {
         var value: Value
         init(_ value: Value) { self.value = value }
-        init(from decoder: any Decoder) throws { value = try decoder.singleValueContainer().decode(Value.self) }
+        init(from decoder: any Decoder) throws {
+            value = try decoder.singleValueContainer().decode(Value.self)
+        }
         func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             try container.encode(value)
@@ -122,8 +128,12 @@ struct CustomValueTests {
         #expect(color.databaseValue.storage == .string(#"{"at":1500,"bytes":"\/w==","green":0.5,"red":1}"#))
         #expect(Color.fromDatabaseValue(color.databaseValue) == color)
         #expect(try ColumnProbe.stored(color) == color.databaseValue)
-        #expect(Color.fromDatabaseValue(Data(#"{"red":1,"green":2}"#.utf8).databaseValue) == Color(red: 1, green: 2))
-        for value in ["", "{", "[]", "{\"red\":1}"] { #expect(Color.fromDatabaseValue(value.databaseValue) == nil) }
+        #expect(
+            Color.fromDatabaseValue(Data(#"{"red":1,"green":2}"#.utf8).databaseValue)
+                == Color(red: 1, green: 2))
+        for value in ["", "{", "[]", "{\"red\":1}"] {
+            #expect(Color.fromDatabaseValue(value.databaseValue) == nil)
+        }
         #expect(Color.fromDatabaseValue(1.databaseValue) == nil)
         #expect(Color.fromDatabaseValue(.null) == nil)
         #expect(List([1, 2]).databaseValue.storage == .string("[1,2]"))
@@ -139,7 +149,9 @@ struct CustomValueTests {
         #expect(Wrapper(7).databaseValue.storage == .int64(7))
         #expect(Wrapper<Int>.fromDatabaseValue(7.databaseValue) == Wrapper(7))
         #expect(Wrapper<Int>.fromDatabaseValue("x".databaseValue) == nil)
-        #expect(Wrapper(Date(timeIntervalSinceReferenceDate: 0)).databaseValue == "2001-01-01 00:00:00.000".databaseValue)
+        #expect(
+            Wrapper(Date(timeIntervalSinceReferenceDate: 0)).databaseValue
+                == "2001-01-01 00:00:00.000".databaseValue)
         #expect(Wrapper(Wrapper("x")).databaseValue.storage == .string("x"))
         #expect(Wrapper<Wrapper<String>>.fromDatabaseValue("x".databaseValue) == Wrapper(Wrapper("x")))
         #expect(Wrapper(Grape.merlot).databaseValue.storage == .string("merlot"))

@@ -20,7 +20,8 @@ struct DatabaseValueTests {
     @Test(
         "every storage class survives binding",
         arguments: [
-            .null, Int64.max.databaseValue, Int64.min.databaseValue, 0.1.databaseValue, Double.greatestFiniteMagnitude.databaseValue,
+            .null, Int64.max.databaseValue, Int64.min.databaseValue, 0.1.databaseValue,
+            Double.greatestFiniteMagnitude.databaseValue,
             "".databaseValue, "a\0b".databaseValue, Data().databaseValue, Data([0, 1, 255]).databaseValue,
         ] as [DatabaseValue])
     func binding(value: DatabaseValue) throws {

@@ -12,7 +12,8 @@ struct DateValueTests {
     }()
 
     private static func date(
-        _ year: Int, _ month: Int, _ day: Int, _ hour: Int = 0, _ minute: Int = 0, _ second: Int = 0, milliseconds: Int = 0
+        _ year: Int, _ month: Int, _ day: Int, _ hour: Int = 0, _ minute: Int = 0, _ second: Int = 0,
+        milliseconds: Int = 0
     ) -> Date {
         let days = daysSince1970(year: year, month: month, day: day)
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second
@@ -20,13 +21,18 @@ struct DateValueTests {
     }
 
     /// Checks both ways to read a column.
-    private func expect(_ text: String, is date: Date?, sourceLocation: SourceLocation = #_sourceLocation) throws {
-        for read in [Date.fromDatabaseValue(text.databaseValue), try ColumnProbe.read(Date.self, "'\(text)'")] {
+    private func expect(_ text: String, is date: Date?, sourceLocation: SourceLocation = #_sourceLocation)
+        throws
+    {
+        for read in [
+            Date.fromDatabaseValue(text.databaseValue), try ColumnProbe.read(Date.self, "'\(text)'"),
+        ] {
             guard let date else {
                 #expect(read == nil, "\(text)", sourceLocation: sourceLocation)
                 continue
             }
-            let interval = try #require(read, "\(text)", sourceLocation: sourceLocation).timeIntervalSince(date)
+            let interval = try #require(read, "\(text)", sourceLocation: sourceLocation).timeIntervalSince(
+                date)
             #expect(abs(interval) < 1e-6, "\(text)", sourceLocation: sourceLocation)
         }
     }
@@ -41,7 +47,9 @@ struct DateValueTests {
         #expect(daysSince1970(year: 0, month: 3, day: 1) == -719_468)
         #expect(daysSince1970(year: 9999, month: 12, day: 31) == 2_932_896)
         // The proleptic Gregorian calendar has no gap in October 1582.
-        #expect(daysSince1970(year: 1582, month: 10, day: 15) - daysSince1970(year: 1582, month: 10, day: 4) == 11)
+        #expect(
+            daysSince1970(year: 1582, month: 10, day: 15) - daysSince1970(year: 1582, month: 10, day: 4) == 11
+        )
     }
 
     @Test("every day of the years 0000 to 9999 is found again")
@@ -50,9 +58,13 @@ struct DateValueTests {
         for days in -719_528...2_932_896 {
             let (year, month, day) = DateText.civil(daysSince1970: days)
             let isNextDay = (year, month, day) == (previous.year, previous.month, previous.day + 1)
-            let isNextMonth = (year, month, day) == (previous.year, previous.month + 1, 1) && previous.day >= 28
-            let isNextYear = (year, month, day) == (previous.year + 1, 1, 1) && previous.month == 12 && previous.day == 31
-            guard isNextDay || isNextMonth || isNextYear, daysSince1970(year: year, month: month, day: day) == days else {
+            let isNextMonth =
+                (year, month, day) == (previous.year, previous.month + 1, 1) && previous.day >= 28
+            let isNextYear =
+                (year, month, day) == (previous.year + 1, 1, 1) && previous.month == 12 && previous.day == 31
+            guard isNextDay || isNextMonth || isNextYear,
+                daysSince1970(year: year, month: month, day: day) == days
+            else {
                 Issue.record("day \(days) became \(year)-\(month)-\(day)")
                 return
             }
@@ -65,13 +77,17 @@ struct DateValueTests {
     func formats() throws {
         try expect("2015-07-22", is: Self.date(2015, 7, 22))
         for separator in [" ", "T"] {
-            for (zone, offset) in [("", 0), ("Z", 0), ("+00:00", 0), ("+02:30", 9000), ("-01:00", -3600), (" +14:00", 50400)] {
+            for (zone, offset) in [
+                ("", 0), ("Z", 0), ("+00:00", 0), ("+02:30", 9000), ("-01:00", -3600), (" +14:00", 50400),
+            ] {
                 let date = Self.date(2015, 7, 22, 1, 2).addingTimeInterval(-Double(offset))
                 try expect("2015-07-22\(separator)01:02\(zone)", is: date)
                 try expect("2015-07-22\(separator)01:02:03\(zone)", is: date.addingTimeInterval(3))
                 try expect("2015-07-22\(separator)01:02:03.4\(zone)", is: date.addingTimeInterval(3.4))
                 try expect("2015-07-22\(separator)01:02:03.456\(zone)", is: date.addingTimeInterval(3.456))
-                try expect("2015-07-22\(separator)01:02:03.456789123456\(zone)", is: date.addingTimeInterval(3.456789123456))
+                try expect(
+                    "2015-07-22\(separator)01:02:03.456789123456\(zone)",
+                    is: date.addingTimeInterval(3.456789123456))
             }
         }
         try expect("0000-01-01 00:00:00.000", is: Self.date(0, 1, 1))
@@ -83,7 +99,8 @@ struct DateValueTests {
     @Test("what SQLite's date functions normalise is read as they do")
     func normalised() throws {
         for text in [
-            "2023-02-29", "2023-02-31", "1900-02-29", "2023-04-31", "2023-12-31 24:00", "2023-12-31 24:30:15", "2023-01-01 00:30+01:00",
+            "2023-02-29", "2023-02-31", "1900-02-29", "2023-04-31", "2023-12-31 24:00", "2023-12-31 24:30:15",
+            "2023-01-01 00:30+01:00",
         ] {
             let seconds = try ColumnProbe.read(Int.self, "unixepoch('\(text)')")
             try expect(text, is: Date(timeIntervalSince1970: Double(try #require(seconds))))
@@ -93,10 +110,14 @@ struct DateValueTests {
     @Test(
         "what is not a date is not read",
         arguments: [
-            "", " ", "now", "Mom’s birthday", "2015", "2015-07", "2015-7-22", "15-07-22", "2015-13-01", "2015-00-01", "2015-01-00",
-            "2015-01-32", "2015-07-22 ", "2015-07-22 1:02", "2015-07-22 01", "2015-07-22 25:00", "2015-07-22 01:60", "2015-07-22 01:02:60",
-            "2015-07-22 01:02:03.", "2015-07-22 01:02:03.4x", "2015-07-22 01:02:03 UTC", "2015-07-22 01:02+2", "2015-07-22 01:02+15:00",
-            "2015-07-22 01:02+01:60", "2015-07-22x01:02", "2015-07-22t01:02", "2015-07-22Z", "01:02", "01:02:03", "-001-01-01",
+            "", " ", "now", "Mom’s birthday", "2015", "2015-07", "2015-7-22", "15-07-22", "2015-13-01",
+            "2015-00-01", "2015-01-00",
+            "2015-01-32", "2015-07-22 ", "2015-07-22 1:02", "2015-07-22 01", "2015-07-22 25:00",
+            "2015-07-22 01:60", "2015-07-22 01:02:60",
+            "2015-07-22 01:02:03.", "2015-07-22 01:02:03.4x", "2015-07-22 01:02:03 UTC", "2015-07-22 01:02+2",
+            "2015-07-22 01:02+15:00",
+            "2015-07-22 01:02+01:60", "2015-07-22x01:02", "2015-07-22t01:02", "2015-07-22Z", "01:02",
+            "01:02:03", "-001-01-01",
             "10000-01-01",
             "1437526923", "1437526923.5", "2015-07-22 01:02:03ZZ", "２０15-07-22",
         ])
@@ -106,8 +127,12 @@ struct DateValueTests {
 
     @Test("a blob that holds a date is a date, and others are not")
     func blobs() throws {
-        #expect(try ColumnProbe.read(Date.self, "CAST('2001-01-01' AS BLOB)") == Date(timeIntervalSinceReferenceDate: 0))
-        #expect(Date.fromDatabaseValue(Data("2001-01-01".utf8).databaseValue) == Date(timeIntervalSinceReferenceDate: 0))
+        #expect(
+            try ColumnProbe.read(Date.self, "CAST('2001-01-01' AS BLOB)")
+                == Date(timeIntervalSinceReferenceDate: 0))
+        #expect(
+            Date.fromDatabaseValue(Data("2001-01-01".utf8).databaseValue)
+                == Date(timeIntervalSinceReferenceDate: 0))
         #expect(try ColumnProbe.read(Date.self, "x''") == nil)
         #expect(try ColumnProbe.read(Date.self, "x'ff'") == nil)
         #expect(try ColumnProbe.read(Date.self, "'2001-01-01' || char(0)") == nil)
@@ -117,15 +142,21 @@ struct DateValueTests {
 
     @Test("numbers are seconds since 1970")
     func timestamps() throws {
-        for (expression, seconds) in [("0", 0.0), ("-1", -1), ("1437526923", 1_437_526_923), ("1437526923.25", 1_437_526_923.25)] {
+        for (expression, seconds) in [
+            ("0", 0.0), ("-1", -1), ("1437526923", 1_437_526_923), ("1437526923.25", 1_437_526_923.25),
+        ] {
             #expect(try ColumnProbe.read(Date.self, expression) == Date(timeIntervalSince1970: seconds))
-            #expect(Date.fromDatabaseValue(try ColumnProbe.databaseValue(expression)) == Date(timeIntervalSince1970: seconds))
+            #expect(
+                Date.fromDatabaseValue(try ColumnProbe.databaseValue(expression))
+                    == Date(timeIntervalSince1970: seconds))
         }
     }
 
     @Test("dates are written in UTC, to the nearest millisecond")
     func writing() throws {
-        func text(_ seconds: Double) -> DatabaseValue { Date(timeIntervalSinceReferenceDate: seconds).databaseValue }
+        func text(_ seconds: Double) -> DatabaseValue {
+            Date(timeIntervalSinceReferenceDate: seconds).databaseValue
+        }
         #expect(text(0) == "2001-01-01 00:00:00.000".databaseValue)
         #expect(text(0.0004) == "2001-01-01 00:00:00.000".databaseValue)
         #expect(text(0.0006) == "2001-01-01 00:00:00.001".databaseValue)
@@ -133,8 +164,11 @@ struct DateValueTests {
         #expect(text(59.9996) == "2001-01-01 00:01:00.000".databaseValue)
         #expect(text(86_399.9999) == "2001-01-02 00:00:00.000".databaseValue)
         #expect(Self.date(0, 1, 1).databaseValue == "0000-01-01 00:00:00.000".databaseValue)
-        #expect(Self.date(9999, 12, 31, 23, 59, 59, milliseconds: 999).databaseValue == "9999-12-31 23:59:59.999".databaseValue)
-        // Foundation means the Julian calendar: 0001-01-01 of it is two days before that of the Gregorian one.
+        #expect(
+            Self.date(9999, 12, 31, 23, 59, 59, milliseconds: 999).databaseValue
+                == "9999-12-31 23:59:59.999".databaseValue)
+        // Foundation means the Julian calendar: 0001-01-01 of it is two days before that of the Gregorian
+        // one.
         #expect(Date.distantPast.databaseValue == "0000-12-30 00:00:00.000".databaseValue)
         #expect(try ColumnProbe.roundTrip(Date.distantPast) == .distantPast)
         #expect(Date.distantFuture.databaseValue == "4001-01-01 00:00:00.000".databaseValue)
@@ -189,7 +223,8 @@ struct DateValueTests {
             let seconds = Int.random(in: -62_167_219_200...253_402_300_799, using: &random)
             #expect(
                 try ColumnProbe.read(String.self, "strftime('%Y-%m-%d %H:%M:%f', \(seconds), 'unixepoch')")
-                    == String.fromDatabaseValue(Date(timeIntervalSince1970: Double(seconds)).databaseValue), "seed \(seed)")
+                    == String.fromDatabaseValue(Date(timeIntervalSince1970: Double(seconds)).databaseValue),
+                "seed \(seed)")
         }
         #expect(try ColumnProbe.read(Date.self, "CURRENT_TIMESTAMP") != nil)
     }
@@ -198,7 +233,10 @@ struct DateValueTests {
     func julianDays() throws {
         #expect(Date(julianDay: 2_451_910.5) == Date(timeIntervalSinceReferenceDate: 0))
         #expect(Date(julianDay: 2_440_587.5) == Date(timeIntervalSince1970: 0))
-        for text in ["2015-07-22 01:02:03.456", "0000-01-01 00:00:00.000", "9999-12-31 23:59:59.999", "1582-10-10 12:00:00.000"] {
+        for text in [
+            "2015-07-22 01:02:03.456", "0000-01-01 00:00:00.000", "9999-12-31 23:59:59.999",
+            "1582-10-10 12:00:00.000",
+        ] {
             let julianDay = try #require(try ColumnProbe.read(Double.self, "julianday('\(text)')"))
             #expect(Date(julianDay: julianDay)?.databaseValue == text.databaseValue)
         }

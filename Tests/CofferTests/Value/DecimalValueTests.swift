@@ -28,14 +28,17 @@ struct DecimalValueTests {
                 sign: .plus, exponent: Int.random(in: -60...60, using: &random), significand: significand)
             #expect(Decimal.fromDatabaseValue(decimal.databaseValue) == decimal, "seed \(seed)")
         }
-        #expect(Decimal.fromDatabaseValue(Decimal.greatestFiniteMagnitude.databaseValue) == .greatestFiniteMagnitude)
+        #expect(
+            Decimal.fromDatabaseValue(Decimal.greatestFiniteMagnitude.databaseValue)
+                == .greatestFiniteMagnitude)
         #expect(Decimal.nan.databaseValue.isNull)
     }
 
     @Test("numbers are decimals, with the shortest digits of a floating-point number")
     func fromNumbers() throws {
         let cases: [(String, String)] = [
-            ("10", "10"), ("-9223372036854775808", "-9223372036854775808"), ("9223372036854775807", "9223372036854775807"),
+            ("10", "10"), ("-9223372036854775808", "-9223372036854775808"),
+            ("9223372036854775807", "9223372036854775807"),
             ("1.23", "1.23"), ("0.1", "0.1"), ("-1e20", "-100000000000000000000"), ("1e-7", "0.0000001"),
         ]
         for (expression, text) in cases {
@@ -57,7 +60,10 @@ struct DecimalValueTests {
 
     @Test(
         "other text is not a decimal",
-        arguments: ["", " ", "abc", "12abc", "1,5", "1.2.3", "--1", "1e", "e5", ".", "-", "0x10", "NaN", "inf", " 1", "1 ", "1e999", "١"])
+        arguments: [
+            "", " ", "abc", "12abc", "1,5", "1.2.3", "--1", "1e", "e5", ".", "-", "0x10", "NaN", "inf", " 1",
+            "1 ", "1e999", "١",
+        ])
     func invalid(text: String) {
         #expect(Decimal.fromDatabaseValue(text.databaseValue) == nil)
     }
@@ -102,7 +108,9 @@ struct DecimalValueTests {
         #expect(NSDate.fromDatabaseValue(date.databaseValue)?.timeIntervalSinceReferenceDate == 12.345)
         let url = try #require(NSURL(string: "https://example.com"))
         #expect(url.databaseValue == "https://example.com".databaseValue)
-        #expect(NSURL.fromDatabaseValue("https://example.com".databaseValue)?.absoluteString == "https://example.com")
+        #expect(
+            NSURL.fromDatabaseValue("https://example.com".databaseValue)?.absoluteString
+                == "https://example.com")
         let reference = try #require(NSUUID(uuidString: uuid.uuidString))
         #expect(reference.databaseValue == uuid.databaseValue)
         #expect(NSUUID.fromDatabaseValue(uuid.databaseValue)?.uuidString == uuid.uuidString)

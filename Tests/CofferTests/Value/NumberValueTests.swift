@@ -9,7 +9,9 @@ struct NumberValueTests {
     private func expect<Value: DatabaseValueConvertible & StatementColumnConvertible & Equatable>(
         _ expression: String, is expected: Value?, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
-        #expect(Value.fromDatabaseValue(try ColumnProbe.databaseValue(expression)) == expected, sourceLocation: sourceLocation)
+        #expect(
+            Value.fromDatabaseValue(try ColumnProbe.databaseValue(expression)) == expected,
+            sourceLocation: sourceLocation)
         #expect(try ColumnProbe.read(Value.self, expression) == expected, sourceLocation: sourceLocation)
     }
 
@@ -18,7 +20,9 @@ struct NumberValueTests {
     ) throws {
         for value in values {
             #expect(try ColumnProbe.roundTrip(value) == value, sourceLocation: sourceLocation)
-            #expect(try ColumnProbe.stored(value).storage == value.databaseValue.storage, sourceLocation: sourceLocation)
+            #expect(
+                try ColumnProbe.stored(value).storage == value.databaseValue.storage,
+                sourceLocation: sourceLocation)
             #expect(Value.fromDatabaseValue(value.databaseValue) == value, sourceLocation: sourceLocation)
         }
     }
@@ -104,8 +108,11 @@ struct NumberValueTests {
 
     @Test("floating-point numbers survive a round trip")
     func floatingPoint() throws {
-        try expectRoundTrip([0, -0.5, 0.1, .pi, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity, -.infinity] as [Double])
-        try expectRoundTrip([0, -0.5, 0.1, .pi, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity] as [Float])
+        try expectRoundTrip(
+            [0, -0.5, 0.1, .pi, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity, -.infinity]
+                as [Double])
+        try expectRoundTrip(
+            [0, -0.5, 0.1, .pi, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity] as [Float])
         try expectRoundTrip([0, 0.1, -.greatestFiniteMagnitude] as [CGFloat])
         try expect("3", is: 3.0)
         try expect("3", is: Float(3))

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Text, bytes, URLs and UUIDs as values")
 struct TextValueTests {
-    @Test("text survives a round trip", arguments: ["", "a", "a\0b\0", "é e\u{301} 🧑‍🚀", "\u{feff}bom", String(repeating: "x", count: 5000)])
+    @Test(
+        "text survives a round trip",
+        arguments: ["", "a", "a\0b\0", "é e\u{301} 🧑‍🚀", "\u{feff}bom", String(repeating: "x", count: 5000)])
     func textRoundTrip(text: String) throws {
         let copy = try #require(try ColumnProbe.roundTrip(text))
         #expect(Array(copy.utf8) == Array(text.utf8))
@@ -13,7 +15,9 @@ struct TextValueTests {
         #expect(String.fromDatabaseValue(text.databaseValue) == text)
     }
 
-    @Test("bytes survive a round trip", arguments: [Data(), Data([0]), Data((0...255).map { UInt8($0) }), Data([1, 2, 3]).dropFirst()])
+    @Test(
+        "bytes survive a round trip",
+        arguments: [Data(), Data([0]), Data((0...255).map { UInt8($0) }), Data([1, 2, 3]).dropFirst()])
     func dataRoundTrip(data: Data) throws {
         #expect(try ColumnProbe.roundTrip(data) == data)
         #expect(try ColumnProbe.stored(data).storage == .blob(data))
@@ -26,7 +30,8 @@ struct TextValueTests {
         #expect(try ColumnProbe.databaseValue("'é🧑‍🚀'", encoding: encoding) == "é🧑‍🚀".databaseValue)
         #expect(try ColumnProbe.read(Data.self, "'é'", encoding: encoding) == Data([0xc3, 0xa9]))
         #expect(
-            try ColumnProbe.read(Date.self, "'2001-01-01'", encoding: encoding) == Date(timeIntervalSinceReferenceDate: 0))
+            try ColumnProbe.read(Date.self, "'2001-01-01'", encoding: encoding)
+                == Date(timeIntervalSinceReferenceDate: 0))
     }
 
     @Test("text that is not UTF-8 is repaired, and its bytes can be read")
@@ -36,11 +41,15 @@ struct TextValueTests {
         #expect(try ColumnProbe.read(Data.self, "CAST(x'61ff62' AS TEXT)") == Data([0x61, 0xff, 0x62]))
     }
 
-    @Test("a blob is text with its byte order mark, repaired where it is not valid UTF-8, and no text as a stored value then")
+    @Test(
+        "a blob is text with its byte order mark, repaired where it is not valid UTF-8, and no text as a stored value then"
+    )
     func textFromBlob() throws {
         for (blob, text) in [("x''", ""), ("x'c3a9'", "é"), ("x'efbbbf61'", "\u{feff}a"), ("x'00'", "\0")] {
             #expect(try ColumnProbe.read(String.self, blob)?.utf8.elementsEqual(text.utf8) == true)
-            #expect(String.fromDatabaseValue(try ColumnProbe.databaseValue(blob))?.utf8.elementsEqual(text.utf8) == true)
+            #expect(
+                String.fromDatabaseValue(try ColumnProbe.databaseValue(blob))?.utf8.elementsEqual(text.utf8)
+                    == true)
         }
         for blob in ["x'ff'", "x'c3'", "x'eda080'"] {
             #expect(try ColumnProbe.read(String.self, blob)?.contains("\u{fffd}") == true)
@@ -64,7 +73,9 @@ struct TextValueTests {
         #expect(Data.fromDatabaseValue(1.5.databaseValue) == nil)
     }
 
-    @Test("reading a column as another type does not change it", arguments: ["12", "1.5", "x'6162'", "'ab'", "'2001-01-01'"])
+    @Test(
+        "reading a column as another type does not change it",
+        arguments: ["12", "1.5", "x'6162'", "'ab'", "'2001-01-01'"])
     func conversionKeepsColumn(expression: String) throws {
         try unsafe ColumnProbe.column(expression) { statement in
             let before = unsafe DatabaseValue(sqliteStatement: statement, index: 0)
@@ -118,7 +129,10 @@ struct TextValueTests {
             #expect(try ColumnProbe.read(UUID.self, expression) == uuid)
             #expect(UUID.fromDatabaseValue(try ColumnProbe.databaseValue(expression)) == uuid)
         }
-        for expression in ["x''", "x'E621'", "'E621'", "''", "1", "1.5", "x'E621E1F8C36C495A93FC0C247A3E6E5F00'", "'{\(text)}'"] {
+        for expression in [
+            "x''", "x'E621'", "'E621'", "''", "1", "1.5", "x'E621E1F8C36C495A93FC0C247A3E6E5F00'",
+            "'{\(text)}'",
+        ] {
             #expect(try ColumnProbe.read(UUID.self, expression) == nil)
             #expect(UUID.fromDatabaseValue(try ColumnProbe.databaseValue(expression)) == nil)
         }

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Programs in which Coffer is not alone: beside a plain libsqlite3, in both link orders, and beside direct calls of its own engine.
+/// Programs in which Coffer is not alone: beside a plain libsqlite3, in both link orders, and beside direct
+/// calls of its own engine.
 let package = Package(
     name: "Neighbours",
     dependencies: [.package(name: "Coffer", path: "../../..")],
@@ -11,11 +12,14 @@ let package = Package(
         .systemLibrary(name: "PlainSQLite"),
         // A library that a target asks for stands after what the modules ask for.
         .executableTarget(
-            name: "CofferFirst", dependencies: ["Proof", "Neighbour"], linkerSettings: [.linkedLibrary("sqlite3")]),
+            name: "CofferFirst", dependencies: ["Proof", "Neighbour"],
+            linkerSettings: [.linkedLibrary("sqlite3")]),
         // The modules of the executable itself come first.
         .executableTarget(name: "PlainFirst", dependencies: ["PlainSQLite", "Neighbour", "Proof"]),
         .executableTarget(
             name: "RawEngine",
-            dependencies: [.product(name: "Coffer", package: "Coffer"), .product(name: "CSQLCipher", package: "Coffer")]),
+            dependencies: [
+                .product(name: "Coffer", package: "Coffer"), .product(name: "CSQLCipher", package: "Coffer"),
+            ]),
     ]
 )

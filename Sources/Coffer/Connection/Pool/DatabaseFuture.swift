@@ -25,20 +25,29 @@ public final class DatabaseFuture<Value>: Sendable {
         isDone.signal()
     }
 
-    /// Blocks the current thread until the read has ended, and returns its result. Can be called on any thread, several times.
+    /// Blocks the current thread until the read has ended, and returns its result. Can be called on any
+    /// thread, several times.
     ///
     /// - Precondition: not called from inside of the read itself, which would wait forever.
     public func wait() throws -> Value {
         isDone.wait()
         // Leave the door open for the next one.
         isDone.signal()
-        guard let result = box.withLock({ $0 }).result else { preconditionFailure("The future was fulfilled without a result.") }
+        guard let result = box.withLock({ $0 }).result else {
+            preconditionFailure("The future was fulfilled without a result.")
+        }
         return try result.get()
     }
 }
 
 extension DatabaseWriter {
-    /// Runs `value` concurrently with what follows, on a connection that sees the last committed state of this moment.
+    /// Runs `value` concurrently with what follows, on a connection that sees the last committed state of
+    /// this moment.
+    ///
+    ///     let count = pool.writeWithoutTransaction { _ in
+    ///         pool.concurrentRead { db in try Item.fetchCount(db) }
+    ///     }
+    ///     print(try count.wait())
     ///
     /// - Precondition: called inside of a write access, outside of any transaction.
     public func concurrentRead<T>(_ value: @escaping @Sendable (Database) throws -> T) -> DatabaseFuture<T> {

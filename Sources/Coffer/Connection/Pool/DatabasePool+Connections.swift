@@ -11,7 +11,8 @@ extension DatabasePool {
     /// The writer closes last: it brings the WAL file into the database file, and no reader does.
     /// - Throws: `SQLITE_BUSY` if statements are still alive. The pool can be used as before then.
     public func close() throws {
-        precondition(readers.readerOfCurrentThread == nil, "A pool cannot be closed inside of one of its reads.")
+        precondition(
+            readers.readerOfCurrentThread == nil, "A pool cannot be closed inside of one of its reads.")
         try writer.sync { db in
             guard !db.isClosed else { return }
             try readers.barrier {
@@ -30,7 +31,8 @@ extension DatabasePool {
         readers.invalidate()
     }
 
-    /// Gives memory back: closes the readers, unless the configuration keeps them, and empties the caches of the writer.
+    /// Gives memory back: closes the readers, unless the configuration keeps them, and empties the caches of
+    /// the writer.
     ///
     /// Waits for the accesses that are running.
     public func releaseMemory() {
@@ -51,5 +53,17 @@ extension DatabasePool {
             readers.closeIdleReaders()
         }
         writer.async { $0.releaseMemory() }
+    }
+
+    /// Runs `body` on the connection that writes while no other one is in use.
+    ///
+    /// - Parameter didBegin: called when accesses begin to wait: those that read may go on for a while.
+    func withoutOtherAccesses<T>(didBegin: () -> Void, _ body: (Database) throws -> T) throws -> T {
+        precondition(
+            readers.readerOfCurrentThread == nil, "A barrier inside of a read would wait for itself.")
+        return try writer.sync { db in
+            didBegin()
+            return try readers.barrier { try body(db) }
+        }
     }
 }

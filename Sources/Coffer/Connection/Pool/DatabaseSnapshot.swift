@@ -1,11 +1,15 @@
 /// A database as it was at one moment. It does not change, whatever is written meanwhile.
 ///
-/// A snapshot has a connection of its own, so that there can be any number of them. As long as one lives, the WAL file cannot be
-/// reused and grows with each write.
+/// A snapshot has a connection of its own, so that there can be any number of them. As long as one lives, the
+/// WAL file cannot be reused and grows with each write.
 ///
-/// Should its transaction end, by a statement of the application, each later read throws `SQLITE_ABORT`: it never sees another state, unless
-/// the application asks for one. `ROLLBACK; BEGIN TRANSACTION`, executed inside of a read, has the snapshot see the last committed state from
-/// its next statement on.
+/// Should its transaction end, by a statement of the application, each later read throws `SQLITE_ABORT`: it
+/// never sees another state, unless the application asks for one. `ROLLBACK; BEGIN TRANSACTION`, executed
+/// inside of a read, has the snapshot see the last committed state from its next statement on.
+///
+///     let snapshot = try pool.makeSnapshot()
+///     try pool.write { db in _ = try Share.deleteAll(db) }
+///     let before = try snapshot.read { db in try Share.fetchCount(db) }  // those that were there
 public final class DatabaseSnapshot: Sendable {
     public var configuration: Configuration {
         var configuration = connection.configuration
@@ -90,13 +94,16 @@ extension DatabaseSnapshotReader {
     /// - Parameter value: gets the connection, which must not be used after it has returned.
     /// - Returns: what `value` returns.
     /// - Throws: what `value` throws, and a ``DatabaseError`` if the snapshot is closed.
-    public func reentrantRead<T>(_ value: (Database) throws -> T) throws -> T { try unsafeReentrantRead(value) }
+    public func reentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
+        try unsafeReentrantRead(value)
+    }
 }
 
 extension DatabasePool {
     /// A snapshot of the last committed state.
     ///
-    /// Inside of a write access it is the state of this moment; elsewhere others may commit before the snapshot is taken.
+    /// Inside of a write access it is the state of this moment; elsewhere others may commit before the
+    /// snapshot is taken.
     /// - Precondition: not called inside of a transaction of the writer.
     public func makeSnapshot() throws -> DatabaseSnapshot {
         checkCanMakeSnapshot()

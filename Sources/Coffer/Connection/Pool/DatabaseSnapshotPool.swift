@@ -2,12 +2,16 @@ internal import SQLCipherBridge
 
 /// A database as it was at one moment, read by several connections at the same time.
 ///
-/// The engine of most distributions has no `sqlite3_snapshot_*` functions. They are not needed: all connections are opened at once and
-/// enter their read transactions while the write lock is held, so that nobody can commit between two of them, in any process. Where the engine has
-/// them (``EngineFeature/walSnapshots``), a snapshot can also be made of a transaction that has begun to read.
-/// ``Configuration/maximumReaderCount`` tells how many there are.
+/// The engine of most distributions has no `sqlite3_snapshot_*` functions. They are not needed: all
+/// connections are opened at once and enter their read transactions while the write lock is held, so that
+/// nobody can commit between two of them, in any process. Where the engine has them
+/// (``EngineFeature/walSnapshots``), a snapshot can also be made of a transaction that has begun to read.
+/// ``Configuration/maximumReaderCount`` says how many there are.
 ///
 /// As long as a snapshot lives, the WAL file cannot be reused and grows with each write.
+///
+///     let snapshot = try pool.makeSnapshotPool()
+///     let counts = try [snapshot.read { db in try Item.fetchCount(db) }, snapshot.read { db in try Share.fetchCount(db) }]
 public final class DatabaseSnapshotPool: Sendable {
     public let configuration: Configuration
     public let path: String
@@ -16,14 +20,20 @@ public final class DatabaseSnapshotPool: Sendable {
 
     /// A snapshot of the last committed state of the database at a path, which must be in WAL mode.
     ///
-    /// With ``Configuration/readonly``, no lock is taken: the connections are made to enter their transactions again if somebody has
-    /// committed meanwhile.
-    /// - Throws: a ``DatabaseError``, among others `SQLITE_BUSY` if another connection holds the write lock: set a busy mode.
+    /// With ``Configuration/readonly``, no lock is taken: the connections are made to enter their
+    /// transactions again if another connection has committed meanwhile.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the file.
+    ///   - configuration: the key, and all else that the connections have in common.
+    /// - Throws: a ``DatabaseError``, among others `SQLITE_BUSY` if another connection holds the write lock:
+    ///   set a busy mode.
     public convenience init(path: String, configuration: Configuration = Configuration()) throws {
         var configuration = configuration
         configuration.journalMode = .default
         let factory = try ConnectionFactory(
-            location: DatabaseLocation(path: path), configuration: configuration, label: "Coffer.DatabaseSnapshotPool")
+            location: DatabaseLocation(path: path), configuration: configuration,
+            label: "Coffer.DatabaseSnapshotPool")
         // The readers come first: they are read-only, so that no file is made where there is none.
         let readers = try SnapshotReaders(factory)
         if configuration.readonly {
@@ -36,15 +46,19 @@ public final class DatabaseSnapshotPool: Sendable {
 
     /// A snapshot of the last committed state that `db` sees.
     ///
-    /// - Parameter configuration: nil is that of `db`.
-    /// - Throws: `SQLITE_MISUSE` if `db` has read or written in its transaction already: the state of a transaction cannot be handed to
-    ///   other connections. With ``EngineFeature/walSnapshots``, one that has only read can, unless nothing was written since the log was made.
-    ///   `SQLITE_BUSY` if another process holds the write lock, or commits at the very moment: try again.
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - configuration: nil is that of `db`.
+    /// - Throws: `SQLITE_MISUSE` if `db` has read or written in its transaction already: the state of a
+    ///   transaction cannot be handed to other connections. With ``EngineFeature/walSnapshots``, one that has
+    ///   only read can, unless nothing was written since the log was made. `SQLITE_BUSY` if another process
+    ///   holds the write lock, or commits at the very moment: try again.
     public convenience init(_ db: Database, configuration: Configuration? = nil) throws {
         var configuration = configuration ?? db.configuration
         configuration.journalMode = .default
         let factory = try ConnectionFactory(
-            location: DatabaseLocation(path: db.path), configuration: configuration, label: "Coffer.DatabaseSnapshotPool",
+            location: DatabaseLocation(path: db.path), configuration: configuration,
+            label: "Coffer.DatabaseSnapshotPool",
             keys: db.keying.keys)
         try self.init(factory, db)
     }
@@ -63,8 +77,11 @@ public final class DatabaseSnapshotPool: Sendable {
         guard db.handle.transactionState == .none else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "A snapshot pool cannot be made of a transaction that has begun to read or to write. Make it before or after that."
-                    + (Engine.hasSnapshots ? "" : " Of one that only reads, it can with an engine of Scripts/build-engine.")
+                message:
+                    "A snapshot pool cannot be made of a transaction that has begun to read or to write. "
+                    + "Make it before or after that."
+                    + (Engine.hasSnapshots
+                        ? "" : " Of one that only reads, it can with an engine of Scripts/build-engine.")
             )
         }
         let readers = try SnapshotReaders(factory)
@@ -133,7 +150,8 @@ extension DatabaseSnapshotPool: DatabaseSnapshotReader {
 extension DatabasePool {
     /// A snapshot of the last committed state, for several reads at the same time.
     ///
-    /// Inside of a write access it is the state of this moment; elsewhere others may commit before the snapshot is taken.
+    /// Inside of a write access it is the state of this moment; elsewhere others may commit before the
+    /// snapshot is taken.
     /// - Precondition: not called inside of a transaction of the writer.
     public func makeSnapshotPool() throws -> DatabaseSnapshotPool {
         checkCanMakeSnapshot()

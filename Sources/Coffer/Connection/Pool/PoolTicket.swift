@@ -1,9 +1,11 @@
 internal import Dispatch
 internal import Synchronization
 
-/// The wait of one thread or of one task for a reader or for exclusive access, which any thread may end at any time. A ticket serves once.
+/// The wait of one thread or of one task for a reader or for exclusive access, which any thread may end at
+/// any time. A ticket serves once.
 ///
-/// A ticket calls the pool while it holds its lock, and the pool never calls a ticket while it holds its own: there is one order of locks.
+/// A ticket calls the pool while it holds its lock, and the pool never calls a ticket while it holds its own:
+/// there is one order of locks.
 final class PoolTicket: Sendable {
     typealias Answer = Result<ReaderPool.Grant, any Error>
 
@@ -16,7 +18,8 @@ final class PoolTicket: Sendable {
 
     private let phase = Mutex(Phase.unused)
 
-    /// Asks the pool, and calls `wake` once with its answer: before the return, or later on the thread of an access that ends or cancels.
+    /// Asks the pool, and calls `wake` once with its answer: before the return, or later on the thread of an
+    /// access that ends or cancels.
     func begin(_ kind: ReaderPool.Kind, in pool: ReaderPool, wake: @escaping @Sendable (Answer) -> Void) {
         let answer: Answer? = phase.withLock { phase in
             if case .cancelled = phase { return .failure(CancellationError()) }
@@ -53,12 +56,15 @@ final class PoolTicket: Sendable {
 
         func take() -> Answer {
             semaphore.wait()
-            guard let answer = answer.withLock({ $0 }) else { preconditionFailure("A ticket was woken without an answer.") }
+            guard let answer = answer.withLock({ $0 }) else {
+                preconditionFailure("A ticket was woken without an answer.")
+            }
             return answer
         }
     }
 
-    /// Ends the wait with a `CancellationError`, unless a grant is there or on its way: then the access finds out that it is cancelled.
+    /// Ends the wait with a `CancellationError`, unless a grant is there or on its way: then the access finds
+    /// out that it is cancelled.
     func cancel(in pool: ReaderPool) {
         let calls: [@Sendable () -> Void] = phase.withLock { phase in
             switch phase {

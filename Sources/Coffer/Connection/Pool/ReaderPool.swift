@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The reader connections of a pool: opened when they are needed, lent to one access at a time.
 ///
-/// Locks are taken in one order: the access of the writer, then readers and barriers. A barrier is only waited for inside of an access
-/// of the writer, or by a thread that has no access at all.
+/// Locks are taken in one order: the access of the writer, then readers and barriers. A barrier is only
+/// waited for inside of an access of the writer, or by a thread that has no access at all.
 final class ReaderPool: Sendable {
     /// A reader connection, and when it was opened.
     struct Lease: Sendable {
@@ -51,7 +51,8 @@ final class ReaderPool: Sendable {
 
     /// - Parameters:
     ///   - writer: closes last, which brings the WAL file into the database file: a reader cannot do that.
-    ///   - openReader: opens the connection with this number; may be called on any thread, also on several at a time.
+    ///   - openReader: opens the connection with this number; may be called on any thread, also on several at
+    ///     a time.
     init(
         maximumReaderCount: Int, writer: SerializedConnection,
         openReader: @escaping @Sendable (_ number: Int) throws -> SerializedConnection
@@ -99,7 +100,8 @@ extension ReaderPool {
 
     /// Runs `body` on a reader.
     func withReader<T>(_ body: (Database) throws -> T) throws -> T {
-        precondition(readerOfCurrentThread == nil, "This thread is inside of an access already: pass its Database on.")
+        precondition(
+            readerOfCurrentThread == nil, "This thread is inside of an access already: pass its Database on.")
         let lease = try acquire()
         defer { release(lease) }
         return try lease.connection.sync(body)
@@ -107,10 +109,12 @@ extension ReaderPool {
 
     /// Runs `body` on a reader, for a task.
     ///
-    /// The task comes back on the queue of its reader, and the reader is given back there. On this way nothing waits for one of the threads that
-    /// tasks share: all of them may be blocked by calls that wait for this very reader, such as a barrier.
+    /// The task comes back on the queue of its reader, and the reader is given back there. On this way
+    /// nothing waits for one of the threads that tasks share: all of them may be blocked by calls that wait
+    /// for this very reader, such as a barrier.
     ///
-    /// - Throws: the error of `body`, or `CancellationError` if the task is cancelled while it waits or reads.
+    /// - Throws: the error of `body`, or `CancellationError` if the task is cancelled while it waits or
+    ///   reads.
     func withReader<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
         if let lease = try acquireIdle() {
             return try await lease.connection.perform(isOnLoan: true, body) { release(lease) }
@@ -120,7 +124,10 @@ extension ReaderPool {
         let turn = QueueActor { job in
             self.acquire(ticket) { result in
                 answer.withLock { $0 = result }
-                let queue = if case .success(let lease) = result { lease.connection.queue } else { DispatchQueue.global() }
+                let queue =
+                    if case .success(let lease) = result { lease.connection.queue } else {
+                        DispatchQueue.global()
+                    }
                 queue.async(execute: job)
             }
         }
@@ -146,7 +153,8 @@ extension ReaderPool {
         }
     }
 
-    /// Asks for a reader and returns at once; `body` runs later on the reader's queue, or on another one if there is an error.
+    /// Asks for a reader and returns at once; `body` runs later on the reader's queue, or on another one if
+    /// there is an error.
     func withLeaseLater(_ body: @escaping @Sendable (Result<Database, any Error>) -> Void) {
         acquire { result in
             switch result {
@@ -158,21 +166,30 @@ extension ReaderPool {
         }
     }
 
-    /// Asks for a reader and returns at once; `body` runs later on another thread, or before the return if an open reader is free.
+    /// Asks for a reader and returns at once; `body` runs later on another thread, or before the return if an
+    /// open reader is free.
     ///
     /// - Parameter ticket: what another thread can end the wait with.
-    private func acquire(_ ticket: PoolTicket = PoolTicket(), _ body: @escaping @Sendable (Result<Lease, any Error>) -> Void) {
+    private func acquire(
+        _ ticket: PoolTicket = PoolTicket(), _ body: @escaping @Sendable (Result<Lease, any Error>) -> Void
+    ) {
         ticket.begin(.reader, in: self) { answer in
             let open: @Sendable () -> Void = { body(Result { try self.lease(for: answer.get()) }) }
-            // Opening blocks, on the file and its locks: it must not keep a thread that came to give something back.
-            if case .success(.newReader) = answer { DispatchQueue.global().async(execute: open) } else { open() }
+            // Opening blocks, on the file and its locks: it must not keep a thread that came to give
+            // something back.
+            if case .success(.newReader) = answer {
+                DispatchQueue.global().async(execute: open)
+            } else {
+                open()
+            }
         }
     }
 
     /// Gives a reader back, or closes it if the readers were invalidated since it was opened.
     ///
-    /// A reader that is closed counts as in use until it is. Therefore no reader is open inside of a barrier that the pool does not have,
-    /// whatever threads are still on their way out of an access: the writer that closes there is the last connection.
+    /// A reader that is closed counts as in use until it is. Therefore no reader is open inside of a barrier
+    /// that the pool does not have, whatever threads are still on their way out of an access: the writer that
+    /// closes there is the last connection.
     /// - Precondition: the access has ended.
     func release(_ lease: Lease) {
         if giveBack(lease, isClosed: false) { return }
@@ -180,7 +197,8 @@ extension ReaderPool {
         _ = giveBack(lease, isClosed: true)
     }
 
-    /// Returns false if the reader must be closed first. That does not change any more: generations only grow.
+    /// Returns false if the reader must be closed first. That does not change any more: generations only
+    /// grow.
     private func giveBack(_ lease: Lease, isClosed: Bool) -> Bool {
         let resumptions: [@Sendable () -> Void]? = state.withLock { state in
             guard isClosed || lease.generation == state.pool.generation else { return nil }
@@ -228,7 +246,8 @@ extension ReaderPool {
     /// Runs `body` when no reader is in use, and lends none before it has ended.
     ///
     /// - Parameter ticket: what another thread can end the wait with.
-    /// - Throws: the error of `body`, `SQLITE_MISUSE` if the readers are closed, `CancellationError` if the wait was cancelled.
+    /// - Throws: the error of `body`, `SQLITE_MISUSE` if the readers are closed, `CancellationError` if the
+    ///   wait was cancelled.
     func barrier<T>(_ ticket: PoolTicket = PoolTicket(), _ body: () throws -> T) throws -> T {
         precondition(readerOfCurrentThread == nil, "A barrier inside of a read would wait for itself.")
         _ = try ticket.wait(for: .barrier, in: self)
@@ -255,7 +274,8 @@ extension ReaderPool {
         case barrier
     }
 
-    /// Asks for a grant, which comes now or with a later call of `resume`, on the thread of an access that ends.
+    /// Asks for a grant, which comes now or with a later call of `resume`, on the thread of an access that
+    /// ends.
     func request(_ kind: Kind, _ resume: @escaping Resumption) throws -> (id: RequestID, grant: Grant?) {
         try state.withLock { state in
             guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
@@ -272,7 +292,8 @@ extension ReaderPool {
 
     /// Takes back a request that waits.
     ///
-    /// - Returns: nil if the grant is on its way, else what to call outside of all locks for the requests that can go on instead.
+    /// - Returns: nil if the grant is on its way, else what to call outside of all locks for the requests
+    ///   that can go on instead.
     func cancel(_ id: RequestID) -> [@Sendable () -> Void]? {
         state.withLock { state in
             let result = state.pool.cancel(id)

@@ -1,9 +1,10 @@
-/// Decides who may use which reader connection, and when: a state machine without connections, threads or locks (I9).
+/// Decides who may use which reader connection, and when: a state machine without connections, threads or
+/// locks (I9).
 ///
-/// Requests are served in the order of their arrival. A barrier waits until the accesses before it have ended, and the requests that
-/// come after it wait for it: neither a barrier nor a reader can be starved.
+/// Requests are served in the order of their arrival. A barrier waits until the accesses before it have
+/// ended, and the requests that come after it wait for it: neither a barrier nor a reader can be starved.
 ///
-/// Each operation returns the requests that can go on now; the owner tells them outside of its lock.
+/// Each operation returns the requests that can go on now; the owner resumes them outside of its lock.
 struct ReaderPoolState<Reader: Sendable>: Sendable {
     typealias RequestID = UInt64
 
@@ -83,7 +84,8 @@ struct ReaderPoolState<Reader: Sendable>: Sendable {
         return (id, nil)
     }
 
-    /// Takes a waiting request back. False if it does not wait any more: it was granted, and must be given back as usual.
+    /// Takes a waiting request back. False if it does not wait any more: it was granted, and must be given
+    /// back as usual.
     mutating func cancel(_ id: RequestID) -> (wasWaiting: Bool, granted: [(RequestID, Grant)]) {
         guard let index = indexOfWaiter(id), waiting[index].kind != nil else { return (false, []) }
         waiting[index].kind = nil
@@ -96,7 +98,8 @@ struct ReaderPoolState<Reader: Sendable>: Sendable {
 
     /// Gives a reader back.
     ///
-    /// - Parameter generation: the generation in which the reader was opened. One of an older generation is dropped.
+    /// - Parameter generation: the generation in which the reader was opened. One of an older generation is
+    ///   dropped.
     mutating func release(_ reader: Reader, generation: UInt64) -> [(RequestID, Grant)] {
         busyCount -= 1
         if generation == self.generation { idleReaders.append(reader) }
@@ -132,9 +135,12 @@ struct ReaderPoolState<Reader: Sendable>: Sendable {
         idleReaders.append(reader)
     }
 
-    /// Takes an idle reader into use without a request, if nobody waits; it is given back with ``release(_:generation:)``.
+    /// Takes an idle reader into use without a request, if nobody waits; it is given back with
+    /// ``release(_:generation:)``.
     mutating func takeIdleReader() -> Reader? {
-        guard waitingCount == 0, !isBarrierActive, busyCount < maximumReaderCount, let reader = idleReaders.popLast() else { return nil }
+        guard waitingCount == 0, !isBarrierActive, busyCount < maximumReaderCount,
+            let reader = idleReaders.popLast()
+        else { return nil }
         busyCount += 1
         return reader
     }

@@ -6,17 +6,21 @@ struct SnapshotReaders {
     private let path: String
 
     init(_ factory: ConnectionFactory) throws {
-        connections = try (0..<max(1, factory.configuration.maximumReaderCount)).map { _ in try factory.makeSnapshotConnection() }
+        connections = try (0..<max(1, factory.configuration.maximumReaderCount)).map { _ in
+            try factory.makeSnapshotConnection()
+        }
         path = factory.location.path
         guard try connections[0].sync({ try $0.journalMode() }) == "wal" else {
             throw DatabaseError(
-                resultCode: .SQLITE_MISUSE, message: "A snapshot pool needs a database in WAL mode: \(path) is not. Open it with a pool.")
+                resultCode: .SQLITE_MISUSE,
+                message: "A snapshot pool needs a database in WAL mode: \(path) is not. Open it with a pool.")
         }
     }
 
     /// Has all connections enter their transactions while `db` holds the write lock.
     ///
-    /// The lock is held for an empty transaction, which is rolled back, and of which no observer hears: it is not one of the application.
+    /// The lock is held for an empty transaction, which is rolled back, and of which no observer is notified:
+    /// it is not one of the application.
     func enterTogether(under db: Database) throws {
         try db.observerNotifier.unobserved {
             try db.inTransaction(.immediate) {
@@ -42,7 +46,8 @@ struct SnapshotReaders {
         throw isBusy()
     }
 
-    /// Has `db` and then all connections enter their transactions. It can be tried only once, as `db` keeps what it has entered.
+    /// Has `db` and then all connections enter their transactions. It can be tried only once, as `db` keeps
+    /// what it has entered.
     func enter(with db: Database, watchedBy watcher: SerializedConnection) throws {
         let version = try watcher.sync { try $0.dataVersion() }
         try db.enterReadTransaction()
@@ -52,7 +57,8 @@ struct SnapshotReaders {
 
     /// Has all connections enter the state that `db` reads, whatever is committed meanwhile.
     ///
-    /// The log cannot be begun anew before they have, because `db` reads it. Only where ``Engine/hasSnapshots``.
+    /// The log cannot be begun anew before they have, because `db` reads it. Only where
+    /// ``Engine/hasSnapshots``.
     func enterState(readBy db: Database) throws {
         let snapshot: SnapshotHandle
         do {
@@ -60,12 +66,17 @@ struct SnapshotReaders {
         } catch {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "The state of this transaction cannot be handed to a snapshot pool, because the log of \(path) has nothing in it: "
-                    + "\(error.message ?? "no reason"). Make the snapshot pool before or after the transaction.")
+                message:
+                    "The state of this transaction cannot be handed to a snapshot pool, because the log of "
+                    + "\(path) has nothing in it: \(error.message ?? "no reason"). Make the snapshot "
+                    + "pool before or after the transaction."
+            )
         }
         for connection in connections {
             try connection.sync { reader in
-                try reader.beginSnapshot(mayBeginAnother: false) { try DatabaseError.converting { try snapshot.enter(reader.handle) } }
+                try reader.beginSnapshot(mayBeginAnother: false) {
+                    try DatabaseError.converting { try snapshot.enter(reader.handle) }
+                }
             }
         }
     }
@@ -79,12 +90,16 @@ struct SnapshotReaders {
     private func isBusy() -> DatabaseError {
         DatabaseError(
             resultCode: .SQLITE_BUSY,
-            message: "Others have committed to \(path) while the connections of a snapshot entered their transactions. Try again.")
+            message:
+                "Others have committed to \(path) while the connections of a snapshot entered their "
+                + "transactions. Try again."
+        )
     }
 }
 
 extension Database {
-    /// A number that changes when another connection, of any process, has committed; to be compared on one connection only.
+    /// A number that changes when another connection, of any process, has committed; to be compared on one
+    /// connection only.
     fileprivate func dataVersion() throws -> String? {
         return try DatabaseError.converting { try handle.firstText(trusted: "PRAGMA data_version") }
     }

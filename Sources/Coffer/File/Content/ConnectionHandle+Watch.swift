@@ -3,7 +3,8 @@ internal import SQLCipherBridge
 extension ConnectionHandle {
     /// Runs statements that may take long, any of which can be ended in the middle.
     ///
-    /// - Parameter watch: called in the middle of a statement, when the connection must not be used; throws to end it.
+    /// - Parameter watch: called in the middle of a statement, when the connection must not be used; throws
+    ///   to end it.
     /// - Throws: what `watch` throws, or what `body` does.
     func watched<Result>(by watch: () throws -> Void, _ body: () throws -> Result) throws -> Result {
         try withoutActuallyEscaping(watch) { watch in

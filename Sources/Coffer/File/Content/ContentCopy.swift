@@ -1,18 +1,20 @@
 internal import SQLCipherBridge
 
-/// Copies a database into an empty one that is laid out or encrypted in another way, by its content: what SQLite's VACUUM does between two
-/// files, between two connections.
+/// Copies a database into an empty one that is laid out or encrypted in another way, by its content: what
+/// SQLite's VACUUM does between two files, between two connections.
 ///
-/// It copies what `VACUUM` copies (<https://www.sqlite.org/lang_vacuum.html>) and as it does: tables first, then their rows, then indexes,
-/// and at last, as rows of the schema, what has no b-tree: views, triggers and virtual tables. So no trigger fires, no module is
-/// asked, and views may name tables that do not exist. In addition all row IDs stay, and the values that were read are hashed.
+/// It copies what `VACUUM` copies (<https://www.sqlite.org/lang_vacuum.html>) and as it does: tables first,
+/// then their rows, then indexes, and at last, as rows of the schema, what has no b-tree: views, triggers and
+/// virtual tables. So no trigger fires, no module is asked, and views may name tables that do not exist. In
+/// addition all row IDs stay, and the values that were read are hashed.
 ///
-/// The connections have to know the collations that tables and indexes name, and the functions that indexes, checks and generated columns
-/// call.
+/// The connections have to know the collations that tables and indexes name, and the functions that indexes,
+/// checks and generated columns call.
 struct ContentCopy {
     let source: ConnectionHandle
 
-    /// A connection to a database without content, which has its key and its page size, and on which nothing was executed yet but that.
+    /// A connection to a database without content, which has its key and its page size, and on which nothing
+    /// was executed yet but that.
     let destination: ConnectionHandle
 
     /// Called between rows, now and then, and while indexes are made; throws to end the copy.
@@ -20,7 +22,8 @@ struct ContentCopy {
 
     /// Copies everything in one transaction of each side.
     ///
-    /// - Parameter watch: called in the middle of long statements, when the connections must not be used; throws to end the copy.
+    /// - Parameter watch: called in the middle of long statements, when the connections must not be used;
+    ///   throws to end the copy.
     /// - Returns: the fingerprint of the source, to compare with that of the copy.
     func run(watch: () throws -> Void) throws -> ContentFingerprint {
         try destination.watched(by: watch, copyEverything)
@@ -62,7 +65,9 @@ extension ContentCopy {
     /// Creates the tables that have a b-tree, and returns their names.
     private func createTables() throws -> [String] {
         var names: [String] = []
-        let sql = "SELECT name, sql FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 ORDER BY rowid"
+        let sql =
+            "SELECT name, sql FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 "
+            + "ORDER BY rowid"
         try source.forEachRow(trusted: sql) { row in
             let name = row.string(at: 0)
             names.append(name)
@@ -70,9 +75,12 @@ extension ContentCopy {
             guard name != "sqlite_sequence" else { return }
             try create(row.string(at: 1), named: name)
         }
-        if names.contains("sqlite_sequence"), try destination.firstText(trusted: ContentCopy.hasSequences) == nil {
+        if names.contains("sqlite_sequence"),
+            try destination.firstText(trusted: ContentCopy.hasSequences) == nil
+        {
             let name = freeName(besides: names).quotedDatabaseIdentifier
-            try destination.execute(trusted: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \(name)")
+            try destination.execute(
+                trusted: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \(name)")
         }
         return names
     }
@@ -89,14 +97,16 @@ extension ContentCopy {
 
     private func createIndexes() throws {
         // Those without SQL belong to constraints, and were made with their tables.
-        let sql = "SELECT name, sql FROM main.sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid"
+        let sql =
+            "SELECT name, sql FROM main.sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid"
         try source.forEachRow(trusted: sql) { row in
             try checkpoint()
             try create(row.string(at: 1), named: row.string(at: 0))
         }
     }
 
-    /// Executes one statement of the schema. Text that is something else was put there by hand: it is not executed.
+    /// Executes one statement of the schema. Text that is something else was put there by hand: it is not
+    /// executed.
     private func create(_ sql: String, named name: String) throws {
         guard sql.uppercased().hasPrefix("CREATE ") else {
             throw EngineError(code: EngineCode.corrupt, message: "malformed database schema (\(name))")
@@ -110,11 +120,13 @@ extension ContentCopy {
             SELECT type, name, tbl_name, sql FROM main.sqlite_master \
             WHERE type IN ('view', 'trigger') OR type = 'table' AND coalesce(rootpage, 1) = 0 ORDER BY rowid
             """
-        let insertion = "INSERT INTO main.sqlite_master (type, name, tbl_name, sql, rootpage) VALUES (?1, ?2, ?3, ?4, 0)"
+        let insertion =
+            "INSERT INTO main.sqlite_master (type, name, tbl_name, sql, rootpage) VALUES (?1, ?2, ?3, ?4, 0)"
         guard let insert = try destination.prepare(trusted: insertion) else { return }
         try source.forEachRow(trusted: selection) { row in
             for column in 0..<CInt(4) {
-                try destination.check(insert.handle.bind(column: column, of: row, encoding: encoding, at: column + 1))
+                try destination.check(
+                    insert.handle.bind(column: column, of: row, encoding: encoding, at: column + 1))
             }
             try execute(insert.handle)
         }
@@ -140,7 +152,9 @@ extension ContentCopy {
             try source.forEachRow(trusted: table.selection) { row in
                 for column in table.fields.indices {
                     try hash.add(column: CInt(column), of: row, encoding: encoding)
-                    try destination.check(insert.handle.bind(column: CInt(column), of: row, encoding: encoding, at: CInt(column + 1)))
+                    try destination.check(
+                        insert.handle.bind(
+                            column: CInt(column), of: row, encoding: encoding, at: CInt(column + 1)))
                 }
                 try execute(insert.handle)
                 digest.rowCount += 1
@@ -153,7 +167,9 @@ extension ContentCopy {
 
     private func execute(_ insert: StatementHandle) throws {
         let code = insert.step()
-        guard code == EngineCode.done else { throw EngineError(code: code, message: destination.lastErrorMessage) }
+        guard code == EngineCode.done else {
+            throw EngineError(code: code, message: destination.lastErrorMessage)
+        }
         insert.reset()
     }
 

@@ -1,10 +1,10 @@
 internal import SQLCipherBridge
 
-/// What a database contains, in few bytes: two databases with equal digests have the same schema, the same rows with the same row IDs and
-/// the same values, byte for byte, and the same version numbers.
+/// What a database contains, in few bytes: two databases with equal digests have the same schema, the same
+/// rows with the same row IDs and the same values, byte for byte, and the same version numbers.
 ///
-/// It does not depend on how pages are laid out, encrypted or ordered, nor on free pages. Generated columns and indexes are left
-/// out: they follow from the rest.
+/// It does not depend on how pages are laid out, encrypted or ordered, nor on free pages. Generated columns
+/// and indexes are left out: they follow from the rest.
 struct ContentFingerprint: Equatable, Sendable {
     struct Table: Equatable, Sendable {
         var rowCount = 0
@@ -47,9 +47,13 @@ struct ContentFingerprint: Equatable, Sendable {
             var digest = Table()
             let hash = try ContentHash()
             try connection.forEachRow(trusted: table.selection) { row in
-                for column in table.fields.indices { try hash.add(column: CInt(column), of: row, encoding: encoding) }
+                for column in table.fields.indices {
+                    try hash.add(column: CInt(column), of: row, encoding: encoding)
+                }
                 digest.rowCount += 1
-                if digest.rowCount.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) { try checkpoint() }
+                if digest.rowCount.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) {
+                    try checkpoint()
+                }
             }
             digest.hash = try hash.finish()
             tables[name] = digest
@@ -62,7 +66,9 @@ struct ContentFingerprint: Equatable, Sendable {
             let hash = try ContentHash()
             try hash.add(schema)
             try hash.add("\(encoding.rawValue) \(userVersion) \(applicationID)")
-            for (name, table) in tables.sorted(by: { Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8)) }) {
+            for (name, table) in tables.sorted(by: {
+                Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8))
+            }) {
                 try hash.add(name)
                 try hash.add(table.hash)
             }
@@ -75,7 +81,9 @@ struct ContentFingerprint: Equatable, Sendable {
     /// What differs, in words, or nil.
     func difference(from other: ContentFingerprint) -> String? {
         if schema != other.schema || encoding != other.encoding { return "the schema" }
-        if userVersion != other.userVersion || applicationID != other.applicationID { return "user_version or application_id" }
+        if userVersion != other.userVersion || applicationID != other.applicationID {
+            return "user_version or application_id"
+        }
         let names = Set(tables.keys).union(other.tables.keys).sorted()
         return names.first { tables[$0] != other.tables[$0] }.map { "the rows of the table \($0)" }
     }

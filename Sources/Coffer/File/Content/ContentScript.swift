@@ -1,9 +1,11 @@
 internal import SQLCipherBridge
 
-/// Writes a database as an SQL script, from which any SQLite makes the same content: tables first, then their rows, indexes, views and triggers, and at last
-/// virtual tables, as rows of the schema, whose content is in tables of its own. It is ``ContentCopy`` in words.
+/// Writes a database as an SQL script, from which any SQLite makes the same content: tables first, then their
+/// rows, indexes, views and triggers, and at last virtual tables, as rows of the schema, whose content is in
+/// tables of its own. It is ``ContentCopy`` in words.
 ///
-/// A text of the schema that a shell could read as something else than one definition is a value, and never a statement: ``ScriptedDefinition``.
+/// A text of the schema that a shell could read as something else than one definition is a value, and never a
+/// statement: ``ScriptedDefinition``.
 struct ContentScript {
     let source: ConnectionHandle
 
@@ -21,11 +23,16 @@ struct ContentScript {
             var digest = try ContentFingerprint(ofSchemaIn: source)
             let writer = ScriptWriter(try ScriptLiteral(source, digest.encoding), write)
             try writeHead(digest, to: writer)
-            for table in try source.storedTableNames() { digest.tables[table] = try writeTable(table, to: writer) }
-            if digest.tables["sqlite_sequence"] != nil { digest.tables["sqlite_sequence"] = try writeSequences(to: writer) }
+            for table in try source.storedTableNames() {
+                digest.tables[table] = try writeTable(table, to: writer)
+            }
+            if digest.tables["sqlite_sequence"] != nil {
+                digest.tables["sqlite_sequence"] = try writeSequences(to: writer)
+            }
             try writeObjects("type = 'index'", to: writer)
             try writeObjects("type IN ('view', 'trigger') OR \(ContentScript.isVirtualTable)", to: writer)
-            try writer.line("PRAGMA user_version=\(digest.userVersion);\nPRAGMA application_id=\(digest.applicationID);")
+            try writer.line(
+                "PRAGMA user_version=\(digest.userVersion);\nPRAGMA application_id=\(digest.applicationID);")
             try writer.line("PRAGMA writable_schema=OFF;\nCOMMIT;")
             try writer.flush()
             return digest
@@ -54,7 +61,9 @@ struct ContentScript {
         // Its rows come when those of the other tables have left theirs in it.
         guard name != "sqlite_sequence" else { return ContentFingerprint.Table() }
         let condition = "type = 'table' AND name = \(name.sqlLiteral)"
-        if try source.firstText(trusted: "SELECT sql FROM main.sqlite_master WHERE \(condition)") == ContentScript.statistics {
+        if try source.firstText(trusted: "SELECT sql FROM main.sqlite_master WHERE \(condition)")
+            == ContentScript.statistics
+        {
             // Where the schema must not be written, this makes it, and leaves it empty.
             try writer.line("ANALYZE sqlite_master;")
         } else {
@@ -65,7 +74,9 @@ struct ContentScript {
 
     private func writeRows(of name: String, to writer: ScriptWriter) throws -> ContentFingerprint.Table {
         let table = try StoredTable(name: name, in: source)
-        let start = Array("INSERT INTO \(name.quotedDatabaseIdentifier)(\(table.fields.joined(separator: ","))) VALUES(".utf8)
+        let start = Array(
+            "INSERT INTO \(name.quotedDatabaseIdentifier)(\(table.fields.joined(separator: ","))) VALUES("
+                .utf8)
         var digest = ContentFingerprint.Table()
         let hash = try ContentHash()
         try source.forEachRow(trusted: table.selection) { row in
@@ -85,14 +96,19 @@ struct ContentScript {
 
     private func writeSequences(to writer: ScriptWriter) throws -> ContentFingerprint.Table {
         let hasUser = try source.firstText(
-            trusted: "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND upper(sql) LIKE '%AUTOINCREMENT%'")
+            trusted:
+                "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND upper(sql) LIKE '%AUTOINCREMENT%'")
         if hasUser == nil {
             // The table stays when the last one goes that needs it, and comes only with one.
-            let taken = Set(try source.column(trusted: "SELECT name FROM main.sqlite_master").map(CaseInsensitiveName.init))
+            let taken = Set(
+                try source.column(trusted: "SELECT name FROM main.sqlite_master").map(
+                    CaseInsensitiveName.init))
             var name = "coffer sequence"
             while taken.contains(CaseInsensitiveName(name)) { name += "_" }
             let identifier = name.quotedDatabaseIdentifier
-            try writer.line("CREATE TABLE \(identifier)(id INTEGER PRIMARY KEY AUTOINCREMENT);\nDROP TABLE \(identifier);")
+            try writer.line(
+                "CREATE TABLE \(identifier)(id INTEGER PRIMARY KEY AUTOINCREMENT);\nDROP TABLE \(identifier);"
+            )
         }
         try writer.line("DELETE FROM sqlite_sequence;")
         return try writeRows(of: "sqlite_sequence", to: writer)
@@ -112,7 +128,9 @@ struct ContentScript {
             if let statement = text.flatMap({ ScriptedDefinition($0).statement }) {
                 try writer.add(statement)
                 try writer.endStatement(of: row.string(at: 1), "")
-            } else if row.int64(at: 4) != 0, let creation = ScriptedDefinition(text ?? Array(row.string(at: 3).utf8)).creation {
+            } else if row.int64(at: 4) != 0,
+                let creation = ScriptedDefinition(text ?? Array(row.string(at: 3).utf8)).creation
+            {
                 // It needs pages of its own, and then its text.
                 try writer.add(creation)
                 try writer.add(Array("UPDATE sqlite_master SET sql=".utf8) + value)
@@ -122,7 +140,8 @@ struct ContentScript {
                 try writer.addValue(at: 1, of: row)
                 try writer.endStatement(of: row.string(at: 1), ";\n")
             } else {
-                try writer.add(Array("INSERT INTO sqlite_master(type,name,tbl_name,rootpage,sql) VALUES(".utf8))
+                try writer.add(
+                    Array("INSERT INTO sqlite_master(type,name,tbl_name,rootpage,sql) VALUES(".utf8))
                 for column in 0..<CInt(3) {
                     try writer.addValue(at: column, of: row)
                     try writer.add([UInt8(ascii: ",")])
@@ -136,9 +155,12 @@ struct ContentScript {
     /// Whether something of the schema is written as a value, and not as a statement.
     private func hasObjectsAsValues(_ literal: ScriptLiteral) throws -> Bool {
         var result = false
-        let sql = "SELECT sql FROM main.sqlite_master WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_'"
+        let sql =
+            "SELECT sql FROM main.sqlite_master WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_'"
         try source.forEachRow(trusted: sql) { row in
-            if !result { result = literal.plainText(at: 0, of: row).flatMap { ScriptedDefinition($0).statement } == nil }
+            if !result {
+                result = literal.plainText(at: 0, of: row).flatMap { ScriptedDefinition($0).statement } == nil
+            }
         }
         return result
     }
@@ -167,12 +189,15 @@ private final class ScriptWriter {
         if buffer.count >= 65_536 { try flush() }
     }
 
-    func addValue(at column: CInt, of row: StatementHandle) throws { try add(literal.text(at: column, of: row)) }
+    func addValue(at column: CInt, of row: StatementHandle) throws {
+        try add(literal.text(at: column, of: row))
+    }
 
     func endStatement(of name: String, _ end: String) throws {
         try add(Array(end.utf8))
         guard statementLength <= ScriptWriter.longestStatement else {
-            throw EngineError(code: EngineCode.tooBig, message: "A row of \(name) is too long for a statement")
+            throw EngineError(
+                code: EngineCode.tooBig, message: "A row of \(name) is too long for a statement")
         }
         statementLength = 0
     }

@@ -19,9 +19,12 @@ struct RowCopy: CopyMethod {
         _ source: ConnectionHandle, to target: HeldFile, _ change: FileChange, _ progress: ProgressReport
     ) throws -> ContentFingerprint {
         try change.after.fill(target, change.path) { copy in
-            if change.after.ring == nil { try copy.execute(trusted: "PRAGMA page_size = \(source.integer(pragma: "page_size"))") }
+            if change.after.ring == nil {
+                try copy.execute(trusted: "PRAGMA page_size = \(source.integer(pragma: "page_size"))")
+            }
             try prepare(copy)
-            let total = try Int(source.integer(pragma: "page_count") - source.integer(pragma: "freelist_count"))
+            let total = try Int(
+                source.integer(pragma: "page_count") - source.integer(pragma: "freelist_count"))
             var done = 0
             func report() throws {
                 try FailPoint.copying.pass(change.path)
@@ -45,12 +48,15 @@ struct RowProof: ContentProof {
     /// What is known of a copy that was proved.
     var content: ProvedContent {
         get throws {
-            try ProvedContent(digest: fingerprint.hash.hexadecimal, tableCount: fingerprint.tables.count, rowCount: fingerprint.rowCount)
+            try ProvedContent(
+                digest: fingerprint.hash.hexadecimal, tableCount: fingerprint.tables.count,
+                rowCount: fingerprint.rowCount)
         }
     }
 
     func prove(
-        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle, _ change: FileChange,
+        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle,
+        _ change: FileChange,
         _ progress: ProgressReport
     ) throws -> ProvedContent {
         try prove(copy, change.path, pageCount: Int(copy.integer(pragma: "page_count")), progress)
@@ -64,7 +70,8 @@ struct RowProof: ContentProof {
         var rows = 0
         let found = try ContentFingerprint(of: copy) {
             rows += ContentFingerprint.rowsBetweenCheckpoints
-            try progress(.verifying, min(pageCount, pageCount * rows / max(1, fingerprint.rowCount)), of: pageCount)
+            try progress(
+                .verifying, min(pageCount, pageCount * rows / max(1, fingerprint.rowCount)), of: pageCount)
         }
         if let difference = fingerprint.difference(from: found) {
             throw DatabaseFileError(.copyRejected("it differs in \(difference)"), path: path)
@@ -74,15 +81,21 @@ struct RowProof: ContentProof {
 }
 
 extension FileProtection {
-    /// Has a new file filled through a connection to it, which is made permanent as a whole later on, so that it needs no journal.
+    /// Has a new file filled through a connection to it, which is made permanent as a whole later on, so that
+    /// it needs no journal.
     ///
     /// - Parameter path: for errors.
-    func fill<Result>(_ file: HeldFile, _ path: String, _ body: (ConnectionHandle) throws -> Result) throws -> Result {
-        var copy = try open(writing: file)
+    func fill<Result>(
+        _ file: HeldFile, _ path: String, work: PageWork = .engine,
+        _ body: (ConnectionHandle) throws -> Result
+    ) throws -> Result {
+        var copy = try open(writing: file, work: work)
         do {
             let result = try body(copy.handle)
             let code = copy.close()
-            guard code == EngineCode.ok else { throw EngineError(code: code, message: "The copy could not be closed") }
+            guard code == EngineCode.ok else {
+                throw EngineError(code: code, message: "The copy could not be closed")
+            }
             return result
         } catch {
             let isFull = FileProtection.isFull(error, systemError: copy.handle.lastSystemError)
@@ -90,9 +103,11 @@ extension FileProtection {
         }
     }
 
-    /// SQLite tells a full disk from other errors of the disk, but not the limit of a user or of a process.
+    /// SQLite distinguishes a full disk from other errors of the disk, but not the limit of a user or of a
+    /// process.
     private static func isFull(_ error: any Error, systemError: CInt) -> Bool {
         guard let error = error as? EngineError else { return false }
-        return error.primaryCode == EngineCode.full || error.primaryCode == EngineCode.ioError && SystemFile.isOutOfSpace(systemError)
+        return error.primaryCode == EngineCode.full
+            || error.primaryCode == EngineCode.ioError && SystemFile.isOutOfSpace(systemError)
     }
 }

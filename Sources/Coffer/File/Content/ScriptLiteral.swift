@@ -46,7 +46,8 @@ final class ScriptLiteral {
                 let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
                 return encoding == .utf16LittleEndian ? second << 8 | first : first << 8 | second
             }
-            // SQLite takes the first one for a mark of the byte order, and replaces the last two when it converts a text.
+            // SQLite takes the first one for a mark of the byte order, and replaces the last two when it
+            // converts a text.
             let special: Set<UInt16> = [0, 0xfffe, 0xffff]
             guard units.first != 0xfeff, !units.contains(where: special.contains) else { return nil }
             return String(validating: units, as: UTF16.self).map { Array($0.utf8) }
@@ -92,12 +93,15 @@ final class ScriptLiteral {
     private func read(_ digits: String) throws -> Double {
         let handle = reading.handle
         try connection.check(handle.bind(digits, at: 1))
-        guard handle.step() == EngineCode.row else { throw EngineError(code: EngineCode.error, message: connection.lastErrorMessage) }
+        guard handle.step() == EngineCode.row else {
+            throw EngineError(code: EngineCode.error, message: connection.lastErrorMessage)
+        }
         defer { handle.reset() }
         return handle.double(at: 0)
     }
 
-    /// A number that SQLite reads as a neighbour, as an integer times powers of two, each of which it knows exactly.
+    /// A number that SQLite reads as a neighbour, as an integer times powers of two, each of which it knows
+    /// exactly.
     static func product(_ number: Double) -> String {
         let significand = number.significandBitPattern | (number.isNormal ? 1 << 52 : 0)
         let shift = (number.isNormal ? Int(number.exponentBitPattern) : 1) - 1075

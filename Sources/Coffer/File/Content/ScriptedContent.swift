@@ -11,15 +11,17 @@ package struct ScriptError: Error {
         self.code = code.map { ResultCode(rawValue: $0) }
     }
 
-    /// What is wrong with a script that writes rows of the schema itself, where the database that it makes does not hold together; nil where the
-    /// script is not at fault.
+    /// What is wrong with a script that writes rows of the schema itself, where the database that it makes
+    /// does not hold together; nil where the script is not at fault.
     static func ofSchema(_ error: DatabaseFileError) -> ScriptError? {
         let words: String
         switch error.reason {
         case .damaged, .copyRejected, .emptyFile: words = "SQLite finds it damaged"
         case .inconsistent(let text): words = text
         case .engine(let code, let text):
-            guard [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_SCHEMA, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH].contains(code.primaryResultCode)
+            guard
+                [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_SCHEMA, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH]
+                    .contains(code.primaryResultCode)
             else {
                 return nil
             }
@@ -27,21 +29,23 @@ package struct ScriptError: Error {
         default: return nil
         }
         let reason = words.hasSuffix(".") ? String(words.dropLast()) : words
-        return ScriptError("The script writes rows of sqlite_master itself, and they make no database: \(reason)")
+        return ScriptError(
+            "The script writes rows of sqlite_master itself, and they make no database: \(reason)")
     }
 }
 
 /// Fills an empty database with what the statements of a script make, as one transaction.
 ///
-/// A script may come from anywhere. It reaches nothing but this database: it attaches nothing, sets no keys, and chooses neither journals nor files.
-/// What would be lost is refused: temporary tables, and statements without the values of their parameters.
+/// A script may come from anywhere. It reaches nothing but this database: it attaches nothing, sets no keys,
+/// and chooses neither journals nor files. What would be lost is refused: temporary tables, and statements
+/// without the values of their parameters.
 struct ScriptedContent {
     let destination: ConnectionHandle
 
     /// Gives one statement after the other, and nil at the end.
     let next: () throws -> [UInt8]?
 
-    /// Called in the middle of long statements, when the connection must not be used; throws to end the work.
+    /// Called in the middle of long statements, when the connection must not be used; throws to end it.
     let watch: () throws -> Void
 
     private enum Transaction { case none, begun, ended }
@@ -90,7 +94,10 @@ struct ScriptedContent {
                 hasContent = true
             case "commit", "end": transaction = .ended
             case "rollback":
-                throw ScriptError("The script takes back what it has made, as scripts do that could not be written to their end")
+                throw ScriptError(
+                    "The script takes back what it has made, as scripts do that could not be written to "
+                        + "their end"
+                )
             default:
                 // Pragmas at the beginning count for what is not there yet.
                 if destination.isAutocommit, word != "pragma" {
@@ -100,11 +107,15 @@ struct ScriptedContent {
                 do {
                     try execute(bytes)
                 } catch let error as EngineError {
-                    throw ScriptError(refusal ?? error.message ?? ConnectionHandle.describe(error.code), code: error.code)
+                    throw ScriptError(
+                        refusal ?? error.message ?? ConnectionHandle.describe(error.code), code: error.code)
                 }
             }
         }
-        guard hasContent else { throw ScriptError("The script has no statement that makes anything: it is empty, or its end is missing") }
+        guard hasContent else {
+            throw ScriptError(
+                "The script has no statement that makes anything: it is empty, or its end is missing")
+        }
         guard transaction != .begun else {
             throw ScriptError("The script begins a transaction and does not end it: its end is missing")
         }
@@ -115,17 +126,24 @@ struct ScriptedContent {
 
     private func execute(_ bytes: [UInt8]) throws {
         guard !bytes.contains(0) else {
-            throw EngineError(code: EngineCode.misuse, message: "it has a byte of zero in it, where SQLite would end it")
+            throw EngineError(
+                code: EngineCode.misuse, message: "it has a byte of zero in it, where SQLite would end it")
         }
         let text = bytes.map { CChar(bitPattern: $0) } + [0]
         var offset = 0
-        while offset < text.count - 1, let statement = try destination.prepare(text, offset: &offset, persistent: false) {
+        while offset < text.count - 1,
+            let statement = try destination.prepare(text, offset: &offset, persistent: false)
+        {
             guard statement.handle.parameterCount == 0 else {
-                throw EngineError(code: EngineCode.misuse, message: "it has parameters, and a script has no values for them")
+                throw EngineError(
+                    code: EngineCode.misuse, message: "it has parameters, and a script has no values for them"
+                )
             }
             var code = statement.handle.step()
             while code == EngineCode.row { code = statement.handle.step() }
-            guard code == EngineCode.done else { throw EngineError(code: code, message: destination.lastErrorMessage) }
+            guard code == EngineCode.done else {
+                throw EngineError(code: code, message: destination.lastErrorMessage)
+            }
         }
     }
 
@@ -133,14 +151,17 @@ struct ScriptedContent {
 
     /// What pragmas with a value say about the content.
     private static let allowed: Set<String> = [
-        "foreign_keys", "ignore_check_constraints", "encoding", "auto_vacuum", "writable_schema", "user_version", "application_id",
-        "defer_foreign_keys", "legacy_alter_table", "recursive_triggers", "table_info", "table_xinfo", "index_list", "index_info",
+        "foreign_keys", "ignore_check_constraints", "encoding", "auto_vacuum", "writable_schema",
+        "user_version", "application_id",
+        "defer_foreign_keys", "legacy_alter_table", "recursive_triggers", "table_info", "table_xinfo",
+        "index_list", "index_info",
         "index_xinfo", "foreign_key_list", "foreign_key_check", "case_sensitive_like",
     ]
 
     /// What others say about a connection or a file, which this one has its own for.
     private static let ignored: Set<String> = [
-        "synchronous", "journal_mode", "cache_size", "page_size", "locking_mode", "busy_timeout", "temp_store", "mmap_size",
+        "synchronous", "journal_mode", "cache_size", "page_size", "locking_mode", "busy_timeout",
+        "temp_store", "mmap_size",
         "wal_autocheckpoint", "journal_size_limit",
     ]
 
@@ -163,7 +184,8 @@ struct ScriptedContent {
         case .pragma: "A script must not set the pragma \((request.first ?? "").lowercased())"
         case .attach: "A script must not attach files"
         case .insert: "A script must not make what is temporary: it would be lost"
-        case let action where action.makesTemporary: "A script must not make what is temporary: it would be lost"
+        case let action where action.makesTemporary:
+            "A script must not make what is temporary: it would be lost"
         default: "A script is one transaction, and has none within"
         }
     }

@@ -1,7 +1,9 @@
-/// The text of a table, index, view or trigger in the schema, and the statements that make the object of it wherever a script runs.
+/// The text of a table, index, view or trigger in the schema, and the statements that make the object of it
+/// wherever a script runs.
 ///
-/// A text can have been put into the schema by hand, and shells cut scripts into statements and commands by rules of their own. So a text is a statement
-/// only if it is read as this one statement by all of them, and if SQLite keeps exactly this text of it.
+/// A text can have been put into the schema by hand, and shells cut scripts into statements and commands by
+/// rules of their own. So a text is a statement only if it is read as this one statement by all of them, and
+/// if SQLite keeps exactly this text of it.
 struct ScriptedDefinition {
     private let text: [UInt8]
     private let tokens: [SQLScanner.Token]
@@ -26,13 +28,15 @@ struct ScriptedDefinition {
 
     /// The text as a statement, with its semicolon; nil if it has to be brought into the schema as a value.
     var statement: [UInt8]? {
-        guard let kind = Kind.allCases.first(where: { text.starts(with: $0.rawValue.utf8) }), hasPlainName(after: kind), isReadAlike,
+        guard let kind = Kind.allCases.first(where: { text.starts(with: $0.rawValue.utf8) }),
+            hasPlainName(after: kind), isReadAlike,
             let last = tokens.last
         else { return nil }
         let rest = text[last.range.upperBound...]
         switch kind {
         case .table:
-            // SQLite keeps what follows the options of a table, if it has some, and nothing else after the parenthesis.
+            // SQLite keeps what follows the options of a table, if it has some, and nothing else after the
+            // parenthesis.
             guard isOne, last.kind == .word || rest.isEmpty else { return nil }
         case .index:
             guard isOne else { return nil }
@@ -54,7 +58,9 @@ struct ScriptedDefinition {
     var creation: [UInt8]? {
         let first = tokens.prefix { $0.kind != .semicolon }
         let words = first.prefix(3).map(\.word)
-        guard words.first == "create", words.dropFirst().first == "table" || words.dropFirst().contains("index") else { return nil }
+        guard words.first == "create",
+            words.dropFirst().first == "table" || words.dropFirst().contains("index")
+        else { return nil }
         var result: [UInt8] = []
         var end: Int?
         for token in first {
@@ -69,19 +75,29 @@ struct ScriptedDefinition {
 
     private func hasPlainName(after kind: Kind) -> Bool {
         let count = kind.words.count
-        guard tokens.count > count + 1, zip(tokens, kind.words).allSatisfy({ $0.kind == .word && $0.word == $1 }) else { return false }
+        guard tokens.count > count + 1,
+            zip(tokens, kind.words).allSatisfy({ $0.kind == .word && $0.word == $1 })
+        else { return false }
         let name = tokens[count]
-        return name.range.lowerBound == kind.rawValue.utf8.count && [.word, .quoted].contains(name.kind) && name.word != "if"
+        return name.range.lowerBound == kind.rawValue.utf8.count && [.word, .quoted].contains(name.kind)
+            && name.word != "if"
             && tokens[count + 1].word != "."
     }
 
-    /// Whether there is nothing that shells read in another way than SQLite: the names of variables, which hide quotes, lines that stand for a semicolon,
-    /// ends of lines that are shortened, and characters that SQLite knows as nothing.
+    /// Whether there is nothing that shells read in another way than SQLite: the names of variables, which
+    /// hide quotes, lines that stand for a semicolon, ends of lines that are shortened, and characters that
+    /// SQLite knows as nothing.
     private var isReadAlike: Bool {
         let spaces: [UInt8] = [0x09, 0x0a, 0x0c, 0x0d]
-        guard text.allSatisfy({ $0 >= 0x20 || spaces.contains($0) }), !text.hasLineEndOfTwoBytes else { return false }
-        let lines = String(decoding: text, as: UTF8.self).lowercased().split(separator: "\n").map { $0.filter { !$0.isWhitespace } }
-        guard !lines.contains(where: { $0 == "/" || $0 == "go" || $0 == "go;" || $0 == "/;" }) else { return false }
+        guard text.allSatisfy({ $0 >= 0x20 || spaces.contains($0) }), !text.hasLineEndOfTwoBytes else {
+            return false
+        }
+        let lines = String(decoding: text, as: UTF8.self).lowercased().split(separator: "\n").map {
+            $0.filter { !$0.isWhitespace }
+        }
+        guard !lines.contains(where: { $0 == "/" || $0 == "go" || $0 == "go;" || $0 == "/;" }) else {
+            return false
+        }
         return tokens.allSatisfy { token in
             switch token.kind {
             case .word: text[token.range.lowerBound] != UInt8(ascii: "$")
@@ -93,7 +109,8 @@ struct ScriptedDefinition {
 
     private var isOne: Bool { !tokens.contains { $0.kind == .semicolon } }
 
-    /// The statements of a trigger have semicolons. The one that ends it for shells follows an `END` that follows one.
+    /// The statements of a trigger have semicolons. The one that ends it for shells follows an `END` that
+    /// follows one.
     private var isOneTrigger: Bool {
         let ends = tokens.indices.dropFirst().filter { index in
             tokens[index - 1].kind == .semicolon && tokens[index].kind == .word && tokens[index].word == "end"
@@ -114,5 +131,7 @@ struct ScriptedDefinition {
 
 extension [UInt8] {
     /// Whether there are ends of lines that shells make one byte of.
-    var hasLineEndOfTwoBytes: Bool { zip(self, dropFirst()).contains { $0 == UInt8(ascii: "\r") && $1 == UInt8(ascii: "\n") } }
+    var hasLineEndOfTwoBytes: Bool {
+        zip(self, dropFirst()).contains { $0 == UInt8(ascii: "\r") && $1 == UInt8(ascii: "\n") }
+    }
 }

@@ -1,8 +1,10 @@
 internal import SQLCipherBridge
 
-/// A table as its b-tree stores it: which columns have values of their own, and what orders and identifies its rows.
+/// A table as its b-tree stores it: which columns have values of their own, and what orders and identifies
+/// its rows.
 ///
-/// Generated columns are left out: they are computed. Virtual tables have no rows of their own, their shadow tables have.
+/// Generated columns are left out: they are computed. Virtual tables have no rows of their own, their shadow
+/// tables have.
 struct StoredTable {
     let name: String
 
@@ -12,7 +14,7 @@ struct StoredTable {
     /// The names of what the fields are, as the schema has them.
     let names: [String]
 
-    /// What tells one row from the others.
+    /// What distinguishes one row from the others.
     let identity: Identity
 
     enum Identity: Equatable {
@@ -42,7 +44,9 @@ struct StoredTable {
         let storedNames = columns.filter(\.isStored).map(\.name)
         let stored = storedNames.map(\.quotedDatabaseIdentifier)
 
-        if let primaryKeyIndex, let order = try StoredTable.clusteredOrder(index: primaryKeyIndex, in: connection) {
+        if let primaryKeyIndex,
+            let order = try StoredTable.clusteredOrder(index: primaryKeyIndex, in: connection)
+        {
             // WITHOUT ROWID: the index of the primary key is the table.
             self.fields = stored
             self.order = "ORDER BY \(order)"
@@ -56,7 +60,9 @@ struct StoredTable {
             identity = storedNames.firstIndex(of: rowID.name).map { .rowID($0) } ?? .none
         } else {
             let names = Set(columns.map { CaseInsensitiveName($0.name) })
-            if let alias = ["rowid", "_rowid_", "oid"].first(where: { !names.contains(CaseInsensitiveName($0)) }) {
+            if let alias = ["rowid", "_rowid_", "oid"].first(where: {
+                !names.contains(CaseInsensitiveName($0))
+            }) {
                 self.fields = [alias] + stored
                 self.order = "NOT INDEXED ORDER BY \(alias)"
                 self.names = [alias] + storedNames
@@ -74,17 +80,20 @@ struct StoredTable {
     /// The columns of the key of a table that has no row ID, quoted.
     private static func keyColumns(index: String, in connection: ConnectionHandle) throws -> [String] {
         var columns: [String] = []
-        try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") { row in
+        try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") {
+            row in
             if row.int64(at: 5) == 1 { columns.append(row.string(at: 2).quotedDatabaseIdentifier) }
         }
         return columns
     }
 
-    /// The order of a table that has no row ID, or nil for an index beside a table: that one ends with the row ID.
+    /// The order of a table that has no row ID, or nil for an index beside a table: that one ends with the
+    /// row ID.
     private static func clusteredOrder(index: String, in connection: ConnectionHandle) throws -> String? {
         var terms: [String] = []
         var endsWithRowID = false
-        try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") { row in
+        try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") {
+            row in
             if row.int64(at: 1) < 0 { endsWithRowID = true }
             guard row.int64(at: 5) == 1 else { return }
             let column = row.string(at: 2).quotedDatabaseIdentifier
@@ -102,6 +111,8 @@ struct StoredTable {
     /// A statement that inserts one row, with a parameter for each field.
     var insertion: String {
         let table = name.quotedDatabaseIdentifier
-        return "INSERT INTO main.\(table) (\(fields.joined(separator: ", "))) VALUES (\(databaseQuestionMarks(count: fields.count)))"
+        return
+            "INSERT INTO main.\(table) (\(fields.joined(separator: ", "))) VALUES "
+            + "(\(databaseQuestionMarks(count: fields.count)))"
     }
 }

@@ -40,7 +40,8 @@ struct FileConversion {
         }
     }
 
-    /// Asks providers for their keys, and checks the keys and the settings. Nothing is opened, but for an upgrade, which finds out the format.
+    /// Asks providers for their keys, and checks the keys and the settings. Nothing is opened, but for an
+    /// upgrade, which finds out the format.
     init(path: String, _ work: DatabaseFile.Work, _ options: DatabaseFile.ConversionOptions) throws {
         func protection(_ key: DatabaseKey?, _ cipher: CipherSettings?) throws -> FileProtection {
             guard let key else { return .plaintext }
@@ -64,15 +65,20 @@ struct FileConversion {
                 (before, after) = try (protection(key, options.cipher), .plaintext)
             case .upgrade(let key, let newKey):
                 target = .place(.upgrade)
-                let format = try FileConversion.format(of: path, key: key, newKey: newKey, newCipher: options.newCipher ?? CipherSettings())
+                let key = try key.stayingInPlace(path)
+                let format = try FileConversion.format(
+                    of: path, key: key, newKey: newKey, newCipher: options.newCipher ?? CipherSettings())
                 self.format = format.number
-                (before, after) = try (protection(key, format.settings), protection(newKey ?? key, options.newCipher))
+                (before, after) = try (
+                    protection(key, format.settings), protection(newKey ?? key, options.newCipher)
+                )
             case .vacuum(let key):
                 target = .place(.vacuum)
                 guard options.newCipher == nil else {
-                    throw DatabaseFileError(.unsupported("A vacuum keeps the cipher settings of the file."), path: path)
+                    throw DatabaseFileError(
+                        .unsupported("A vacuum keeps the cipher settings of the file."), path: path)
                 }
-                before = try protection(key, options.cipher)
+                before = try protection(key?.stayingInPlace(path), options.cipher)
                 // A key ring of its own: the copy has a salt of its own.
                 after = try before.withoutDerivedKeys()
             case .backup(let path, let key, let newKey):
@@ -93,7 +99,8 @@ struct FileConversion {
                 (target, copiesPages) = (.stream(folder: folder, write), true)
                 (before, after) = try (protection(key, options.cipher), copied(key, newKey))
             case .restore(let path, let key, let newKey):
-                let place = try RestoredPlace(path, keepOldPath: options.keepOldPath, timeout: options.lockTimeout)
+                let place = try RestoredPlace(
+                    path, keepOldPath: options.keepOldPath, timeout: options.lockTimeout)
                 (target, copiesPages) = (.restored(place), true)
                 (before, after) = try (protection(key, options.cipher), copied(key, newKey))
             case .copy(let path, let key, let newKey):
@@ -103,7 +110,9 @@ struct FileConversion {
             if options.keepsStoredPages {
                 guard copiesPages, before.ring != nil, options.newCipher == nil, work.keepsKey else {
                     throw DatabaseFileError(
-                        .unsupported("Stored pages can be kept in backups with the key of an encrypted file only."), path: path)
+                        .unsupported(
+                            "Stored pages can be kept in backups with the key of an encrypted file only."),
+                        path: path)
                 }
             }
             copiesPages = copiesPages && options.newCipher == nil && (before.ring != nil || after.ring == nil)
@@ -118,14 +127,19 @@ struct FileConversion {
         return try DatabaseFileError.translated(path) {
             let operation: ReplacementOperation
             switch target {
-            case .newFile(let place): return try copy(progress: progress, since: start) { try $0.make(from: $1, at: place) }
+            case .newFile(let place):
+                return try copy(progress: progress, since: start) { try $0.make(from: $1, at: place) }
             case .stream(let folder, let write):
-                return try copy(progress: progress, since: start) { try $0.make(from: $1, inFolder: folder, write) }
+                return try copy(progress: progress, since: start) {
+                    try $0.make(from: $1, inFolder: folder, write)
+                }
             case .restored(let place): return try restore(to: place, progress: progress, since: start)
             case .place(let ofFile): operation = ofFile
             }
             var job = job(operation)
-            if let audit = options.audit { job.audit = { proof in try audit(result(proof, path: path, since: start)) } }
+            if let audit = options.audit {
+                job.audit = { proof in try audit(result(proof, path: path, since: start)) }
+            }
             let done = try FileReplacement(job, progress: progress).run()
             var answer = result(done.proof, path: path, since: start)
             (answer.isChanged, answer.isResumed) = (done.isChanged, done.isResumed)
@@ -136,7 +150,8 @@ struct FileConversion {
 
     private func job(_ operation: ReplacementOperation) -> ReplacementJob {
         ReplacementJob(
-            operation: operation, change: change, method: RowCopy(prepare: prepare), keepsKey: operation == .vacuum,
+            operation: operation, change: change, method: RowCopy(prepare: prepare),
+            keepsKey: operation == .vacuum,
             lockTimeout: options.lockTimeout, keepOldPath: options.keepOldPath)
     }
 
@@ -150,7 +165,8 @@ struct FileConversion {
             case .newFile, .stream: nil
             }
         return DatabaseFile.ConversionResult(
-            isChanged: true, isResumed: false, proof: proof.map(DatabaseFile.ConversionProof.init), path: path, keptOldPath: kept,
+            isChanged: true, isResumed: false, proof: proof.map(DatabaseFile.ConversionProof.init),
+            path: path, keptOldPath: kept,
             duration: (ContinuousClock.now - start) / .seconds(1))
     }
 
@@ -163,7 +179,8 @@ struct FileConversion {
 extension DatabaseFile.ConversionProof {
     fileprivate init(_ proof: ReplacementProof) {
         self.init(
-            pageCount: proof.pageCount, pageSize: proof.pageSize, tableCount: proof.content.tableCount, rowCount: proof.content.rowCount,
+            pageCount: proof.pageCount, pageSize: proof.pageSize, tableCount: proof.content.tableCount,
+            rowCount: proof.content.rowCount,
             saltBefore: proof.keyBefore?.salt.hexadecimal, saltAfter: proof.keyAfter?.salt.hexadecimal,
             contentDigest: proof.contentDigest, oldKeyID: proof.keyBefore?.id, newKeyID: proof.keyAfter?.id)
     }
@@ -173,7 +190,8 @@ extension DatabaseFile.ConversionProof {
 
 extension FileConversion {
     private func copy(
-        progress: ProgressReport, since start: ContinuousClock.Instant, _ make: (ContentFile, ConnectionHandle) throws -> ContentFile.Made
+        progress: ProgressReport, since start: ContinuousClock.Instant,
+        _ make: (ContentFile, ConnectionHandle) throws -> ContentFile.Made
     ) throws -> DatabaseFile.ConversionResult {
         try progress(.copying, 0, of: 0)
         try FileConversion.checkIsFile(path)
@@ -181,7 +199,8 @@ extension FileConversion {
             guard try source.fileSize() != 0 else { throw DatabaseFileError(.emptyFile, path: path) }
             try prepare(source)
             let file = ContentFile(
-                protection: change.after, pages: copiesPages ? change : nil, keepsStoredPages: options.keepsStoredPages, prepare: prepare,
+                protection: change.after, pages: copiesPages ? change : nil,
+                keepsStoredPages: options.keepsStoredPages, prepare: prepare,
                 progress: progress)
             let made = try tellingDamage { try make(file, source) }
             return try result(made, keyBefore: change.before.key(of: FileHeader(source)), since: start)
@@ -205,16 +224,19 @@ extension FileConversion {
         _ made: ContentFile.Made, keyBefore: FileKey?, since start: ContinuousClock.Instant
     ) throws -> DatabaseFile.ConversionResult {
         let proof = try ReplacementProof(
-            pageCount: made.pageCount, pageSize: made.pageSize, keyBefore: keyBefore, keyAfter: made.key, made.content)
+            pageCount: made.pageCount, pageSize: made.pageSize, keyBefore: keyBefore, keyAfter: made.key,
+            made.content)
         return result(proof, path: made.path, since: start)
     }
 
-    /// Finds out whether it is damage that keeps the source from being read, and where: the engine's own words say little.
+    /// Finds out whether it is damage that keeps the source from being read, and where: the engine's own
+    /// words say little.
     private func tellingDamage<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as EngineError
-            where [EngineCode.error, EngineCode.corrupt, EngineCode.notADatabase, EngineCode.ioError].contains(error.primaryCode)
+            where [EngineCode.error, EngineCode.corrupt, EngineCode.notADatabase, EngineCode.ioError]
+            .contains(error.primaryCode)
         {
             var verification = DatabaseFile.VerificationOptions()
             verification.lockTimeout = options.lockTimeout
@@ -228,9 +250,12 @@ extension FileConversion {
         try ExaminedFile.checkIsNotEmpty(path, SystemFile.regularFile(path, followsLinks: true))
     }
 
-    private static func hasLog(_ path: String) throws(DatabaseFileError) -> Bool { try SystemFile.status("\(path)-wal") != nil }
+    private static func hasLog(_ path: String) throws(DatabaseFileError) -> Bool {
+        try SystemFile.status("\(path)-wal") != nil
+    }
 
-    /// Calls `body` with a connection that leaves the file as it is, but for what a process has left that ended in the middle.
+    /// Calls `body` with a connection that leaves the file as it is, but for what a process has left that
+    /// ended in the middle.
     private static func reading<Result>(
         _ path: String, _ protection: FileProtection, timeout: TimeInterval, keepingLog: Bool? = nil,
         _ body: (ConnectionHandle) throws -> Result
@@ -238,9 +263,12 @@ extension FileConversion {
         let hadLog = try keepingLog ?? hasLog(path)
         var connection: EngineConnection
         do {
-            // Only a connection that may write can play back a journal, and remove the log that it has to make.
+            // Only a connection that may write can play back a journal, and remove the log that it has to
+            // make.
             connection = try protection.open(path, timeout: timeout)
-        } catch KeyError.engine(let error) where [EngineCode.readOnly, EngineCode.cantOpen].contains(error.primaryCode) {
+        } catch KeyError.engine(let error)
+            where [EngineCode.readOnly, EngineCode.cantOpen].contains(error.primaryCode)
+        {
             connection = try protection.open(path, flags: .readOnly, timeout: timeout)
         }
         // Who finds a log leaves it: the last one to close would bring it into the file.
@@ -253,17 +281,25 @@ extension FileConversion {
 // MARK: - Comparing
 
 extension FileConversion {
-    /// Calls `body` with connections to two files, each in a transaction that reads, and leaves both files as they are.
+    /// Calls `body` with connections to two files, each in a transaction that reads, and leaves both files as
+    /// they are.
     static func comparing<Result>(
-        _ path: String, _ key: DatabaseKey?, _ other: String, _ otherKey: DatabaseKey?, _ options: DatabaseFile.ConversionOptions,
+        _ path: String, _ key: DatabaseKey?, _ other: String, _ otherKey: DatabaseKey?,
+        _ options: DatabaseFile.ConversionOptions,
         _ body: (ConnectionHandle, ConnectionHandle) throws -> Result
     ) throws -> Result {
-        func reading<Answer>(_ path: String, _ key: DatabaseKey?, _ body: (ConnectionHandle) throws -> Answer) throws -> Answer {
+        func reading<Answer>(_ path: String, _ key: DatabaseKey?, _ body: (ConnectionHandle) throws -> Answer)
+            throws -> Answer
+        {
             try DatabaseFileError.translated(path) {
-                let protection: FileProtection = if let key { try .encrypted(key, cipher: options.cipher) } else { .plaintext }
+                let protection: FileProtection =
+                    if let key { try .encrypted(key, cipher: options.cipher) } else { .plaintext }
                 try checkIsFile(path)
-                return try FileConversion.reading(path, protection, timeout: options.lockTimeout) { connection in
-                    guard try connection.fileSize() != 0 else { throw DatabaseFileError(.emptyFile, path: path) }
+                return try FileConversion.reading(path, protection, timeout: options.lockTimeout) {
+                    connection in
+                    guard try connection.fileSize() != 0 else {
+                        throw DatabaseFileError(.emptyFile, path: path)
+                    }
                     try connection.install(options.functions, options.collations)
                     return try connection.withReadTransaction { try body(connection) }
                 }
@@ -273,7 +309,8 @@ extension FileConversion {
             try reading(other, otherKey) { second in
                 do {
                     return try body(first, second)
-                } catch let error as EngineError where first.isCause(of: error) && !second.isCause(of: error) {
+                } catch let error as EngineError where first.isCause(of: error) && !second.isCause(of: error)
+                {
                     // Otherwise it would count as one of the second file.
                     throw DatabaseFileError(error, path: path)
                 }
@@ -294,24 +331,30 @@ extension FileConversion {
 
         init(_ number: Int, _ settings: CipherSettings? = nil) {
             self.number = number
-            // Where the file has its new format, no older one opens it, which is how the run finds out that it is done.
+            // Where the file has its new format, no older one opens it, which is how the run finds out that
+            // it is done.
             self.settings = settings ?? .sqlcipher(format: min(number, 3))
         }
     }
 
     /// Finds out the format of a file.
-    private static func format(of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings) throws -> Format {
+    private static func format(
+        of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings
+    ) throws -> Format {
         try checkIsFile(path)
         let hadLog = try hasLog(path)
         let format = try findFormat(of: path, key: key, newKey: newKey, newCipher: newCipher)
         // The connections that tried may have made a log, which one that knows the key takes away again.
         if !hadLog, format.number < 4 {
-            try reading(path, .encrypted(key, cipher: format.settings), timeout: 0, keepingLog: false) { _ in }
+            try reading(path, .encrypted(key, cipher: format.settings), timeout: 0, keepingLog: false) { _ in
+            }
         }
         return format
     }
 
-    private static func findFormat(of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings) throws -> Format {
+    private static func findFormat(
+        of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings
+    ) throws -> Format {
         do {
             try reading(path, .encrypted(newKey ?? key, cipher: newCipher), timeout: 0) { _ in }
             return Format(4)
@@ -329,7 +372,8 @@ extension FileConversion {
         } catch KeyError.encryption(.otherSettings(let settings), _) {
             return Format(2, settings)
         }
-        throw DatabaseFileError(.unsupported("The file has format 4 already. Rotate its key to give it another one."), path: path)
+        throw DatabaseFileError(
+            .unsupported("The file has format 4 already. Rotate its key to give it another one."), path: path)
     }
 
     func plan() throws -> DatabaseFile.ConversionPlan {
@@ -339,7 +383,9 @@ extension FileConversion {
             do {
                 try FileConversion.reading(path, change.before, timeout: options.lockTimeout) { _ in }
             } catch KeyError.encryption(let failure, let code) {
-                guard target.newPath == nil, try change.after.opens(path) else { throw KeyError.encryption(failure, code: code) }
+                guard target.newPath == nil, try change.after.opens(path) else {
+                    throw KeyError.encryption(failure, code: code)
+                }
                 isAlreadyDone = true
             }
             let room: CopyRoom
@@ -357,14 +403,17 @@ extension FileConversion {
             }
             return DatabaseFile.ConversionPlan(
                 isAlreadyDone: isAlreadyDone, format: format, size: room.size, requiredSpace: room.required,
-                availableSpace: room.available, leftovers: target.newPath == nil ? try ReplacementNames.leftovers(of: path) : [],
+                availableSpace: room.available,
+                leftovers: target.newPath == nil ? try ReplacementNames.leftovers(of: path) : [],
                 steps: isAlreadyDone ? [] : steps)
         }
     }
 
     /// Whether a new file can be made.
     private func checkDestination(_ destination: String, isName: Bool) throws -> CopyRoom {
-        guard try !isName || SystemFile.status(destination) == nil else { throw DatabaseFileError(.exists, path: destination) }
+        guard try !isName || SystemFile.status(destination) == nil else {
+            throw DatabaseFileError(.exists, path: destination)
+        }
         try SystemFile.checkIsWritable(directoryOf: destination)
         if change.after.ring == nil { try FolderSafety(owner: nil).check(directoryOf: destination) }
         let room = try CopyRoom(of: path, beside: destination)
@@ -373,10 +422,12 @@ extension FileConversion {
     }
 
     private var steps: [String] {
-        let copy = "copy the \(copiesPages ? "pages" : "rows") into a new file beside \(target.newPath ?? path)"
+        let copy =
+            "copy the \(copiesPages ? "pages" : "rows") into a new file beside \(target.newPath ?? path)"
         let prove = "prove the copy on a fresh connection: key, each page, structure, all rows"
         switch target {
-        case .newFile(let place) where place.name != nil: return [copy, prove, "give it a name with the date"]
+        case .newFile(let place) where place.name != nil:
+            return [copy, prove, "give it a name with the date"]
         case .newFile: return [copy, prove, "give it its name, which must still be free"]
         case .restored(let place) where place.isOccupied:
             let aside = "give the file that is there, and its log or journal, the name \(place.keptPath)"
@@ -388,7 +439,8 @@ extension FileConversion {
         return [
             "open \(path) and play back what an interrupted process has left", "make a note beside it",
             "leave the WAL mode and lock the file", copy,
-            prove, "bring the copy to the disk, and put it in the place of the file", "restore the journal mode, and remove the note",
+            prove, "bring the copy to the disk, and put it in the place of the file",
+            "restore the journal mode, and remove the note",
         ]
     }
 }

@@ -5,7 +5,7 @@ struct ContentDifference {
     let old: ConnectionHandle
     let new: ConnectionHandle
 
-    /// Called now and then; throws to end the work.
+    /// Called now and then; throws to end it.
     let checkpoint: () throws -> Void
 
     /// Called for each row that differs; nil to count them only.
@@ -15,15 +15,22 @@ struct ContentDifference {
         let (before, after) = try (ContentDifference.schema(of: old), ContentDifference.schema(of: new))
         var result = DatabaseFile.Difference()
         for name in ["user_version", "application_id", "encoding"] {
-            let values = try (old.firstText(trusted: "PRAGMA main.\(name)") ?? "", new.firstText(trusted: "PRAGMA main.\(name)") ?? "")
-            if values.0 != values.1 { result.settings.append(.init(name: name, before: values.0, after: values.1)) }
+            let values = try (
+                old.firstText(trusted: "PRAGMA main.\(name)") ?? "",
+                new.firstText(trusted: "PRAGMA main.\(name)") ?? ""
+            )
+            if values.0 != values.1 {
+                result.settings.append(.init(name: name, before: values.0, after: values.1))
+            }
         }
         for key in Set(before.keys).union(after.keys).sorted() where before[key] != after[key] {
-            result.schema.append(.init(type: key.type, name: key.name, before: before[key], after: after[key]))
+            result.schema.append(
+                .init(type: key.type, name: key.name, before: before[key], after: after[key]))
         }
         let names = try (old.storedTableNames(), new.storedTableNames())
         for name in Set(names.0).union(names.1).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-            result.tables.append(try table(name, isOld: names.0.contains(name), isNew: names.1.contains(name)))
+            result.tables.append(
+                try table(name, isOld: names.0.contains(name), isNew: names.1.contains(name)))
         }
         return result
     }
@@ -37,7 +44,9 @@ struct ContentDifference {
 
     private static func schema(of handle: ConnectionHandle) throws -> [SchemaKey: String] {
         var result: [SchemaKey: String] = [:]
-        try handle.forEachRow(trusted: "SELECT type, name, tbl_name || char(10) || ifnull(sql, '') FROM main.sqlite_master") { row in
+        try handle.forEachRow(
+            trusted: "SELECT type, name, tbl_name || char(10) || ifnull(sql, '') FROM main.sqlite_master"
+        ) { row in
             let text = row.string(at: 2)
             let sql = text.firstIndex(of: "\n").map { String(text[text.index(after: $0)...]) } ?? ""
             result[SchemaKey(type: row.string(at: 0), name: row.string(at: 1))] = sql
@@ -50,7 +59,9 @@ struct ContentDifference {
         let before = try isOld ? TableSide(name, old) : nil
         let after = try isNew ? TableSide(name, new) : nil
         guard let before, let after else {
-            if let before { difference.removedCount = try all(before, &difference.rowCountBefore, isOld: true) }
+            if let before {
+                difference.removedCount = try all(before, &difference.rowCountBefore, isOld: true)
+            }
             if let after { difference.addedCount = try all(after, &difference.rowCountAfter, isOld: false) }
             return difference
         }
@@ -74,13 +85,16 @@ struct ContentDifference {
         while try side.step() {
             rowCount += 1
             try tick(rowCount)
-            try report(side.name, isOld ? .removed : .added, before: isOld ? side : nil, after: isOld ? nil : side)
+            try report(
+                side.name, isOld ? .removed : .added, before: isOld ? side : nil, after: isOld ? nil : side)
         }
         return rowCount
     }
 
     /// Tables with row IDs, whose rows come in their order.
-    private func merge(_ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference) throws {
+    private func merge(
+        _ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference
+    ) throws {
         var (hasOld, hasNew) = try (before.step(), after.step())
         while hasOld || hasNew {
             let (first, second) = (hasOld ? before.rowID : nil, hasNew ? after.rowID : nil)
@@ -108,7 +122,9 @@ struct ContentDifference {
     }
 
     /// Tables without row IDs: the order of their keys is that of collations, so that each row is looked up.
-    private func lookUp(_ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference) throws {
+    private func lookUp(
+        _ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference
+    ) throws {
         let (oldKeys, newKeys) = try (before.finder(), after.finder())
         while try before.step() {
             difference.rowCountBefore += 1
@@ -134,8 +150,11 @@ struct ContentDifference {
         }
     }
 
-    /// Tables whose columns have taken all names of the row ID: rows are compared in their order, and only as a whole.
-    private func inOrder(_ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference) throws {
+    /// Tables whose columns have taken all names of the row ID: rows are compared in their order, and only as
+    /// a whole.
+    private func inOrder(
+        _ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference
+    ) throws {
         var (hasOld, hasNew) = try (before.step(), after.step())
         while hasOld || hasNew {
             if hasOld { difference.rowCountBefore += 1 }
@@ -155,11 +174,14 @@ struct ContentDifference {
         if count.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) { try checkpoint() }
     }
 
-    private func report(_ table: String, _ change: DatabaseFile.RowDifference.Change, before: TableSide?, after: TableSide?) throws {
+    private func report(
+        _ table: String, _ change: DatabaseFile.RowDifference.Change, before: TableSide?, after: TableSide?
+    ) throws {
         guard let row, let side = before ?? after else { return }
         try row(
             DatabaseFile.RowDifference(
-                table: table, change: change, columns: side.table.names, before: before?.literals(), after: after?.literals()))
+                table: table, change: change, columns: side.table.names, before: before?.literals(),
+                after: after?.literals()))
     }
 }
 
@@ -200,7 +222,9 @@ private final class TableSide {
 
     func count(_ checkpoint: () throws -> Void) throws -> Int {
         try checkpoint()
-        return try Int(handle.firstText(trusted: "SELECT count(*) FROM main.\(name.quotedDatabaseIdentifier)") ?? "") ?? 0
+        return try Int(
+            handle.firstText(trusted: "SELECT count(*) FROM main.\(name.quotedDatabaseIdentifier)") ?? "")
+            ?? 0
     }
 
     /// Of the current row, where rows have one.
@@ -219,7 +243,9 @@ private final class TableSide {
             case EngineType.integer:
                 guard row.int64(at: column) == otherRow.int64(at: column) else { return false }
             case EngineType.float:
-                guard row.double(at: column).bitPattern == otherRow.double(at: column).bitPattern else { return false }
+                guard row.double(at: column).bitPattern == otherRow.double(at: column).bitPattern else {
+                    return false
+                }
             case EngineType.text where encoding != other.encoding:
                 guard row.string(at: column) == otherRow.string(at: column) else { return false }
             case EngineType.text, EngineType.blob:
@@ -233,7 +259,9 @@ private final class TableSide {
     }
 
     func literals() throws -> [String] {
-        try table.fields.indices.map { String(decoding: try literal.text(at: CInt($0), of: statement.handle), as: UTF8.self) }
+        try table.fields.indices.map {
+            String(decoding: try literal.text(at: CInt($0), of: statement.handle), as: UTF8.self)
+        }
     }
 
     /// Finds rows of this table by their key.
@@ -241,8 +269,11 @@ private final class TableSide {
         guard case .primaryKey(let keys) = table.identity else {
             throw EngineError(code: EngineCode.error, message: "The rows of a table have no key")
         }
-        let condition = keys.enumerated().map { "\($0.element) = ?\($0.offset + 1)" }.joined(separator: " AND ")
-        let sql = "SELECT \(table.fields.joined(separator: ", ")) FROM main.\(name.quotedDatabaseIdentifier) WHERE \(condition)"
+        let condition = keys.enumerated().map { "\($0.element) = ?\($0.offset + 1)" }.joined(
+            separator: " AND ")
+        let sql =
+            "SELECT \(table.fields.joined(separator: ", ")) FROM main.\(name.quotedDatabaseIdentifier) "
+            + "WHERE \(condition)"
         let columns = keys.compactMap { table.fields.firstIndex(of: $0).map { CInt($0) } }
         return RowFinder(try TableSide(table, handle, sql: sql), columns: columns)
     }
@@ -256,14 +287,18 @@ private final class TableSide {
             self.columns = columns
         }
 
-        /// - Parameter body: called with the row that has the key of the current row of another table; nil where there is none.
+        /// - Parameter body: called with the row that has the key of the current row of another table; nil
+        ///   where there is none.
         func find(_ other: TableSide, _ body: (TableSide?) throws -> Void) throws {
             let statement = side.statement.handle
             statement.reset()
             defer { statement.reset() }
             for (index, column) in columns.enumerated() {
-                let code = statement.bind(column: column, of: other.statement.handle, encoding: other.encoding, at: CInt(index + 1))
-                guard code == EngineCode.ok else { throw EngineError(code: code, message: side.handle.lastErrorMessage) }
+                let code = statement.bind(
+                    column: column, of: other.statement.handle, encoding: other.encoding, at: CInt(index + 1))
+                guard code == EngineCode.ok else {
+                    throw EngineError(code: code, message: side.handle.lastErrorMessage)
+                }
             }
             try body(try side.step() ? side : nil)
         }

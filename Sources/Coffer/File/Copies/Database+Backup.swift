@@ -19,27 +19,33 @@ public struct DatabaseBackupProgress: Sendable {
 extension Database {
     /// Copies the content of this database into another one, which keeps its own key, and proves the copy.
     ///
-    /// Between databases with the same page layout, pages are copied. Where the layouts differ, or one of the two is not encrypted, the content is
-    /// copied row by row into a database beside the destination first, in memory or in an encrypted temporary file, and then into the
-    /// destination: that takes longer, and nothing of the destination changes if it fails.
+    /// Between databases with the same page layout, pages are copied. Where the layouts differ, or one of the
+    /// two is not encrypted, the content is copied row by row into a database beside the destination first,
+    /// in memory or in an encrypted temporary file, and then into the destination: that takes longer, and
+    /// nothing of the destination changes if it fails.
     ///
     /// - Parameters:
-    ///   - destDb: what it contained is lost. The copy has what this database contains at the end of the backup.
-    ///   - pagesPerStep: how many pages are copied between two calls of `progress`; all of them if negative. A write by another
-    ///     connection between two steps makes the backup start again.
-    ///   - progress: throws to end the backup. That leaves the destination as it was, unless it was the last step, whose error is ignored. It must
-    ///   not use the destination before the last step: that throws `SQLITE_LOCKED`.
-    /// - Throws: before anything is written, `SQLITE_MISUSE` when this database is encrypted, and the destination is a file that is not and
-    ///   was opened without ``Configuration/allowsPlaintext``; `SQLITE_ERROR` when the destination is in use; `SQLITE_BUSY` inside of
-    ///   a transaction that has written to this database.
+    ///   - destDb: what it contained is lost. The copy has what this database contains at the end of the
+    ///     backup.
+    ///   - pagesPerStep: how many pages are copied between two calls of `progress`; all of them if negative.
+    ///     A write by another connection between two steps makes the backup start again.
+    ///   - progress: throws to end the backup. That leaves the destination as it was, unless it was the last
+    ///   step, whose error is ignored. It must not use the destination before the last step: that throws
+    ///   `SQLITE_LOCKED`.
+    /// - Throws: before anything is written, `SQLITE_MISUSE` when this database is encrypted, and the
+    ///   destination is a file that is not and was opened without ``Configuration/allowsPlaintext``;
+    ///   `SQLITE_ERROR` when the destination is in use; `SQLITE_BUSY` inside of a transaction that has
+    ///   written to this database.
     public func backup(
-        to destDb: Database, pagesPerStep: CInt = -1, progress: ((DatabaseBackupProgress) throws -> Void)? = nil
+        to destDb: Database, pagesPerStep: CInt = -1,
+        progress: ((DatabaseBackupProgress) throws -> Void)? = nil
     ) throws {
         checkIsUsedInItsAccess()
         destDb.checkIsUsedInItsAccess()
         guard !isClosed, !destDb.isClosed else { throw DatabaseError.connectionIsClosed() }
         guard pagesPerStep != 0 else {
-            throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "A backup in steps of no page would never end.")
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE, message: "A backup in steps of no page would never end.")
         }
         try destDb.checkMayReceiveCopy(of: self)
         defer { destDb.clearSchemaCache() }
@@ -49,17 +55,20 @@ extension Database {
             if try layout.canGo(to: destinationLayout, canChangePageSize: destDb.canChangePageSize()) {
                 try copyPages(of: handle, to: destDb, pagesPerStep: pagesPerStep, progress: progress)
             } else {
-                try copyContent(to: destDb, layout: destinationLayout, pagesPerStep: pagesPerStep, progress: progress)
+                try copyContent(
+                    to: destDb, layout: destinationLayout, pagesPerStep: pagesPerStep, progress: progress)
             }
             try destDb.proveFile()
         }
     }
 
     private func copyContent(
-        to destination: Database, layout: PageLayout, pagesPerStep: CInt, progress: ((DatabaseBackupProgress) throws -> Void)?
+        to destination: Database, layout: PageLayout, pagesPerStep: CInt,
+        progress: ((DatabaseBackupProgress) throws -> Void)?
     ) throws {
         let total = Int(try handle.integer(pragma: "page_count"))
-        let report = DatabaseBackupProgress(remainingPageCount: total, totalPageCount: total, isCompleted: false)
+        let report = DatabaseBackupProgress(
+            remainingPageCount: total, totalPageCount: total, isCompleted: false)
         let connection = try destination.openScratch(pageSize: layout.pageSize)
         let scratch = connection.handle
         try addCustomizations(to: scratch)
@@ -78,7 +87,8 @@ extension Database {
         let isOneStep = pagesPerStep < 0
         let copy = { [self] () throws -> (remaining: Int, total: Int) in
             let backup = try BackupHandle(from: source, to: destination.handle)
-            // One step could not be cancelled. In a transaction, many are one: nobody's write can come between.
+            // One step could not be cancelled. In a transaction, many are one: nobody's write can come
+            // between.
             let pages = try step(backup, pages: isOneStep ? 1000 : pagesPerStep) { report in
                 if !isOneStep { try destination.receivingCopy { try progress?(report) } }
             }
@@ -87,7 +97,9 @@ extension Database {
         }
         let pages = try isOneStep ? source.withReadTransaction(copy) : copy()
         // The copy is made: an error of the last report cannot undo it.
-        try? progress?(DatabaseBackupProgress(remainingPageCount: pages.remaining, totalPageCount: pages.total, isCompleted: true))
+        try? progress?(
+            DatabaseBackupProgress(
+                remainingPageCount: pages.remaining, totalPageCount: pages.total, isCompleted: true))
     }
 
     private func step(
@@ -100,7 +112,9 @@ extension Database {
             switch result {
             case .more:
                 try checkIsNotInterrupted()
-                try progress(DatabaseBackupProgress(remainingPageCount: remaining, totalPageCount: total, isCompleted: false))
+                try progress(
+                    DatabaseBackupProgress(
+                        remainingPageCount: remaining, totalPageCount: total, isCompleted: false))
             case .done:
                 return (remaining, total)
             case .failed(let code):
@@ -108,7 +122,9 @@ extension Database {
                 if EngineError(code: code, message: nil).primaryCode == EngineCode.busy, isInsideTransaction,
                     handle.transactionState == .write
                 {
-                    message += " - the transaction of the source has written: make the backup after it, or from another connection"
+                    message +=
+                        " - the transaction of the source has written: make the backup after it, or from "
+                        + "another connection"
                 }
                 throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
             }
@@ -119,7 +135,8 @@ extension Database {
 // MARK: - The destination
 
 extension Database {
-    /// Refuses copies that would have less protection than their source, unless this database was opened so on purpose (I1).
+    /// Refuses copies that would have less protection than their source, unless this database was opened so
+    /// on purpose (I1).
     private func checkMayReceiveCopy(of source: Database) throws {
         guard source.isEncrypted, !isEncrypted else { return }
         // A database of SQLite in a temporary file is a file, too.
@@ -127,8 +144,9 @@ extension Database {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message: """
-                    An encrypted database cannot be backed up into a file without a key. Give the destination a key, or set \
-                    Configuration.allowsPlaintext if the copy is meant to be readable by everybody.
+                    An encrypted database cannot be backed up into a file without a key. Give the \
+                    destination a key, or set Configuration.allowsPlaintext if the copy is meant to be \
+                    readable by everybody.
                     """)
         }
     }
@@ -138,7 +156,8 @@ extension Database {
         return try handle.journalMode() != .wal
     }
 
-    /// A database for the moment, whose pages can go to this one: encrypted with a key that nobody knows if this one is encrypted.
+    /// A database for the moment, whose pages can go to this one: encrypted with a key that nobody knows if
+    /// this one is encrypted.
     func openScratch(pageSize: Int64) throws -> EngineConnection {
         let scratch = try EngineConnection(path: isEncrypted ? "" : ":memory:", flags: [.readWrite, .create])
         if isEncrypted {
@@ -152,10 +171,11 @@ extension Database {
 
     /// Opens the file of an encrypted database on a fresh connection, and reads its structure.
     func proveFile() throws {
-        guard isEncrypted, let ring = keying.ring, !path.isEmpty, handle.filename(schema: "main")?.isEmpty == false
+        guard isEncrypted, let ring = keying.ring, !path.isEmpty,
+            handle.filename(schema: "main")?.isEmpty == false
         else { return }
         guard let beside = try openBeside(ring) else {
-            // Nobody else can look while this connection keeps the file to itself: its own view must do.
+            // No other connection can look while this one keeps the file to itself: its own view must do.
             handle.releaseMemory()
             return try StructureCheck.prove(handle)
         }
@@ -166,13 +186,15 @@ extension Database {
         guard try checkpointedCount > 0 && handle.integer(pragma: "page_count") >= checkpointedCount else {
             return try StructureCheck.prove(fresh)
         }
-        // Handed to the other thread, which is the only one to use it until both threads have done their work.
+        // Handed to the other thread, which is the only one to use it until both threads have done their
+        // work.
         nonisolated(unsafe) let connection = fresh
         _ = try SideWork<Void>.run(
             side: { _ in unsafe try StructureCheck.prove(connection) },
             main: { _ in
-                // Brings what the copy left in a write-ahead log into the file, as commits of this size do and backups do not: otherwise the
-                // database would do it when it is closed. The copy is as good without, so that an error does not matter here.
+                // Brings what the copy left in a write-ahead log into the file, as commits of this size do
+                // and backups do not: otherwise the database would do it when it is closed. The copy is as
+                // good without, so that an error does not matter here.
                 _ = handle.checkpoint(schema: "main", mode: CheckpointMode.passive.rawValue)
             })
     }
@@ -209,15 +231,19 @@ extension Database {
 extension DatabaseReader {
     /// Copies the content of the database into another one, which keeps its own key.
     ///
-    /// The destination cannot be used by others meanwhile. What other connections commit to the source during the backup may or may
-    /// not be in the copy, which is always one state of the source.
+    /// The destination cannot be used by others meanwhile. What other connections commit to the source during
+    /// the backup may or may not be in the copy, which is always one state of the source.
+    ///
+    ///     try queue.backup(to: other)
+    ///
     /// - Parameters:
     ///   - writer: what it contained is lost.
     ///   - pagesPerStep: how many pages are copied between two calls of `progress`; all of them if negative.
     ///   - progress: throws to end the backup.
     /// - Throws: as ``Database/backup(to:pagesPerStep:progress:)``.
     public func backup(
-        to writer: any DatabaseWriter, pagesPerStep: CInt = -1, progress: ((DatabaseBackupProgress) throws -> Void)? = nil
+        to writer: any DatabaseWriter, pagesPerStep: CInt = -1,
+        progress: ((DatabaseBackupProgress) throws -> Void)? = nil
     ) throws {
         try writer.barrierWriteWithoutTransaction { destination in
             try unsafeRead { source in

@@ -1,9 +1,11 @@
 internal import SQLCipherBridge
 
 extension Database {
-    /// Removes all content, in one step that nothing in the schema can disturb: an empty database takes the place of the content.
+    /// Removes all content, in one step that nothing in the schema can disturb: an empty database takes the
+    /// place of the content.
     ///
-    /// The key, the cipher settings, the text encoding, the auto-vacuum mode and the journal mode stay; `user_version` and `application_id` are zero.
+    /// The key, the cipher settings, the text encoding, the auto-vacuum mode and the journal mode stay;
+    /// `user_version` and `application_id` are zero.
     func eraseContent() throws {
         checkIsUsedInItsAccess()
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
@@ -11,7 +13,8 @@ extension Database {
             throw DatabaseError(resultCode: .SQLITE_READONLY, message: "attempt to write a readonly database")
         }
         guard !isInsideTransaction else {
-            throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "A database cannot be erased inside of a transaction.")
+            throw DatabaseError(
+                resultCode: .SQLITE_MISUSE, message: "A database cannot be erased inside of a transaction.")
         }
         releaseMemory()
         do {
@@ -30,7 +33,10 @@ extension Database {
         } catch {
             throw DatabaseError.publicError(error)
         }
-        // What was erased is still in the WAL file, and in the file until the WAL file is in it. Others who read may prevent that.
-        if try handle.journalMode() == .wal { _ = handle.checkpoint(schema: "main", mode: CheckpointMode.truncate.rawValue) }
+        // What was erased is still in the WAL file, and in the file until the WAL file is in it. Others who
+        // read may prevent that.
+        if try handle.journalMode() == .wal {
+            _ = handle.checkpoint(schema: "main", mode: CheckpointMode.truncate.rawValue)
+        }
     }
 }

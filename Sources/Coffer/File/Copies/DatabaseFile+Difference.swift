@@ -13,14 +13,18 @@ extension DatabaseFile {
         public var tables: [TableDifference] = []
 
         /// Whether both have the same schema, versions and rows.
-        public var isEmpty: Bool { settings.isEmpty && schema.isEmpty && !tables.contains(where: \.isDifferent) }
+        public var isEmpty: Bool {
+            settings.isEmpty && schema.isEmpty && !tables.contains(where: \.isDifferent)
+        }
     }
 
     /// A value that belongs to a database as a whole.
     public struct SettingDifference: Sendable, Hashable {
         /// Such as `user_version`.
         public var name: String
+        /// The value in this database.
         public var before: String
+        /// The value in the other one.
         public var after: String
     }
 
@@ -31,6 +35,7 @@ extension DatabaseFile {
         public var name: String
         /// Its SQL, which is empty for the indexes that SQLite makes itself; nil where it is not there.
         public var before: String?
+        /// The same in the other database.
         public var after: String?
     }
 
@@ -39,14 +44,19 @@ extension DatabaseFile {
         public var name: String
         /// How many rows there are; zero where there is no such table.
         public var rowCountBefore = 0
+        /// The same in the other database.
         public var rowCountAfter = 0
-        /// How many rows only one of the databases has, and how many both have with other values.
+        /// How many rows only the other database has.
         public var addedCount = 0
+        /// How many rows only this database has.
         public var removedCount = 0
+        /// How many rows both have, with other values.
         public var changedCount = 0
-        /// False where it is known that rows differ, and not which: the tables have other columns, or rows without anything that tells one from the other.
+        /// False where it is known that rows differ, and not which: the tables have other columns, or rows
+        /// without anything that distinguishes one from the other.
         public var isComparable = true
 
+        /// Whether any row differs.
         public var isDifferent: Bool { !isComparable || addedCount + removedCount + changedCount > 0 }
 
         init(name: String) { self.name = name }
@@ -54,44 +64,57 @@ extension DatabaseFile {
 
     /// A row that differs.
     public struct RowDifference: Sendable, Hashable {
+        /// In which way a row differs.
         public enum Change: String, Sendable, Hashable {
+            /// The row is only in the other database, only in this one, or in both with other values.
             case added, removed, changed
         }
 
+        /// The name of the table.
         public var table: String
+        /// In which way the row differs.
         public var change: Change
         /// The columns, in front of them `rowid` where no column has it.
         public var columns: [String]
-        /// The values as literals of SQL, each of which stands for one value only; nil where the row is not there.
+        /// The values as literals of SQL, each of which stands for one value only; nil where the row is not
+        /// there.
         public var before: [String]?
+        /// The same in the other database.
         public var after: [String]?
     }
 
     /// Finds out how another database differs from this one, by schema, table and row.
     ///
-    /// Both may be in use: each is read in one transaction. Rows are the same row by their row ID, or by their primary key in tables without one. Values are
-    /// compared byte for byte and with their types. However large the databases are, a few rows at a time are in memory.
+    /// Both may be in use: each is read in one transaction. Rows are the same row by their row ID, or by
+    /// their primary key in tables without one. Values are compared byte for byte and with their types.
+    /// However large the databases are, a few rows at a time are in memory.
     ///
     /// ```swift
     /// let vault = DatabaseFile(path: "/srv/vault/vault.db")
-    /// let difference = try DatabaseFile(path: "/backup/vault.db").difference(from: vault, key: .passphrase("secret"))
-    /// for table in difference.tables where table.isDifferent { print(table.name, table.addedCount, table.removedCount) }
+    /// let backup = DatabaseFile(path: "/backup/vault.db")
+    /// let difference = try backup.difference(from: vault, key: .passphrase("secret"))
+    /// for table in difference.tables where table.isDifferent {
+    ///     print(table.name, table.addedCount, table.removedCount)
+    /// }
     /// ```
     /// - Parameters:
     ///   - old: the other database, which counts as the older one: rows that only this one has were added.
     ///   - key: the key of this file; nil for one without encryption.
     ///   - oldKey: the key of the other file; nil for that of this one.
     ///   - options: cipher settings of both files, functions, collations, and how long to wait for others.
-    ///   - progress: called now and then; throws to end the work.
+    ///   - progress: called now and then; throws to end it.
     ///   - row: called for each row that differs, table by table.
     /// - Throws: a ``DatabaseFileError``, or what `row` throws.
     public func difference(
-        from old: DatabaseFile, key: DatabaseKey?, oldKey: DatabaseKey? = nil, options: ConversionOptions = ConversionOptions(),
+        from old: DatabaseFile, key: DatabaseKey?, oldKey: DatabaseKey? = nil,
+        options: ConversionOptions = ConversionOptions(),
         progress: ProgressFunction? = nil, row: ((RowDifference) throws -> Void)? = nil
     ) throws -> Difference {
         try FileConversion.comparing(old.path, oldKey ?? key, path, key, options) { before, after in
             let report = ProgressReport(progress)
-            return try ContentDifference(old: before, new: after, checkpoint: { try report(.verifying, 0, of: 0) }, row: row).run()
+            return try ContentDifference(
+                old: before, new: after, checkpoint: { try report(.verifying, 0, of: 0) }, row: row
+            ).run()
         }
     }
 }

@@ -22,10 +22,14 @@ extension Database {
     /// The script is plaintext.
     /// - Parameters:
     ///   - write: takes the text in pieces, which may end within a character.
-    ///   - checkpoint: called now and then; throws to end the work.
-    package func writeScript(_ write: @escaping ([UInt8]) throws -> Void, checkpoint: @escaping () throws -> Void) throws -> ScriptSummary {
+    ///   - checkpoint: called now and then; throws to end it.
+    package func writeScript(
+        _ write: @escaping ([UInt8]) throws -> Void, checkpoint: @escaping () throws -> Void
+    ) throws -> ScriptSummary {
         checkIsUsedInItsAccess()
-        return try DatabaseError.converting { try ScriptSummary(ContentScript(source: handle, write: write, checkpoint: checkpoint).run()) }
+        return try DatabaseError.converting {
+            try ScriptSummary(ContentScript(source: handle, write: write, checkpoint: checkpoint).run())
+        }
     }
 }
 
@@ -34,25 +38,29 @@ extension DatabaseFile {
     ///
     /// - Parameters:
     ///   - statements: gives one statement after the other, and nil at the end.
-    ///   - watch: called in the middle of long statements; throws to end the work.
+    ///   - watch: called in the middle of long statements; throws to end it.
     ///   - confirm: called with what was made, before the file gets its name; throws to have none.
-    /// - Throws: a ``ScriptError`` for a script that cannot become a database, a ``DatabaseFileError`` otherwise.
+    /// - Throws: a ``ScriptError`` for a script that cannot become a database, a ``DatabaseFileError``
+    ///   otherwise.
     package func make(
-        key: DatabaseKey, cipher: CipherSettings, progress: ProgressFunction?, statements: @escaping () throws -> [UInt8]?,
+        key: DatabaseKey, cipher: CipherSettings, progress: ProgressFunction?,
+        statements: @escaping () throws -> [UInt8]?,
         watch: @escaping () throws -> Void, confirm: (ScriptSummary) throws -> Void
     ) throws -> ScriptSummary {
         var writesSchema = false
         do {
             return try DatabaseFileError.translated(path) {
                 let protection = try FileProtection.encrypted(key, cipher: cipher)
-                let file = ContentFile(protection: protection, prepare: { _ in }, progress: ProgressReport(progress))
+                let file = ContentFile(
+                    protection: protection, prepare: { _ in }, progress: ProgressReport(progress))
                 let made = try file.make(at: path) { connection in
                     let next = {
                         let statement = try statements()
                         if let statement, ScriptedContent.writesSchema(statement) { writesSchema = true }
                         return statement
                     }
-                    let fingerprint = try ScriptedContent(destination: connection, next: next, watch: watch).run()
+                    let fingerprint = try ScriptedContent(destination: connection, next: next, watch: watch)
+                        .run()
                     try confirm(ScriptSummary(fingerprint))
                     return fingerprint
                 }

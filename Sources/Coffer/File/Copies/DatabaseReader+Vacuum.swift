@@ -1,44 +1,63 @@
 extension DatabaseReader {
-    /// Makes a compact copy of the database in a new file, with the same key and cipher settings, but a salt of its own.
+    /// Makes a compact copy of the database in a new file, with the same key and cipher settings, but a salt
+    /// of its own.
     ///
-    /// The copy is one state of the database. It has the same tables, rows, row IDs, versions, text encoding and auto-vacuum mode; its journal mode is
-    /// `DELETE`. It gets its name when a fresh connection has read it and found the same content, and is readable by its owner
-    /// only. When this method throws, nothing is left behind.
+    /// The copy is one state of the database. It has the same tables, rows, row IDs, versions, text encoding
+    /// and auto-vacuum mode; its journal mode is `DELETE`. It gets its name when a fresh connection has read
+    /// it and found the same content, and is readable by its owner only. When this method throws, nothing is
+    /// left behind.
     ///
-    /// As for `VACUUM`, the connection must know the collations and functions that the schema uses. A salt that comes with the key is kept.
+    /// As for `VACUUM`, the connection must know the collations and functions that the schema uses. A salt
+    /// that comes with the key is kept.
+    ///
+    ///     try queue.vacuum(into: compactPath)
+    ///
     /// - Parameter filePath: a path where nothing is.
-    /// - Throws: `SQLITE_ERROR` if there is a file already; `SQLITE_CANTOPEN` if the directory cannot be written to; `SQLITE_BUSY` if somebody else is making
-    ///   the same file; `SQLITE_FULL` and other errors of files;
-    ///   ``EncryptionFailure/noKey`` for a database in memory without a key, unless ``Configuration/allowsPlaintext`` is set.
+    /// - Throws: `SQLITE_ERROR` if there is a file already; `SQLITE_CANTOPEN` if the directory cannot be
+    ///   written to; `SQLITE_BUSY` if another run is making the same file; `SQLITE_FULL` and other errors of
+    ///   files; ``EncryptionFailure/noKey`` for a database in memory without a key, unless
+    ///   ``Configuration/allowsPlaintext`` is set.
     public func vacuum(into filePath: String) throws {
         try read { try $0.copyContent(into: filePath, protection: nil) }
     }
 
-    /// Makes a compact copy as ``vacuum(into:)-(String)`` does, without blocking a thread while it waits.
+    /// Makes a compact copy as `vacuum(into:)` does, without blocking a thread while it waits.
     public func vacuum(into filePath: String) async throws {
         try await read { try $0.copyContent(into: filePath, protection: nil) }
     }
 
-    /// Makes a compact copy with a key of its own, as ``vacuum(into:)-(String)`` does with the same one.
+    /// Makes a compact copy with a key of its own, as `vacuum(into:)` does with the same one.
     ///
     /// - Parameters:
     ///   - filePath: a path where nothing is.
     ///   - key: the key of the copy.
-    ///   - cipher: the format of the copy; nil for that of this database, or for the default where this database is not encrypted.
+    ///   - cipher: the format of the copy; nil for that of this database, or for the default where this
+    ///     database is not encrypted.
     public func vacuum(into filePath: String, key: DatabaseKey, cipher: CipherSettings? = nil) throws {
-        try read { try $0.copyContent(into: filePath, protection: try $0.protection(key: key, cipher: cipher)) }
+        try read {
+            try $0.copyContent(into: filePath, protection: try $0.protection(key: key, cipher: cipher))
+        }
     }
 
-    /// Makes a compact copy as ``vacuum(into:key:cipher:)-(String,_,_)`` does, without blocking a thread while it waits.
+    /// Makes a compact copy as ``vacuum(into:key:cipher:)-(String,_,_)`` does, without blocking a thread
+    /// while it waits.
+    ///
+    /// - Parameters:
+    ///   - filePath: a path where nothing is.
+    ///   - key: the key of the copy.
+    ///   - cipher: the settings of the copy; nil are those of this database.
     public func vacuum(into filePath: String, key: DatabaseKey, cipher: CipherSettings? = nil) async throws {
-        try await read { try $0.copyContent(into: filePath, protection: try $0.protection(key: key, cipher: cipher)) }
+        try await read {
+            try $0.copyContent(into: filePath, protection: try $0.protection(key: key, cipher: cipher))
+        }
     }
 }
 
 extension Database {
     fileprivate func protection(key: DatabaseKey, cipher: CipherSettings?) throws -> FileProtection {
         do {
-            return try .encrypted(key, cipher: cipher ?? (isEncrypted ? configuration.cipher : CipherSettings()))
+            return try .encrypted(
+                key, cipher: cipher ?? (isEncrypted ? configuration.cipher : CipherSettings()))
         } catch {
             throw DatabaseError.publicError(error)
         }
@@ -50,7 +69,8 @@ extension Database {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         do {
             let file = ContentFile(
-                protection: try protection ?? ownProtection(), prepare: { try self.addCustomizations(to: $0) },
+                protection: try protection ?? ownProtection(),
+                prepare: { try self.addCustomizations(to: $0) },
                 progress: ProgressReport({ _ in try self.checkIsNotInterrupted() }, isCancellable: false))
             try file.make(from: handle, at: path)
         } catch let error as DatabaseFileError where error.reason == .exists {
@@ -66,7 +86,8 @@ extension Database {
     private func ownProtection() throws -> FileProtection {
         if isEncrypted {
             guard let ring = keying.ring else { throw DatabaseError(encryptionFailure: .noKey) }
-            return try .encrypted(ring.resolve(keyIndex: ring.usedKeyIndex ?? 0), cipher: configuration.cipher)
+            return try .encrypted(
+                ring.resolve(keyIndex: ring.usedKeyIndex ?? 0), cipher: configuration.cipher)
         }
         guard configuration.allowsPlaintext else { throw DatabaseError(encryptionFailure: .noKey) }
         return .plaintext

@@ -8,14 +8,22 @@ extension ConnectionHandle {
     }
 
     func textEncoding() throws -> TextEncoding {
-        guard let encoding = try firstText(trusted: "PRAGMA main.encoding").flatMap(TextEncoding.init(rawValue:)) else {
+        guard
+            let encoding = try firstText(trusted: "PRAGMA main.encoding").flatMap(
+                TextEncoding.init(rawValue:))
+        else {
             throw EngineError(code: EngineCode.error, message: "The encoding of the database is not known")
         }
         return encoding
     }
 
-    /// The tables that have a b-tree, with SQLite's own (`sqlite_sequence`, `sqlite_stat1`) and the shadow tables of virtual tables.
+    /// The tables that have a b-tree, with SQLite's own (`sqlite_sequence`, `sqlite_stat1`) and the shadow
+    /// tables of virtual tables.
     func storedTableNames() throws(EngineError) -> [String] {
-        try column(trusted: "SELECT name FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 ORDER BY rowid")
+        try column(
+            trusted:
+                "SELECT name FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 "
+                + "ORDER BY rowid"
+        )
     }
 }

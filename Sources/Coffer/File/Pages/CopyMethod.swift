@@ -1,6 +1,7 @@
 internal import SQLCipherBridge
 
-/// A change of how the content of a file is protected: where the file is, and what protects it before and after.
+/// A change of how the content of a file is protected: where the file is, and what protects it before and
+/// after.
 struct FileChange: Sendable {
     let path: String
     let before: FileProtection
@@ -9,11 +10,15 @@ struct FileChange: Sendable {
 
 /// A way to copy the content of a file.
 protocol CopyMethod {
-    /// Writes the whole content of the source into the file of the copy, which is empty. There is no other way to write to it.
+    /// Writes the whole content of the source into the file of the copy, which is empty. There is no other
+    /// way to write to it.
     ///
-    /// - Parameter source: a connection in a read transaction, which sees everything. It has no functions and collations of an application.
+    /// - Parameter source: a connection in a read transaction, which sees everything. It has no functions and
+    ///   collations of an application.
     /// - Returns: what finds out whether the copy has that content.
-    func copy(_ source: ConnectionHandle, to target: HeldFile, _ change: FileChange, _ progress: ProgressReport) throws -> any ContentProof
+    func copy(
+        _ source: ConnectionHandle, to target: HeldFile, _ change: FileChange, _ progress: ProgressReport
+    ) throws -> any ContentProof
 }
 
 /// A way to find out whether a copy has the content of its source.
@@ -21,9 +26,11 @@ protocol ContentProof {
     /// - Parameters:
     ///   - copy: a fresh connection to the copy, that cannot write.
     ///   - file: the file of the copy, for other readers.
-    /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``; ``DatabaseFileError/Reason/damaged(pages:)`` for the source.
+    /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``; ``DatabaseFileError/Reason/damaged(pages:)``
+    ///   for the source.
     func prove(
-        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle, _ change: FileChange,
+        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle,
+        _ change: FileChange,
         _ progress: ProgressReport
     ) throws -> ProvedContent
 }

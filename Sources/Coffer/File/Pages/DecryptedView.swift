@@ -1,7 +1,7 @@
 internal import SQLCipherBridge
 
-/// The content of an encrypted file that nobody writes to, for the engine to read as one without encryption: in memory only, and without the
-/// cost of the codes, which somebody else checks.
+/// The content of an encrypted file that nobody writes to, for the engine to read as one without encryption:
+/// in memory only, and without the cost of the codes, which are checked elsewhere.
 final class DecryptedView: StoredBytes {
     let size: Int64
     private let file: PageFile

@@ -17,13 +17,14 @@ enum FileProtection: Sendable {
         if case .encrypted(let ring) = self { ring } else { nil }
     }
 
-    /// Opens a connection, and proves that the key opens the file (I3). It does not roll back, checkpoint or write by itself, but for what every
-    /// first read does.
+    /// Opens a connection, and proves that the key opens the file (I3). It does not roll back, checkpoint or
+    /// write by itself, but for what every first read does.
     ///
     /// - Parameter work: who does the cryptographic work of the connection.
     /// - Throws: ``KeyError`` or ``EngineError``.
     func open(
-        _ path: String, flags: EngineConnection.OpenFlags = .readWrite, locking: FileLocking = .shared, timeout: TimeInterval = 0,
+        _ path: String, flags: EngineConnection.OpenFlags = .readWrite, locking: FileLocking = .shared,
+        timeout: TimeInterval = 0,
         work: PageWork = .engine
     ) throws -> EngineConnection {
         try open(work: work) { () throws(EngineError) in
@@ -47,12 +48,17 @@ enum FileProtection: Sendable {
         }
     }
 
-    /// Opens a connection that can only read to the bytes of a file that has no name to trust, and proves that the key opens it.
-    func open(viewing bytes: any StoredBytes) throws -> EngineConnection { try open { () throws(EngineError) in try FileView.open(bytes) } }
+    /// Opens a connection that can only read to the bytes of a file that has no name to trust, and proves
+    /// that the key opens it.
+    func open(viewing bytes: any StoredBytes) throws -> EngineConnection {
+        try open { () throws(EngineError) in try FileView.open(bytes) }
+    }
 
     /// Opens a connection to the bytes of a new file, which it writes without a journal.
-    func open(writing bytes: any WritableBytes) throws -> EngineConnection {
-        let connection = try open { () throws(EngineError) in try FileView.open(writing: bytes) }
+    ///
+    /// - Parameter work: who does the cryptographic work of the connection.
+    func open(writing bytes: any WritableBytes, work: PageWork = .engine) throws -> EngineConnection {
+        let connection = try open(work: work) { () throws(EngineError) in try FileView.open(writing: bytes) }
         guard try connection.handle.firstText(trusted: "PRAGMA main.journal_mode = OFF") == "off" else {
             throw EngineError(code: EngineCode.error, message: "The copy cannot be written without a journal")
         }
@@ -62,7 +68,8 @@ enum FileProtection: Sendable {
 
     /// Opens a connection that can write, as ``open(_:flags:locking:timeout:work:)`` does.
     ///
-    /// SQLite answers with one that can only read when the system refuses to open the file for writing, be it only once.
+    /// SQLite answers with one that can only read when the system refuses to open the file for writing, be it
+    /// only once.
     func openForWriting(
         _ path: String, locking: FileLocking = .shared, timeout: TimeInterval = 0, work: PageWork = .engine
     ) throws -> EngineConnection {
@@ -73,7 +80,8 @@ enum FileProtection: Sendable {
         throw EngineError(code: EngineCode.readOnly, message: "The file cannot be opened for writing")
     }
 
-    /// Whether a fresh connection can read the file. Unlike ``open(_:flags:locking:timeout:work:)`` it does not look for the reason when it cannot.
+    /// Whether a fresh connection can read the file. Unlike ``open(_:flags:locking:timeout:work:)`` it does
+    /// not look for the reason when it cannot.
     func opens(_ path: String) throws -> Bool { try opens(EngineConnection(path: path, flags: .readOnly)) }
 
     /// Whether a fresh connection can read the bytes of a file that has no name to trust.
@@ -123,7 +131,8 @@ struct FileKey {
     /// The one of the file, or the one that comes with the key.
     let salt: [UInt8]
 
-    /// A name that gives nothing away: a keyed hash of what encrypts the file and of the salt. Who knows the key can compute it, and nobody else.
+    /// A name that gives nothing away: a keyed hash of what encrypts the file and of the salt. Only those who
+    /// know the key can compute it.
     ///
     /// It is as hard to guess a passphrase from it as from the file itself.
     let id: String
@@ -134,18 +143,25 @@ struct FileKey {
         id = try FileKey.code(of: "Coffer key identifier 1", salt, material).prefix(8).hexadecimal
     }
 
-    /// The digest of content as it is told and recorded: see ``DatabaseFile/RotationProof/contentDigest``.
+    /// The digest of content as it is reported and recorded: see
+    /// ``DatabaseFile/RotationProof/contentDigest``.
     ///
-    /// It is an authentication code over the digest of the content, with what encrypts the file after the work; or before it, where the result is
-    /// plaintext. Equal contents under the same key have equal codes, and without the key nobody can try contents out.
+    /// It is an authentication code over the digest of the content, with what encrypts the file after the
+    /// work; or before it, where the result is plaintext. Equal contents under the same key have equal codes,
+    /// and without the key nobody can try contents out.
     ///
-    /// - Parameter digest: of the content itself, as hexadecimal digits. It is returned as it is where no key protects the content at all.
-    static func digest(_ digest: String, after: FileKey?, before: FileKey?) throws(CryptographyFailure) -> String {
+    /// - Parameter digest: of the content itself, as hexadecimal digits. It is returned as it is where no key
+    ///   protects the content at all.
+    static func digest(_ digest: String, after: FileKey?, before: FileKey?) throws(CryptographyFailure)
+        -> String
+    {
         guard let key = after ?? before else { return digest }
         return try code(of: "Coffer content digest 1 \(digest)", [], key.material).hexadecimal
     }
 
-    private static func code(of text: String, _ bytes: [UInt8], _ material: KeyRing.Material) throws(CryptographyFailure) -> [UInt8] {
+    private static func code(of text: String, _ bytes: [UInt8], _ material: KeyRing.Material)
+        throws(CryptographyFailure) -> [UInt8]
+    {
         try KeyDerivation.hmac(key: material.secret.bytes, message: Array(text.utf8) + bytes, hash: .sha256)
     }
 }

@@ -25,7 +25,8 @@ final class OpenedView {
     /// - Throws: the reason when neither the key opens the file nor any page proves it.
     convenience init(_ path: String, key: DatabaseKey?, cipher: CipherSettings?, timeout: Double) throws {
         let key = key?.placed(at: path)
-        let protection: FileProtection = if let key { try .encrypted(key, cipher: cipher ?? CipherSettings()) } else { .plaintext }
+        let protection: FileProtection =
+            if let key { try .encrypted(key, cipher: cipher ?? CipherSettings()) } else { .plaintext }
         try self.init(path, protection, findsFormat: cipher == nil, timeout: timeout)
     }
 
@@ -80,8 +81,12 @@ final class OpenedView {
         self.isSaltDamaged = isSaltDamaged
     }
 
-    private static func checkSideFile(_ view: StoredView, _ protection: FileProtection, _ settings: CipherSettings) throws {
-        guard let sideFile = view.sideFilePath, let material = try protection.material(fileSalt: view.fileSalt) else { return }
+    private static func checkSideFile(
+        _ view: StoredView, _ protection: FileProtection, _ settings: CipherSettings
+    ) throws {
+        guard let sideFile = view.sideFilePath,
+            let material = try protection.material(fileSalt: view.fileSalt)
+        else { return }
         if case .foreign(let isFileWhole) = try view.verdictOnSideFile(material, settings) {
             throw KeyError.failure(.foreignSideFile(path: sideFile, isFileWhole: isFileWhole))
         }
@@ -103,9 +108,12 @@ final class OpenedView {
 
     /// Whether a raw key, which does not depend on the salt, decrypts page 1 to a database header.
     private static func isSaltDamaged(_ view: StoredView, _ ring: KeyRing) throws -> Bool {
-        guard case .rawKey(let secret, nil) = ring.keys[0].kind, ring.settings.plaintextHeaderSize == 0 else { return false }
+        guard case .rawKey(let secret, nil) = ring.keys[0].kind, ring.settings.plaintextHeaderSize == 0 else {
+            return false
+        }
         let cipher = try PageCipher(
-            key: secret.bytes, salt: [UInt8](repeating: 0, count: 16), layout: PageCipher.Layout(ring.settings))
+            key: secret.bytes, salt: [UInt8](repeating: 0, count: 16),
+            layout: PageCipher.Layout(ring.settings))
         let stored = try view.read(at: 0, count: ring.settings.pageSize)
         guard stored.count == ring.settings.pageSize else { return false }
         let header = try DatabaseHeader(cipher.decrypt(stored, number: 1))

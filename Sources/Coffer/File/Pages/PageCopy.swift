@@ -2,7 +2,8 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// Copies a file page by page into one with the same layout of pages, another key and a fresh salt, on several threads.
+/// Copies a file page by page into one with the same layout of pages, another key and a fresh salt, on
+/// several threads.
 ///
 /// The engine has no part in it: it is the one that looks at the copy afterwards (``PageProof``).
 struct PageCopy: CopyMethod {
@@ -14,13 +15,25 @@ struct PageCopy: CopyMethod {
         _ source: ConnectionHandle, to target: HeldFile, _ change: FileChange, _ progress: ProgressReport
     ) throws -> any ContentProof {
         let file = try PageFile(source, change.before)
-        let plan = try PageCopyPlan(source: file, target: target, protection: change.after, salt: change.after.saltForNewFile())
-        try run(plan, file, path: source.filename(schema: "main"), change, progress)
+        let path = source.filename(schema: "main")
+        try copy(file, to: target, salt: change.after.saltForNewFile(), change, progress, path: path) {
+            try PageFile($0, change.before)
+        }
         return PageProof()
     }
 
-    /// - Parameter path: where other threads find the source; nil where they cannot.
-    private func run(_ plan: PageCopyPlan, _ source: PageFile, path: String?, _ change: FileChange, _ progress: ProgressReport) throws {
+    /// Copies all pages of a source, wherever they are.
+    ///
+    /// - Parameters:
+    ///   - salt: of the copy.
+    ///   - path: of the database file, for other threads; nil where they do not find it.
+    ///   - open: opens the same source for another thread, by a connection to the database file.
+    func copy(
+        _ source: PageFile, to target: HeldFile, salt: [UInt8], _ change: FileChange,
+        _ progress: ProgressReport, path: String?,
+        open: @escaping @Sendable (ConnectionHandle) throws -> PageFile
+    ) throws {
+        let plan = PageCopyPlan(source: source, target: target, protection: change.after, salt: salt)
         // This thread has its first pages before others begin: it is the one that reports.
         guard let first = plan.claim() else { return }
         let report = { try progress(.copying, plan.doneCount, of: source.pageCount) }
@@ -35,14 +48,36 @@ struct PageCopy: CopyMethod {
             }
         }
         let others = PageFile.threadCount(threadCount, portions: plan.portionCount) - 1
-        try PageCopy.run(plan, others: path == nil ? 0 : others, path: path ?? "", change.before, whileWaiting: report, copyHere)
+        try PageCopy.run(
+            plan, others: path == nil ? 0 : others, path: path ?? "", open, whileWaiting: report, copyHere)
         try progress(.copying, source.pageCount, of: source.pageCount)
+    }
+
+    /// Copies some pages again, over those that the copy has, which gets the length of the source.
+    ///
+    /// - Parameter pages: in order, each part small enough to be read at once.
+    func copy(
+        _ pages: [Range<Int>], of source: PageFile, to target: HeldFile, salt: [UInt8], _ change: FileChange,
+        _ progress: ProgressReport
+    ) throws {
+        let plan = PageCopyPlan(source: source, target: target, protection: change.after, salt: salt)
+        let total = pages.reduce(0) { $0 + $1.count }
+        let code = target.truncate(to: Int64(source.pageCount) * Int64(source.pageSize))
+        guard code == 0 else { throw SystemFile.failure("ftruncate", target.path, errno: code) }
+        var copier = try PageCopier(source, plan)
+        for part in pages {
+            try progress(.copying, plan.doneCount, of: total)
+            try copier.copy(part)
+            try FailPoint.copying.pass(change.path)
+        }
+        try progress(.copying, total, of: total)
     }
 
     /// Copies on other threads beside this one. An error of one of them ends all.
     private static func run(
-        _ plan: PageCopyPlan, others: Int, path: String, _ protection: FileProtection, whileWaiting: () throws -> Void,
-        _ copyHere: () throws -> Void
+        _ plan: PageCopyPlan, others: Int, path: String,
+        _ open: @escaping @Sendable (ConnectionHandle) throws -> PageFile,
+        whileWaiting: () throws -> Void, _ copyHere: () throws -> Void
     ) throws {
         guard others > 0 else { return try copyHere() }
         _ = try SideWork<Void>.run(
@@ -50,7 +85,7 @@ struct PageCopy: CopyMethod {
                 try plan.endingWithAnyError {
                     guard let first = plan.claim() else { return }
                     let connection = try EngineConnection(path: path, flags: .readOnly)
-                    var copier = try PageCopier(PageFile(connection.handle, protection), plan)
+                    var copier = try PageCopier(open(connection.handle), plan)
                     var next: Range<Int>? = first
                     while let pages = next {
                         try copier.copy(pages)
@@ -60,7 +95,7 @@ struct PageCopy: CopyMethod {
             },
             main: { side in
                 try plan.endingWithAnyError {
-                    try run(plan, others: others - 1, path: path, protection, whileWaiting: whileWaiting, copyHere)
+                    try run(plan, others: others - 1, path: path, open, whileWaiting: whileWaiting, copyHere)
                     try side.value(whileWaiting)
                 }
             })
@@ -123,9 +158,12 @@ private struct PageCopier: ~Copyable {
     private static let few = 16
 
     init(_ source: PageFile, _ plan: PageCopyPlan) throws {
-        guard let settings = plan.protection.ring?.settings, let material = try plan.protection.material(fileSalt: plan.salt),
+        guard let settings = plan.protection.ring?.settings,
+            let material = try plan.protection.material(fileSalt: plan.salt),
             source.layout == PageCipher.Layout(settings)
-        else { throw EngineError(code: EngineCode.misuse, message: "The pages of the copy have another layout") }
+        else {
+            throw EngineError(code: EngineCode.misuse, message: "The pages of the copy have another layout")
+        }
         let sealer = try BulkSealer(
             key: material.secret.bytes, salt: material.salt ?? plan.salt, layout: PageCipher.Layout(settings))
         self.source = source
@@ -139,7 +177,8 @@ private struct PageCopier: ~Copyable {
     mutating func copy(_ pages: Range<Int>) throws {
         let (pageSize, reserve) = (source.pageSize, sealer.single.layout.reserve)
         try stored.read(pages, from: source)
-        // As for the engine, a page of zeros is one that was never written. Whether it may be is looked at afterwards.
+        // As for the engine, a page of zeros is one that was never written. Whether it may be is looked at
+        // afterwards.
         if let number = try stored.unauthentic().first {
             throw EngineError(code: EngineCode.corrupt, message: "Page \(number) is not authentic")
         }
@@ -147,7 +186,9 @@ private struct PageCopier: ~Copyable {
         swap(&sealed, &self.sealed)
         swap(&contents, &self.contents)
         defer { (self.sealed, self.contents) = (sealed, contents) }
-        if sealed.count != pages.count * pageSize { sealed = [UInt8](repeating: 0, count: pages.count * pageSize) }
+        if sealed.count != pages.count * pageSize {
+            sealed = [UInt8](repeating: 0, count: pages.count * pageSize)
+        }
         var random = [UInt8](repeating: 0, count: pages.count * reserve)
         var fresh = random.mutableSpan
         try SystemRandomness.fill(&fresh)
@@ -155,12 +196,16 @@ private struct PageCopier: ~Copyable {
             let few = start..<min(start + PageCopier.few, pages.count)
             let first = pages.lowerBound + start
             var content = contents.mutableSpan
-            try content.withPart(0..<few.count * pageSize) { try stored.decrypt(first..<first + few.count, into: &$0) }
+            try content.withPart(0..<few.count * pageSize) {
+                try stored.decrypt(first..<first + few.count, into: &$0)
+            }
             var target = sealed.mutableSpan
             try target.withPart(few.lowerBound * pageSize..<few.upperBound * pageSize) { target in
                 try sealer.seal(
-                    contents.span.extracting(0..<few.count * pageSize), first: UInt32(truncatingIfNeeded: first),
-                    reserves: random.span.extracting(few.lowerBound * reserve..<few.upperBound * reserve), into: &target)
+                    contents.span.extracting(0..<few.count * pageSize),
+                    first: UInt32(truncatingIfNeeded: first),
+                    reserves: random.span.extracting(few.lowerBound * reserve..<few.upperBound * reserve),
+                    into: &target)
             }
         }
         if pages.contains(source.lockPage) {
@@ -177,8 +222,10 @@ private struct PageCopier: ~Copyable {
 
 extension FileProtection {
     /// The salt that a new file is to have: that of the key, or a fresh one, for which the key is derived.
-    fileprivate func saltForNewFile() throws -> [UInt8] {
-        guard let ring else { throw EngineError(code: EngineCode.misuse, message: "A file without a key has no salt") }
+    func saltForNewFile() throws -> [UInt8] {
+        guard let ring else {
+            throw EngineError(code: EngineCode.misuse, message: "A file without a key has no salt")
+        }
         let fresh = try SystemRandomness.bytes(count: 16)
         let material = try ring.freshMaterial(fileSalt: fresh)
         let salt = material.salt ?? fresh

@@ -1,6 +1,7 @@
 internal import SQLCipherBridge
 
-/// The digest of the content of a file, which does not depend on its key and salt: see ``DatabaseFile/RotationProof/contentDigest``.
+/// The digest of the content of a file, which does not depend on its key and salt: see
+/// ``DatabaseFile/RotationProof/contentDigest``.
 enum PageDigest {
     /// Reads all pages of a file that nobody writes to, and checks their codes.
     ///
@@ -9,7 +10,7 @@ enum PageDigest {
         _ handle: ConnectionHandle, _ protection: FileProtection, path: String, progress: ProgressReport
     ) throws -> (pageCount: Int, pageSize: Int, digest: String) {
         let file = try PageFile(handle, protection)
-        let digest = try ContentDigest()
+        let digest = try RunningPageDigest()
         var content = [UInt8](repeating: 0, count: file.pageSize)
         var damaged: [Int] = []
         try file.forEachRun(progress: { try progress(.verifying, $0, of: file.pageCount) }) { run in
@@ -17,11 +18,74 @@ enum PageDigest {
             guard damaged.isEmpty else { return }
             for number in run.numbers where number != file.lockPage {
                 try run.decrypt(number, into: &content)
-                if number == 1 { DatabaseHeader.maskCounters(&content) }
-                try digest.update(content.span)
+                try digest.add(number, &content)
             }
         }
         guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: path) }
-        return try (file.pageCount, file.pageSize, digest.finish().hexadecimal)
+        return try (file.pageCount, file.pageSize, digest.finish())
+    }
+}
+
+/// Makes the digest of a content from its pages in order: SHA-256 over the SHA-256 of each page, so that
+/// pages which have changed need no look at the others.
+struct RunningPageDigest {
+    private let page: ContentDigest
+    private let all: ContentDigest
+
+    init() throws(CryptographyFailure) {
+        page = try ContentDigest()
+        all = try ContentDigest()
+    }
+
+    /// Adds the content of the next page, from which it takes the counters and the salt.
+    ///
+    /// - Returns: the digest of the page.
+    @discardableResult
+    func add(_ number: Int, _ content: inout [UInt8]) throws(CryptographyFailure) -> [UInt8] {
+        let digest = try self.digest(number, &content)
+        try all.update(digest.span)
+        return digest
+    }
+
+    /// The digest of the content of one page, from which it takes the counters and the salt.
+    func digest(_ number: Int, _ content: inout [UInt8]) throws(CryptographyFailure) -> [UInt8] {
+        if number == 1 { DatabaseHeader.maskCounters(&content) }
+        try page.restart()
+        try page.update(content.span)
+        return try page.finish()
+    }
+
+    /// As hexadecimal digits. Nothing can be added afterwards.
+    func finish() throws(CryptographyFailure) -> String { try all.finish().hexadecimal }
+}
+
+/// The digests of all pages of a content that changes.
+struct PageDigests {
+    private static let size = 32
+    private let lockPage: Int
+    private var bytes: [UInt8] = []
+
+    init(lockPage: Int) { self.lockPage = lockPage }
+
+    /// Forgets the pages beyond the end, or makes room for more.
+    mutating func resize(to pageCount: Int) {
+        let count = pageCount * PageDigests.size
+        if bytes.count > count { bytes.removeLast(bytes.count - count) }
+        bytes.append(contentsOf: repeatElement(0, count: count - bytes.count))
+    }
+
+    mutating func note(_ number: Int, _ digest: [UInt8]) {
+        let start = (number - 1) * PageDigests.size
+        bytes.replaceSubrange(start..<start + PageDigests.size, with: digest)
+    }
+
+    /// The digest of the content: see ``RunningPageDigest``.
+    func finish() throws(CryptographyFailure) -> String {
+        let all = try ContentDigest()
+        // The page that SQLite never uses has none.
+        let lock = min(bytes.count, (lockPage - 1) * PageDigests.size)
+        try all.update(bytes.span.extracting(0..<lock))
+        try all.update(bytes.span.extracting(min(bytes.count, lock + PageDigests.size)..<bytes.count))
+        return try all.finish().hexadecimal
     }
 }

@@ -44,13 +44,17 @@ struct PageFile {
         let count = numbers.count * pageSize
         if buffer.count < count { buffer = [UInt8](repeating: 0, count: count) }
         var target = buffer.mutableSpan
-        let done = try target.withPart(0..<count) { try bytes.read(at: Int64(numbers.lowerBound - 1) * Int64(pageSize), into: &$0) }
+        let done = try target.withPart(0..<count) {
+            try bytes.read(at: Int64(numbers.lowerBound - 1) * Int64(pageSize), into: &$0)
+        }
         guard done == count else {
-            throw EngineError(code: EngineCode.corrupt, message: "The file has become shorter while it was read")
+            throw EngineError(
+                code: EngineCode.corrupt, message: "The file has become shorter while it was read")
         }
     }
 
-    /// The pages that are not authentic, where pages carry codes, and those that are zeros without being free.
+    /// The pages that are not authentic, where pages carry codes, and those that are zeros without being
+    /// free.
     ///
     /// - Parameters:
     ///   - last: the last page that is looked at.
@@ -65,10 +69,14 @@ struct PageFile {
             let zeros = isEncrypted ? run.numbers.filter { $0 != lockPage && run.isZero($0) } : []
             return (damaged: try run.unauthentic(), zeros: zeros)
         }
-        return (parts.flatMap(\.damaged).filter { $0 <= last }, try used(parts.flatMap(\.zeros).filter { $0 <= last }))
+        return (
+            parts.flatMap(\.damaged).filter { $0 <= last },
+            try used(parts.flatMap(\.zeros).filter { $0 <= last })
+        )
     }
 
-    /// Those of some pages that are in use: the others are free and have no content, so that they may never have been written.
+    /// Those of some pages that are in use: the others are free and have no content, so that they may never
+    /// have been written.
     func used(_ pages: [Int]) throws -> [Int] {
         guard !pages.isEmpty else { return [] }
         let free = try FreeList.leaves(pageCount: pageCount, content: content)
@@ -90,10 +98,13 @@ struct PageFile {
     /// All whole pages, in parts that have no more than a number of bytes.
     func parts(of size: Int) -> some Sequence<Range<Int>> {
         let chunk = max(1, size / pageSize)
-        return stride(from: 1, through: pageCount, by: chunk).lazy.map { [pageCount] in $0..<min($0 + chunk, pageCount + 1) }
+        return stride(from: 1, through: pageCount, by: chunk).lazy.map { [pageCount] in
+            $0..<min($0 + chunk, pageCount + 1)
+        }
     }
 
-    /// How many threads work on portions of pages: no more than there are portions, and than a limit for what they need in memory.
+    /// How many threads work on portions of pages: no more than there are portions, and than a limit for what
+    /// they need in memory.
     static func threadCount(_ wanted: Int, portions: Int) -> Int { max(1, min(wanted, portions, 64)) }
 
     /// Goes through all whole pages, a megabyte at once.
@@ -101,7 +112,9 @@ struct PageFile {
     /// - Parameters:
     ///   - progress: called now and then with the number of pages that are done.
     ///   - body: called with pages that follow each other.
-    func forEachRun(progress: (Int) throws -> Void = { _ in }, _ body: (borrowing PageRun) throws -> Void) throws {
+    func forEachRun(progress: (Int) throws -> Void = { _ in }, _ body: (borrowing PageRun) throws -> Void)
+        throws
+    {
         var run = PageRun(self)
         for pages in parts(of: 1 << 20) {
             try progress(pages.lowerBound - 1)
@@ -111,7 +124,8 @@ struct PageFile {
         try progress(pageCount)
     }
 
-    /// Looks at all whole pages on several threads: this one reads a megabyte for each, and then all look at what was read.
+    /// Looks at all whole pages on several threads: this one reads a megabyte for each, and then all look at
+    /// what was read.
     ///
     /// - Parameters:
     ///   - threadCount: how many threads there are at most, this one included.
@@ -119,7 +133,8 @@ struct PageFile {
     ///   - look: called with pages that follow each other, by any thread.
     /// - Returns: what was found, in the order of the pages.
     func survey<Finding: Sendable>(
-        threadCount: Int, progress: (Int) throws -> Void, _ look: @Sendable (borrowing PageRun) throws -> Finding
+        threadCount: Int, progress: (Int) throws -> Void,
+        _ look: @Sendable (borrowing PageRun) throws -> Finding
     ) throws -> [Finding] {
         var parts = parts(of: 1 << 20).makeIterator()
         let megabytes = (pageCount * pageSize + (1 << 20) - 1) >> 20
@@ -180,7 +195,8 @@ private struct PageCoder {
     init(_ protection: FileProtection, _ header: FileHeader) throws {
         if let ring = protection.ring, let material = try protection.material(fileSalt: header.salt) {
             cipher = try BulkCipher(
-                key: material.secret.bytes, salt: material.salt ?? header.salt, layout: PageCipher.Layout(ring.settings))
+                key: material.secret.bytes, salt: material.salt ?? header.salt,
+                layout: PageCipher.Layout(ring.settings))
             pageSize = ring.settings.pageSize
         } else {
             cipher = nil
@@ -243,15 +259,19 @@ struct PageRun: ~Copyable {
         }
     }
 
-    /// The pages that do not carry the right code, in order. Not those of zeros, which carry none, nor the one that SQLite never uses.
+    /// The pages that do not carry the right code, in order. Not those of zeros, which carry none, nor the
+    /// one that SQLite never uses.
     func unauthentic() throws(CryptographyFailure) -> [Int] {
         guard let cipher = coder.cipher else { return [] }
         let first = UInt32(truncatingIfNeeded: numbers.lowerBound)
         let found = try cipher.unauthentic(bytes.span.extracting(place(numbers)), first: first)
-        return found.map { numbers.lowerBound + Int($0 &- first) }.filter { $0 != coder.lockPage && !isZero($0) }
+        return found.map { numbers.lowerBound + Int($0 &- first) }.filter {
+            $0 != coder.lockPage && !isZero($0)
+        }
     }
 
-    /// The content of a page. A page of zeros is one that was never written, and has no content, as the engine sees it.
+    /// The content of a page. A page of zeros is one that was never written, and has no content, as the
+    /// engine sees it.
     ///
     /// - Parameter content: of the size of a page.
     func decrypt(_ number: Int, into content: inout MutableSpan<UInt8>) throws(CryptographyFailure) {
@@ -266,7 +286,8 @@ struct PageRun: ~Copyable {
         try decrypt(number, into: &target)
     }
 
-    /// The content of some of the pages, by lanes where there are some: who publishes it looks at it again, page by page.
+    /// The content of some of the pages, by lanes where there are some: who publishes it looks at it again,
+    /// page by page.
     ///
     /// What it has in the place of the page that SQLite never uses means nothing.
     func decrypt(_ part: Range<Int>, into contents: inout MutableSpan<UInt8>) throws(CryptographyFailure) {

@@ -2,8 +2,9 @@ internal import SQLCipherBridge
 
 /// What decides whether pages can go from one database to another as they are.
 ///
-/// The engine copies pages without a look at the end of each, which the codec of the destination then overwrites. Where it needs more room
-/// than the source has reserved, content is destroyed, and every call answers OK.
+/// The engine copies pages without a look at the end of each, which the codec of the destination then
+/// overwrites. Where it needs more room than the source has reserved, content is destroyed, and every call
+/// answers OK.
 struct PageLayout: Equatable {
     var isEncrypted: Bool
     var pageSize: Int64
@@ -36,7 +37,8 @@ struct PageLayout: Equatable {
 
     /// Whether the engine can copy pages of this layout into a database of another one.
     ///
-    /// - Parameter canChangePageSize: whether the destination takes another page size: a plain file outside of WAL mode.
+    /// - Parameter canChangePageSize: whether the destination takes another page size: a plain file outside
+    ///   of WAL mode.
     func canGo(to destination: PageLayout, canChangePageSize: Bool) -> Bool {
         guard isEncrypted == destination.isEncrypted else { return false }
         guard pageSize == destination.pageSize || !isEncrypted && canChangePageSize else { return false }

@@ -1,9 +1,11 @@
 internal import SQLCipherBridge
 
-/// Proves a copy that has the layout of its source: what ``PageCopy`` made, other code looks at, on two threads.
+/// Proves a copy that has the layout of its source: what ``PageCopy`` made, other code looks at, on two
+/// threads.
 ///
-/// This thread compares the content of each page with the source, and has the engine check each code with the new key, on the fresh connection. The
-/// other one checks the structure of the decrypted content, and tries the old key. What each of them reads is the same file, which nobody writes to.
+/// This thread compares the content of each page with the source, and has the engine check each code with the
+/// new key, on the fresh connection. The other one checks the structure of the decrypted content, and tries
+/// the old key. What each of them reads is the same file, which nobody writes to.
 struct PageProof: ContentProof {
     private struct Aside: Sendable {
         var structure: [String]
@@ -11,8 +13,22 @@ struct PageProof: ContentProof {
     }
 
     func prove(
-        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle, _ change: FileChange,
+        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle,
+        _ change: FileChange,
         _ progress: ProgressReport
+    ) throws -> ProvedContent {
+        try PageProof.prove(copy, in: file, against: PageFile(source, change.before), change, progress) {
+            _, _ in
+        }
+    }
+
+    /// Proves a copy against pages of its source, wherever they are.
+    ///
+    /// - Parameter note: called with the number of each page and the digest of its content.
+    static func prove(
+        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: PageFile,
+        _ change: FileChange,
+        _ progress: ProgressReport, note: (Int, [UInt8]) -> Void
     ) throws -> ProvedContent {
         let (digest, aside) = try SideWork<Aside>.run(
             side: { signal in
@@ -22,20 +38,26 @@ struct PageProof: ContentProof {
             },
             main: { side in
                 let digest = try PageComparison(
-                    source: PageFile(source, change.before), copy: PageFile(copy, change.after), path: change.path
-                ).run(progress: progress)
-                // The engine checks the codes of a file in one go, which nothing can interrupt: the moment before is the last to end it.
+                    source: source, copy: PageFile(copy, change.after), path: change.path
+                )
+                .run(progress: progress, note: note)
+                // The engine checks the codes of a file in one go, which nothing can interrupt: the moment
+                // before is the last to end it.
                 try progress(.checkingStructure, 0, of: 0)
                 try copy.checkCodes(change.after, change.path)
                 _ = try side.value { try progress(.checkingStructure, 0, of: 0) }
                 return digest
             })
-        // Without codes, nothing but its structure lets the engine itself decrypt each page of the copy: it has to check that as well.
-        let structure = change.after.ring?.settings.usesHMAC == true || !aside.structure.isEmpty ? aside.structure : nil
+        // Without codes, nothing but its structure lets the engine itself decrypt each page of the copy: it
+        // has to check that as well.
+        let structure =
+            change.after.ring?.settings.usesHMAC == true || !aside.structure.isEmpty ? aside.structure : nil
         return ProvedContent(digest: digest, structure: structure, isOldKeyAccepted: aside.isOldKeyAccepted)
     }
 
-    private static func structure(of file: any StoredBytes, _ protection: FileProtection, _ signal: StopSignal) throws -> [String] {
+    private static func structure(
+        of file: any StoredBytes, _ protection: FileProtection, _ signal: StopSignal
+    ) throws -> [String] {
         let connection = try openDecrypted(file, protection)
         let handle = connection.handle
         let progress = ProgressReport({ _ in try signal.check() }, isCancellable: false)
@@ -46,13 +68,15 @@ struct PageProof: ContentProof {
 extension PageProof {
     /// Proves a copy by its pages while this thread also looks at its rows: for a copy under another name.
     ///
-    /// This thread compares the content of each page with the source, and reads rows from pages that are decrypted without a look at their codes. These the
-    /// engine checks meanwhile, on another thread.
+    /// This thread compares the content of each page with the source, and reads rows from pages that are
+    /// decrypted without a look at their codes. These the engine checks meanwhile, on another thread.
     /// - Parameters:
     ///   - copy: a fresh connection to the copy, that cannot write.
-    ///   - reading: called with a connection to the content of the copy, which equals that of the source. It has to check the structure.
+    ///   - reading: called with a connection to the content of the copy, which equals that of the source. It
+    ///     has to check the structure.
     static func prove<Rows>(
-        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle, _ change: FileChange,
+        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle,
+        _ change: FileChange,
         _ progress: ProgressReport, reading: (ConnectionHandle) throws -> Rows
     ) throws -> Rows {
         try SideWork<Void>.run(
@@ -62,7 +86,8 @@ extension PageProof {
             },
             main: { side in
                 _ = try PageComparison(
-                    source: PageFile(source, change.before), copy: PageFile(copy, change.after), path: change.path
+                    source: PageFile(source, change.before), copy: PageFile(copy, change.after),
+                    path: change.path
                 ).run(progress: progress)
                 let connection = try openDecrypted(file, change.after)
                 let rows = try reading(connection.handle)
@@ -72,60 +97,129 @@ extension PageProof {
         ).main
     }
 
-    /// A connection to the content of a file that does not look at the codes of its pages: they are checked at the same time, not before.
-    private static func openDecrypted(_ file: any StoredBytes, _ protection: FileProtection) throws -> EngineConnection {
+    /// A connection to the content of a file that does not look at the codes of its pages: they are checked
+    /// at the same time, not before.
+    private static func openDecrypted(_ file: any StoredBytes, _ protection: FileProtection) throws
+        -> EngineConnection
+    {
         let connection = try FileView.open(DecryptedView(file, protection))
         // What a check may have to sort is not for the disk.
         try connection.handle.execute(
-            "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+            """
+            PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF;
+            PRAGMA cell_size_check = ON
+            """)
         return connection
     }
 }
 
-/// Proves that two encrypted files have the same content, page by page. It does not look at codes, which the engine checks.
-private struct PageComparison {
+/// Proves that two encrypted files have the same content, page by page.
+struct PageComparison {
     /// Nobody writes to them.
     let source: PageFile
     let copy: PageFile
     let path: String
 
-    /// Reads both files once, and returns the digest of their content, as hexadecimal digits.
+    /// Reads both files once. It does not look at codes, which the engine checks.
     ///
-    /// - Throws: ``DatabaseFileError/Reason/damaged(pages:)`` for the source, ``DatabaseFileError/Reason/copyRejected(_:)`` for the copy.
-    func run(progress: ProgressReport) throws -> String {
+    /// - Parameter note: called with the number of each page and the digest of its content.
+    /// - Returns: the digest of their content, as hexadecimal digits.
+    /// - Throws: ``DatabaseFileError/Reason/damaged(pages:)`` for the source,
+    ///   ``DatabaseFileError/Reason/copyRejected(_:)`` for the copy.
+    func run(progress: ProgressReport, note: (Int, [UInt8]) -> Void = { _, _ in }) throws -> String {
+        try checkSize()
         let total = source.pageCount
-        guard copy.pageSize == source.pageSize, copy.pageCount == total, source.excess == 0, copy.excess == 0 else {
-            throw DatabaseFileError(.copyRejected("it has \(copy.pageCount) pages instead of \(total)"), path: path)
-        }
-        let digest = try ContentDigest()
-        var mine = PageRun(source)
-        var theirs = PageRun(copy)
-        var left = [UInt8](repeating: 0, count: source.pageSize)
-        var right = left
-        var zeroPages: [Int] = []
+        let digest = try RunningPageDigest()
+        var pair = PagePair(self)
         for pages in source.parts(of: 1 << 18) {
             try progress(.verifying, pages.lowerBound - 1, of: total)
-            try mine.read(pages, from: source)
-            try theirs.read(pages, from: copy)
+            try pair.read(pages)
             for number in pages where number != source.lockPage {
-                // Their codes were checked when they were copied; pages of zeros have none.
-                if mine.isZero(number) { zeroPages.append(number) }
-                try mine.decrypt(number, into: &left)
-                try theirs.decrypt(number, into: &right)
-                if number == 1 {
-                    // The salt, or the text in its place.
-                    for index in 0..<16 { (left[index], right[index]) = (0, 0) }
-                }
-                guard left.span.isEqual(to: right.span) else {
-                    throw DatabaseFileError(.copyRejected("its page \(number) has another content"), path: path)
-                }
-                if number == 1 { DatabaseHeader.maskCounters(&left) }
-                try digest.update(left.span)
+                try pair.compare(number)
+                note(number, try digest.add(number, &pair.content))
             }
         }
         try progress(.verifying, total, of: total)
-        let damaged = try source.used(zeroPages)
-        guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: path) }
-        return try digest.finish().hexadecimal
+        try pair.checkZeroPages()
+        return try digest.finish()
+    }
+
+    /// Compares some pages, and has libcrypto check the codes that they have in the copy.
+    ///
+    /// - Parameters:
+    ///   - pages: in order, each part small enough to be read at once.
+    ///   - note: called with the number of each page and the digest of its content.
+    func run(_ pages: [Range<Int>], note: (Int, [UInt8]) -> Void) throws {
+        try checkSize()
+        let digest = try RunningPageDigest()
+        var pair = PagePair(self)
+        for part in pages {
+            try pair.read(part)
+            for number in part where number != source.lockPage {
+                try pair.compare(number)
+                try pair.checkCode(number)
+                note(number, try digest.digest(number, &pair.content))
+            }
+        }
+        try pair.checkZeroPages()
+    }
+
+    private func checkSize() throws(DatabaseFileError) {
+        let total = source.pageCount
+        guard copy.pageSize == source.pageSize, copy.pageCount == total, source.excess == 0, copy.excess == 0
+        else {
+            throw DatabaseFileError(
+                .copyRejected("it has \(copy.pageCount) pages instead of \(total)"), path: path)
+        }
+    }
+}
+
+/// The same pages of two files.
+private struct PagePair: ~Copyable {
+    private let files: PageComparison
+    private var mine: PageRun
+    private var theirs: PageRun
+    private var other: [UInt8]
+    private var zeroPages: [Int] = []
+
+    /// Of the page that was compared last.
+    var content: [UInt8]
+
+    init(_ files: PageComparison) {
+        self.files = files
+        mine = PageRun(files.source)
+        theirs = PageRun(files.copy)
+        content = [UInt8](repeating: 0, count: files.source.pageSize)
+        other = content
+    }
+
+    mutating func read(_ pages: Range<Int>) throws {
+        try mine.read(pages, from: files.source)
+        try theirs.read(pages, from: files.copy)
+    }
+
+    mutating func compare(_ number: Int) throws {
+        // Their codes were checked when they were copied; pages of zeros have none.
+        if mine.isZero(number) { zeroPages.append(number) }
+        try mine.decrypt(number, into: &content)
+        try theirs.decrypt(number, into: &other)
+        if number == 1 {
+            // The salt, or the text in its place.
+            for index in 0..<16 { (content[index], other[index]) = (0, 0) }
+        }
+        guard content.span.isEqual(to: other.span) else {
+            throw DatabaseFileError(.copyRejected("its page \(number) has another content"), path: files.path)
+        }
+    }
+
+    func checkCode(_ number: Int) throws {
+        guard try theirs.authenticates(number) else {
+            throw DatabaseFileError(.copyRejected("its page \(number) has a wrong code"), path: files.path)
+        }
+    }
+
+    func checkZeroPages() throws {
+        let damaged = try files.source.used(zeroPages)
+        guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: files.path) }
     }
 }

@@ -1,18 +1,20 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-/// A look into a file that others may write to: repeated when it has failed and what it saw may come from different states of the file, such
-/// as a first page that was half written.
+/// A look into a file that others may write to: repeated when it has failed and what it saw may come from
+/// different states of the file, such as a first page that was half written.
 struct SteadyLook {
     private let path: String
     private let seen: [FileStatus?]
     private let start: Int64
 
-    /// How far the clock of a file system may be behind that of the system, in nanoseconds: two writes in between have one time.
+    /// How far the clock of a file system may be behind that of the system, in nanoseconds: two writes in
+    /// between have one time.
     private static let tick: Int64 = 20_000_000
     private static let attempts = 20
 
-    /// How many looks may fail for other reasons than the key, which is looked at first and needs the least time.
+    /// How many looks may fail for other reasons than the key, which is looked at first and needs the least
+    /// time.
     private static let failedAttempts = 6
 
     /// How many looks may go to their end, which may take long.
@@ -29,8 +31,8 @@ struct SteadyLook {
     /// - Parameters:
     ///   - isSound: whether a result is good whatever others have done meanwhile.
     ///   - body: makes views of the file anew in each call.
-    /// - Throws: the error of a look that nobody disturbed; busy when each one was disturbed. A key that was wrong each time is wrong: the first
-    ///   page is half written for moments only.
+    /// - Throws: the error of a look that nobody disturbed; busy when each one was disturbed. A key that was
+    ///   wrong each time is wrong: the first page is half written for moments only.
     static func look<Result>(
         into path: String, isSound: (Result) -> Bool = { _ in true }, _ body: () throws -> Result
     ) throws -> Result {
@@ -47,7 +49,8 @@ struct SteadyLook {
             }
             if rejected == attempts { return try outcome.get() }
             if try look.wasDisturbed() { continue }
-            // A write in the tick in which the look began cannot be told from one before it. The next look begins in a later one.
+            // A write in the tick in which the look began cannot be distinguished from one before it. The
+            // next look begins in a later one.
             guard attempt < attempts, look.beganBesideWrite else { return try outcome.get() }
             Thread.sleep(forTimeInterval: Double(tick) / 1e9)
         }

@@ -1,10 +1,12 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-/// The stored pages of a database as a reader would see them: those of the file, and in their place those of a write-ahead log, or of a journal
-/// that is to be played back. Nothing is changed, and nothing is made beside the file.
+/// The stored pages of a database as a reader would see them: those of the file, and in their place those of
+/// a write-ahead log, or of a journal that is to be played back. Nothing is changed, and nothing is made
+/// beside the file.
 ///
-/// A shared lock keeps others from writing to a file in rollback mode. In WAL mode others may go on: see ``SteadyLook``.
+/// A shared lock keeps others from writing to a file in rollback mode. In WAL mode others may go on: see
+/// ``SteadyLook``.
 final class StoredView: StoredBytes {
     let path: String
     let pageSize: Int
@@ -29,11 +31,12 @@ final class StoredView: StoredBytes {
     /// - Parameters:
     ///   - path: without symbolic links.
     ///   - pageSize: nil to take it from a plaintext header.
-    init(_ path: String, pageSize: Int?, timeout: TimeInterval) throws {
+    ///   - mayBeUnreadable: whether a file is looked at whose first bytes the disk does not give.
+    init(_ path: String, pageSize: Int?, timeout: TimeInterval, mayBeUnreadable: Bool = false) throws {
         self.path = path
         let connection = try StoredView.lock(path, timeout: timeout)
         let file = connection.handle
-        let header = try FileHeader(file, count: 100)
+        let header = try StoredView.header(file, mayBeUnreadable: mayBeUnreadable)
         let pageSize = pageSize ?? header.plaintextPageSize
         let fileSize = header.size ?? 0
         var offsets: [Int: Int64] = [:]
@@ -60,6 +63,15 @@ final class StoredView: StoredBytes {
         size = pageCount.map { Int64($0) * Int64(pageSize) } ?? fileSize
     }
 
+    private static func header(_ file: ConnectionHandle, mayBeUnreadable: Bool) throws -> FileHeader {
+        do {
+            return try FileHeader(file, count: 100)
+        } catch {
+            guard mayBeUnreadable, error.primaryCode == EngineCode.ioError else { throw error }
+            return FileHeader(size: try file.fileSize(), start: [])
+        }
+    }
+
     private static func lock(_ path: String, timeout: TimeInterval) throws -> EngineConnection {
         try Deadline(after: timeout).retryingWhileBusy {
             let file = try EngineConnection(path: path, flags: .readOnly)
@@ -68,18 +80,24 @@ final class StoredView: StoredBytes {
         }
     }
 
-    /// A journal of a process that has ended in the middle: not one of a process that is about to write, and not one that is kept for later.
+    /// A journal of a process that has ended in the middle: not one of a process that is about to write, and
+    /// not one that is kept for later.
     private static func hotJournal(_ path: String, file: ConnectionHandle) throws -> Overlay? {
-        guard let status = try SystemFile.status("\(path)-journal"), status.isRegular, status.size > 0 else { return nil }
+        guard let status = try SystemFile.status("\(path)-journal"), status.isRegular, status.size > 0 else {
+            return nil
+        }
         guard try !file.isFileReserved() else { return nil }
         let journal = Overlay(.journal, try FileDescriptor.open("\(path)-journal"))
         return try journal.file.read(at: 0, count: 1) == [0] ? nil : journal
     }
 
     /// Whether what lies beside the file belongs to it, for a key: see ``SideFileCheck``.
-    func verdictOnSideFile(_ material: KeyRing.Material, _ settings: CipherSettings) throws -> SideFileCheck.Verdict {
+    func verdictOnSideFile(_ material: KeyRing.Material, _ settings: CipherSettings) throws
+        -> SideFileCheck.Verdict
+    {
         guard let overlay else { return .harmless }
-        return try SideFileCheck(material, settings, database: ConnectionBytes(file)).verdict(on: overlay.kind, overlay)
+        return try SideFileCheck(material, settings, database: ConnectionBytes(file)).verdict(
+            on: overlay.kind, overlay)
     }
 
     /// The path of what lies beside the file and takes the place of its pages, if anything does.
@@ -120,5 +138,7 @@ private final class Overlay: StoredBytes {
 
     var size: Int64 { (try? file.status().size) ?? 0 }
 
-    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int { try file.read(at: offset, into: &target) }
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+        try file.read(at: offset, into: &target)
+    }
 }

@@ -28,16 +28,20 @@ enum StructureCheck: String {
         } catch {
             if let failure { throw failure }
             switch error.primaryCode {
-            // The schema was read when the key was proved: what cannot be compiled needs a collation or a tokenizer of an application.
-            case EngineCode.error where !canBeCompiled(handle): return try StructureCheck.findingsTableByTable(handle)
+            // The schema was read when the key was proved: what cannot be compiled needs a collation or a
+            // tokenizer of an application.
+            case EngineCode.error where !canBeCompiled(handle):
+                return try StructureCheck.findingsTableByTable(handle)
             // A page that cannot be read is damage, in whatever words.
-            case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error: return [error.message ?? "not readable"]
+            case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error:
+                return [error.message ?? "not readable"]
             default: throw error
             }
         }
     }
 
-    /// Proves that the b-trees of a copy are whole, in so far as its connection knows the functions, collations and modules of the schema.
+    /// Proves that the b-trees of a copy are whole, in so far as its connection knows the functions,
+    /// collations and modules of the schema.
     ///
     /// - Throws: `SQLITE_CORRUPT` with the first finding; the error of a read that failed.
     static func prove(_ copy: ConnectionHandle) throws(EngineError) {
@@ -48,7 +52,9 @@ enum StructureCheck: String {
             guard error.primaryCode == EngineCode.error else { throw error }
             findings = try findingsTableByTable(copy)
         }
-        if let finding = findings.first { throw EngineError(code: EngineCode.corrupt, message: "The file is damaged: \(finding)") }
+        if let finding = findings.first {
+            throw EngineError(code: EngineCode.corrupt, message: "The file is damaged: \(finding)")
+        }
     }
 
     private static func answer(_ pragma: String, _ handle: ConnectionHandle) throws(EngineError) -> [String] {
@@ -88,7 +94,8 @@ extension ConnectionHandle {
     ///
     /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``.
     func checkCodes(_ protection: FileProtection, _ path: String) throws {
-        guard protection.ring?.settings.usesHMAC == true, let finding = try firstText(trusted: "PRAGMA cipher_integrity_check")
+        guard protection.ring?.settings.usesHMAC == true,
+            let finding = try firstText(trusted: "PRAGMA cipher_integrity_check")
         else { return }
         throw DatabaseFileError(.copyRejected(finding), path: path)
     }

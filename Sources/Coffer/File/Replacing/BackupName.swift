@@ -1,11 +1,13 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-/// The name of a backup in a folder of backups: that of the database, when the backup was begun, the first bytes of its file, and where the database is,
-/// such as `vault.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup`.
+/// The name of a backup in a folder of backups: that of the database, when the backup was begun, the first
+/// bytes of its file, and where the database is, such as
+/// `vault.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup`.
 ///
-/// The time is in UTC, and names sort by it. The first bytes of an encrypted file are its salt, which is fresh in each backup: who finds a file that
-/// begins with what its name says knows without a key that it was made under this name, and how long ago.
+/// The time is in UTC, and names sort by it. The first bytes of an encrypted file are its salt, which is
+/// fresh in each backup: who finds a file that begins with what its name says knows without a key that it was
+/// made under this name, and how long ago.
 struct BackupName: Hashable {
     let database: BackupOrigin
     let time: BackupTime
@@ -22,18 +24,22 @@ struct BackupName: Hashable {
         self.start = Array(start.prefix(4)).hexadecimal
     }
 
-    /// Nil for every other name, such as that of a backup of another database, or one with a time that there is not.
+    /// Nil for every other name, such as that of a backup of another database, or one with a time that there
+    /// is not.
     init?(_ text: String, of database: BackupOrigin) {
         let start = "\(database.name)."
         let end = "-\(database.place)\(BackupName.ending)"
         guard text.hasPrefix(start), text.hasSuffix(end) else { return nil }
         let rest = text.utf8.dropFirst(start.utf8.count).dropLast(end.utf8.count)
-        guard rest.count == BackupTime.length + 9, let time = BackupTime(rest.prefix(BackupTime.length)) else { return nil }
+        guard rest.count == BackupTime.length + 9, let time = BackupTime(rest.prefix(BackupTime.length))
+        else { return nil }
         self.database = database
         self.time = time
         self.start = String(decoding: rest.suffix(8), as: UTF8.self)
         // One name for one backup: no other digits, and no other spelling.
-        guard self.start.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }), self.text.utf8.elementsEqual(text.utf8) else {
+        guard self.start.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }),
+            self.text.utf8.elementsEqual(text.utf8)
+        else {
             return nil
         }
     }
@@ -45,16 +51,24 @@ struct BackupName: Hashable {
         try checkIsFolder(folder)
         let origin = try BackupOrigin(database)
         let base = "\(folder == "/" ? "" : folder)/"
-        func path(_ start: [UInt8]) -> String { base + BackupName(database: origin, time: time, start: start).text }
-        guard SystemFile.name(of: path([0, 0, 0, 0])).utf8.count <= 255 else { throw DatabaseFileError(.pathTooLong, path: database) }
+        func path(_ start: [UInt8]) -> String {
+            base + BackupName(database: origin, time: time, start: start).text
+        }
+        guard SystemFile.name(of: path([0, 0, 0, 0])).utf8.count <= 255 else {
+            throw DatabaseFileError(.pathTooLong, path: database)
+        }
         return NewFilePlace(path: "\(base)\(origin.name)\(ending)", name: { path($0) })
     }
 
     static func checkIsFolder(_ folder: String) throws(DatabaseFileError) {
-        guard !folder.isEmpty, !folder.utf8.contains(0), let status = try SystemFile.status(folder, followsLinks: true) else {
+        guard !folder.isEmpty, !folder.utf8.contains(0),
+            let status = try SystemFile.status(folder, followsLinks: true)
+        else {
             throw DatabaseFileError(.missing, path: folder)
         }
-        guard status.isDirectory else { throw DatabaseFileError(.unsupported("'\(folder)' is no folder."), path: folder) }
+        guard status.isDirectory else {
+            throw DatabaseFileError(.unsupported("'\(folder)' is no folder."), path: folder)
+        }
     }
 }
 
@@ -80,7 +94,9 @@ struct BackupTime: Hashable, Comparable {
 
     init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    static var now: BackupTime { BackupTime(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))) }
+    static var now: BackupTime {
+        BackupTime(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
+    }
 
     static func < (lhs: BackupTime, rhs: BackupTime) -> Bool { lhs.milliseconds < rhs.milliseconds }
 
@@ -104,7 +120,9 @@ struct BackupTime: Hashable, Comparable {
         let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         let shiftedMonth = (5 * ofYear + 2) / 153
         let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, ofYear - (153 * shiftedMonth + 2) / 5 + 1)
+        return (
+            yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, ofYear - (153 * shiftedMonth + 2) / 5 + 1
+        )
     }
 
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
@@ -122,7 +140,8 @@ struct BackupTime: Hashable, Comparable {
             return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
         }
         let (date, time) = (date, milliseconds - day * 86_400_000)
-        return digits(date.year, 4) + digits(date.month, 2) + digits(date.day, 2) + "T" + digits(time / 3_600_000, 2)
+        return digits(date.year, 4) + digits(date.month, 2) + digits(date.day, 2) + "T"
+            + digits(time / 3_600_000, 2)
             + digits(time / 60000 % 60, 2) + digits(time / 1000 % 60, 2) + "." + digits(time % 1000, 3) + "Z"
     }
 
@@ -132,7 +151,9 @@ struct BackupTime: Hashable, Comparable {
         guard bytes.count == BackupTime.length else { return nil }
         var numbers: [Int64] = []
         for range in [0..<4, 4..<6, 6..<8, 9..<11, 11..<13, 13..<15, 16..<19] {
-            guard bytes[range].allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else { return nil }
+            guard bytes[range].allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else {
+                return nil
+            }
             numbers.append(bytes[range].reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) })
         }
         let day = BackupTime.days(year: numbers[0], month: numbers[1], day: numbers[2])

@@ -1,14 +1,16 @@
 internal import SQLCipherBridge
 
-/// Makes a new file with the content of an open database, in any format and under any key, and proves it before it gets its name.
+/// Makes a new file with the content of an open database, in any format and under any key, and proves it
+/// before it gets its name.
 struct ContentFile {
     let protection: FileProtection
 
-    /// The file whose pages are copied as they are, free ones included, and what protects it before and after; nil to copy rows. The layouts have to be
-    /// the same.
+    /// The file whose pages are copied as they are, free ones included, and what protects it before and
+    /// after; nil to copy rows. The layouts have to be the same.
     var pages: FileChange?
 
-    /// Whether the copy has the stored pages themselves, with their salt and their ciphertext. Only for ``pages``, whose key it keeps.
+    /// Whether the copy has the stored pages themselves, with their salt and their ciphertext. Only for
+    /// ``pages``, whose key it keeps.
     var keepsStoredPages = false
 
     /// Adds the functions and collations that the schema needs.
@@ -29,9 +31,12 @@ struct ContentFile {
     }
 
     @discardableResult
-    func make(from source: ConnectionHandle, at path: String) throws -> Made { try make(from: source, at: NewFilePlace(path: path)) }
+    func make(from source: ConnectionHandle, at path: String) throws -> Made {
+        try make(from: source, at: NewFilePlace(path: path))
+    }
 
-    /// - Parameter source: a connection that can read. Its functions and collations are those that `prepare` adds.
+    /// - Parameter source: a connection that can read. Its functions and collations are those that `prepare`
+    ///   adds.
     func make(from source: ConnectionHandle, at place: NewFilePlace) throws -> Made {
         let file = try NewDatabaseFile.begin(place, isPlaintext: protection.ring == nil)
         var made = try make(from: source, in: file.file, place.path)
@@ -43,7 +48,9 @@ struct ContentFile {
     /// Makes the content in a file without a name, and gives it out once it is proved.
     ///
     /// - Parameter folder: where there is room for it.
-    func make(from source: ConnectionHandle, inFolder folder: String, _ write: ([UInt8]) throws -> Void) throws -> Made {
+    func make(from source: ConnectionHandle, inFolder folder: String, _ write: ([UInt8]) throws -> Void)
+        throws -> Made
+    {
         let file = try HeldFile(creating: "\(folder)/.coffer-\(RunIdentifier.random().text).tmp")
         file.removeName(file.path)
         let made = try make(from: source, in: file, file.path)
@@ -52,7 +59,9 @@ struct ContentFile {
         while offset < size {
             try progress(.publishing, Int(offset / Int64(made.pageSize)), of: made.pageCount)
             let part = try file.read(at: offset, count: Int(min(1 << 18, size - offset)))
-            guard !part.isEmpty else { throw DatabaseFileError(.copyRejected("it is cut off"), path: file.path) }
+            guard !part.isEmpty else {
+                throw DatabaseFileError(.copyRejected("it is cut off"), path: file.path)
+            }
             try write(part)
             offset += Int64(part.count)
         }
@@ -72,7 +81,8 @@ struct ContentFile {
             }
             let fingerprint = try write(file, from: source, pageCount: pageCount, path: path)
             try FailPoint.copied.pass(path)
-            let made = try prove(file, RowProof(fingerprint: fingerprint, prepare: prepare), pageCount: pageCount, path: path)
+            let made = try prove(
+                file, RowProof(fingerprint: fingerprint, prepare: prepare), pageCount: pageCount, path: path)
             try FailPoint.verified.pass(path)
             return made
         }
@@ -80,19 +90,67 @@ struct ContentFile {
 
     /// Makes a file of what `fill` puts into it.
     ///
-    /// - Parameter fill: called with a connection to an empty database; returns the fingerprint of what it has made.
+    /// - Parameter fill: called with a connection to an empty database; returns the fingerprint of what it
+    ///   has made.
     func make(at path: String, _ fill: (ConnectionHandle) throws -> ContentFingerprint) throws -> Made {
         let file = try NewDatabaseFile.begin(path: path, isPlaintext: protection.ring == nil)
-        let (fingerprint, pageCount) = try protection.fill(file.file, path) { try (fill($0), Int($0.integer(pragma: "page_count"))) }
+        let (fingerprint, pageCount) = try protection.fill(file.file, path) {
+            try (fill($0), Int($0.integer(pragma: "page_count")))
+        }
         try FailPoint.copied.pass(path)
-        let made = try prove(file.file, RowProof(fingerprint: fingerprint, prepare: prepare), pageCount: pageCount, path: path)
+        let made = try prove(
+            file.file, RowProof(fingerprint: fingerprint, prepare: prepare), pageCount: pageCount, path: path)
         try FailPoint.verified.pass(path)
         try progress(.publishing, 0, of: 1)
         try file.published()
         return made
     }
 
-    private func write(_ file: HeldFile, from source: ConnectionHandle, pageCount: Int, path: String) throws -> ContentFingerprint {
+    /// Makes a file of what `fill` puts into it, of which it knows itself what there must be.
+    ///
+    /// The pages are checked on several threads, and the engine's own code reads what was written by ours.
+    ///
+    /// - Parameter fill: called with a connection to an empty database; returns what throws unless a
+    ///   connection that reads the file finds all that was put into it.
+    func make(
+        at path: String, threadCount: Int,
+        _ fill: (ConnectionHandle) throws -> (ConnectionHandle) throws -> Void
+    ) throws {
+        let file = try NewDatabaseFile.begin(path: path, isPlaintext: protection.ring == nil)
+        let settings = protection.ring?.settings ?? CipherSettings()
+        // Indexes are made of pages that were written before.
+        let memo = PageMemo(size: 16 << 20, pageSize: settings.pageSize)
+        let isComplete = try protection.fill(file.file, path, work: .kept(memo), fill)
+        try FailPoint.copied.pass(path)
+        let fresh = try protection.withoutDerivedKeys()
+        let connection = try fresh.open(viewing: file.file)
+        let handle = connection.handle
+        try checkIsEncrypted(handle, path)
+        let pages = try PageFile(file.file, fresh)
+        let damaged = try pages.damagedPages(threadCount: threadCount) {
+            try progress(.verifying, $0, of: pages.pageCount)
+        }
+        if let page = (damaged.notAuthentic + damaged.zeroed).first {
+            throw DatabaseFileError(.copyRejected("its page \(page) is not as it was written"), path: path)
+        }
+        try prepare(handle)
+        try progress(.checkingStructure, 0, of: 0)
+        try isComplete(handle)
+        do {
+            try handle.watched(by: { try progress(.checkingStructure, 0, of: 0) }) {
+                try StructureCheck.prove(handle)
+            }
+        } catch let error as EngineError where error.primaryCode == EngineCode.corrupt {
+            throw DatabaseFileError(.copyRejected(error.message ?? "it is damaged"), path: path)
+        }
+        try FailPoint.verified.pass(path)
+        try progress(.publishing, 0, of: 1)
+        try file.published()
+    }
+
+    private func write(_ file: HeldFile, from source: ConnectionHandle, pageCount: Int, path: String) throws
+        -> ContentFingerprint
+    {
         guard pages != nil else {
             let change = FileChange(path: path, before: protection, after: protection)
             return try RowCopy(prepare: prepare).write(source, to: file, change, progress)
@@ -101,7 +159,8 @@ struct ContentFile {
         return try ContentFingerprint(of: source) { try progress(.verifying, 0, of: pageCount) }
     }
 
-    private func copyPages(from source: ConnectionHandle, to handle: ConnectionHandle, _ path: String) throws {
+    private func copyPages(from source: ConnectionHandle, to handle: ConnectionHandle, _ path: String) throws
+    {
         let backup = try BackupHandle(from: source, to: handle)
         var isDone = false
         while !isDone {
@@ -131,14 +190,16 @@ struct ContentFile {
 
     private func checkIsEncrypted(_ copy: ConnectionHandle, _ path: String) throws {
         guard let settings = protection.ring?.settings else { return }
-        guard try !FileHeader(copy, count: 32).isPlaintext(plaintextHeaderSize: settings.plaintextHeaderSize) else {
+        guard try !FileHeader(copy, count: 32).isPlaintext(plaintextHeaderSize: settings.plaintextHeaderSize)
+        else {
             throw DatabaseFileError(.copyRejected("it is not encrypted"), path: path)
         }
     }
 
     private func made(_ copy: ConnectionHandle, _ content: ProvedContent) throws -> Made {
         try Made(
-            content: content, pageCount: Int(copy.integer(pragma: "page_count")), pageSize: Int(copy.integer(pragma: "page_size")),
+            content: content, pageCount: Int(copy.integer(pragma: "page_count")),
+            pageSize: Int(copy.integer(pragma: "page_size")),
             key: protection.key(of: FileHeader(copy, count: 32)))
     }
 }
@@ -146,21 +207,28 @@ struct ContentFile {
 // MARK: - By stored pages
 
 extension ContentFile {
-    /// Whether stored pages can be copied without the engine: those of an encrypted file in rollback mode, which nobody changes while the source reads. In WAL
-    /// mode a reader may see other pages than those of the file.
-    private func canCopyStoredPages(_ change: FileChange, of source: ConnectionHandle, pageCount: Int) throws -> Bool {
+    /// Whether stored pages can be copied without the engine: those of an encrypted file in rollback mode,
+    /// which nobody changes while the source reads. In WAL mode a reader may see other pages than those of
+    /// the file.
+    private func canCopyStoredPages(_ change: FileChange, of source: ConnectionHandle, pageCount: Int) throws
+        -> Bool
+    {
         guard change.before.ring != nil, let settings = change.after.ring?.settings else { return false }
         let file = try PageFile(source, change.before)
-        return try file.layout == PageCipher.Layout(settings) && file.pageCount == pageCount && file.excess == 0
+        return try file.layout == PageCipher.Layout(settings) && file.pageCount == pageCount
+            && file.excess == 0
             && file.header()?.journalMode == .delete
     }
 
     /// Copies pages as a rotation does, with the key of the copy and a fresh salt, and proves them.
-    private func copyStoredPages(_ change: FileChange, of source: ConnectionHandle, to file: HeldFile, path: String) throws -> Made {
+    private func copyStoredPages(
+        _ change: FileChange, of source: ConnectionHandle, to file: HeldFile, path: String
+    ) throws -> Made {
         _ = try PageCopy().copy(source, to: file, change, progress)
         try FailPoint.copied.pass(path)
         // The key is derived anew, as any program will have to.
-        let change = FileChange(path: change.path, before: change.before, after: try change.after.withoutDerivedKeys())
+        let change = FileChange(
+            path: change.path, before: change.before, after: try change.after.withoutDerivedKeys())
         let connection = try change.after.open(viewing: file)
         let copy = connection.handle
         try checkIsEncrypted(copy, path)
@@ -176,7 +244,8 @@ extension ContentFile {
                 throw DatabaseFileError(.copyRejected("its schema is another one"), path: path)
             }
             return try ProvedContent(
-                digest: fingerprint.hash.hexadecimal, tableCount: fingerprint.tables.count, rowCount: fingerprint.rowCount)
+                digest: fingerprint.hash.hexadecimal, tableCount: fingerprint.tables.count,
+                rowCount: fingerprint.rowCount)
         }
         let made = try made(copy, content)
         try FailPoint.verified.pass(path)
@@ -190,11 +259,13 @@ extension ContentFile {
     /// How often pages are copied that were not of one state.
     private static let attempts = 4
 
-    /// Copies the stored pages of a file as they are, those of a log in the places of those in the file, and proves that they are the content that the source
-    /// reads.
+    /// Copies the stored pages of a file as they are, those of a log in the places of those in the file, and
+    /// proves that they are the content that the source reads.
     ///
     /// Where nobody writes to a page, it has the same bytes in the next copy.
-    private func keepStoredPages(_ change: FileChange, of source: ConnectionHandle, in file: HeldFile, _ path: String) throws -> Made {
+    private func keepStoredPages(
+        _ change: FileChange, of source: ConnectionHandle, in file: HeldFile, _ path: String
+    ) throws -> Made {
         let mayChange = try source.journalMode() == .wal
         for attempt in 1...(mayChange ? ContentFile.attempts : 1) {
             do {
@@ -203,21 +274,29 @@ extension ContentFile {
                         // Begins the transaction.
                         let pageCount = try Int(source.integer(pragma: "page_count"))
                         let view = try StoredView(
-                            SystemFile.resolved(change.path), pageSize: Int(source.integer(pragma: "page_size")), timeout: 5)
+                            SystemFile.resolved(change.path),
+                            pageSize: Int(source.integer(pragma: "page_size")), timeout: 5)
                         goOn()
                         try copy(view, to: file, path)
                         try FailPoint.copied.pass(path)
-                        let fingerprint = try ContentFingerprint(of: source) { try progress(.verifying, 0, of: pageCount) }
+                        let fingerprint = try ContentFingerprint(of: source) {
+                            try progress(.verifying, 0, of: pageCount)
+                        }
                         let proof = RowProof(fingerprint: fingerprint, prepare: prepare)
                         let made = try prove(file, proof, pageCount: pageCount, path: path)
-                        guard made.pageCount == pageCount, Int64(pageCount) * Int64(made.pageSize) == file.size else {
-                            throw DatabaseFileError(.copyRejected("its size is not that of \(pageCount) pages"), path: path)
+                        guard made.pageCount == pageCount,
+                            Int64(pageCount) * Int64(made.pageSize) == file.size
+                        else {
+                            throw DatabaseFileError(
+                                .copyRejected("its size is not that of \(pageCount) pages"), path: path)
                         }
                         try FailPoint.verified.pass(path)
                         return made
                     }
                 }
-            } catch  where attempt < ContentFile.attempts && mayChange && ContentFile.mayComeFromWriters(error) {
+            } catch
+                where attempt < ContentFile.attempts && mayChange && ContentFile.mayComeFromWriters(error)
+            {
                 // A log that was begun anew while it was read.
                 _ = file.truncate(to: 0)
             }
@@ -240,7 +319,9 @@ extension ContentFile {
         var offset: Int64 = 0
         while offset < size {
             let part = try view.read(at: offset, count: Int(min(1 << 18, size - offset)))
-            guard !part.isEmpty else { throw EngineError(code: EngineCode.corrupt, message: "The file is shorter than it says") }
+            guard !part.isEmpty else {
+                throw EngineError(code: EngineCode.corrupt, message: "The file is shorter than it says")
+            }
             try file.writer.write(part, at: offset)
             offset += Int64(part.count)
             try FailPoint.copying.pass(path)
@@ -248,7 +329,8 @@ extension ContentFile {
         }
     }
 
-    /// Keeps others from writing until `body` calls the function that it is given: what it reads in two ways is of one state then.
+    /// Keeps others from writing until `body` calls the function that it is given: what it reads in two ways
+    /// is of one state then.
     private func pausingWriters<Result>(
         _ change: FileChange, _ mayChange: Bool, _ body: (_ goOn: () -> Void) throws -> Result
     ) throws -> Result {
@@ -256,7 +338,9 @@ extension ContentFile {
         let connection: EngineConnection
         do {
             connection = try change.before.open(change.path, timeout: 5)
-        } catch KeyError.engine(let error) where [EngineCode.readOnly, EngineCode.cantOpen].contains(error.primaryCode) {
+        } catch KeyError.engine(let error)
+            where [EngineCode.readOnly, EngineCode.cantOpen].contains(error.primaryCode)
+        {
             return try body {}
         }
         let handle = connection.handle

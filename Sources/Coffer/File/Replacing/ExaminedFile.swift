@@ -2,13 +2,14 @@ internal import SQLCipherBridge
 
 internal import Glibc
 
-/// The first stage of a replacement: a file that can be replaced, as far as can be told without opening it.
+/// The first stage of a replacement: a file that can be replaced, as far as can be known without opening it.
 ///
-/// The stages are types, each of which is made by the one before and consumes it: ``ExaminedFile``, ``OpenedFile``, ``NotedFile``,
-/// ``QuiescedFile``, ``StagedCopy``, ``ProvedCopy``, ``PublishedFile``. What a stage has begun ends with its life: when a step throws, the copy is
-/// removed, the file is let go of in its journal mode, and the note is removed, in this order. Only a ``ProvedCopy`` can be published.
+/// The stages are types, each of which is made by the one before and consumes it: ``ExaminedFile``,
+/// ``OpenedFile``, ``NotedFile``, ``QuiescedFile``, ``StagedCopy``, ``ProvedCopy``, ``PublishedFile``. What a
+/// stage has begun ends with its life: when a step throws, the copy is removed, the file is let go of in its
+/// journal mode, and the note is removed, in this order. Only a ``ProvedCopy`` can be published.
 struct ExaminedFile {
-    let job: ReplacementJob
+    private(set) var job: ReplacementJob
     let progress: ProgressReport
     let names: ReplacementNames
     let status: FileStatus
@@ -17,7 +18,8 @@ struct ExaminedFile {
     /// Where the old file is to be kept: absolute.
     let keptPath: String?
     let room: CopyRoom
-    /// Keeps the number of the file its own, and tells how many names it has when it has lost the one that we know.
+    /// Keeps the number of the file its own, and reports how many names it has when it has lost the one that
+    /// we know.
     private let hold: HeldName
 
     var path: String { job.path }
@@ -40,10 +42,12 @@ struct ExaminedFile {
         try ExaminedFile.checkNames(names, status)
         let attributes = try FileAttributes(of: path, status: status)
         guard attributes.canBeKeptByThisProcess else {
-            throw DatabaseFileError(.unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
+            throw DatabaseFileError(
+                .unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
         }
         // Whoever could read the file could not read its content.
-        self.attributes = job.before.ring != nil && job.after.ring == nil ? attributes.forOwnerOnly : attributes
+        self.attributes =
+            job.before.ring != nil && job.after.ring == nil ? attributes.forOwnerOnly : attributes
         try FolderSafety(owner: status.userID).check(directoryOf: path)
         room = try CopyRoom(of: path, beside: path)
         try room.check(path)
@@ -51,7 +55,20 @@ struct ExaminedFile {
         hold = try HeldName(path, status)
     }
 
-    /// Fails before anything opens a file without bytes: the engine would remove a journal or a log that lies beside it, with what is in it.
+    /// The same file, with another connection of a database in use.
+    ///
+    /// - Parameter resume: see ``ReplacementJob/resume``.
+    func lending(_ connection: ConnectionHandle, resume: @escaping (JournalMode) throws -> Void)
+        -> ExaminedFile
+    {
+        var file = self
+        file.job.lentConnection = connection
+        file.job.resume = resume
+        return file
+    }
+
+    /// Fails before anything opens a file without bytes: the engine would remove a journal or a log that lies
+    /// beside it, with what is in it.
     ///
     /// - Throws: `emptyFile`.
     static func checkIsNotEmpty(_ path: String, _ status: FileStatus) throws(DatabaseFileError) {
@@ -61,35 +78,50 @@ struct ExaminedFile {
 
     /// Room for the longest name that is made beside the file, and for SQLite's limit on a path.
     private static func checkLength(_ names: ReplacementNames) throws(DatabaseFileError) {
-        for name in [names.note, names.nextNote, names.copy(RunIdentifier(number: 0)), "\(names.path)-journal"] {
+        for name in [
+            names.note, names.nextNote, names.copy(RunIdentifier(number: 0)), "\(names.path)-journal",
+        ] {
             guard SystemFile.name(of: name).utf8.count <= 255, name.utf8.count < 512 else {
                 throw DatabaseFileError(.pathTooLong, path: names.path)
             }
         }
     }
 
-    /// The file has one name, besides one that an interrupted run has given it to keep it, or that it had as a copy, and has noted.
-    private static func checkNames(_ names: ReplacementNames, _ status: FileStatus) throws(DatabaseFileError) {
+    /// The file has one name, besides one that an interrupted run has given it to keep it, or that it had as
+    /// a copy, and has noted.
+    private static func checkNames(_ names: ReplacementNames, _ status: FileStatus) throws(DatabaseFileError)
+    {
         var count = status.linkCount
         if count == 2, let note = NoteFile.read(names.note) {
-            if let kept = note.keepOldPath, try KeptName.isAnotherName(kept, of: status, than: names.path) { count = 1 }
+            if let kept = note.keepOldPath, try KeptName.isAnotherName(kept, of: status, than: names.path) {
+                count = 1
+            }
             // A loss of power may leave the renaming of the copy done by half.
-            if let id = RunIdentifier(note.id), try SystemFile.status(names.copy(id))?.isSameFile(as: status) == true { count = 1 }
+            if let id = RunIdentifier(note.id),
+                try SystemFile.status(names.copy(id))?.isSameFile(as: status) == true
+            {
+                count = 1
+            }
         }
-        guard count == 1 else { throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: names.path) }
+        guard count == 1 else {
+            throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: names.path)
+        }
     }
 
-    /// Whether the old file can be kept where it is to be. Not asked where an earlier run has replaced the file: the old one is there then.
+    /// Whether the old file can be kept where it is to be. Not asked where an earlier run has replaced the
+    /// file: the old one is there then.
     func checkKeptPath() throws(DatabaseFileError) {
         guard let keptPath else { return }
         if try SystemFile.status(keptPath) != nil {
-            // An interrupted run has given the file this name, and it is taken back. It is not the name of the file itself.
+            // An interrupted run has given the file this name, and it is taken back. It is not the name of
+            // the file itself.
             guard NoteFile.read(names.note)?.keepOldPath == keptPath,
                 try KeptName.isAnotherName(keptPath, of: status, than: path)
             else { throw DatabaseFileError(.exists, path: keptPath) }
         }
         guard try SystemFile.statusOfDirectory(of: keptPath).device == status.device else {
-            throw DatabaseFileError(.unsupported("The old file can be kept on the same file system only."), path: keptPath)
+            throw DatabaseFileError(
+                .unsupported("The old file can be kept on the same file system only."), path: keptPath)
         }
         try SystemFile.checkIsWritable(directoryOf: keptPath)
     }
@@ -101,7 +133,8 @@ struct ExaminedFile {
         }
     }
 
-    /// How many names the file has that was replaced: none, unless it was kept or another process has given it one.
+    /// How many names the file has that was replaced: none, unless it was kept or another process has given
+    /// it one.
     func nameCount() throws(DatabaseFileError) -> Int { try hold.nameCount() }
 
     /// What was left by a run that was interrupted.
@@ -119,7 +152,9 @@ struct CopyRoom {
 
     /// - Parameter other: a path in the directory of the copy.
     init(of path: String, beside other: String) throws(DatabaseFileError) {
-        size = try (SystemFile.status(path, followsLinks: true)?.size ?? 0) + (SystemFile.status("\(path)-wal")?.size ?? 0)
+        size =
+            try (SystemFile.status(path, followsLinks: true)?.size ?? 0)
+            + (SystemFile.status("\(path)-wal")?.size ?? 0)
         // The note, and what the file system keeps of a new file.
         required = size + (1 << 16)
         available = try SystemFile.availableSpace(SystemFile.directory(of: other))
@@ -130,13 +165,16 @@ struct CopyRoom {
     }
 }
 
-/// A file that is held without being open: closing this drops no locks that SQLite has on it for this process.
+/// A file that is held without being open: closing this drops no locks that SQLite has on it for this
+/// process.
 private final class HeldName: Sendable {
     private let file: FileDescriptor
 
     init(_ path: String, _ status: FileStatus) throws(DatabaseFileError) {
         file = try FileDescriptor(holding: path)
-        guard try file.status().isSameFile(as: status) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
+        guard try file.status().isSameFile(as: status) else {
+            throw DatabaseFileError(.unsafeFile(.replaced), path: path)
+        }
     }
 
     func nameCount() throws(DatabaseFileError) -> Int { try file.status().linkCount }

@@ -3,8 +3,8 @@ internal import SQLCipherBridge
 
 /// Gives a file new content by a copy beside it, which is proved and then put in its place in one step.
 ///
-/// Whatever happens before this step leaves the file untouched; a crash leaves at most a note and a copy, which the next run removes. See
-/// ``ExaminedFile`` for the stages.
+/// Whatever happens before this step leaves the file untouched; a crash leaves at most a note and a copy,
+/// which the next run removes. See ``ExaminedFile`` for the stages.
 struct FileReplacement {
     let job: ReplacementJob
     let progress: ProgressReport
@@ -14,9 +14,12 @@ struct FileReplacement {
         self.progress = progress
     }
 
-    /// - Throws: ``DatabaseFileError``, `CancellationError`, or what a key provider or the progress function throws.
+    /// - Throws: ``DatabaseFileError``, `CancellationError`, or what a key provider or the progress function
+    ///   throws.
     func run() throws -> ReplacementResult {
-        let examined = try DatabaseFileError.translated(job.path) { try ExaminedFile(job, progress: progress) }
+        let examined = try DatabaseFileError.translated(job.path) {
+            try ExaminedFile(job, progress: progress)
+        }
         do {
             switch try OpenedFile.open(examined) {
             case .newContent:
@@ -25,13 +28,17 @@ struct FileReplacement {
                 return try opened.noted().quiesced().staged().proved().published().completed()
             }
         } catch let error as FailureAfterPublishing {
-            throw FileReplacement.describe(error.reason, of: examined.status, isPublished: true, path: job.path)
+            throw FileReplacement.describe(
+                error.reason, of: examined.status, isPublished: true, path: job.path)
         } catch {
             throw FileReplacement.describe(error, of: examined.status, isPublished: false, path: job.path)
         }
     }
 
-    private static func describe(_ failure: any Error, of status: FileStatus, isPublished: Bool, path: String) -> any Error {
+    /// What to throw for a failure of a stage.
+    static func describe(_ failure: any Error, of status: FileStatus, isPublished: Bool, path: String)
+        -> any Error
+    {
         let failure = DatabaseFileError.publicError(failure, path: path)
         guard var error = failure as? DatabaseFileError else { return failure }
         if case .busy(let users) = error.reason, users.isEmpty {
@@ -42,7 +49,8 @@ struct FileReplacement {
     }
 }
 
-/// What is to be done to a file, and how: the part in which rotations, upgrades, encryptions and decryptions differ.
+/// What is to be done to a file, and how: the part in which rotations, upgrades, encryptions and decryptions
+/// differ.
 struct ReplacementJob {
     var operation: ReplacementOperation
 
@@ -64,11 +72,16 @@ struct ReplacementJob {
 
     /// The connection that the source is open with already, for databases in use; nil to open one.
     ///
-    /// It writes nothing during the work, and is in a transaction from ``NotedFile/quiesced()`` to ``ProvedCopy/published()``.
+    /// It writes nothing during the work, and is in a transaction from ``NotedFile/quiesced()`` to
+    /// ``ProvedCopy/published()``.
     var lentConnection: ConnectionHandle?
 
-    /// For databases in use: lets go of the lent connection, which is still in its transaction, and goes on with the new file in the journal
-    /// mode that is given.
+    /// Whether the copy was made from the log while others wrote, so that nothing may come to the file that
+    /// was in no log.
+    var followsLog = false
+
+    /// For databases in use: lets go of the lent connection, which is still in its transaction, and goes on
+    /// with the new file in the journal mode that is given.
     var resume: (_ journalMode: JournalMode) throws -> Void = { _ in }
 
     var path: String { change.path }

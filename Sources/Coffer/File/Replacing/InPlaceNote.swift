@@ -1,12 +1,14 @@
 internal import SQLCipherBridge
 
-/// The note of a rotation in place, under the name that a rotation by copy gives to its own: should the process end in the middle, the next
-/// rotation of either kind finds in it the journal mode that the file is to have.
+/// The note of a rotation in place, under the name that a rotation by copy gives to its own: should the
+/// process end in the middle, the next rotation of either kind finds in it the journal mode that the file is
+/// to have.
 struct InPlaceNote {
     /// Whether an interrupted run had left a note.
     var wasLeft: Bool { note?.wasLeft == true }
     private let journalMode: JournalMode
-    /// Nil where the path of the file leaves no room for the name of a note, and there is nothing to come back to.
+    /// Nil where the path of the file leaves no room for the name of a note, and there is nothing to come
+    /// back to.
     private let note: NoteFile?
     private let path: String
 
@@ -22,11 +24,14 @@ struct InPlaceNote {
         self.journalMode = note?.previous?.journalMode == JournalMode.wal.rawValue ? .wal : journalMode
         guard let note else { return }
         do {
-            guard let status = try SystemFile.status(path) else { throw DatabaseFileError(.missing, path: path) }
+            guard let status = try SystemFile.status(path) else {
+                throw DatabaseFileError(.missing, path: path)
+            }
             try note.removeLeftovers(names, of: status, at: path)
             try note.write(
                 ReplacementNote(
-                    .rotate, id: .random(), step: "rekey", journalMode: self.journalMode.rawValue, saltBefore: salt.hexadecimal))
+                    .rotate, id: .random(), step: "rekey", journalMode: self.journalMode.rawValue,
+                    saltBefore: salt.hexadecimal))
             try FailPoint.noteMade.pass(path)
         } catch {
             if !wasLeft { try? note.remove() }
@@ -35,7 +40,9 @@ struct InPlaceNote {
     }
 
     /// - Parameter isOptional: whether the work can do without a note.
-    private static func take(_ names: ReplacementNames, isOptional: Bool) throws(DatabaseFileError) -> NoteFile? {
+    private static func take(_ names: ReplacementNames, isOptional: Bool) throws(DatabaseFileError)
+        -> NoteFile?
+    {
         do throws(DatabaseFileError) {
             return try NoteFile.take(names.note, next: names.nextNote)
         } catch {
@@ -48,9 +55,12 @@ struct InPlaceNote {
     ///
     /// - Parameter connection: one with the new key, which is that of `protection`.
     /// - Returns: whether there was one.
-    static func completeInterruptedRun(_ path: String, _ connection: ConnectionHandle, _ protection: FileProtection) throws -> Bool {
+    static func completeInterruptedRun(
+        _ path: String, _ connection: ConnectionHandle, _ protection: FileProtection
+    ) throws -> Bool {
         guard try !ReplacementNames.leftovers(of: path, operation: .rotate).isEmpty else { return false }
-        let note = try InPlaceNote(path, journalMode: connection.journalMode(), salt: FileHeader(connection).salt)
+        let note = try InPlaceNote(
+            path, journalMode: connection.journalMode(), salt: FileHeader(connection).salt)
         try note.restoreJournalMode(connection, protection)
         try note.remove()
         return true

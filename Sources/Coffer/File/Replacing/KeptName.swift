@@ -1,4 +1,5 @@
-/// The second name that the old file gets where it is to be kept. Ends with its life, unless the copy has its place by then.
+/// The second name that the old file gets where it is to be kept. Ends with its life, unless the copy has its
+/// place by then.
 struct KeptName: ~Copyable {
     private let path: String
     private let original: FileStatus
@@ -10,7 +11,9 @@ struct KeptName: ~Copyable {
     /// - Parameters:
     ///   - path: absolute; nothing may be there.
     ///   - database: the path of the file, whose status is given.
-    static func give(_ path: String, to original: FileStatus, at database: String) throws(DatabaseFileError) -> KeptName {
+    static func give(_ path: String, to original: FileStatus, at database: String) throws(DatabaseFileError)
+        -> KeptName
+    {
         try SystemFile.link(database, to: path)
         let kept = KeptName(path: path, original: original, database: database)
         // The name could lead elsewhere by the time that it was used.
@@ -33,20 +36,26 @@ struct KeptName: ~Copyable {
 
     mutating func keep() { stays = true }
 
-    /// Removes a name that an interrupted run has given to a file, if it is provably not the one that the database has.
+    /// Removes a name that an interrupted run has given to a file, if it is provably not the one that the
+    /// database has.
     ///
     /// - Returns: whether it was there.
     @discardableResult
-    static func remove(_ kept: String, of status: FileStatus, at database: String) throws(DatabaseFileError) -> Bool {
+    static func remove(_ kept: String, of status: FileStatus, at database: String) throws(DatabaseFileError)
+        -> Bool
+    {
         guard try isAnotherName(kept, of: status, than: database) else { return false }
         try SystemFile.remove(kept)
         return true
     }
 
-    /// Whether a path leads to the same file as the path of a database, in another place or under another name.
+    /// Whether a path leads to the same file as the path of a database, in another place or under another
+    /// name.
     ///
     /// A relative path is none of ours: it led to something in the directory of a process that is gone.
-    static func isAnotherName(_ kept: String, of status: FileStatus, than database: String) throws(DatabaseFileError) -> Bool {
+    static func isAnotherName(_ kept: String, of status: FileStatus, than database: String)
+        throws(DatabaseFileError) -> Bool
+    {
         guard kept.hasPrefix("/"), try SystemFile.status(kept)?.isSameFile(as: status) == true,
             let now = try SystemFile.status(database), now.isSameFile(as: status), now.linkCount >= 2,
             let there = try SystemFile.status(SystemFile.directory(of: kept), followsLinks: true),

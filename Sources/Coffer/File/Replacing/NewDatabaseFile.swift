@@ -2,11 +2,13 @@ internal import SQLCipherBridge
 
 internal import Glibc
 
-/// A database file in the making: it is written under another name in the same directory, and gets its own name once it is complete.
+/// A database file in the making: it is written under another name in the same directory, and gets its own
+/// name once it is complete.
 ///
-/// Nobody ever finds a part of it under its name, and nothing that is there is overwritten. What was written goes at the end of its life, where
-/// the file was not published. A crash leaves the temporary file and a note that names it, which hold nothing that the final form would not,
-/// and go when the same file is made the next time.
+/// Nobody ever finds a part of it under its name, and nothing that is there is overwritten. What was written
+/// goes at the end of its life, where the file was not published. A crash leaves the temporary file and a
+/// note that names it, which hold nothing that the final form would not, and go when the same file is made
+/// the next time.
 struct NewDatabaseFile: ~Copyable {
     let path: String
     private let place: NewFilePlace
@@ -22,8 +24,10 @@ struct NewDatabaseFile: ~Copyable {
         try begin(NewFilePlace(path: path), isPlaintext: isPlaintext)
     }
 
-    /// - Parameter isPlaintext: whether everybody can read what the file is to hold. Then it is not made where others may rename files.
-    /// - Throws: `exists` if there is something at the path already, `busy` if another process is making the same file.
+    /// - Parameter isPlaintext: whether everybody can read what the file is to hold. Then it is not made
+    ///   where others may rename files.
+    /// - Throws: `exists` if there is something at the path already, `busy` if another process is making the
+    ///   same file.
     static func begin(_ place: NewFilePlace, isPlaintext: Bool) throws -> NewDatabaseFile {
         let path = place.path
         guard !path.isEmpty, !path.utf8.contains(0), path != ":memory:" else {
@@ -42,7 +46,8 @@ struct NewDatabaseFile: ~Copyable {
         let note = try NewDatabaseFile.take(names, path)
         do {
             let run = RunIdentifier.random()
-            let file = NewDatabaseFile(place, file: try note.makeCopy(names, run, for: place), run, note: note)
+            let file = NewDatabaseFile(
+                place, file: try note.makeCopy(names, run, for: place), run, note: note)
             try FailPoint.copyCreated.pass(path)
             return file
         } catch {
@@ -69,24 +74,30 @@ struct NewDatabaseFile: ~Copyable {
         do throws(DatabaseFileError) {
             return try NoteFile.take(names.lock, next: names.nextLock)
         } catch {
-            throw DatabaseFileError(error.reason, path: error.reason == .unsafeFile(.foreignNote) ? error.path : path)
+            throw DatabaseFileError(
+                error.reason, path: error.reason == .unsafeFile(.foreignNote) ? error.path : path)
         }
     }
 
-    /// What a file that had this name before has left would be played back into the new one by the first program that opens it, and destroy it.
+    /// What a file that had this name before has left would be played back into the new one by the first
+    /// program that opens it, and destroy it.
     ///
     /// - Throws: `exists` with the path of a journal or a log that is not empty.
     private static func checkIsAlone(_ path: String) throws(DatabaseFileError) {
         // With a name that is as long as names can be, there is no file of such a name.
         for name in ["\(path)-journal", "\(path)-wal"] where SystemFile.name(of: name).utf8.count <= 255 {
-            guard let status = try SystemFile.status(name), !status.isRegular || status.size > 0 else { continue }
+            guard let status = try SystemFile.status(name), !status.isRegular || status.size > 0 else {
+                continue
+            }
             throw DatabaseFileError(.exists, path: name)
         }
     }
 
     /// What is beside a file that is complete, of a run that was interrupted at its very end.
     private static func removeLeftovers(_ names: NewFileNames) {
-        guard (try? SystemFile.status(names.lock)) != nil, let note = try? NoteFile.take(names.lock, next: names.nextLock) else { return }
+        guard (try? SystemFile.status(names.lock)) != nil,
+            let note = try? NoteFile.take(names.lock, next: names.nextLock)
+        else { return }
         try? note.removeCopy(names)
         try? note.remove()
     }
@@ -109,7 +120,7 @@ struct NewDatabaseFile: ~Copyable {
             try SystemFile.synchronize(directoryOf: path)
             try FailPoint.directorySynchronized.pass(path)
         } catch {
-            // The caller was not told of it.
+            // The caller does not know of it.
             file.removeName(path)
             throw error
         }
@@ -126,7 +137,8 @@ struct NewDatabaseFile: ~Copyable {
     ///   - setAside: gives the old file another name; returns nil where there is none.
     ///   - audit: called with the file in its place. When it throws, the file has its place all the same.
     consuming func published(
-        _ attributes: FileAttributes?, setAside: (RestoredFileNames) throws -> AsideFile?, audit: () throws -> Void
+        _ attributes: FileAttributes?, setAside: (RestoredFileNames) throws -> AsideFile?,
+        audit: () throws -> Void
     ) throws {
         let attributes = attributes ?? file.ownAttributes
         try file.apply(attributes)
@@ -163,7 +175,9 @@ struct NewDatabaseFile: ~Copyable {
             try audit()
             try FailPoint.audited.pass(path)
         } catch {
-            guard var error = DatabaseFileError.publicError(error, path: path) as? DatabaseFileError else { throw error }
+            guard var error = DatabaseFileError.publicError(error, path: path) as? DatabaseFileError else {
+                throw error
+            }
             error.isPublished = true
             throw error
         }
@@ -182,8 +196,9 @@ struct RestoredFileNames {
 
 /// Where a new file goes.
 struct NewFilePlace {
-    /// The path of the file; or what stands for all files that are named when they are complete, where ``name`` does that. Who makes one at the same
-    /// place next removes what an interrupted run has left there.
+    /// The path of the file; or what stands for all files that are named when they are complete, where
+    /// ``name`` does that. Who makes one at the same place next removes what an interrupted run has left
+    /// there.
     let path: String
 
     /// The path of a file, from its first bytes.
@@ -195,7 +210,9 @@ struct NewFilePlace {
 
 extension NoteFile {
     /// Removes what an interrupted run has left, and makes the file of this one.
-    fileprivate func makeCopy(_ names: NewFileNames, _ run: RunIdentifier, for place: NewFilePlace) throws -> HeldFile {
+    fileprivate func makeCopy(_ names: NewFileNames, _ run: RunIdentifier, for place: NewFilePlace) throws
+        -> HeldFile
+    {
         try removeCopy(names)
         try removeKeptNames(of: place.path)
         // The run that had the note before may have come to its end.
@@ -214,11 +231,15 @@ extension NoteFile {
         try SystemFile.remove(names.merged(id))
     }
 
-    /// Removes the other names that a file in its place, and what is beside it, got from a run that did not come to replace it.
+    /// Removes the other names that a file in its place, and what is beside it, got from a run that did not
+    /// come to replace it.
     private func removeKeptNames(of path: String) throws(DatabaseFileError) {
         guard let kept = previous?.keepOldPath else { return }
-        // Where the kept name has another file, the run had replaced the old one: its log or journal is that of the kept file, and stays there.
-        if let file = try SystemFile.status(kept), try SystemFile.status(path)?.isSameFile(as: file) != true { return }
+        // Where the kept name has another file, the run had replaced the old one: its log or journal is that
+        // of the kept file, and stays there.
+        if let file = try SystemFile.status(kept), try SystemFile.status(path)?.isSameFile(as: file) != true {
+            return
+        }
         for ending in ["-wal", "-journal", ""] {
             guard let status = try SystemFile.status(path + ending), status.isRegular else { continue }
             try KeptName.remove(kept + ending, of: status, at: path + ending)
@@ -242,7 +263,9 @@ extension SystemFile {
             try link(path, to: newPath)
             try remove(path)
         } catch {
-            guard case .inputOutput("link", let code) = error.reason, [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(code) else {
+            guard case .inputOutput("link", let code) = error.reason,
+                [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(code)
+            else {
                 throw error
             }
             try renameOverOwnFile(path, to: newPath)

@@ -7,7 +7,8 @@ enum FileOpening: ~Copyable {
     case newContent
 }
 
-/// The stage with a connection to the old content, which has played back what an interrupted process had left.
+/// The stage with a connection to the old content, which has played back what an interrupted process had
+/// left.
 struct OpenedFile: ~Copyable {
     let examined: ExaminedFile
     let connection: SourceConnection
@@ -29,14 +30,17 @@ struct OpenedFile: ~Copyable {
             guard try hasNewContent(job) else { throw KeyError.encryption(failure, code: code) }
             return .newContent
         }
-        guard try connection.handle.fileSize() != 0 else { throw DatabaseFileError(.emptyFile, path: job.path) }
+        guard try connection.handle.fileSize() != 0 else {
+            throw DatabaseFileError(.emptyFile, path: job.path)
+        }
         try examined.checkKeptPath()
         return .oldContent(OpenedFile(examined: examined, connection: connection))
     }
 
     private static func hasNewContent(_ job: ReplacementJob) throws -> Bool {
         do {
-            // A connection that can write closes the log that it had to open; one that cannot would leave it behind.
+            // A connection that can write closes the log that it had to open; one that cannot would leave it
+            // behind.
             try job.after.open(job.path, timeout: job.lockTimeout).closeWithCheckpoint()
             return true
         } catch KeyError.encryption {
@@ -52,11 +56,13 @@ struct OpenedFile: ~Copyable {
 }
 
 extension ExaminedFile {
-    /// Whether a note says that the file is the copy of a run that was interrupted, and that its old file is where this run is to keep it.
+    /// Whether a note says that the file is the copy of a run that was interrupted, and that its old file is
+    /// where this run is to keep it.
     ///
     /// Other operations find their new key or format. A vacuum has none.
     fileprivate func isVacuumThatWasPublished() throws -> Bool {
-        guard job.keepsKey, let keptPath, let note = NoteFile.read(names.note), note.keepOldPath == keptPath, let original = note.original
+        guard job.keepsKey, let keptPath, let note = NoteFile.read(names.note), note.keepOldPath == keptPath,
+            let original = note.original
         else { return false }
         return try note.copy == status.identity && SystemFile.status(keptPath)?.identity == original
     }
@@ -107,6 +113,19 @@ struct QuiescedFile: ~Copyable {
         try FailPoint.copyCreated.pass(examined.path)
         let content = try copy.write(from: source.reader, examined)
         try FailPoint.copied.pass(examined.path)
+        return StagedCopy(copy: copy, content: content, quiesced: self)
+    }
+    /// Takes a copy that was made while others wrote, and completes it.
+    ///
+    /// - Parameter complete: copies what the copy does not have yet.
+    consuming func staged(
+        _ copy: consuming CopyFile,
+        completing complete: (_ source: ConnectionHandle) throws -> any ContentProof
+    ) throws
+        -> StagedCopy
+    {
+        let content = try complete(source.reader)
+        try FailPoint.copied.pass(noted.opened.examined.path)
         return StagedCopy(copy: copy, content: content, quiesced: self)
     }
 }

@@ -1,11 +1,13 @@
 internal import SQLCipherBridge
 
-/// An error after the copy has its place: the file has its new content, and the next run completes what is left to do.
+/// An error after the copy has its place: the file has its new content, and the next run completes what is
+/// left to do.
 struct FailureAfterPublishing: Error {
     let reason: any Error
 }
 
-/// The last stage: the copy has the name of the file. Nothing is taken back any more; what fails now is left to the next run.
+/// The last stage: the copy has the name of the file. Nothing is taken back any more; what fails now is left
+/// to the next run.
 struct PublishedFile: ~Copyable {
     private let proof: ReplacementProof
     private let examined: ExaminedFile
@@ -26,7 +28,8 @@ struct PublishedFile: ~Copyable {
         self.connection = connection
     }
 
-    /// Makes the new name permanent, goes on with the new file in the journal mode of the old one, records the result, and removes the note.
+    /// Makes the new name permanent, goes on with the new file in the journal mode of the old one, records
+    /// the result, and removes the note.
     consuming func completed() throws(FailureAfterPublishing) -> ReplacementResult {
         let (job, mode) = (examined.job, note.journalMode)
         let persisted = Result { try persist() }
@@ -35,7 +38,8 @@ struct PublishedFile: ~Copyable {
             do {
                 try persisted.get()
             } catch {
-                // The connection of a database in use is with the old file. Whatever the reason: one that cannot go on is closed.
+                // The connection of a database in use is with the old file. Whatever the reason: one that
+                // cannot go on is closed.
                 if job.lentConnection != nil { try? job.resume(mode) }
                 throw error
             }
@@ -60,15 +64,18 @@ struct PublishedFile: ~Copyable {
         try SystemFile.synchronize(directoryOf: path)
         try FailPoint.directorySynchronized.pass(path)
         try disableOldFile()
-        guard try SystemFile.status(path)?.identity == identity else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
+        guard try SystemFile.status(path)?.identity == identity else {
+            throw DatabaseFileError(.unsafeFile(.replaced), path: path)
+        }
     }
 
-    /// A process may have opened the old file in the last moment, and wait for its lock. In the modes without a journal file, SQLite would not notice
-    /// that the file has lost its name, and acknowledge what nobody will ever find. So the first page is made unusable as long as the lock is
-    /// held: what such a process gets is an error. The new name is permanent by then, so that the old content is not needed any more.
+    /// A process may have opened the old file in the last moment, and wait for its lock. In the modes without
+    /// a journal file, SQLite would not notice that the file has lost its name, and acknowledge what nobody
+    /// will ever find. So the first page is made unusable as long as the lock is held: what such a process
+    /// gets is an error. The new name is permanent by then, so that the old content is not needed any more.
     private func disableOldFile() throws {
         guard try examined.nameCount() == 0 else {
-            // A file that is kept, or has got another name, stays as it is. Who has it open has to be told.
+            // A file that is kept, or has got another name, stays as it is. The error says who has it open.
             let users = FileUsers.others(of: examined.status)
             guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: examined.path) }
             return
@@ -96,7 +103,9 @@ extension ExaminedFile {
     /// Completes an earlier run, which had put its copy in place.
     func completeEarlierRun() throws(FailureAfterPublishing) -> ReplacementResult {
         do {
-            guard try !leftovers().isEmpty else { return ReplacementResult(isChanged: false, isResumed: false, proof: nil) }
+            guard try !leftovers().isEmpty else {
+                return ReplacementResult(isChanged: false, isResumed: false, proof: nil)
+            }
             let note = try NoteFile.take(names.note, next: names.nextNote)
             // Its copy has its name, and the file that it kept is another one by now: it stays.
             try note.removeLeftovers(names, of: status, at: path)

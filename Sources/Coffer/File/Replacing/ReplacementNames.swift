@@ -1,7 +1,7 @@
 /// The names of what a replacement keeps beside the file.
 ///
-/// Only the note has the name of the file in it, for people to see. The others begin with `.coffer-`, which nobody gives to files of their own,
-/// and are removed only if a note of ours names them.
+/// Only the note has the name of the file in it, for people to see. The others begin with `.coffer-`, which
+/// nobody gives to files of their own, and are removed only if a note of ours names them.
 struct ReplacementNames {
     let path: String
     let operation: ReplacementOperation
@@ -20,15 +20,20 @@ struct ReplacementNames {
     /// What SQLite may keep beside a database file.
     static func companions(of path: String) -> [String] { ["-journal", "-wal", "-shm"].map { path + $0 } }
 
-    /// What interrupted runs of any operation have left beside a file, and of the making of the file as a copy.
+    /// What interrupted runs of any operation have left beside a file, and of the making of the file as a
+    /// copy.
     static func leftovers(of path: String) throws(DatabaseFileError) -> [String] {
         var result: [String] = []
-        for operation in ReplacementOperation.allCases { result += try leftovers(of: path, operation: operation) }
+        for operation in ReplacementOperation.allCases {
+            result += try leftovers(of: path, operation: operation)
+        }
         return try result + NewFileNames.leftovers(of: path)
     }
 
     /// What interrupted runs of one operation have left beside a file: their note, and what it names.
-    static func leftovers(of path: String, operation: ReplacementOperation) throws(DatabaseFileError) -> [String] {
+    static func leftovers(of path: String, operation: ReplacementOperation) throws(DatabaseFileError)
+        -> [String]
+    {
         let names = ReplacementNames(path: path, operation: operation)
         return try NoteFile.leftovers(note: names.note, next: names.nextNote, copy: names.copy)
     }
@@ -42,7 +47,9 @@ struct NamesBeside {
     init(path: String) {
         directory = SystemFile.directory(of: path)
         // FNV-1a. Should two names have one number, those who work on the files wait for one another.
-        let number = SystemFile.name(of: path).utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        let number = SystemFile.name(of: path).utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
         stem = ".coffer-\(RunIdentifier(number: number).text)"
     }
 
@@ -52,7 +59,7 @@ struct NamesBeside {
     }
 }
 
-/// What tells one run from all others: 16 hexadecimal digits.
+/// What distinguishes one run from all others: 16 hexadecimal digits.
 struct RunIdentifier: Equatable, Sendable {
     let text: String
 
@@ -63,9 +70,12 @@ struct RunIdentifier: Equatable, Sendable {
         text = String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
-    /// Nil for a text that is no identifier: what a note says becomes part of a name, and must not lead elsewhere.
+    /// Nil for a text that is no identifier: what a note says becomes part of a name, and must not lead
+    /// elsewhere.
     init?(_ text: String) {
-        guard text.utf8.count == 16, text.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }) else { return nil }
+        guard text.utf8.count == 16, text.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }) else {
+            return nil
+        }
         self.text = text
     }
 }
@@ -75,7 +85,8 @@ enum ReplacementOperation: String, Sendable, CaseIterable, Codable {
     case rotate, upgrade, encrypt, decrypt, vacuum
 }
 
-/// The names of what the making of a new file keeps beside it until it is complete. Who makes the same file next knows them too.
+/// The names of what the making of a new file keeps beside it until it is complete. Who makes the same file
+/// next knows them too.
 struct NewFileNames {
     private let beside: NamesBeside
 
@@ -97,7 +108,9 @@ struct NewFileNames {
     static func leftovers(of path: String) throws(DatabaseFileError) -> [String] {
         let names = NewFileNames(path: path)
         var result = try NoteFile.leftovers(note: names.lock, next: names.nextLock, copy: names.temporary)
-        if let id = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) }), try SystemFile.status(names.merged(id)) != nil {
+        if let id = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) }),
+            try SystemFile.status(names.merged(id)) != nil
+        {
             result.append(names.merged(id))
         }
         return result

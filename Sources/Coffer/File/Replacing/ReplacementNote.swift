@@ -27,7 +27,8 @@ struct ReplacementNote: Codable, Equatable {
     var copy: FileIdentity?
 
     init(
-        _ operation: ReplacementOperation?, id: RunIdentifier, step: String, journalMode: String? = nil, saltBefore: String? = nil
+        _ operation: ReplacementOperation?, id: RunIdentifier, step: String, journalMode: String? = nil,
+        saltBefore: String? = nil
     ) {
         self.operation = operation
         self.id = id.text
@@ -52,12 +53,15 @@ struct ReplacementNote: Codable, Equatable {
     }
 }
 
-/// The file of a note, locked as long as its run lives: the lock tells the note of a running process from one that was left.
+/// The file of a note, locked as long as its run lives: the lock distinguishes the note of a running process
+/// from one that was left.
 ///
-/// A note that was left is believed only if nobody else can have written it: a regular file with one name, that belongs to this user or the
-/// superuser, and that nobody else may write to. It is never changed, but replaced by a new file as a whole, which has the lock already.
+/// A note that was left is believed only if no other user can have written it: a regular file with one name,
+/// that belongs to this user or the superuser, and that no other user may write to. It is never changed, but
+/// replaced by a new file as a whole, which has the lock already.
 final class NoteFile {
-    /// What an interrupted run has noted; nil when there was no note, and for one that was cut off before its first words.
+    /// What an interrupted run has noted; nil when there was no note, and for one that was cut off before its
+    /// first words.
     let previous: ReplacementNote?
     /// Whether there was a note.
     let wasLeft: Bool
@@ -65,7 +69,10 @@ final class NoteFile {
     private let next: String
     private var file: FileDescriptor
 
-    private init(_ path: String, next: String, file: consuming FileDescriptor, wasLeft: Bool, previous: ReplacementNote?) {
+    private init(
+        _ path: String, next: String, file: consuming FileDescriptor, wasLeft: Bool,
+        previous: ReplacementNote?
+    ) {
         self.path = path
         self.next = next
         self.file = file
@@ -116,14 +123,19 @@ final class NoteFile {
     }
 
     private static func isOwn(_ status: FileStatus) -> Bool {
-        status.isRegular && status.linkCount == 1 && [0, geteuid()].contains(status.userID) && status.permissions & 0o022 == 0
+        status.isRegular && status.linkCount == 1 && [0, geteuid()].contains(status.userID)
+            && status.permissions & 0o022 == 0
     }
 
-    /// Whether a file of ours is what a crash leaves between the making of a note and its first words. Whatever else is no note is a file of the user's,
-    /// who may call a report of a rotation so, and is never replaced or removed.
-    private static func isUnwritten(_ status: FileStatus) -> Bool { status.size == 0 && status.permissions == 0o600 }
+    /// Whether a file of ours is what a crash leaves between the making of a note and its first words.
+    /// Whatever else is no note is a file of the user's, who may call a report of a rotation so, and is never
+    /// replaced or removed.
+    private static func isUnwritten(_ status: FileStatus) -> Bool {
+        status.size == 0 && status.permissions == 0o600
+    }
 
-    /// Whether anybody else has the file open, such as a shell that directs the output of this process into it.
+    /// Whether anybody else has the file open, such as a shell that directs the output of this process into
+    /// it.
     private static func isInUse(_ status: FileStatus) -> Bool {
         FileUsers.ownDescriptorCount(of: status) > 1 || !FileUsers.others(of: status).isEmpty
     }
@@ -148,8 +160,9 @@ final class NoteFile {
 
     /// Removes the note, if its name still leads to it.
     ///
-    /// What the run has done is permanent by then, so that a loss of power does not bring back what nobody would complete without the note: such as
-    /// the journal by which the engine would leave the WAL mode again.
+    /// What the run has done is permanent by then, so that a loss of power does not bring back what nobody
+    /// would complete without the note: such as the journal by which the engine would leave the WAL mode
+    /// again.
     func remove() throws(DatabaseFileError) {
         try SystemFile.remove(next)
         guard try SystemFile.status(path)?.identity == file.status().identity else { return }
@@ -161,7 +174,8 @@ final class NoteFile {
 
     /// The note at a path, if it is one of ours and can be read; whether its run lives does not matter.
     static func read(_ path: String) -> ReplacementNote? {
-        guard let file = try? FileDescriptor.openNote(path, forWriting: false), let status = try? file.status(), isOwn(status),
+        guard let file = try? FileDescriptor.openNote(path, forWriting: false),
+            let status = try? file.status(), isOwn(status),
             let bytes = try? file.read(at: 0, count: 65536)
         else { return nil }
         return ReplacementNote.decode(bytes)
@@ -180,7 +194,9 @@ final class NoteFile {
         var result: [String] = []
         if try isLeft(note) { result.append(note) }
         if try SystemFile.status(next) != nil { result.append(next) }
-        if let id = read(note).flatMap({ RunIdentifier($0.id) }), let status = try SystemFile.status(copy(id)), status.isRegular {
+        if let id = read(note).flatMap({ RunIdentifier($0.id) }),
+            let status = try SystemFile.status(copy(id)), status.isRegular
+        {
             result.append(copy(id))
         }
         return result

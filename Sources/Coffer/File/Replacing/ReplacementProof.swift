@@ -10,7 +10,9 @@ struct ReplacementProof {
     let content: ProvedContent
     let contentDigest: String
 
-    init(pageCount: Int, pageSize: Int, keyBefore: FileKey?, keyAfter: FileKey?, _ content: ProvedContent) throws(CryptographyFailure) {
+    init(pageCount: Int, pageSize: Int, keyBefore: FileKey?, keyAfter: FileKey?, _ content: ProvedContent)
+        throws(CryptographyFailure)
+    {
         self.pageCount = pageCount
         self.pageSize = pageSize
         self.keyBefore = keyBefore
@@ -25,13 +27,18 @@ struct ReplacementProof {
     ///   - copy: a fresh connection.
     ///   - content: what was proved of the content of the copy.
     init(
-        of copy: ConnectionHandle, _ content: ProvedContent, against source: ConnectionHandle, _ change: FileChange,
+        of copy: ConnectionHandle, _ content: ProvedContent, against source: ConnectionHandle,
+        _ change: FileChange,
         _ progress: ProgressReport
     ) throws {
-        func reject(_ words: String) -> DatabaseFileError { DatabaseFileError(.copyRejected(words), path: change.path) }
+        func reject(_ words: String) -> DatabaseFileError {
+            DatabaseFileError(.copyRejected(words), path: change.path)
+        }
         let file = try PageFile(copy, change.after)
         let pageCount = try Int(copy.integer(pragma: "page_count"))
-        guard file.excess == 0, file.pageCount == pageCount else { throw reject("its size is not that of \(pageCount) pages") }
+        guard file.excess == 0, file.pageCount == pageCount else {
+            throw reject("its size is not that of \(pageCount) pages")
+        }
         for name in ["user_version", "application_id", "encoding", "auto_vacuum"] {
             let old = try source.firstText(trusted: "PRAGMA main.\(name)")
             let new = try copy.firstText(trusted: "PRAGMA main.\(name)")
@@ -41,18 +48,21 @@ struct ReplacementProof {
             throw reject("its schema is another one")
         }
         // The content is equal, so that the source has what is found.
-        guard try (content.structure ?? StructureCheck.quick.findings(copy, progress: progress)).isEmpty else {
+        guard try (content.structure ?? StructureCheck.quick.findings(copy, progress: progress)).isEmpty
+        else {
             throw DatabaseFileError(.damaged(pages: []), path: change.path)
         }
         try self.init(
-            pageCount: pageCount, pageSize: file.pageSize, keyBefore: change.before.key(of: FileHeader(source)),
+            pageCount: pageCount, pageSize: file.pageSize,
+            keyBefore: change.before.key(of: FileHeader(source)),
             keyAfter: change.after.key(of: FileHeader(copy)), content)
     }
 
     private static func schema(of handle: ConnectionHandle) throws(EngineError) -> String? {
         try handle.firstText(
             trusted: """
-                SELECT count(*) || char(10) || ifnull(group_concat(type || char(10) || name || char(10) || tbl_name || char(10) || ifnull(sql, ''),
+                SELECT count(*) || char(10) || ifnull(group_concat(type || char(10) || name || char(10) || \
+                tbl_name || char(10) || ifnull(sql, ''),
                     char(10)), '')
                 FROM (SELECT * FROM sqlite_master ORDER BY type, name)
                 """)

@@ -2,11 +2,12 @@ internal import SQLCipherBridge
 
 internal import Glibc
 
-/// The place of a database into which a backup comes, whatever is there: a database in use is refused, and one that is damaged, has another key or
-/// is no database at all gets another name, with the log or the journal that belongs to it.
+/// The place of a database into which a backup comes, whatever is there: a database in use is refused, and
+/// one that is damaged, has another key or is no database at all gets another name, with the log or the
+/// journal that belongs to it.
 ///
-/// The old file is never opened by the engine, which could not open it when it is needed most. What has to happen to its log is done on the stored
-/// pages: see ``setAside(_:_:)``.
+/// The old file is never opened by the engine, which could not open it when it is needed most. What has to
+/// happen to its log is done on the stored pages: see ``setAside(_:_:)``.
 struct RestoredPlace {
     let path: String
     /// Where the old file is to be: absolute.
@@ -29,7 +30,9 @@ struct RestoredPlace {
         }
         self.path = path
         keptPath = try SystemFile.absolute(keepOldPath ?? "\(path).replaced-\(BackupTime.now.text)")
-        guard SystemFile.name(of: keptPath).utf8.count + 8 <= 255 else { throw DatabaseFileError(.pathTooLong, path: keptPath) }
+        guard SystemFile.name(of: keptPath).utf8.count + 8 <= 255 else {
+            throw DatabaseFileError(.pathTooLong, path: keptPath)
+        }
         try SystemFile.checkIsWritable(directoryOf: path)
         guard try SystemFile.status(path) != nil else {
             (old, attributes) = (nil, nil)
@@ -38,11 +41,13 @@ struct RestoredPlace {
         let status = try SystemFile.regularFile(path)
         let attributes = try FileAttributes(of: path, status: status)
         guard attributes.canBeKeptByThisProcess else {
-            throw DatabaseFileError(.unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
+            throw DatabaseFileError(
+                .unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
         }
         try FolderSafety(owner: status.userID).check(directoryOf: path)
         guard try SystemFile.statusOfDirectory(of: keptPath).device == status.device else {
-            throw DatabaseFileError(.unsupported("The old file can be kept on the same file system only."), path: keptPath)
+            throw DatabaseFileError(
+                .unsupported("The old file can be kept on the same file system only."), path: keptPath)
         }
         (old, self.attributes) = (status, attributes)
     }
@@ -55,35 +60,43 @@ struct RestoredPlace {
         return names.first { (try? SystemFile.status($0)) != nil }
     }
 
-    /// Fails where somebody has the file open, or its new name is taken.
+    /// Fails where another process has the file open, or its new name is taken.
     func checkIsFree() throws(DatabaseFileError) {
-        for name in [keptPath] + RestoredPlace.companions.map({ keptPath + $0 }) where try SystemFile.status(name) != nil {
+        for name in [keptPath] + RestoredPlace.companions.map({ keptPath + $0 })
+        where try SystemFile.status(name) != nil {
             throw DatabaseFileError(.exists, path: name)
         }
         // What is beside the file goes, and a directory would not.
         for name in ReplacementNames.companions(of: path) {
-            guard try SystemFile.status(name)?.isRegular ?? true else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: name) }
+            guard try SystemFile.status(name)?.isRegular ?? true else {
+                throw DatabaseFileError(.unsafeFile(.notARegularFile), path: name)
+            }
         }
         if let old { try FileUsers.waitForNone(of: old, path, timeout: timeout) }
     }
 
     /// Fails where the backup is the file itself.
     func checkIsNot(_ backup: String) throws(DatabaseFileError) {
-        guard let old, let status = try SystemFile.status(backup, followsLinks: true), status.isSameFile(as: old) else { return }
+        guard let old, let status = try SystemFile.status(backup, followsLinks: true),
+            status.isSameFile(as: old)
+        else { return }
         throw DatabaseFileError(.unsupported("The backup and the database are the same file."), path: path)
     }
 
     /// Makes a copy of a backup beside the place, proves it, and puts it there in one step.
     ///
     /// - Parameter audit: called with the copy in its place, before it counts as done.
-    func fill(_ content: ContentFile, from backup: ConnectionHandle, audit: (ContentFile.Made) throws -> Void) throws -> ContentFile.Made {
+    func fill(_ content: ContentFile, from backup: ConnectionHandle, audit: (ContentFile.Made) throws -> Void)
+        throws -> ContentFile.Made
+    {
         let file = try NewDatabaseFile.begin(
             NewFilePlace(path: path, replaces: true), isPlaintext: content.protection.ring == nil)
         try checkIsFree()
         var made = try content.make(from: backup, in: file.file, path)
         made.path = path
         try content.progress(.publishing, 0, of: 1)
-        try file.published(attributes, setAside: { try setAside($0, content.progress) }, audit: { try audit(made) })
+        try file.published(
+            attributes, setAside: { try setAside($0, content.progress) }, audit: { try audit(made) })
         return made
     }
 }
@@ -91,17 +104,21 @@ struct RestoredPlace {
 // MARK: - The old file
 
 extension RestoredPlace {
-    /// Gives the old file its other name, and takes away what lies beside it, in steps after each of which the place has the whole old database.
+    /// Gives the old file its other name, and takes away what lies beside it, in steps after each of which
+    /// the place has the whole old database.
     ///
-    /// A log that lies beside the new file would be played back into it. Without its log, the old file would be an older state, or none. So where there
-    /// is one, the old file is first replaced by a copy that has its pages already, to which the log or the journal can be applied again without
-    /// a difference; then it goes. Pages are copied as they are stored, for which no key is needed. What has the other name is the file
-    /// as it was, with its log or journal as it was.
+    /// A log that lies beside the new file would be played back into it. Without its log, the old file would
+    /// be an older state, or none. So where there is one, the old file is first replaced by a copy that has
+    /// its pages already, to which the log or the journal can be applied again without a difference; then it
+    /// goes. Pages are copied as they are stored, for which no key is needed. What has the other name is the
+    /// file as it was, with its log or journal as it was.
     private func setAside(_ names: RestoredFileNames, _ progress: ProgressReport) throws -> AsideFile? {
         let companions = try RestoredPlace.companions.compactMap { ending in
             try SystemFile.status(path + ending).map { (ending: ending, status: $0) }
         }
-        guard companions.allSatisfy({ $0.status.isRegular }) else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
+        guard companions.allSatisfy({ $0.status.isRegular }) else {
+            throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
+        }
         guard let old else {
             // Nobody has opened what is not there.
             try names.note(keptPath)
@@ -114,7 +131,8 @@ extension RestoredPlace {
         try checkIsAsBefore(old, companions)
         try names.note(keptPath)
         let kept = try KeptName.give(keptPath, to: old, at: path)
-        var aside = AsideFile(old: old, path: path, keptPath: keptPath, merged: merged, kept: kept, lock: lock)
+        var aside = AsideFile(
+            old: old, path: path, keptPath: keptPath, merged: merged, kept: kept, lock: lock)
         try keep(companions)
         try FailPoint.oldKept.pass(path)
         if let merged {
@@ -134,15 +152,19 @@ extension RestoredPlace {
     private func merge(
         _ companions: [(ending: String, status: FileStatus)], _ name: String, _ progress: ProgressReport
     ) throws -> HeldFile? {
-        guard let old, old.size > 0, let pageSize = try companions.lazy.compactMap({ try sidePageSize($0.ending, $0.status) }).first,
-            let view = try? StoredView(path, pageSize: pageSize, timeout: timeout), view.overlaidPageCount > 0 || view.size != old.size
+        guard let old, old.size > 0,
+            let pageSize = try companions.lazy.compactMap({ try sidePageSize($0.ending, $0.status) }).first,
+            let view = try? StoredView(path, pageSize: pageSize, timeout: timeout),
+            view.overlaidPageCount > 0 || view.size != old.size
         else { return nil }
         let file = try HeldFile(creating: name)
         do {
             var offset: Int64 = 0
             while offset < view.size {
                 let part = try view.read(at: offset, count: Int(min(1 << 18, view.size - offset)))
-                guard !part.isEmpty else { throw DatabaseFileError(.inputOutput(call: "pread", errno: EIO), path: path) }
+                guard !part.isEmpty else {
+                    throw DatabaseFileError(.inputOutput(call: "pread", errno: EIO), path: path)
+                }
                 try file.writer.write(part, at: offset)
                 offset += Int64(part.count)
                 try progress(.publishing, Int(offset / Int64(pageSize)), of: view.pageCount)
@@ -156,7 +178,7 @@ extension RestoredPlace {
         }
     }
 
-    /// The page size that a log or a journal tells; nil for one that no page could come from.
+    /// The page size that a log or a journal states; nil for one that no page could come from.
     private func sidePageSize(_ ending: String, _ status: FileStatus) throws -> Int? {
         guard status.size > 32 else { return nil }
         // The size is the third number of a log, and the seventh of a journal.
@@ -170,21 +192,32 @@ extension RestoredPlace {
     /// Keeps other processes from beginning to use the file: those who open it find it busy.
     private static func lock(_ path: String, _ old: FileStatus) throws(DatabaseFileError) -> FileDescriptor? {
         guard let file = try? FileDescriptor.open(path, forWriting: true) else { return nil }
-        guard try file.status().isSameFile(as: old) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
-        guard file.lockAsDatabase() else { throw DatabaseFileError(.busy(FileUsers.others(of: old)), path: path) }
+        guard try file.status().isSameFile(as: old) else {
+            throw DatabaseFileError(.unsafeFile(.replaced), path: path)
+        }
+        guard file.lockAsDatabase() else {
+            throw DatabaseFileError(.busy(FileUsers.others(of: old)), path: path)
+        }
         return file
     }
 
     /// Whether nobody has come since the file was looked at.
-    private func checkIsAsBefore(_ old: FileStatus, _ companions: [(ending: String, status: FileStatus)]) throws(DatabaseFileError) {
+    private func checkIsAsBefore(_ old: FileStatus, _ companions: [(ending: String, status: FileStatus)])
+        throws(DatabaseFileError)
+    {
         let users = FileUsers.others(of: old)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
         guard let now = try SystemFile.status(path), now.isSameFile(as: old) else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
         }
-        guard now.size == old.size, now.modified == old.modified else { throw DatabaseFileError(.busy([]), path: path) }
+        guard now.size == old.size, now.modified == old.modified else {
+            throw DatabaseFileError(.busy([]), path: path)
+        }
         for ending in RestoredPlace.companions {
-            guard try SystemFile.status(path + ending) == companions.first(where: { $0.ending == ending })?.status else {
+            guard
+                try SystemFile.status(path + ending)
+                    == companions.first(where: { $0.ending == ending })?.status
+            else {
                 throw DatabaseFileError(.busy([]), path: path)
             }
         }
@@ -204,7 +237,8 @@ extension RestoredPlace {
     }
 }
 
-/// The old file as long as the new one takes its place. At the end of its life it loses its other name again, unless the new file is there.
+/// The old file as long as the new one takes its place. At the end of its life it loses its other name again,
+/// unless the new file is there.
 struct AsideFile: ~Copyable {
     fileprivate let old: FileStatus
     fileprivate let path: String
@@ -215,7 +249,8 @@ struct AsideFile: ~Copyable {
     private var stays = false
 
     fileprivate init(
-        old: FileStatus, path: String, keptPath: String, merged: HeldFile?, kept: consuming KeptName, lock: consuming FileDescriptor?
+        old: FileStatus, path: String, keptPath: String, merged: HeldFile?, kept: consuming KeptName,
+        lock: consuming FileDescriptor?
     ) {
         self.old = old
         self.path = path
@@ -254,14 +289,15 @@ struct AsideFile: ~Copyable {
     /// From here on the new file has the place.
     mutating func didReplace() {
         didMerge()
-        // A process that waits for the lock must not take for the database what has no name any more: the copy is nobody's, and its log has the pages.
+        // A process that waits for the lock must not take for the database what has no name any more: the
+        // copy is nobody's, and its log has the pages.
         guard let merged else { return }
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<512).map { _ in UInt8.random(in: 0...255, using: &generator) }
         try? merged.writer.write(bytes, at: 0)
     }
 
-    /// Fails where somebody waits for the old file.
+    /// Fails where another process waits for the old file.
     func checkWasUnused() throws(DatabaseFileError) {
         let users = FileUsers.others(of: old)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }

@@ -1,7 +1,7 @@
 internal import SQLCipherBridge
 
-/// The note of a run, with what it has to say. It is removed at the end of its life, unless the copy has its place by then, or the journal mode
-/// of the file is not restored: the next run needs it.
+/// The note of a run, with what it has to say. It is removed at the end of its life, unless the copy has its
+/// place by then, or the journal mode of the file is not restored: the next run needs it.
 struct RunNote: ~Copyable {
     /// Whether an interrupted run had left a note.
     var wasLeft: Bool { file.wasLeft }
@@ -12,7 +12,7 @@ struct RunNote: ~Copyable {
     private let file: NoteFile
     private var content: ReplacementNote
     private let path: String
-    private let writer: ConnectionHandle
+    private var writer: ConnectionHandle
     private let protection: FileProtection
     private var isNeeded = false
 
@@ -37,7 +37,8 @@ struct RunNote: ~Copyable {
         id = RunIdentifier.random()
         let job = file.job
         protection = job.before
-        content = ReplacementNote(job.operation, id: id, step: "note", journalMode: note.previous?.journalMode ?? "delete")
+        content = ReplacementNote(
+            job.operation, id: id, step: "note", journalMode: note.previous?.journalMode ?? "delete")
         content.keepOldPath = file.keptPath
         content.pageSize = job.before.ring?.settings.pageSize
         content.original = file.status.identity
@@ -49,13 +50,17 @@ struct RunNote: ~Copyable {
         if isRestored { try? file.remove() }
     }
 
+    /// Goes on with another connection to the file, which lives as long.
+    mutating func use(_ writer: ConnectionHandle) { self.writer = writer }
+
     /// Notes how far the run is, and makes that permanent.
     mutating func write(step: String) throws {
         content.step = step
         try file.write(content)
     }
 
-    /// Notes the journal mode before it is left. An interrupted run may have left the one that the file is to have in the end.
+    /// Notes the journal mode before it is left. An interrupted run may have left the one that the file is to
+    /// have in the end.
     mutating func willLeave(journalMode mode: JournalMode) throws {
         if mode == .wal { content.journalMode = mode.rawValue }
         try write(step: "quiesce")
@@ -79,8 +84,11 @@ struct RunNote: ~Copyable {
 }
 
 extension NoteFile {
-    /// Removes what this note says that its run has left: the copy of its own number, and the second name of the file.
-    func removeLeftovers(_ names: ReplacementNames, of status: FileStatus, at path: String) throws(DatabaseFileError) {
+    /// Removes what this note says that its run has left: the copy of its own number, and the second name of
+    /// the file.
+    func removeLeftovers(_ names: ReplacementNames, of status: FileStatus, at path: String)
+        throws(DatabaseFileError)
+    {
         guard let previous else { return }
         if let id = RunIdentifier(previous.id) { try SystemFile.remove(names.copy(id)) }
         // The run was to put its copy in place next.

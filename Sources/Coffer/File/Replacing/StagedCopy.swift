@@ -1,6 +1,7 @@
 internal import SQLCipherBridge
 
-/// The file of a copy, beside the one whose place it is to take. Removed at the end of its life, unless it has that place.
+/// The file of a copy, beside the one whose place it is to take. Removed at the end of its life, unless it
+/// has that place.
 struct CopyFile: ~Copyable {
     let file: HeldFile
     private var hasItsPlace = false
@@ -22,20 +23,25 @@ struct CopyFile: ~Copyable {
             // Was it the source that could not be read?
             let damaged = try PageFile(source, job.before).damagedPages()
             guard damaged == ([], []) else {
-                throw DatabaseFileError(.damaged(pages: (damaged.notAuthentic + damaged.zeroed).sorted()), path: job.path)
+                throw DatabaseFileError(
+                    .damaged(pages: (damaged.notAuthentic + damaged.zeroed).sorted()), path: job.path)
             }
             throw error
         }
     }
 
-    /// Opens the copy anew, and proves that it has the content of the source, and that only the new key opens it.
-    func prove(_ content: any ContentProof, against source: ConnectionHandle, _ examined: ExaminedFile) throws -> ReplacementProof {
+    /// Opens the copy anew, and proves that it has the content of the source, and that only the new key opens
+    /// it.
+    func prove(_ content: any ContentProof, against source: ConnectionHandle, _ examined: ExaminedFile) throws
+        -> ReplacementProof
+    {
         let (job, change, progress) = (examined.job, examined.job.change, examined.progress)
         let copy: EngineConnection
         do {
             copy = try job.after.open(viewing: file)
         } catch KeyError.encryption(let failure, _) {
-            throw DatabaseFileError(.copyRejected("the new key does not open it (\(failure))"), path: job.path)
+            throw DatabaseFileError(
+                .copyRejected("the new key does not open it (\(failure))"), path: job.path)
         }
         let proved = try content.prove(copy.handle, in: file, against: source, change, progress)
         let proof = try ReplacementProof(of: copy.handle, proved, against: source, change, progress)
@@ -85,7 +91,8 @@ struct ProvedCopy: ~Copyable {
         quiesced = staged.quiesced
     }
 
-    /// Makes the copy permanent, and puts it in the place of the file in one step. When this throws, everything is taken back.
+    /// Makes the copy permanent, and puts it in the place of the file in one step. When this throws,
+    /// everything is taken back.
     consuming func published() throws -> PublishedFile {
         let examined = quiesced.noted.opened.examined
         try examined.progress(.publishing, 0, of: 1)
@@ -94,8 +101,10 @@ struct ProvedCopy: ~Copyable {
         try quiesced.noted.note.write(step: "publish")
         try FailPoint.copySynchronized.pass(examined.path)
         // Who has opened the file since it was quiesced would write into one that has no name.
-        try FileUsers.waitForNoneElse(of: examined.status, examined.path, timeout: examined.job.lockTimeout, countsOwn: false)
-        for name in ["\(examined.path)-wal", "\(examined.path)-journal"] where try SystemFile.status(name) != nil {
+        try FileUsers.waitForNoneElse(
+            of: examined.status, examined.path, timeout: examined.job.lockTimeout, countsOwn: false)
+        for name in ["\(examined.path)-wal", "\(examined.path)-journal"]
+        where try SystemFile.status(name) != nil {
             throw DatabaseFileError(.busy([]), path: examined.path)
         }
         let identity = try copy.file.status().identity

@@ -12,22 +12,43 @@ extension Database {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         let file = try pathOfRotatableFile()
         try checkLosesNothing()
-        do {
+        return try describingFailures(file) {
             keying.keys.keyWillChange()
-            let before = try currentProtection()
-            let wanted = try keying.keys.makeRing(for: key)
-            let resolved = try KeyRing(key: wanted.resolve(keyIndex: 0), settings: configuration.cipher)
-            let after = FileProtection.encrypted(resolved)
-            guard !before.hasSameSecret(as: after) else { throw DatabaseFileError(.sameKey, path: file) }
+            let change = try planKeyChange(to: key, of: file)
             switch options.method {
             case .copy:
-                return try rotateByCopy(file, before, after, wanted, options, progress, since: start)
+                return try rotateByCopy(change, options, progress, since: start)
             case .inPlace:
-                let (proof, isResumed) = try rekeyInPlace(file, before, after, wanted, progress) { proof in
+                let (proof, isResumed) = try rekeyInPlace(
+                    file, change.before, change.after, change.wanted, progress
+                ) { proof in
                     try FileRotation.audit(proof, options, path: file, since: start)
                 }
                 return FileRotation.result(proof, isResumed: isResumed, options, since: start)
             }
+        }
+    }
+
+    /// The keys before and after a rotation.
+    struct KeyChange {
+        let file: String
+        let before: FileProtection
+        let after: FileProtection
+        let wanted: KeyRing
+    }
+
+    private func planKeyChange(to key: DatabaseKey, of file: String) throws -> KeyChange {
+        let before = try currentProtection()
+        let wanted = try keying.keys.makeRing(for: key)
+        let resolved = try KeyRing(key: wanted.resolve(keyIndex: 0), settings: configuration.cipher)
+        let after = FileProtection.encrypted(resolved)
+        guard !before.hasSameSecret(as: after) else { throw DatabaseFileError(.sameKey, path: file) }
+        return KeyChange(file: file, before: before, after: after, wanted: wanted)
+    }
+
+    private func describingFailures<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
             // Statements of the application.
             var user = FileUsers.thisProcess
@@ -39,8 +60,12 @@ extension Database {
     }
 
     private func pathOfRotatableFile() throws -> String {
-        func refuse(_ words: String) -> DatabaseFileError { DatabaseFileError(.unsupported(words), path: path) }
-        guard isEncrypted, !path.isEmpty, path != ":memory:", let file = handle.filename(schema: "main"), !file.isEmpty else {
+        func refuse(_ words: String) -> DatabaseFileError {
+            DatabaseFileError(.unsupported(words), path: path)
+        }
+        guard isEncrypted, !path.isEmpty, path != ":memory:", let file = handle.filename(schema: "main"),
+            !file.isEmpty
+        else {
             throw refuse("Only the key of an encrypted file can be rotated.")
         }
         guard handle.fileIdentity(schema: "main") == FileIdentity(file) else {
@@ -51,7 +76,8 @@ extension Database {
         return file
     }
 
-    /// Refuses if the connection has what another one, which takes its place, would not have: temporary tables and attached databases.
+    /// Refuses if the connection has what another one, which takes its place, would not have: temporary
+    /// tables and attached databases.
     private func checkLosesNothing() throws {
         let attached: [String]
         let temporary: [String]
@@ -59,24 +85,33 @@ extension Database {
             // Number 0 is the main database, and number 1 the temporary one.
             attached = try handle.column(trusted: "SELECT name FROM pragma_database_list WHERE seq > 1")
             temporary = try handle.column(
-                trusted: "SELECT type || ' ' || name FROM sqlite_temp_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+                trusted:
+                    "SELECT type || ' ' || name FROM sqlite_temp_master WHERE name NOT LIKE 'sqlite\\_%' "
+                    + "ESCAPE '\\'"
+            )
         } catch {
             throw DatabaseError(error)
         }
         guard attached.isEmpty else {
             let names = attached.joined(separator: ", ")
             throw DatabaseFileError(
-                .unsupported("Databases are attached to the connection (\(names)): detach them before the rotation."), path: path)
+                .unsupported(
+                    "Databases are attached to the connection (\(names)): detach them before the rotation."),
+                path: path)
         }
         guard temporary.isEmpty else {
             let names = temporary.joined(separator: ", ")
             throw DatabaseFileError(
-                .unsupported("The connection has temporary objects (\(names)), which would be lost: drop them before the rotation."),
+                .unsupported(
+                    "The connection has temporary objects (\(names)), which would be lost: drop them before "
+                        + "the rotation."
+                ),
                 path: path)
         }
     }
 
-    /// What the file is open with, where nothing has to be derived or asked for; nil for a key that the application gave by SQL.
+    /// What the file is open with, where nothing has to be derived or asked for; nil for a key that the
+    /// application gave by SQL.
     func knownProtection() throws -> FileProtection? {
         guard isEncrypted else { return .plaintext }
         guard let ring = keying.ring else { return nil }
@@ -104,33 +139,83 @@ extension Database {
     }
 
     private func rotateByCopy(
-        _ file: String, _ before: FileProtection, _ after: FileProtection, _ wanted: KeyRing,
-        _ options: DatabaseFile.RotationOptions, _ progress: ProgressReport, since start: ContinuousClock.Instant
+        _ change: KeyChange, _ options: DatabaseFile.RotationOptions, _ progress: ProgressReport,
+        since start: ContinuousClock.Instant
     ) throws -> DatabaseFile.RotationResult {
         try endOwnStatements()
-        var job = FileRotation.job(FileChange(path: file, before: before, after: after), options)
-        job.audit = { proof in try FileRotation.audit(proof, options, path: file, since: start) }
+        var job = FileRotation.job(
+            FileChange(path: change.file, before: change.before, after: change.after), options)
+        job.audit = { proof in try FileRotation.audit(proof, options, path: change.file, since: start) }
         job.lentConnection = handle
-        job.resume = { journalMode in
-            try self.resume(file, after, wanted, journalMode: journalMode)
-        }
-        // Transactions of the rotation are none of the observers' business.
-        let original = handle
-        observerNotifier.removeHooks()
-        defer { if !isClosed && handle == original { observerNotifier.move(to: handle, inspector: inspector) } }
-        let result = try FileReplacement(job, progress: progress).run()
+        job.resume = { journalMode in try self.resume(change, journalMode: journalMode) }
+        let result = try withoutHooks { try FileReplacement(job, progress: progress).run() }
         return FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
     }
 
-    private func resume(_ file: String, _ after: FileProtection, _ wanted: KeyRing, journalMode: JournalMode) throws {
+    /// Transactions of a rotation are none of the observers' business.
+    private func withoutHooks<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let original = handle
+        observerNotifier.removeHooks()
+        defer {
+            if !isClosed && handle == original { observerNotifier.move(to: handle, inspector: inspector) }
+        }
+        return try body()
+    }
+
+    /// What a rotation begins with while the database is in use: it refuses what its end would refuse.
+    func planLiveKeyChange(to key: DatabaseKey) throws -> KeyChange {
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        let file = try pathOfRotatableFile()
+        try checkLosesNothing()
+        return try describingFailures(file) {
+            guard try handle.journalMode() == .wal else {
+                throw DatabaseFileError(
+                    .unsupported("The key can be rotated while the database is in use in WAL mode only."),
+                    path: file)
+            }
+            try endOwnStatements()
+            return try planKeyChange(to: key, of: file)
+        }
+    }
+
+    /// The end of a rotation while the database was in use.
+    ///
+    /// - Precondition: no other connection of the pool is in use.
+    /// - Parameter replace: puts the copy in the place of the file; called with this connection, and with
+    ///   what goes on with the new file.
+    func completeLiveRotation<Result>(
+        _ change: KeyChange,
+        _ replace: (ConnectionHandle, _ resume: @escaping (JournalMode) throws -> Void) throws -> Result
+    ) throws -> Result {
+        checkIsUsedInItsAccess()
+        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        guard try pathOfRotatableFile() == change.file else {
+            throw DatabaseFileError(.unsafeFile(.replaced), path: change.file)
+        }
+        try checkLosesNothing()
+        return try describingFailures(change.file) {
+            keying.keys.keyWillChange()
+            guard try currentProtection().hasSameSecret(as: change.before) else {
+                throw DatabaseFileError(.busy([]), path: change.file)
+            }
+            try endOwnStatements()
+            return try withoutHooks {
+                try replace(handle) { journalMode in try self.resume(change, journalMode: journalMode) }
+            }
+        }
+    }
+
+    private func resume(_ change: KeyChange, journalMode: JournalMode) throws {
+        let (file, after, wanted) = (change.file, change.after, change.wanted)
         try replaceHandle(
             working: { old in
                 if !old.isAutocommit { try? old.execute("ROLLBACK") }
             },
             reopening: {
-                let new = try after.openForWriting(file, locking: configuration.engineLocking, work: keying.keys.pageWork)
+                let new = try after.openForWriting(
+                    file, locking: configuration.engineLocking, work: keying.keys.pageWork)
                 adopt(wanted, openedBy: after, new.handle)
-                // Before the observers are there, who would hear of a commit.
+                // Before the observers are there, which would be notified of a commit.
                 try? new.handle.restore(journalMode, after)
                 return new
             })

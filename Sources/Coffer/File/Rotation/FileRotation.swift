@@ -10,14 +10,18 @@ struct FileRotation {
     private let change: FileChange
 
     /// Asks providers for their keys, and checks the keys and the settings. Nothing is opened.
-    init(path: String, oldKey: DatabaseKey, newKey: DatabaseKey, options: DatabaseFile.RotationOptions) throws {
+    init(path: String, oldKey: DatabaseKey, newKey: DatabaseKey, options: DatabaseFile.RotationOptions) throws
+    {
         self.path = path
         self.newKey = newKey
         self.options = options
         change = try DatabaseFileError.translated(path) {
             let change = FileChange(
-                path: path, before: try .encrypted(oldKey, cipher: options.cipher), after: try .encrypted(newKey, cipher: options.cipher))
-            guard !change.before.hasSameSecret(as: change.after) else { throw DatabaseFileError(.sameKey, path: path) }
+                path: path, before: try .encrypted(oldKey, cipher: options.cipher),
+                after: try .encrypted(newKey, cipher: options.cipher))
+            guard !change.before.hasSameSecret(as: change.after) else {
+                throw DatabaseFileError(.sameKey, path: path)
+            }
             return change
         }
     }
@@ -29,7 +33,8 @@ struct FileRotation {
             var job = FileRotation.job(change, options)
             job.audit = { proof in try FileRotation.audit(proof, options, path: path, since: start) }
             let result = try FileReplacement(job, progress: progress).run()
-            var rotation = FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
+            var rotation = FileRotation.result(
+                result.proof, isResumed: result.isResumed, options, since: start)
             rotation.isChanged = result.isChanged
             return rotation
         case .inPlace:
@@ -38,7 +43,9 @@ struct FileRotation {
     }
 
     /// By a connection of its own, as a queue does it.
-    private func rotateInPlace(_ progress: ProgressReport, since start: ContinuousClock.Instant) throws -> DatabaseFile.RotationResult {
+    private func rotateInPlace(_ progress: ProgressReport, since start: ContinuousClock.Instant) throws
+        -> DatabaseFile.RotationResult
+    {
         guard options.keepOldPath == nil else {
             throw DatabaseFileError(.unsupported("A rotation in place has no old file to keep."), path: path)
         }
@@ -53,7 +60,8 @@ struct FileRotation {
             let isResumed = try InPlaceNote.completeInterruptedRun(path, new.handle, change.after)
             return FileRotation.result(nil, isResumed: isResumed, options, since: start)
         }
-        // A journal of a first transaction may have been played back. The queue would make a new database of what is left.
+        // A journal of a first transaction may have been played back. The queue would make a new database of
+        // what is left.
         try ExaminedFile.checkIsNotEmpty(path, SystemFile.regularFile(path))
         var configuration = Configuration()
         configuration.key = change.before.ring?.keys[0]
@@ -72,7 +80,9 @@ struct FileRotation {
     private func checkInPlace() throws(DatabaseFileError) -> FileStatus {
         let status = try SystemFile.regularFile(path)
         try ExaminedFile.checkIsNotEmpty(path, status)
-        guard path.utf8.count + "-journal".utf8.count < 512 else { throw DatabaseFileError(.pathTooLong, path: path) }
+        guard path.utf8.count + "-journal".utf8.count < 512 else {
+            throw DatabaseFileError(.pathTooLong, path: path)
+        }
         try FileUsers.waitForNone(of: status, path, timeout: options.lockTimeout)
         return status
     }
@@ -94,13 +104,16 @@ struct FileRotation {
             }
             let (opened, isAlreadyRotated) = try SteadyLook.look(into: path) { try open() }
             if !isAlreadyRotated { try examined?.checkKeptPath() }
-            guard let handle = opened.handle else { throw DatabaseFileError(.damaged(pages: [1]), path: path) }
+            guard let handle = opened.handle else {
+                throw DatabaseFileError(.damaged(pages: [1]), path: path)
+            }
             let header = try PageFile(opened.view, opened.protection).header()
             return try DatabaseFile.RotationPlan(
                 isAlreadyRotated: isAlreadyRotated, method: options.method, size: size,
                 pageCount: Int(handle.integer(pragma: "page_count")), requiredSpace: room.required,
                 availableSpace: room.available, journalMode: (header?.journalMode ?? .delete).rawValue,
-                leftovers: ReplacementNames.leftovers(of: path), steps: steps(isAlreadyRotated: isAlreadyRotated))
+                leftovers: ReplacementNames.leftovers(of: path),
+                steps: steps(isAlreadyRotated: isAlreadyRotated))
         }
     }
 
@@ -117,7 +130,9 @@ struct FileRotation {
     }
 
     private func steps(isAlreadyRotated: Bool) -> [String] {
-        if isAlreadyRotated { return ["Nothing: the file has the new key. Leftovers of an interrupted run are removed."] }
+        if isAlreadyRotated {
+            return ["Nothing: the file has the new key. Leftovers of an interrupted run are removed."]
+        }
         var steps = [
             "Open the file with the old key, which plays back what an interrupted process has left.",
             "Leave the WAL mode, prove that nobody else has the file open, and keep others from writing.",
@@ -125,8 +140,10 @@ struct FileRotation {
         switch options.method {
         case .copy:
             steps += [
-                "Copy all pages into a new file beside it, with the new key and a fresh salt, and the owner, mode and attributes of the file.",
-                "Prove on a new connection that the copy has the same content, is whole, and does not open with the old key.",
+                "Copy all pages into a new file beside it, with the new key and a fresh salt, and the "
+                    + "owner, mode and attributes of the file.",
+                "Prove on a new connection that the copy has the same content, is whole, and does not open "
+                    + "with the old key.",
                 "Make the copy permanent, and put it in the place of the file in one step.",
             ]
             if let kept = options.keepOldPath { steps.insert("Give the old file the name \(kept).", at: 4) }
@@ -148,10 +165,12 @@ struct FileRotation {
 
     /// Has a result recorded, and turns a failure of that into the error that says so.
     static func audit(
-        _ proof: ReplacementProof, _ options: DatabaseFile.RotationOptions, path: String, since start: ContinuousClock.Instant
+        _ proof: ReplacementProof, _ options: DatabaseFile.RotationOptions, path: String,
+        since start: ContinuousClock.Instant,
+        pausedSince pause: ContinuousClock.Instant? = nil
     ) throws {
         do {
-            try options.audit?(result(proof, isResumed: false, options, since: start))
+            try options.audit?(result(proof, isResumed: false, options, since: start, pausedSince: pause))
         } catch {
             var failure = DatabaseFileError(.auditFailed("\(error)"), path: path)
             failure.isPublished = true
@@ -160,11 +179,15 @@ struct FileRotation {
     }
 
     static func result(
-        _ proof: ReplacementProof?, isResumed: Bool, _ options: DatabaseFile.RotationOptions, since start: ContinuousClock.Instant
+        _ proof: ReplacementProof?, isResumed: Bool, _ options: DatabaseFile.RotationOptions,
+        since start: ContinuousClock.Instant,
+        pausedSince pause: ContinuousClock.Instant? = nil
     ) -> DatabaseFile.RotationResult {
-        DatabaseFile.RotationResult(
+        let now = ContinuousClock.now
+        return DatabaseFile.RotationResult(
             isChanged: proof != nil, isResumed: isResumed, proof: proof.map(DatabaseFile.RotationProof.init),
-            keptOldPath: proof == nil ? nil : options.keepOldPath, duration: (ContinuousClock.now - start) / .seconds(1))
+            keptOldPath: proof == nil ? nil : options.keepOldPath, duration: (now - start) / .seconds(1),
+            pause: pause.map { (now - $0) / .seconds(1) })
     }
 }
 
@@ -172,8 +195,10 @@ extension DatabaseFile.RotationProof {
     /// A copy that did not prove all of this has not taken the place of the file.
     fileprivate init(_ proof: ReplacementProof) {
         self.init(
-            pageCount: proof.pageCount, pageSize: proof.pageSize, saltBefore: proof.keyBefore?.salt.hexadecimal ?? "",
-            saltAfter: proof.keyAfter?.salt.hexadecimal ?? "", isOldKeyRejected: true, isNewKeyAccepted: true, isIntegrityClean: true,
+            pageCount: proof.pageCount, pageSize: proof.pageSize,
+            saltBefore: proof.keyBefore?.salt.hexadecimal ?? "",
+            saltAfter: proof.keyAfter?.salt.hexadecimal ?? "", isOldKeyRejected: true, isNewKeyAccepted: true,
+            isIntegrityClean: true,
             isContentEqual: true, contentDigest: proof.contentDigest, oldKeyID: proof.keyBefore?.id ?? "",
             newKeyID: proof.keyAfter?.id ?? "")
     }
@@ -181,8 +206,8 @@ extension DatabaseFile.RotationProof {
 
 /// A rotation whose keys were tried on the file, and that has changed nothing yet.
 ///
-/// For work on many files, none of which is to be touched before the keys of all have proved right. What was derived from the keys is kept
-/// until the life of this value ends, so that nothing is derived twice.
+/// For work on many files, none of which is to be touched before the keys of all have proved right. What was
+/// derived from the keys is kept until the life of this value ends, so that nothing is derived twice.
 package struct PreparedRotation: Sendable {
     private let rotation: FileRotation
 
@@ -198,7 +223,8 @@ package struct PreparedRotation: Sendable {
     ///
     /// Whatever happened to the file meanwhile is noticed as it would be without the preparation.
     package func run(
-        audit: (@Sendable (DatabaseFile.RotationResult) throws -> Void)? = nil, progress: DatabaseFile.ProgressFunction? = nil
+        audit: (@Sendable (DatabaseFile.RotationResult) throws -> Void)? = nil,
+        progress: DatabaseFile.ProgressFunction? = nil
     ) throws -> DatabaseFile.RotationResult {
         var rotation = rotation
         rotation.options.audit = audit

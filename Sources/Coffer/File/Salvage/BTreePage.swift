@@ -20,6 +20,8 @@ struct BTreePage {
         var rowID: Int64 = 0
         /// Nil in interior pages of tables.
         var payload: Payload?
+        /// How many bytes of the page it takes.
+        fileprivate(set) var size = 0
     }
 
     /// A record, the first bytes of which are on the page.
@@ -33,9 +35,11 @@ struct BTreePage {
     let kind: Kind
     /// The page for everything behind the last cell of an interior page.
     let lastChild: Int?
+    let cellCount: Int
 
     private let bytes: ArraySlice<UInt8>
-    private let places: [Int]
+    /// Where cells may be: behind the list of them.
+    private let firstPlace: Int
     private let largestPayload: Int
 
     /// - Parameters:
@@ -45,27 +49,42 @@ struct BTreePage {
     /// - Returns: nil when this is no such page.
     init?(_ content: [UInt8], number: Int, usableSize: Int, pageCount: Int) {
         let start = number == 1 ? DatabaseHeader.size : 0
-        guard content.count >= usableSize, usableSize >= start + 12, let kind = Kind(rawValue: content[start]) else { return nil }
+        guard content.count >= usableSize, usableSize >= start + 12, let kind = Kind(rawValue: content[start])
+        else { return nil }
         let bytes = content[..<usableSize]
         let headerSize = kind.isInterior ? 12 : 8
         let count = bytes.halfWord(at: start + 3)
         let firstPlace = start + headerSize + 2 * count
         guard firstPlace <= usableSize else { return nil }
-        let places = (0..<count).map { bytes.halfWord(at: start + headerSize + 2 * $0) }
-        // A cell has four bytes at least, wherever it is.
-        guard places.allSatisfy({ $0 >= firstPlace && $0 + 4 <= usableSize }) else { return nil }
         self.kind = kind
         self.bytes = bytes
-        self.places = places
+        self.firstPlace = firstPlace
+        cellCount = count
         lastChild = kind.isInterior ? Int(bytes.word(at: start + 8)) : nil
-        largestPayload = pageCount * usableSize
+        // The engine takes no longer row either.
+        largestPayload = min(pageCount * usableSize, 999_000_000)
     }
 
-    var cellCount: Int { places.count }
+    /// Calls `body` with each cell, and with nil for one that says what cannot be: together they take no more
+    /// than the page, so that what is read of a page cannot be a multiple of it.
+    func forEachCell(_ body: (Cell?) throws -> Void) rethrows {
+        var room = bytes.endIndex - firstPlace
+        for index in 0..<cellCount {
+            guard let cell = cell(index), cell.size <= room else {
+                try body(nil)
+                continue
+            }
+            room -= cell.size
+            try body(cell)
+        }
+    }
 
     /// - Returns: nil for a cell that says what cannot be.
-    func cell(_ index: Int) -> Cell? {
-        var offset = places[index]
+    private func cell(_ index: Int) -> Cell? {
+        var offset = bytes.halfWord(at: firstPlace - 2 * (cellCount - index))
+        // A cell has four bytes at least, wherever it is.
+        guard offset >= firstPlace, offset + 4 <= bytes.endIndex else { return nil }
+        let start = offset
         var cell = Cell()
         if kind.isInterior {
             cell.child = Int(bytes.word(at: offset))
@@ -74,18 +93,23 @@ struct BTreePage {
         if kind == .interiorOfTable {
             guard let rowID = bytes.varint(at: &offset) else { return nil }
             cell.rowID = rowID
+            cell.size = offset - start
             return cell
         }
-        guard let size = bytes.varint(at: &offset).flatMap(Int.init(exactly:)), size >= 0, size <= largestPayload else { return nil }
+        guard let size = bytes.varint(at: &offset).flatMap(Int.init(exactly:)), size >= 0,
+            size <= largestPayload
+        else { return nil }
         if kind == .leafOfTable {
             guard let rowID = bytes.varint(at: &offset) else { return nil }
             cell.rowID = rowID
         }
         let localSize = localSize(ofPayload: size)
         let end = offset + localSize
-        guard end + (localSize < size ? 4 : 0) <= bytes.endIndex else { return nil }
+        cell.size = end + (localSize < size ? 4 : 0) - start
+        guard start + cell.size <= bytes.endIndex else { return nil }
         cell.payload = Payload(
-            size: size, local: bytes[offset..<end], overflowPage: localSize < size ? Int(bytes.word(at: end)) : nil)
+            size: size, local: bytes[offset..<end],
+            overflowPage: localSize < size ? Int(bytes.word(at: end)) : nil)
         return cell
     }
 
@@ -101,9 +125,12 @@ struct BTreePage {
 }
 
 extension ArraySlice<UInt8> {
-    fileprivate func halfWord(at offset: Int) -> Int { Int(self[startIndex + offset]) << 8 | Int(self[startIndex + offset + 1]) }
+    fileprivate func halfWord(at offset: Int) -> Int {
+        Int(self[startIndex + offset]) << 8 | Int(self[startIndex + offset + 1])
+    }
 
-    /// Reads an integer of up to nine bytes, and moves behind it: <https://www.sqlite.org/fileformat2.html#varint>.
+    /// Reads an integer of up to nine bytes, and moves behind it:
+    /// <https://www.sqlite.org/fileformat2.html#varint>.
     ///
     /// - Returns: nil when the bytes end within it.
     func varint(at offset: inout Int) -> Int64? {

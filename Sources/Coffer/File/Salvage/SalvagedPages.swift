@@ -5,40 +5,58 @@ final class SalvagedPages {
     let pageCount: Int
     /// The bytes of a page that have content.
     let usableSize: Int
-    /// The pages that are not as they were written, in order; those of zeros are not among them.
+    /// The pages that are not as they were written, in order.
     let damagedPages: [Int]
 
     private let file: PageFile
-    private let isDamaged: Set<Int>
+    private var isDamaged: [Bool]
     /// Stored pages that are likely to be asked for next.
     private var ahead: PageRun
     private let countAhead: Int
 
     /// Looks at all pages.
     ///
-    /// - Parameter progress: called with the number of pages that are done.
-    init(_ file: PageFile, threadCount: Int, progress: (Int) throws -> Void) throws {
+    /// - Parameters:
+    ///   - unreadable: the pages that the disk does not give, among those that were read.
+    ///   - progress: called with the number of pages that are done.
+    init(
+        _ file: PageFile, unreadable: UnreadablePages? = nil, threadCount: Int, progress: (Int) throws -> Void
+    ) throws {
         self.file = file
         pageCount = file.pageCount
-        damagedPages = try file.survey(threadCount: threadCount, progress: progress) { try $0.unauthentic() }.flatMap(\.self)
-        isDamaged = Set(damagedPages)
+        let found = try file.damagedPages(threadCount: threadCount, progress: progress)
+        isDamaged = [Bool](repeating: false, count: pageCount + 1)
+        // A page of a disk that fails may have been given for the header and not afterwards.
+        for number in [found.notAuthentic, found.zeroed, Array(unreadable?.numbers ?? [])].joined()
+        where number <= pageCount {
+            isDamaged[number] = true
+        }
+        damagedPages = isDamaged.indices.filter { [isDamaged] in isDamaged[$0] }
         ahead = PageRun(file)
         countAhead = max(1, 65536 / file.pageSize)
         var reserved = file.layout?.reserve ?? 0
-        if file.pageCount > 0, file.layout == nil { reserved = Int(try file.content(1)[20]) }
+        if file.pageCount > 0, file.layout == nil, let start = DatabaseHeader(try file.content(1)),
+            start.isPlausible
+        {
+            reserved = start.reservedSize
+        }
         usableSize = file.pageSize - reserved
     }
 
     /// The content of a page; nil when there is none that can be trusted, or none at all.
-    func content(_ number: Int) throws -> [UInt8]? { isDamaged.contains(number) ? nil : try storedContent(number) }
+    func content(_ number: Int) throws -> [UInt8]? {
+        guard number >= 1, number <= pageCount, !isDamaged[number] else { return nil }
+        return try storedContent(number)
+    }
 
     /// The content of a page, whether or not its code is right.
     func storedContent(_ number: Int) throws -> [UInt8]? {
-        guard (1...max(1, pageCount)).contains(number), number <= pageCount, number != file.lockPage else { return nil }
+        guard number >= 1, number <= pageCount, number != file.lockPage else { return nil }
         if !ahead.numbers.contains(number) {
             // Trees are mostly written and read in order.
             let isInOrder = number == ahead.numbers.upperBound
-            try ahead.read(number..<number + (isInOrder ? min(countAhead, pageCount - number + 1) : 1), from: file)
+            try ahead.read(
+                number..<number + (isInOrder ? min(countAhead, pageCount - number + 1) : 1), from: file)
         }
         guard file.layout == nil || !ahead.isZero(number) else { return nil }
         var content = [UInt8](repeating: 0, count: file.pageSize)
@@ -55,19 +73,29 @@ final class SalvagedPages {
     }
 
     /// What page 1 says of the database; nil when it is damaged.
-    func header() throws -> DatabaseHeader? { try content(1).flatMap { DatabaseHeader($0) } }
+    func header() throws -> DatabaseHeader? {
+        guard let header = try content(1).flatMap({ DatabaseHeader($0) }), header.isPlausible else {
+            return nil
+        }
+        return header
+    }
 
-    /// The free pages, as far as the list of them can be followed, and whether that is all of it.
-    func freePages() throws -> (pages: Set<Int>, isWhole: Bool) {
-        guard let first = try content(1) else { return ([], false) }
-        var pages: Set<Int> = []
+    /// Calls `body` with the free pages, as far as the list of them can be followed.
+    ///
+    /// - Returns: whether that is all of it.
+    func forEachFreePage(_ body: (Int) -> Void) throws -> Bool {
+        guard try header() != nil, let first = try content(1) else { return false }
+        var count = 0
         var trunk = Int(first[...].word(at: 32))
-        while trunk > 0, let page = try content(trunk), pages.insert(trunk).inserted {
-            let count = Int(page[...].word(at: 4))
-            guard count <= usableSize / 4 - 2 else { return (pages, false) }
-            for index in 0..<count { pages.insert(Int(page[...].word(at: 8 + 4 * index))) }
+        // A list with a loop ends with more pages than there are.
+        while trunk > 0, count <= pageCount, let page = try content(trunk) {
+            let leafCount = Int(page[...].word(at: 4))
+            guard leafCount <= usableSize / 4 - 2 else { return false }
+            body(trunk)
+            for index in 0..<leafCount { body(Int(page[...].word(at: 8 + 4 * index))) }
+            count += 1 + leafCount
             trunk = Int(page[...].word(at: 0))
         }
-        return (pages, pages.count == Int(first[...].word(at: 36)))
+        return trunk == 0 && count == Int(first[...].word(at: 36))
     }
 }

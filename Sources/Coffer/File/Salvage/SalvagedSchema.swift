@@ -23,13 +23,16 @@ struct SalvagedSchema {
             switch header?.textEncoding {
             case 2: .utf16LittleEndian
             case 3: .utf16BigEndian
+            case nil: try reader.likelyEncoding()
             default: .utf8
             }
         self.encoding = encoding
         var found: [(rowID: Int64, entry: Entry)] = []
         var hasUnreadable = false
         let loss = try reader.read(root: 1, isTable: true) { row in
-            guard let entry = Entry(row.record.values, encoding), !row.record.isCut else { return hasUnreadable = true }
+            guard let entry = Entry(row.record.values, encoding), !row.record.isCut else {
+                return hasUnreadable = true
+            }
             found.append((row.rowID, entry))
         }
         isWhole = loss.isNothing && !hasUnreadable
@@ -42,7 +45,9 @@ struct SalvagedSchema {
     var indexes: [Entry] { entries.filter { $0.type == "index" } }
 
     /// Views, triggers and virtual tables.
-    var entriesWithoutTree: [Entry] { entries.filter { $0.type == "view" || $0.type == "trigger" || $0.type == "table" && $0.root == 0 } }
+    var entriesWithoutTree: [Entry] {
+        entries.filter { $0.type == "view" || $0.type == "trigger" || $0.type == "table" && $0.root == 0 }
+    }
 }
 
 extension SalvagedSchema.Entry {

@@ -50,7 +50,8 @@ final class SalvagedTable {
         try connection.forEachRow(trusted: "PRAGMA main.table_xinfo(\(table))") { row in
             infos.append(
                 Info(
-                    name: row.string(at: 1), type: row.string(at: 2).uppercased(), isNotNull: row.int64(at: 3) != 0,
+                    name: row.string(at: 1), type: row.string(at: 2).uppercased(),
+                    isNotNull: row.int64(at: 3) != 0,
                     isPrimaryKey: row.int64(at: 5) > 0, hidden: row.int64(at: 6)))
         }
         var primaryKeyIndex: String?
@@ -61,9 +62,15 @@ final class SalvagedTable {
         var hasRowIDs = true
         if let primaryKeyIndex {
             hasRowIDs = false
-            try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(primaryKeyIndex.quotedDatabaseIdentifier))") { row in
+            try connection.forEachRow(
+                trusted: "PRAGMA main.index_xinfo(\(primaryKeyIndex.quotedDatabaseIdentifier))"
+            ) { row in
                 let column = Int(row.int64(at: 1))
-                if column < 0 { hasRowIDs = true } else if infos.indices.contains(column) { order.append(column) }
+                if column < 0 {
+                    hasRowIDs = true
+                } else if infos.indices.contains(column) {
+                    order.append(column)
+                }
             }
         }
         if hasRowIDs { order = infos.indices.filter { infos[$0].hidden != 2 } }
@@ -71,12 +78,15 @@ final class SalvagedTable {
         columns = order.map { index in
             let info = infos[index]
             return Column(
-                name: info.name, isGenerated: info.hidden == 3, isNotNull: info.isNotNull, isRowID: hasRowIDColumn && info.isPrimaryKey,
-                isText: ["CHAR", "CLOB", "TEXT"].contains { info.type.contains($0) } && !info.type.contains("INT"))
+                name: info.name, isGenerated: info.hidden == 3, isNotNull: info.isNotNull,
+                isRowID: hasRowIDColumn && info.isPrimaryKey,
+                isText: ["CHAR", "CLOB", "TEXT"].contains { info.type.contains($0) }
+                    && !info.type.contains("INT"))
         }
         self.hasRowIDs = hasRowIDs
         let names = Set(infos.map { CaseInsensitiveName($0.name) })
-        rowIDName = hasRowIDs ? ["rowid", "_rowid_", "oid"].first { !names.contains(CaseInsensitiveName($0)) } : nil
+        rowIDName =
+            hasRowIDs ? ["rowid", "_rowid_", "oid"].first { !names.contains(CaseInsensitiveName($0)) } : nil
     }
 
     /// Whether a record of this shape may have been stored in this table.
@@ -101,7 +111,9 @@ final class SalvagedTable {
     func insert(_ row: TreeReader.Row) throws -> String? {
         let count = row.record.values.count
         guard !row.record.isCut else { return "its end is lost" }
-        guard count <= columns.count else { return "it has \(count) values, and the table \(columns.count) columns" }
+        guard count <= columns.count else {
+            return "it has \(count) values, and the table \(columns.count) columns"
+        }
         let insertion = try insertions[count] ?? prepare(count: count)
         insertions[count] = insertion
         let statement = insertion.statement.handle
@@ -109,7 +121,9 @@ final class SalvagedTable {
         for (index, value) in insertion.values.enumerated() {
             try connection.check(statement.bind(row.record.values[value], encoding, at: CInt(index + 1)))
         }
-        if let parameter = insertion.rowIDParameter { try connection.check(statement.bind(row.rowID, at: parameter)) }
+        if let parameter = insertion.rowIDParameter {
+            try connection.check(statement.bind(row.rowID, at: parameter))
+        }
         let code = statement.step()
         let words = code == EngineCode.done ? nil : connection.lastErrorMessage
         statement.reset()
@@ -118,6 +132,15 @@ final class SalvagedTable {
         case EngineCode.constraint, EngineCode.mismatch: return words
         default: throw EngineError(code: code, message: words)
         }
+    }
+
+    /// What identifies a row and what else of it can be inserted, as SQL; nil for tables whose rows have no
+    /// row ID that a statement can see.
+    var fields: (rowID: String, others: [String])? {
+        guard hasRowIDs,
+            let name = columns.first(where: \.isRowID)?.name.quotedDatabaseIdentifier ?? rowIDName
+        else { return nil }
+        return (name, columns.filter { !$0.isGenerated && !$0.isRowID }.map(\.name.quotedDatabaseIdentifier))
     }
 
     /// Lets go of the statements, so that the table can be dropped.
@@ -134,8 +157,9 @@ final class SalvagedTable {
         let table = name.quotedDatabaseIdentifier
         let sql =
             names.isEmpty
-            ? "INSERT INTO main.\(table) DEFAULT VALUES"
-            : "INSERT INTO main.\(table) (\(names.joined(separator: ", "))) VALUES (\(databaseQuestionMarks(count: names.count)))"
+            ? "INSERT OR ABORT INTO main.\(table) DEFAULT VALUES"
+            : "INSERT OR ABORT INTO main.\(table) (\(names.joined(separator: ", "))) VALUES "
+                + "(\(databaseQuestionMarks(count: names.count)))"
         guard let statement = try connection.prepare(trusted: sql) else {
             throw EngineError(code: EngineCode.error, message: "The statement is empty")
         }
@@ -149,7 +173,8 @@ extension StatementHandle {
         case .null: bindNull(at: index)
         case .integer(let number): bind(number, at: index)
         case .real(let number): bind(number, at: index)
-        case .text(let bytes): unsafe bytes.withUnsafeBytes { unsafe bind(text: $0, encoding: encoding, at: index) }
+        case .text(let bytes):
+            unsafe bytes.withUnsafeBytes { unsafe bind(text: $0, encoding: encoding, at: index) }
         case .blob(let bytes): unsafe bytes.withUnsafeBytes { unsafe bind(blob: $0, at: index) }
         }
     }

@@ -1,4 +1,5 @@
-/// The values of a row or of an entry of an index, as they are stored: <https://www.sqlite.org/fileformat2.html#record_format>.
+/// The values of a row or of an entry of an index, as they are stored:
+/// <https://www.sqlite.org/fileformat2.html#record_format>.
 struct StoredRecord {
     enum Value: Equatable {
         case null
@@ -20,7 +21,9 @@ struct StoredRecord {
     /// - Returns: nil when this is no record.
     init?(_ bytes: ArraySlice<UInt8>, isWhole: Bool) {
         var offset = bytes.startIndex
-        guard let headerSize = bytes.varint(at: &offset).flatMap(Int.init(exactly:)), headerSize >= 1 else { return nil }
+        guard let headerSize = bytes.varint(at: &offset).flatMap(Int.init(exactly:)), headerSize >= 1 else {
+            return nil
+        }
         guard headerSize <= bytes.count else {
             guard !isWhole else { return nil }
             isCut = true
@@ -30,17 +33,24 @@ struct StoredRecord {
         guard offset <= header.endIndex else { return nil }
         var place = header.endIndex
         while offset < header.endIndex {
-            guard let type = header.varint(at: &offset), let size = StoredRecord.size(of: type) else { return nil }
+            guard let type = header.varint(at: &offset), let size = StoredRecord.size(of: type) else {
+                return nil
+            }
             guard size <= bytes.endIndex - place else {
                 guard !isWhole else { return nil }
                 isCut = true
                 return
             }
+            // More than a row may have: a record of zeros would be a million of them.
+            guard values.count < StoredRecord.mostValues else { return nil }
             values.append(StoredRecord.value(of: type, bytes[place..<place + size]))
             place += size
         }
         if isWhole, place != bytes.endIndex { return nil }
     }
+
+    /// As many as SQLite can be built for.
+    private static let mostValues = 32_767
 
     /// How many bytes a value of a type has; nil for types that there are not.
     private static func size(of type: Int64) -> Int? {

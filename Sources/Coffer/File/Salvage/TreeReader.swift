@@ -1,3 +1,5 @@
+internal import SQLCipherBridge
+
 /// Reads the b-trees of a damaged database as far as they go, and knows which pages belong to one.
 final class TreeReader {
     /// A row, or an entry of an index.
@@ -9,34 +11,76 @@ final class TreeReader {
 
     /// What of a tree could not be read.
     struct Loss {
-        /// The row IDs that rows on lost pages may have. They are not more than these, and mostly fewer.
-        var rowIDs: [ClosedRange<Int64>] = []
+        /// A page that is missing, and with it all that only it leads to.
+        struct Page {
+            let number: Int
+            /// The row IDs that its rows may have. They are not more than these, and mostly fewer.
+            let rowIDs: ClosedRange<Int64>
+            /// How many pages lead to it.
+            let depth: Int
+        }
+
+        /// In the order of their row IDs. Not all, where a forged file names more than there can be.
+        var pages: [Page] = []
         /// How many pages are missing, not counting those that only they lead to.
         var pageCount = 0
         /// How many rows there are of which nothing could be made.
         var rowCount = 0
 
+        fileprivate var leaves = (depth: 0, count: 0, rowCount: 0)
+        fileprivate var interiors = (count: 0, childCount: 0)
+
         var isNothing: Bool { pageCount == 0 && rowCount == 0 }
+
+        /// How many rows were on the missing pages and below them, if these are as full as the others. Nil
+        /// when no leaf was read.
+        var estimatedRowCount: Double? {
+            guard pageCount > 0 else { return 0 }
+            guard leaves.count > 0 else { return nil }
+            let rowsOfLeaf = Double(leaves.rowCount) / Double(leaves.count)
+            let fanOut = interiors.count > 0 ? Double(interiors.childCount) / Double(interiors.count) : 1
+            return pages.reduce(0) { sum, page in
+                // All leaves of a tree have the same depth.
+                let leafCount = (page.depth..<max(page.depth, leaves.depth)).reduce(1.0) { count, _ in
+                    count * fanOut
+                }
+                let span = Double(page.rowIDs.upperBound) - Double(page.rowIDs.lowerBound) + 1
+                return sum + min(leafCount * rowsOfLeaf, span)
+            }
+        }
     }
 
     private let pages: SalvagedPages
-    private var isTaken: [Bool]
+
+    /// What is known of each page.
+    private var marks: [UInt8]
+    private static let taken: UInt8 = 1
+    private static let free: UInt8 = 2
+    /// How many pages were taken.
+    private(set) var takenCount = 0
+    private var missingCount = 0
+
+    /// How deep a tree may be: as deep as SQLite reads one.
+    private static let greatestDepth = 20
 
     init(_ pages: SalvagedPages) {
         self.pages = pages
-        isTaken = [Bool](repeating: false, count: pages.pageCount + 1)
+        marks = [UInt8](repeating: 0, count: pages.pageCount + 1)
     }
 
-    /// Whether a tree that was read has the page, or the free list.
-    func isTaken(_ page: Int) -> Bool { isTaken[page] }
+    /// Whether a tree that was read has the page.
+    func isTaken(_ page: Int) -> Bool { marks[page] & TreeReader.taken != 0 }
 
-    /// Takes pages that no tree has.
-    func take(_ free: Set<Int>) { for page in free where isTaken.indices.contains(page) { isTaken[page] = true } }
+    /// Whether the page is on the list of free pages.
+    func isFree(_ page: Int) -> Bool { marks[page] & TreeReader.free != 0 }
+
+    func setFree(_ page: Int) { if marks.indices.contains(page) { marks[page] |= TreeReader.free } }
 
     /// Takes a page for one tree: a damaged file may have a loop.
     private func take(_ page: Int) -> Bool {
-        guard page > 0, page < isTaken.count, !isTaken[page] else { return false }
-        isTaken[page] = true
+        guard page > 0, page < marks.count, marks[page] & TreeReader.taken == 0 else { return false }
+        marks[page] |= TreeReader.taken
+        takenCount += 1
         return true
     }
 
@@ -47,67 +91,112 @@ final class TreeReader {
     ///   - body: called with each row, or entry; nil to have the pages taken only.
     func read(root: Int, isTable: Bool, _ body: ((Row) throws -> Void)?) throws -> Loss {
         var loss = Loss()
-        var waiting = [(page: root, rowIDs: Int64.min...Int64.max)]
-        while let (number, rowIDs) = waiting.popLast() {
-            guard take(number), let page = try pages.tree(number), page.kind.isOfTable == isTable else {
+        var waiting = [(page: root, rowIDs: Int64.min...Int64.max, depth: 0)]
+        while let (number, rowIDs, depth) = waiting.popLast() {
+            guard depth < TreeReader.greatestDepth, take(number), let page = try pages.tree(number),
+                page.kind.isOfTable == isTable
+            else {
+                // No more pages can be missing than there may be, whatever interior pages say.
+                if missingCount < max(pages.pageCount, 1) {
+                    loss.pages.append(Loss.Page(number: number, rowIDs: rowIDs, depth: depth))
+                }
+                missingCount += 1
                 loss.pageCount += 1
-                if isTable { loss.rowIDs.append(rowIDs) }
                 continue
             }
-            var children: [(page: Int, rowIDs: ClosedRange<Int64>)] = []
+            let firstOfChildren = waiting.count
             var first = rowIDs.lowerBound
-            for index in 0..<page.cellCount {
-                guard let cell = page.cell(index) else {
+            try page.forEachCell { cell in
+                guard let cell else {
                     loss.rowCount += 1
-                    continue
+                    return
                 }
                 if let child = cell.child {
                     // What is out of order can only be wrong.
                     let last = isTable ? min(max(cell.rowID, first), rowIDs.upperBound) : rowIDs.upperBound
-                    children.append((child, first...last))
+                    waiting.append((child, first...last, depth + 1))
                     if isTable, last < rowIDs.upperBound { first = last + 1 }
                 }
-                guard let payload = cell.payload else { continue }
-                if body == nil, payload.overflowPage == nil { continue }
+                guard let payload = cell.payload, body != nil || payload.overflowPage != nil else { return }
                 let (bytes, isWhole) = try read(payload)
-                guard let body else { continue }
+                guard let body else { return }
                 guard let record = StoredRecord(bytes, isWhole: isWhole) else {
                     loss.rowCount += 1
-                    continue
+                    return
                 }
                 try body(Row(page: number, rowID: cell.rowID, record: record))
             }
-            if let last = page.lastChild { children.append((last, first...rowIDs.upperBound)) }
-            waiting += children.reversed()
+            if let last = page.lastChild {
+                waiting.append((last, first...rowIDs.upperBound, depth + 1))
+                loss.interiors = (
+                    loss.interiors.count + 1, loss.interiors.childCount + waiting.count - firstOfChildren
+                )
+                waiting[firstOfChildren...].reverse()
+            } else {
+                loss.leaves = (
+                    max(depth, loss.leaves.depth), loss.leaves.count + 1,
+                    loss.leaves.rowCount + page.cellCount
+                )
+            }
         }
-        loss.rowIDs.sort { $0.lowerBound < $1.lowerBound }
+        loss.pages.sort { $0.rowIDs.lowerBound < $1.rowIDs.lowerBound }
         return loss
     }
 
-    /// The rows of one page that no tree leads to.
+    /// Rows of one page that no tree leads to.
+    struct StrayRows {
+        var rows: [Row] = []
+        /// Whether all of the page is as SQLite writes it.
+        var isSound = true
+    }
+
+    /// The rows of one page that no tree leads to, or that cannot be trusted.
     ///
     /// - Parameter content: of the page.
-    /// - Returns: nil unless all of it are rows of the kind that is asked for.
-    func rows(onPage number: Int, _ content: [UInt8], isTable: Bool) throws -> [Row]? {
-        guard let page = pages.page(content, number), page.cellCount > 0, page.kind.isOfTable == isTable, page.kind != .interiorOfTable
+    /// - Returns: nil unless it has rows of the kind that is asked for.
+    func strayRows(onPage number: Int, _ content: [UInt8], isTable: Bool) throws -> StrayRows? {
+        guard let page = pages.page(content, number), page.cellCount > 0, page.kind.isOfTable == isTable,
+            page.kind != .interiorOfTable
         else {
             return nil
         }
-        var cells: [BTreePage.Cell] = []
-        for index in 0..<page.cellCount {
-            guard let cell = page.cell(index) else { return nil }
-            cells.append(cell)
-        }
-        guard !isTable || zip(cells, cells.dropFirst()).allSatisfy({ $0.rowID < $1.rowID }) else { return nil }
-        var rows: [Row] = []
-        for cell in cells {
-            guard let payload = cell.payload else { return nil }
+        var stray = StrayRows()
+        try page.forEachCell { cell in
+            guard let cell, let payload = cell.payload else { return stray.isSound = false }
             let (bytes, isWhole) = try read(payload)
-            guard let record = StoredRecord(bytes, isWhole: isWhole) else { return nil }
-            rows.append(Row(page: number, rowID: cell.rowID, record: record))
+            guard let record = StoredRecord(bytes, isWhole: isWhole) else { return stray.isSound = false }
+            if isTable, let last = stray.rows.last, last.rowID >= cell.rowID { stray.isSound = false }
+            stray.rows.append(Row(page: number, rowID: cell.rowID, record: record))
         }
+        guard !stray.rows.isEmpty else { return nil }
         _ = take(number)
-        return rows
+        return stray
+    }
+
+    /// How texts seem to be stored in a database that has lost its first page: texts in UTF-16 mostly have a
+    /// zero in every other byte.
+    func likelyEncoding() throws -> TextEncoding {
+        var counts = (little: 0, big: 0, other: 0)
+        for number in 1...max(1, pages.pageCount) where counts.little + counts.big + counts.other < 1000 {
+            guard let page = try pages.tree(number), !page.kind.isInterior else { continue }
+            page.forEachCell { cell in
+                guard let payload = cell?.payload,
+                    let record = StoredRecord(payload.local, isWhole: payload.overflowPage == nil)
+                else { return }
+                for case .text(let bytes) in record.values where bytes.count >= 4 {
+                    let isEven = bytes.count.isMultiple(of: 2)
+                    if isEven, bytes.indices.allSatisfy({ $0.isMultiple(of: 2) || bytes[$0] == 0 }) {
+                        counts.little += 1
+                    } else if isEven, bytes.indices.allSatisfy({ !$0.isMultiple(of: 2) || bytes[$0] == 0 }) {
+                        counts.big += 1
+                    } else {
+                        counts.other += 1
+                    }
+                }
+            }
+        }
+        if counts.little > max(counts.big, counts.other) { return .utf16LittleEndian }
+        return counts.big > max(counts.little, counts.other) ? .utf16BigEndian : .utf8
     }
 
     /// The bytes of a record, as far as the pages that have the rest of it go.

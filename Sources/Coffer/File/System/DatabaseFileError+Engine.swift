@@ -32,20 +32,24 @@ extension DatabaseFileError {
         }
     }
 
-    /// What to throw for an error of the lower modules; errors of key providers and of progress functions stay what they are.
+    /// What to throw for an error of the lower modules; errors of key providers and of progress functions
+    /// stay what they are.
     static func publicError(_ error: any Error, path: String) -> any Error {
         switch error {
         case KeyError.encryption(let failure, _): DatabaseFileError(failure: failure, path: path)
         case KeyError.engine(let error): DatabaseFileError(error, path: path)
         case KeyError.provider(let error): error
         case let error as EngineError: DatabaseFileError(error, path: path)
-        case let error as CryptographyFailure: DatabaseFileError(.engine(.SQLITE_ERROR, error.message), path: path)
-        case is RandomnessFailure: DatabaseFileError(.engine(.SQLITE_ERROR, "the system's random generator failed"), path: path)
+        case let error as CryptographyFailure:
+            DatabaseFileError(.engine(.SQLITE_ERROR, error.message), path: path)
+        case is RandomnessFailure:
+            DatabaseFileError(.engine(.SQLITE_ERROR, "the system's random generator failed"), path: path)
         case let error as DatabaseError:
             if let failure = error.encryptionFailure {
                 DatabaseFileError(failure: failure, path: path)
             } else {
-                DatabaseFileError(EngineError(code: error.extendedResultCode.rawValue, message: error.message), path: path)
+                DatabaseFileError(
+                    EngineError(code: error.extendedResultCode.rawValue, message: error.message), path: path)
             }
         default: error
         }

@@ -10,9 +10,11 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
     /// The path that the reason is about.
     public let path: String
 
-    /// Whether the file has its new content already, so that only what follows has failed. Running the work again completes it.
+    /// Whether the file has its new content already, so that only what follows has failed. Running the work
+    /// again completes it.
     public internal(set) var isPublished = false
 
+    /// Why the work was not done, or not completed.
     public enum Reason: Sendable, Equatable {
         /// There is no such file.
         case missing
@@ -35,7 +37,8 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
         /// The file has no bytes: a database that was cut to nothing, or one that was never begun. See
         /// ``DatabaseFile/VerificationOptions/allowsEmptyFile`` for verifications.
         case emptyFile
-        /// The rows contradict the schema, such as two equal values in a unique column: the engine's words. No copy can be made of them.
+        /// The rows contradict the schema, such as two equal values in a unique column: the engine's words.
+        /// No copy can be made of them.
         case inconsistent(String)
         /// There is no room, neither now nor with what can be foreseen.
         case diskFull
@@ -45,6 +48,10 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
         case engine(ResultCode, String)
         /// The work cannot be done to this file, or in this way.
         case unsupported(String)
+        /// Accesses have changed more pages than could be copied: the write-ahead log became larger than
+        /// ``DatabaseFile/WhileInUse/maximumLogSize``, or the copy was brought up to date too often. Nothing
+        /// was changed.
+        case outpaced(logSize: Int64)
         /// The result could not be noted where ``DatabaseFile/RotationOptions/audit`` said.
         case auditFailed(String)
     }
@@ -53,6 +60,7 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
     public enum UnsafeFile: Sendable, Hashable {
         /// The path is a symbolic link: name the file that it leads to.
         case symbolicLink
+        /// The path leads to a directory, a socket or a device.
         case notARegularFile
         /// The file has other names, which would keep the old content.
         case hardLinks(count: Int)
@@ -60,28 +68,32 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
         case owner(userID: UInt32, groupID: UInt32)
         /// No file can be made in the directory.
         case directory(errno: Int32)
-        /// The file, or the copy that was to take its place, was replaced by another one while the work went on.
+        /// The file, or the copy that was to take its place, was replaced by another one while the work went
+        /// on.
         case replaced
-        /// Other users may rename files in the directory, and could put one of theirs in the place of the result.
+        /// Other users may rename files in the directory, and could put one of theirs in the place of the
+        /// result.
         case sharedDirectory
-        /// Where the note of an interrupted run would be, there is something else, which is neither believed nor removed: it is not this user's own
-        /// (another owner, other names, or not a file), or no note.
+        /// Where the note of an interrupted run would be, there is something else, which is neither believed
+        /// nor removed: it is not this user's own (another owner, other names, or not a file), or no note.
         case foreignNote
     }
 
-    /// Somebody who has the file open.
+    /// A process that has the file open.
     public struct FileUser: Sendable, Hashable {
         /// The process.
         public var processID: Int32
-        /// Its name, where the system tells.
+        /// Its name, where the system says.
         public var command: String?
 
+        /// Names a process.
         public init(processID: Int32, command: String?) {
             self.processID = processID
             self.command = command
         }
     }
 
+    /// Creates an error, for programs that report their own failures in the same way.
     public init(_ reason: Reason, path: String) {
         self.reason = reason
         self.path = path
@@ -95,7 +107,7 @@ extension DatabaseFileError {
         let code: ResultCode =
             switch reason {
             case .missing, .exists, .unsafeFile, .pathTooLong: .SQLITE_CANTOPEN
-            case .busy: .SQLITE_BUSY
+            case .busy, .outpaced: .SQLITE_BUSY
             case .key(let failure): ResultCode(rawValue: failure.engineCode)
             case .damaged, .copyRejected, .emptyFile: .SQLITE_CORRUPT
             case .inconsistent: .SQLITE_CONSTRAINT

@@ -4,9 +4,11 @@ internal import Foundation
 internal import Glibc
 #endif
 
-/// The named steps at which the crash tests end the process, or make a step fail. Compiled out of release builds.
+/// The named steps at which the crash tests end the process, or make a step fail. Compiled out of release
+/// builds.
 ///
-/// `COFFER_FAIL_POINT=renamed` kills the process there, `COFFER_FAIL_POINT=renamed:error` makes the step fail.
+/// `COFFER_FAIL_POINT=renamed` kills the process there, `COFFER_FAIL_POINT=renamed:error` makes the step
+/// fail.
 enum FailPoint: String, CaseIterable {
     case noteMade = "note-made"
     case journalLeft = "journal-left"
@@ -24,6 +26,8 @@ enum FailPoint: String, CaseIterable {
     case noteRemoved = "note-removed"
     /// In place only.
     case rekeyed
+    /// While the database is in use only.
+    case released
 
     #if DEBUG
     /// The step that fails in the current task: for tests that go on afterwards.

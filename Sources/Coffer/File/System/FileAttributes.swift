@@ -2,7 +2,8 @@ internal import SQLCipherBridge
 
 internal import Glibc
 
-/// What a file has besides its content: owner, permissions, extended attributes, among them access control lists.
+/// What a file has besides its content: owner, permissions, extended attributes, among them access control
+/// lists.
 struct FileAttributes: Equatable {
     var userID: UInt32
     var groupID: UInt32
@@ -37,12 +38,15 @@ struct FileAttributes: Equatable {
     /// Gives a file the same attributes, which have to be possible: see ``canBeKeptByThisProcess``.
     func apply(to file: borrowing FileDescriptor) throws(DatabaseFileError) {
         let own = try file.status()
-        if own.userID != userID || own.groupID != groupID { try file.setOwner(userID: userID, groupID: groupID) }
+        if own.userID != userID || own.groupID != groupID {
+            try file.setOwner(userID: userID, groupID: groupID)
+        }
         try file.setPermissions(permissions)
         for (name, value) in extended { try file.setAttribute(name, to: value) }
     }
 
-    /// Those of a file of the same owner that nobody else can read: for content that was encrypted and no longer is.
+    /// Those of a file of the same owner that no other user can read: for content that was encrypted and no
+    /// longer is.
     var forOwnerOnly: FileAttributes {
         var attributes = self
         attributes.permissions &= 0o700

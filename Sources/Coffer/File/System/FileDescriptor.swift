@@ -8,11 +8,14 @@ struct FileDescriptor: ~Copyable {
     fileprivate let number: Int32
 
     /// - Parameters:
-    ///   - flags: of `open`; the descriptor is never inherited by other programs, and never that of a symbolic link.
+    ///   - flags: of `open`; the descriptor is never inherited by other programs, and never that of a
+    ///     symbolic link.
     ///   - mode: the permissions of a new file, whatever the umask.
     init(_ path: String, flags: Int32, mode: UInt32 = 0) throws(DatabaseFileError) {
         self.path = path
-        number = SystemFile.retryingInterrupted { unsafe Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode_t(mode)) }
+        number = SystemFile.retryingInterrupted {
+            unsafe Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode_t(mode))
+        }
         guard number >= 0 else {
             switch errno {
             case EEXIST: throw DatabaseFileError(.exists, path: path)
@@ -38,7 +41,8 @@ struct FileDescriptor: ~Copyable {
         try FileDescriptor(path, flags: forWriting ? O_RDWR : O_RDONLY)
     }
 
-    /// Opens a note, or whatever another user may have put in its place: a pipe would keep us waiting for its other end.
+    /// Opens a note, or whatever another user may have put in its place: a pipe would keep us waiting for its
+    /// other end.
     static func openNote(_ path: String, forWriting: Bool) throws(DatabaseFileError) -> FileDescriptor {
         try FileDescriptor(path, flags: (forWriting ? O_RDWR : O_RDONLY) | O_NONBLOCK)
     }
@@ -56,20 +60,23 @@ struct FileDescriptor: ~Copyable {
         }
     }
 
-    /// Takes the access control list from the file that a new file gets from its directory: its owner did not give it.
+    /// Takes the access control list from the file that a new file gets from its directory: its owner did not
+    /// give it.
     func removeAccessControlList() throws(DatabaseFileError) {
         try SystemFile.attributes(of: path) { () throws(ExtendedAttributes.Failure) in
             try ExtendedAttributes.remove("system.posix_acl_access", descriptor: number)
         }
     }
 
-    /// Fills the target with bytes from an offset on, and returns how many there were: fewer at the end of the file.
+    /// Fills the target with bytes from an offset on, and returns how many there were: fewer at the end of
+    /// the file.
     func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws(DatabaseFileError) -> Int {
         var done = 0
         while done < target.count {
             let result = try SystemFile.call("pread", path) {
                 unsafe target.withUnsafeMutableBytes { bytes in
-                    unsafe pread(number, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
+                    unsafe pread(
+                        number, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
                 }
             }
             if result == 0 { break }
@@ -88,13 +95,15 @@ struct FileDescriptor: ~Copyable {
         try SystemFile.call("fsync", path) { fsync(number) }
     }
 
-    /// Whether the advisory lock of the whole file is taken now; it ends with the descriptor. It has nothing to do with SQLite's locks.
+    /// Whether the advisory lock of the whole file is taken now; it ends with the descriptor. It has nothing
+    /// to do with SQLite's locks.
     func lock() -> Bool { flock(number, LOCK_EX | LOCK_NB) == 0 }
 
-    /// Takes the lock that a process has on a database which it writes to, as SQLite sees it: nobody else can read or write as long as the
-    /// descriptor is open, and closing others does not end it. The file has to be open for writing.
+    /// Takes the lock that a process has on a database which it writes to, as SQLite sees it: no other
+    /// connection can read or write as long as the descriptor is open, and closing others does not end it.
+    /// The file has to be open for writing.
     ///
-    /// - Returns: whether nobody else has a lock.
+    /// - Returns: whether no other connection has a lock.
     func lockAsDatabase() -> Bool {
         // F_OFD_SETLK, which Swift does not import. The bytes from the pending lock on: 1, 1 and 510.
         var lock = Glibc.flock()
@@ -145,7 +154,9 @@ struct FileDescriptor: ~Copyable {
             while done < bytes.count {
                 let result = SystemFile.retryingInterrupted {
                     unsafe bytes.withUnsafeBytes { bytes in
-                        unsafe pwrite(number, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
+                        unsafe pwrite(
+                            number, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done)
+                        )
                     }
                 }
                 guard result > 0 else { return result == 0 ? EIO : errno }
@@ -154,8 +165,11 @@ struct FileDescriptor: ~Copyable {
             return 0
         }
 
-        /// Has the system begin to bring bytes to the disk, so that less is left for `synchronize()`. It is only a hint.
-        func beginSynchronizing(_ count: Int, at offset: Int64) { FileWriteback.begin(number, at: offset, count: count) }
+        /// Has the system begin to bring bytes to the disk, so that less is left for `synchronize()`. It is
+        /// only a hint.
+        func beginSynchronizing(_ count: Int, at offset: Int64) {
+            FileWriteback.begin(number, at: offset, count: count)
+        }
     }
 
     func setOwner(userID: UInt32, groupID: UInt32) throws(DatabaseFileError) {
@@ -165,7 +179,9 @@ struct FileDescriptor: ~Copyable {
     /// Holds what has a name now, without opening it. It can only be asked for its status.
     init(holding path: String) throws(DatabaseFileError) {
         self.path = path
-        guard let number = PathDescriptor.open(path) else { throw SystemFile.failure("open", path, errno: errno) }
+        guard let number = PathDescriptor.open(path) else {
+            throw SystemFile.failure("open", path, errno: errno)
+        }
         self.number = number
     }
 
@@ -173,16 +189,17 @@ struct FileDescriptor: ~Copyable {
         try SystemFile.call("fchmod", path) { fchmod(number, mode_t(mode)) }
     }
 
-    /// What a lease tells about who has the file open.
+    /// What a lease says about who has the file open.
     enum Lease {
-        /// Nobody else has it open at this moment.
+        /// No other descriptor has it open at this moment.
         case free
         case inUse
         /// The file system, or the owner of the file, does not allow to ask.
         case unknown
     }
 
-    /// Asks whether anybody else, also in this process, has the file open: the kernel grants a write lease to the only one who has.
+    /// Asks whether anybody else, also in this process, has the file open: the kernel grants a write lease to
+    /// the only one who has.
     func probeLease() -> Lease {
         // F_SETLEASE, which Swift does not import.
         let setLease: Int32 = 1024

@@ -8,9 +8,11 @@ enum FileUsers {
     static func others(of file: FileStatus) -> [DatabaseFileError.FileUser] {
         let own = getpid()
         let processes = ((try? SystemFile.names(in: "/proc")) ?? []).compactMap { Int32($0) }.sorted()
-        return processes.filter { $0 != own && descriptorCount(of: file, process: String($0)) > 0 }.map { process in
+        return processes.filter { $0 != own && descriptorCount(of: file, process: String($0)) > 0 }.map {
+            process in
             let name = try? String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8)
-            return DatabaseFileError.FileUser(processID: process, command: name?.trimmingCharacters(in: .whitespacesAndNewlines))
+            return DatabaseFileError.FileUser(
+                processID: process, command: name?.trimmingCharacters(in: .whitespacesAndNewlines))
         }
     }
 
@@ -23,17 +25,21 @@ enum FileUsers {
 
     /// Waits until nobody has a file open, in this process or another one.
     ///
-    /// The kernel is asked: SQLite's locks cannot tell of a connection that is idle.
+    /// The kernel is asked: SQLite's locks do not show a connection that is idle.
     ///
-    /// - Precondition: this process holds no descriptor of the file. The check for that comes first of all: with one, the next lines would drop its
-    ///   locks.
+    /// - Precondition: this process holds no descriptor of the file. The check for that comes first of all:
+    ///   with one, the next lines would drop its locks.
     /// - Throws: `busy` after the time is over.
-    static func waitForNone(of file: FileStatus, _ path: String, timeout: TimeInterval) throws(DatabaseFileError) {
+    static func waitForNone(of file: FileStatus, _ path: String, timeout: TimeInterval)
+        throws(DatabaseFileError)
+    {
         let end = Deadline(after: timeout)
         // A child of this process has our descriptors for a moment, until it becomes another program.
         let grace = Deadline(after: max(timeout, 0.5))
         while true {
-            guard ownDescriptorCount(of: file) == 0 else { throw DatabaseFileError(.busy([thisProcess]), path: path) }
+            guard ownDescriptorCount(of: file) == 0 else {
+                throw DatabaseFileError(.busy([thisProcess]), path: path)
+            }
             let lease: FileDescriptor.Lease
             do throws(DatabaseFileError) {
                 lease = try FileDescriptor.open(path).probeLease()
@@ -43,16 +49,20 @@ enum FileUsers {
             }
             guard lease == .inUse else { return }
             let users = others(of: file)
-            guard (users.isEmpty ? grace : end).wait() else { throw DatabaseFileError(.busy(users), path: path) }
+            guard (users.isEmpty ? grace : end).wait() else {
+                throw DatabaseFileError(.busy(users), path: path)
+            }
         }
     }
 
-    /// Waits until nobody has a file open but one connection of this process, and the hold of a replacement on it.
+    /// Waits until nobody has a file open but one connection of this process, and the hold of a replacement
+    /// on it.
     ///
-    /// SQLite's locks do not tell of connections that are idle; descriptors do, as far as this user sees those of others.
+    /// SQLite's locks do not show connections that are idle; descriptors do, as far as this user sees
+    /// those of others.
     ///
-    /// - Parameter countsOwn: whether those of this process count. Without any lock of this process, SQLite has closed all descriptors but those of
-    ///   its open connections; with one, it keeps others open.
+    /// - Parameter countsOwn: whether those of this process count. Without any lock of this process, SQLite
+    ///   has closed all descriptors but those of its open connections; with one, it keeps others open.
     /// - Throws: `busy` after the time is over.
     static func waitForNoneElse(
         of file: FileStatus, _ path: String, timeout: TimeInterval, countsOwn: Bool = true
@@ -63,7 +73,9 @@ enum FileUsers {
             let others = others(of: file)
             let isAlone = !countsOwn || ownDescriptorCount(of: file) <= 2
             if isAlone && others.isEmpty { return }
-            guard end.wait() else { throw DatabaseFileError(.busy(isAlone ? others : [thisProcess] + others), path: path) }
+            guard end.wait() else {
+                throw DatabaseFileError(.busy(isAlone ? others : [thisProcess] + others), path: path)
+            }
         }
     }
 
@@ -71,7 +83,9 @@ enum FileUsers {
         let folder = "/proc/\(process)/fd"
         guard let names = try? SystemFile.names(in: folder) else { return 0 }
         return names.count { name in
-            guard let status = try? SystemFile.status("\(folder)/\(name)", followsLinks: true) else { return false }
+            guard let status = try? SystemFile.status("\(folder)/\(name)", followsLinks: true) else {
+                return false
+            }
             return status.isSameFile(as: file)
         }
     }

@@ -2,11 +2,12 @@ internal import SQLCipherBridge
 
 internal import Glibc
 
-/// Whether other users may rename files in a directory, and so put a file of theirs in the place of one that is being made.
+/// Whether other users may rename files in a directory, and so put a file of theirs in the place of one that
+/// is being made.
 ///
-/// Those who may are the owner of the directory, and where it is not sticky everybody who can write to it. Trusted are the superuser, this
-/// process, and the owner of the file that is worked on; a group only if it is the private one of one of them, as systems make for each user.
-/// The directories above are not looked at.
+/// Those who may are the owner of the directory, and where it is not sticky everybody who can write to it.
+/// Trusted are the superuser, this process, and the owner of the file that is worked on; a group only if it
+/// is the private one of one of them, as systems make for each user. The directories above are not looked at.
 struct FolderSafety {
     private let trusted: Set<UInt32>
 
@@ -25,7 +26,9 @@ struct FolderSafety {
         }
     }
 
-    private func isWritableByOthers(_ directory: String, _ status: FileStatus) throws(DatabaseFileError) -> Bool {
+    private func isWritableByOthers(_ directory: String, _ status: FileStatus) throws(DatabaseFileError)
+        -> Bool
+    {
         if status.permissions & 0o1000 != 0 { return false }
         if status.permissions & 0o002 != 0 { return true }
         guard status.permissions & 0o020 != 0 else { return false }
@@ -45,7 +48,8 @@ struct FolderSafety {
     private func isPrivate(groupID: UInt32) -> Bool {
         guard let group = Account.group(groupID) else { return false }
         return trusted.contains { user in
-            guard let account = Account.user(user), account.groupID == groupID, account.name == group.name else { return false }
+            guard let account = Account.user(user), account.groupID == groupID, account.name == group.name
+            else { return false }
             return group.members.allSatisfy { $0 == account.name }
         }
     }
@@ -57,7 +61,8 @@ private enum Account {
         var entry = unsafe passwd()
         var result: UnsafeMutablePointer<passwd>?
         var buffer = [CChar](repeating: 0, count: 1 << 16)
-        guard unsafe getpwuid_r(id, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil, let name = unsafe entry.pw_name
+        guard unsafe getpwuid_r(id, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil,
+            let name = unsafe entry.pw_name
         else { return nil }
         return unsafe (String(cString: name), entry.pw_gid)
     }
@@ -66,7 +71,8 @@ private enum Account {
         var entry = unsafe GroupEntry()
         var result: UnsafeMutablePointer<GroupEntry>?
         var buffer = [CChar](repeating: 0, count: 1 << 16)
-        guard unsafe getgrgid_r(id, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil, let name = unsafe entry.gr_name
+        guard unsafe getgrgid_r(id, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil,
+            let name = unsafe entry.gr_name
         else { return nil }
         var members: [String] = []
         var next = unsafe entry.gr_mem

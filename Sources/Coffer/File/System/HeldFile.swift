@@ -2,9 +2,10 @@ internal import SQLCipherBridge
 
 /// A file that this process makes: held by one descriptor from its first byte until it has its place.
 ///
-/// Everything is written to it, read from it and compared through this descriptor, by us and by the engine (``FileView``). Its name is for the
-/// one step that puts it in its place. So another user who can rename files in the directory gets nothing to see, and nothing of theirs gets
-/// published: ``checkName(_:)`` comes right before that step.
+/// Everything is written to it, read from it and compared through this descriptor, by us and by the engine
+/// (``FileView``). Its name is for the one step that puts it in its place. So another user who can rename
+/// files in the directory gets nothing to see, and nothing of theirs gets published: ``checkName(_:)`` comes
+/// right before that step.
 final class HeldFile: WritableBytes, Sendable {
     let path: String
     private let file: FileDescriptor
@@ -27,16 +28,19 @@ final class HeldFile: WritableBytes, Sendable {
             throw error
         }
         identity = status.identity
-        ownAttributes = FileAttributes(userID: status.userID, groupID: status.groupID, permissions: status.permissions)
+        ownAttributes = FileAttributes(
+            userID: status.userID, groupID: status.groupID, permissions: status.permissions)
         self.file = file
     }
 
     // MARK: - Content
 
-    /// Zero where the system does not tell, which no content equals.
+    /// Zero where the system does not say, which no content equals.
     var size: Int64 { (try? file.status().size) ?? 0 }
 
-    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int { try file.read(at: offset, into: &target) }
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+        try file.read(at: offset, into: &target)
+    }
 
     func write(_ bytes: Span<UInt8>, at offset: Int64) -> CInt { file.writer.write(bytes, at: offset) }
 
@@ -57,18 +61,22 @@ final class HeldFile: WritableBytes, Sendable {
 
     func synchronize() throws(DatabaseFileError) { try file.synchronize() }
 
-    /// Proves that a path leads to this file, and that it is as it was made: one name, no other owner, no more permissions.
+    /// Proves that a path leads to this file, and that it is as it was made: one name, no other owner, no
+    /// more permissions.
     ///
     /// - Throws: `unsafeFile(.replaced)`.
     func checkName(_ name: String, attributes: FileAttributes) throws(DatabaseFileError) {
         let own = try file.status()
-        guard own.isRegular, own.linkCount == 1, own.userID == attributes.userID, own.groupID == attributes.groupID,
+        guard own.isRegular, own.linkCount == 1, own.userID == attributes.userID,
+            own.groupID == attributes.groupID,
             own.permissions & ~attributes.permissions == 0, try hasName(name)
         else { throw DatabaseFileError(.unsafeFile(.replaced), path: name) }
     }
 
     /// Whether a path leads to this file.
-    func hasName(_ name: String) throws(DatabaseFileError) -> Bool { try SystemFile.status(name)?.identity == identity }
+    func hasName(_ name: String) throws(DatabaseFileError) -> Bool {
+        try SystemFile.status(name)?.identity == identity
+    }
 
     /// Takes a name away, if it leads to this file. What another user has put there stays.
     func removeName(_ name: String) {

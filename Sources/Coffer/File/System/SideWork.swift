@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// Work that another thread does while this one does its own.
 ///
-/// No thread is taken for granted: what nobody has begun when it is needed is done by the thread that needs it.
+/// No thread is taken for granted: what nobody has begun when it is needed is done by the thread that needs
+/// it.
 final class SideWork<Value: Sendable>: Sendable {
     /// Gone once it has run, with all that it holds.
     private let body: Mutex<(@Sendable (StopSignal) throws -> Value)?>
@@ -34,7 +35,8 @@ final class SideWork<Value: Sendable>: Sendable {
             return (value, try work.value {})
         } catch {
             work.signal.set()
-            // It has to end before what it uses is closed, or nobody begins it any more, and what it holds is let go.
+            // It has to end before what it uses is closed, or nobody begins it any more, and what it holds is
+            // let go.
             if work.isBegun.exchange(true, ordering: .acquiringAndReleasing) {
                 work.end.wait()
             } else {
@@ -69,7 +71,7 @@ final class SideWork<Value: Sendable>: Sendable {
     }
 }
 
-/// Tells another thread to end its work.
+/// Asks another thread to end.
 final class StopSignal: Sendable {
     private let flag = Atomic<Bool>(false)
 

@@ -34,8 +34,8 @@ func systemMessage(_ code: Int32) -> String { unsafe String(cString: strerror(co
 
 /// Calls of the system on files, through one funnel: what fails becomes a ``DatabaseFileError``.
 ///
-/// Never open a database file here that this process has a connection to: closing any descriptor of it drops the locks of the process
-/// (see "How To Corrupt An SQLite Database File", 2.2).
+/// Never open a database file here that this process has a connection to: closing any descriptor of it drops
+/// the locks of the process (see "How To Corrupt An SQLite Database File", 2.2).
 enum SystemFile {
     static func failure(_ call: String, _ path: String, errno code: Int32) -> DatabaseFileError {
         if isOutOfSpace(code) { return DatabaseFileError(.diskFull, path: path) }
@@ -43,14 +43,17 @@ enum SystemFile {
         return DatabaseFileError(.inputOutput(call: call, errno: code), path: path)
     }
 
-    /// Whether an `errno` tells that the disk is full, or the limit of a user or a process is reached.
+    /// Whether an `errno` says that the disk is full, or the limit of a user or a process is reached.
     static func isOutOfSpace(_ code: Int32) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 
-    /// Makes a call of the system, again as long as a signal interrupts it, and throws what else it fails with.
+    /// Makes a call of the system, again as long as a signal interrupts it, and throws what else it fails
+    /// with.
     ///
     /// - Returns: what it returned, which is not negative.
     @discardableResult
-    static func call<Number: SignedInteger>(_ name: String, _ path: String, _ body: () -> Number) throws(DatabaseFileError) -> Number {
+    static func call<Number: SignedInteger>(_ name: String, _ path: String, _ body: () -> Number)
+        throws(DatabaseFileError) -> Number
+    {
         let result = retryingInterrupted(body)
         guard result >= 0 else { throw failure(name, path, errno: errno) }
         return result
@@ -77,9 +80,13 @@ enum SystemFile {
 
     /// The status of a file that can be a database.
     ///
-    /// - Parameter followsLinks: whether a symbolic link stands for the file that it leads to; it is refused otherwise.
-    static func regularFile(_ path: String, followsLinks: Bool = false) throws(DatabaseFileError) -> FileStatus {
-        guard !path.utf8.contains(0), !path.isEmpty, let status = try status(path, followsLinks: followsLinks) else {
+    /// - Parameter followsLinks: whether a symbolic link stands for the file that it leads to; it is refused
+    ///   otherwise.
+    static func regularFile(_ path: String, followsLinks: Bool = false) throws(DatabaseFileError)
+        -> FileStatus
+    {
+        guard !path.utf8.contains(0), !path.isEmpty, let status = try status(path, followsLinks: followsLinks)
+        else {
             throw DatabaseFileError(.missing, path: path)
         }
         guard !status.isSymbolicLink else { throw DatabaseFileError(.unsafeFile(.symbolicLink), path: path) }
@@ -90,7 +97,9 @@ enum SystemFile {
     /// The status of the directory of a file, which has to exist.
     static func statusOfDirectory(of path: String) throws(DatabaseFileError) -> FileStatus {
         let directory = directory(of: path)
-        guard let status = try status(directory, followsLinks: true) else { throw DatabaseFileError(.missing, path: directory) }
+        guard let status = try status(directory, followsLinks: true) else {
+            throw DatabaseFileError(.missing, path: directory)
+        }
         return status
     }
 
@@ -109,7 +118,8 @@ enum SystemFile {
         }
         defer { unsafe free(resolved) }
         guard let text = unsafe String(validatingCString: resolved) else {
-            throw DatabaseFileError(.unsupported("The name of the file, or of its directory, is no text."), path: path)
+            throw DatabaseFileError(
+                .unsupported("The name of the file, or of its directory, is no text."), path: path)
         }
         return text
     }
@@ -123,8 +133,8 @@ enum SystemFile {
         path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     }
 
-    /// Where a file of this path is, or would be, whatever the current directory of a process is: the directory without symbolic links, and the
-    /// name.
+    /// Where a file of this path is, or would be, whatever the current directory of a process is: the
+    /// directory without symbolic links, and the name.
     static func absolute(_ path: String) throws(DatabaseFileError) -> String {
         let directory = try resolved(directory(of: path))
         return directory == "/" ? "/\(name(of: path))" : "\(directory)/\(name(of: path))"
@@ -132,7 +142,9 @@ enum SystemFile {
 
     /// The names in a directory.
     static func names(in directory: String) throws(DatabaseFileError) -> [String] {
-        guard let stream = unsafe opendir(directory) else { throw failure("opendir", directory, errno: errno) }
+        guard let stream = unsafe opendir(directory) else {
+            throw failure("opendir", directory, errno: errno)
+        }
         defer { unsafe closedir(stream) }
         var names: [String] = []
         while let entry = unsafe readdir(stream) {
@@ -186,9 +198,12 @@ enum SystemFile {
 
 extension FileStatus {
     init(_ status: stat) {
-        func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
+        func nanoseconds(_ time: timespec) -> Int64 {
+            Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+        }
         self.init(
-            device: UInt64(status.st_dev), inode: UInt64(status.st_ino), mode: status.st_mode, userID: status.st_uid,
+            device: UInt64(status.st_dev), inode: UInt64(status.st_ino), mode: status.st_mode,
+            userID: status.st_uid,
             groupID: status.st_gid, linkCount: Int(status.st_nlink), size: Int64(status.st_size),
             modified: nanoseconds(status.st_mtim), changed: nanoseconds(status.st_ctim))
     }

@@ -3,8 +3,9 @@ internal import SQLCipherBridge
 extension DatabaseFile {
     /// What the bytes of a file say without a key.
     public struct Inspection: Sendable, Hashable {
+        /// What a file looks like.
         public enum Kind: String, Sendable, Hashable {
-            /// Nothing can be told from random bytes: encrypted, by all that can be seen.
+            /// It looks like random bytes: encrypted, by all that can be seen.
             case encrypted
             /// A SQLite database without encryption.
             case plaintext
@@ -16,21 +17,26 @@ extension DatabaseFile {
 
         /// A file that SQLite keeps beside the database.
         public struct Companion: Sendable, Hashable {
+            /// What a file beside the database is for.
             public enum Role: String, Sendable, Hashable, CaseIterable {
                 /// The write-ahead log, which may have committed transactions.
                 case wal
                 /// The index of the log, in memory that processes share.
                 case shm
-                /// The rollback journal. One of a process that ended in the middle is played back at the next opening.
+                /// The rollback journal. One of a process that ended in the middle is played back at the next
+                /// opening.
                 case journal
 
                 var suffix: String { "-\(rawValue)" }
             }
 
+            /// What the file is for.
             public var role: Role
+            /// In bytes.
             public var size: Int64
         }
 
+        /// What the file looks like.
         public var kind: Kind
 
         /// In bytes.
@@ -39,7 +45,8 @@ extension DatabaseFile {
         /// In bytes: read from a plaintext file, guessed for an encrypted one. Nil when there is none.
         public var pageSize: Int?
 
-        /// Whether ``pageSize`` is a guess from the size of the file: the default that divides it, which need not be the truth.
+        /// Whether ``pageSize`` is a guess from the size of the file: the default that divides it, which need
+        /// not be the truth.
         public var isPageSizeGuessed: Bool
 
         /// The 16 bytes at the start of an encrypted file, which are no secret.
@@ -51,17 +58,22 @@ extension DatabaseFile {
         /// How many names the file has; more than one prevents a rotation.
         public var linkCount: Int
 
+        /// The number of the user that the file belongs to.
         public var userID: UInt32
+        /// The number of the group that the file belongs to.
         public var groupID: UInt32
 
         /// The permission bits, as in `0o600`.
         public var mode: UInt32
 
-        /// Files that an interrupted work has left beside it. The next run of that work removes them.
+        /// Files that an interrupted run has left beside it. The next run of the same operation removes them.
         public var leftovers: [String]
     }
 
     /// Looks at the file without a key. Nothing is changed, and no lock is taken.
+    ///
+    ///     let look = try file.inspect()
+    ///     print(look.kind, look.size, look.leftovers)
     public func inspect() throws -> Inspection {
         try FileInspector(path: path).inspect()
     }
@@ -86,7 +98,9 @@ extension DatabaseFile {
         /// The names of tables and virtual tables, sorted; without those of SQLite itself.
         public var tables: [String]
 
+        /// `PRAGMA user_version`, which belongs to the application.
         public var userVersion: Int32
+        /// `PRAGMA application_id`, by which other tools know whose file it is.
         public var applicationID: Int32
 
         /// In lower case, as in `"delete"` and `"wal"`.
@@ -99,7 +113,8 @@ extension DatabaseFile {
         public var encoding: String
     }
 
-    /// Looks into the file with a key. Nothing is changed: what a write-ahead log contains is seen, and stays there.
+    /// Looks into the file with a key. Nothing is changed: what a write-ahead log contains is seen, and stays
+    /// there.
     ///
     /// - Parameters:
     ///   - key: nil for a file without encryption.
@@ -108,11 +123,13 @@ extension DatabaseFile {
         try FileInspector(path: path).contents(key: key, cipher: cipher)
     }
 
-    /// Tries a key, and names it as ``RotationProof`` does: a keyed hash of what encrypts the file, and of its salt. Nothing is changed.
+    /// Tries a key, and names it as ``RotationProof`` does: a keyed hash of what encrypts the file, and of
+    /// its salt. Nothing is changed.
     ///
     /// - Parameter cipher: nil to find out which format from 4 to 1 opens the file, in this order.
     /// - Returns: 16 hexadecimal digits; nil for a file without a salt, as one without content.
-    /// - Throws: a ``DatabaseFileError`` when the key does not open the file. Where its first page is damaged, other pages may prove the key.
+    /// - Throws: a ``DatabaseFileError`` when the key does not open the file. Where its first page is
+    ///   damaged, other pages may prove the key.
     package func keyID(_ key: DatabaseKey, cipher: CipherSettings? = nil) throws -> String? {
         try FileInspector(path: path).keyID(key, cipher: cipher)
     }

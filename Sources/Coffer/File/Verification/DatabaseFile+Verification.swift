@@ -7,7 +7,9 @@ extension DatabaseFile {
         /// How the structure is checked, after the pages.
         public var structure = StructureCheck.quick
 
+        /// How the engine checks the structure.
         public enum StructureCheck: String, Sendable, Hashable {
+            /// Not at all: pages are authenticated only.
             case none
             /// `PRAGMA quick_check`.
             case quick
@@ -17,14 +19,16 @@ extension DatabaseFile {
 
         /// Whether a file without bytes is intact.
         ///
-        /// SQLite takes such a file for a database without content, under any key. A file that had content and was cut to nothing looks the same, so
-        /// that it is a finding unless this says that the file may be one that was never written to.
+        /// SQLite takes such a file for a database without content, under any key. A file that had content
+        /// and was cut to nothing looks the same, so that it is a finding unless this says that the file may
+        /// be one that was never written to.
         public var allowsEmptyFile = false
 
-        /// How long to wait for somebody who writes to a file in rollback mode, in seconds.
+        /// How long to wait for another process that writes to a file in rollback mode, in seconds.
         public var lockTimeout = 0.0
 
-        /// How many threads look at pages at once, at most, from 1 to 64; each has a megabyte of them in memory. The structure is checked by one.
+        /// How many threads look at pages at once, at most, from 1 to 64; each has a megabyte of them in
+        /// memory. The structure is checked by one.
         ///
         /// `ProcessInfo.processInfo.activeProcessorCount` is as many as there are processors.
         public var threadCount = 2
@@ -36,7 +40,8 @@ extension DatabaseFile {
     public struct Verification: Sendable, Hashable {
         /// Something that is not as it was written.
         public enum Finding: Sendable, Hashable {
-            /// The page was changed, exchanged, or comes from another file: its authentication code is not right.
+            /// The page was changed, exchanged, or comes from another file: its authentication code is not
+            /// right.
             case notAuthentic(page: Int)
             /// The page is all zeros although it is in use. The engine would take it for an empty page.
             case zeroed(page: Int)
@@ -53,6 +58,7 @@ extension DatabaseFile {
         /// Whether nothing was found.
         public var isIntact: Bool { findings.isEmpty }
 
+        /// What was found, in the order of the pages; empty for an intact file.
         public var findings: [Finding]
 
         /// The damaged pages, in order, each once.
@@ -73,7 +79,8 @@ extension DatabaseFile {
         /// How many pages the database has, as a reader sees it.
         public var pageCount: Int
 
-        /// How many of these pages were read from the write-ahead log, or from the journal of a process that ended in the middle.
+        /// How many of these pages were read from the write-ahead log, or from the journal of a process that
+        /// ended in the middle.
         public var pageCountFromLog: Int
 
         /// Whether pages carry authentication codes. Without them only the structure could be checked.
@@ -82,14 +89,24 @@ extension DatabaseFile {
 
     /// Checks each page as a reader would see it, and the structure, and changes nothing.
     ///
-    /// Pages of a write-ahead log are checked in place of those of the file. The log of a process that has ended in the middle stays as it is.
-    /// Others can go on using the database; what they commit meanwhile may or may not be seen.
+    /// Pages of a write-ahead log are checked in place of those of the file. The log of a process that has
+    /// ended in the middle stays as it is. Others can go on using the database; what they commit meanwhile
+    /// may or may not be seen.
+    ///
+    ///     let found = try file.verify(key: key)
+    ///     for finding in found.findings {
+    ///         print(finding)
+    ///     }
+    ///
     /// - Parameters:
     ///   - key: nil for a file without encryption, whose structure is checked.
-    ///   - progress: hears of pages.
-    /// - Throws: a ``DatabaseFileError``: `key` when the key does not open the file and no page proves that it is right.
+    ///   - options: how it is done.
+    ///   - progress: called with the pages that were done.
+    /// - Throws: a ``DatabaseFileError``: `key` when the key does not open the file and no page proves that
+    ///   it is right.
     public func verify(
-        key: DatabaseKey?, options: VerificationOptions = VerificationOptions(), progress: ProgressFunction? = nil
+        key: DatabaseKey?, options: VerificationOptions = VerificationOptions(),
+        progress: ProgressFunction? = nil
     ) throws -> Verification {
         try FileVerifier(path: path, options: options, progress: ProgressReport(progress)).verify(key: key)
     }

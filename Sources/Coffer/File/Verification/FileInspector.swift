@@ -20,13 +20,17 @@ struct FileInspector {
             }
         let pageSize = pageSize(kind, header, size: status.size)
         return try DatabaseFile.Inspection(
-            kind: kind, size: status.size, pageSize: pageSize, isPageSizeGuessed: pageSize != nil && !header.hasSQLiteMagic,
-            salt: kind == .encrypted && !header.hasSQLiteMagic ? header.salt : nil, companions: companions(of: file),
-            linkCount: status.linkCount, userID: status.userID, groupID: status.groupID, mode: status.permissions,
+            kind: kind, size: status.size, pageSize: pageSize,
+            isPageSizeGuessed: pageSize != nil && !header.hasSQLiteMagic,
+            salt: kind == .encrypted && !header.hasSQLiteMagic ? header.salt : nil,
+            companions: companions(of: file),
+            linkCount: status.linkCount, userID: status.userID, groupID: status.groupID,
+            mode: status.permissions,
             leftovers: ReplacementNames.leftovers(of: file))
     }
 
-    /// SQLite reads the header, by its own descriptor: one of ours would drop the locks of this process when it is closed.
+    /// SQLite reads the header, by its own descriptor: one of ours would drop the locks of this process when
+    /// it is closed.
     private func header(of file: String) throws(DatabaseFileError) -> FileHeader {
         do throws(EngineError) {
             let connection = try EngineConnection(path: file, flags: .readOnly)
@@ -38,10 +42,12 @@ struct FileInspector {
 
     private func pageSize(_ kind: DatabaseFile.Inspection.Kind, _ header: FileHeader, size: Int64) -> Int? {
         guard kind == .encrypted || kind == .plaintext else { return nil }
-        return (header.hasSQLiteMagic ? header.statedPageSize : nil) ?? [4096, 1024].first { size.isMultiple(of: Int64($0)) }
+        return (header.hasSQLiteMagic ? header.statedPageSize : nil)
+            ?? [4096, 1024].first { size.isMultiple(of: Int64($0)) }
     }
 
-    private func companions(of file: String) throws(DatabaseFileError) -> [DatabaseFile.Inspection.Companion] {
+    private func companions(of file: String) throws(DatabaseFileError) -> [DatabaseFile.Inspection.Companion]
+    {
         var result: [DatabaseFile.Inspection.Companion] = []
         for role in DatabaseFile.Inspection.Companion.Role.allCases {
             guard let status = try SystemFile.status(file + role.suffix) else { continue }
@@ -56,7 +62,9 @@ extension FileInspector {
         try DatabaseFileError.translated(path) {
             try SteadyLook.look(into: path) {
                 let opened = try OpenedView(path, key: key, cipher: cipher, timeout: 0)
-                guard let material = try opened.protection.material(fileSalt: opened.view.fileSalt) else { return nil }
+                guard let material = try opened.protection.material(fileSalt: opened.view.fileSalt) else {
+                    return nil
+                }
                 return try FileKey(material, salt: material.salt ?? opened.view.fileSalt).id
             }
         }
@@ -66,7 +74,9 @@ extension FileInspector {
         try DatabaseFileError.translated(path) {
             try SteadyLook.look(into: path) {
                 let opened = try OpenedView(path, key: key, cipher: cipher, timeout: 0)
-                guard let handle = opened.handle else { throw DatabaseFileError(.damaged(pages: [1]), path: path) }
+                guard let handle = opened.handle else {
+                    throw DatabaseFileError(.damaged(pages: [1]), path: path)
+                }
                 return try contents(opened, handle)
             }
         }
@@ -84,7 +94,8 @@ extension FileInspector {
         return try DatabaseFile.Contents(
             cipher: opened.settings,
             format: opened.protection.ring == nil ? nil : opened.settings.format,
-            pageSize: number("page_size"), pageCount: number("page_count"), freePageCount: number("freelist_count"), tables: tables,
+            pageSize: number("page_size"), pageCount: number("page_count"),
+            freePageCount: number("freelist_count"), tables: tables,
             userVersion: Int32(truncatingIfNeeded: number("user_version")),
             applicationID: Int32(truncatingIfNeeded: number("application_id")),
             // The view of the engine has no journal: the file says which one a reader would have.

@@ -14,7 +14,8 @@ struct FileVerifier {
         }
     }
 
-    /// The pages that are damaged, as a reader sees the file; none when it is whole, or only its structure is not.
+    /// The pages that are damaged, as a reader sees the file; none when it is whole, or only its structure is
+    /// not.
     func damagedPages(_ protection: FileProtection) throws -> (isDamaged: Bool, pages: [Int]) {
         let result = try SteadyLook.look(into: path, isSound: \.isIntact) {
             try verify(OpenedView(path, protection, timeout: options.lockTimeout))
@@ -41,7 +42,8 @@ struct FileVerifier {
         result.findings = try pageFindings(file, declared: declared, opened.view)
         guard result.findings.isEmpty else { return result }
         if let handle = opened.handle {
-            result.findings = try options.structure.check?.findings(handle, progress: progress).map { .structure($0) } ?? []
+            result.findings =
+                try options.structure.check?.findings(handle, progress: progress).map { .structure($0) } ?? []
         } else {
             result.findings = [.structure("the engine cannot read the first page")]
         }
@@ -63,7 +65,9 @@ struct FileVerifier {
         let damaged = try file.damagedPages(upTo: declared ?? .max, threadCount: options.threadCount) {
             try progress(.verifying, $0, of: file.pageCount)
         }
-        var findings: [DatabaseFile.Verification.Finding] = damaged.notAuthentic.map { .notAuthentic(page: $0) }
+        var findings: [DatabaseFile.Verification.Finding] = damaged.notAuthentic.map {
+            .notAuthentic(page: $0)
+        }
         findings += damaged.zeroed.map { .zeroed(page: $0) }
         let count = declared ?? file.pageCount
         if count > file.pageCount {

@@ -1,6 +1,7 @@
 /// Which watchers a change can concern, found without asking each of them. Decisions only (I9).
 ///
-/// Watchers come and go more often than anything else: that costs as much as their own regions are large, however many others there are.
+/// Watchers come and go more often than anything else: that costs as much as their own regions are large,
+/// however many others there are.
 struct RegionIndex: Sendable {
     typealias ID = RegionWatchState.ID
 
@@ -8,7 +9,8 @@ struct RegionIndex: Sendable {
     fileprivate struct Table {
         var ids: Set<ID> = []
 
-        /// How many watch all of its columns, and how many each of the others: most updates concern nobody's columns.
+        /// How many watch all of its columns, and how many each of the others: most updates concern nobody's
+        /// columns.
         var allColumnsCount = 0
         var columnCounts: [CaseInsensitiveName: Int] = [:]
     }
@@ -36,11 +38,14 @@ struct RegionIndex: Sendable {
         }
     }
 
-    /// The watchers whose regions have anything in the table that such changes are made in; none if nobody watches what they change.
+    /// The watchers whose regions have anything in the table that such changes are made in; none if nobody
+    /// watches what they change.
     ///
     /// Some of them may watch other columns than those.
     func candidates(for kind: DatabaseEventKind) -> Set<ID> {
-        guard let table = tables[CaseInsensitiveName(kind.tableName)], table.isConcerned(by: kind) else { return fullDatabaseIDs }
+        guard let table = tables[CaseInsensitiveName(kind.tableName)], table.isConcerned(by: kind) else {
+            return fullDatabaseIDs
+        }
         return table.ids.union(fullDatabaseIDs)
     }
 }

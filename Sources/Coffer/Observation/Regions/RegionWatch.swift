@@ -13,8 +13,8 @@ protocol RegionListener: AnyObject, Sendable {
 
 /// The observations of what one connection writes.
 ///
-/// Watchers come and go on any thread, without a wait for the connection. Those that have read on another connection lose nothing: see
-/// ``RegionWatchState``, which decides.
+/// Watchers come and go on any thread, without a wait for the connection. Those that have read on another
+/// connection lose nothing: see ``RegionWatchState``, which decides.
 final class RegionWatch: Sendable {
     typealias ID = RegionWatchState.ID
 
@@ -57,10 +57,12 @@ final class RegionWatch: Sendable {
 
     /// Sets the region that a watcher has read.
     ///
-    /// - Parameter start: the time of the clock before the reading began; nil if nobody could write meanwhile.
+    /// - Parameter start: the time of the clock before the reading began; nil if nobody could write
+    ///   meanwhile.
     /// - Returns: whether a change may have been missed.
     func setRegion(_ region: DatabaseRegion, of id: ID, readSince start: WriteClock.Time?) -> Bool {
-        // The clock is read inside of the lock: a transaction that ends later finds what is noted here, and one that has ended is counted.
+        // The clock is read inside of the lock: a transaction that ends later finds what is noted here, and
+        // one that has ended is counted.
         content.withLock { $0.state.setRegion(region, of: id, readSince: start, now: clock.now) }
     }
 
@@ -82,12 +84,12 @@ final class RegionWatch: Sendable {
         content.withLock { $0.state.tableDidChange(for: ids) }
     }
 
-    /// Has a watcher be told of the end of the transaction that is open now, however it ends.
+    /// Has a watcher be notified of the end of the transaction that is open now, however it ends.
     func waitForEnd(_ id: ID) {
         content.withLock { $0.state.waitForEnd(id) }
     }
 
-    /// Ends the transaction, after the clock has moved, and returns those who have to be told.
+    /// Ends the transaction, after the clock has moved, and returns those who have to be notified.
     func transactionDidEnd(rolledBack: Bool) -> [any RegionListener] {
         content.withLock { content in
             content.state.transactionDidEnd(rolledBack: rolledBack).compactMap { content.listeners[$0] }

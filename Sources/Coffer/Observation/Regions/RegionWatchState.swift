@@ -1,7 +1,9 @@
-/// Which regions are watched, and which of them the current transaction of the writer has changed. Decisions only (I9).
+/// Which regions are watched, and which of them the current transaction of the writer has changed. Decisions
+/// only (I9).
 ///
-/// A change is told by its kind first, before the statement runs, and then row by row. A watcher whose region becomes known, or becomes
-/// another one, in the middle of all that may have been passed over: ``setRegion(_:of:readSince:now:)`` tells what follows from it.
+/// A change is reported by its kind first, before the statement runs, and then row by row. A watcher whose
+/// region becomes known, or becomes another one, in the middle of all that may have been passed over:
+/// ``setRegion(_:of:readSince:now:)`` returns what follows from it.
 struct RegionWatchState: Sendable {
     typealias ID = Int
 
@@ -12,7 +14,7 @@ struct RegionWatchState: Sendable {
         /// Whether the current transaction has changed the region, or may have.
         var isConcerned = false
 
-        /// Whether the end of the current transaction is to be told, however it ends.
+        /// Whether the end of the current transaction is to be reported, however it ends.
         var waitsForEnd = false
     }
 
@@ -22,7 +24,8 @@ struct RegionWatchState: Sendable {
     /// Most statements concern nobody, and that must be found out at once, however many watchers there are.
     private var index = RegionIndex()
 
-    /// Whether there is anybody to tell of the end of the transaction, maybe: mostly there is not, and each commit asks.
+    /// Whether there is anybody to notify of the end of the transaction, maybe: mostly there is not, and each
+    /// commit asks.
     private var hasNews = false
 
     var count: Int { watchers.count }
@@ -47,7 +50,9 @@ struct RegionWatchState: Sendable {
     ///   - start: the time before the watcher began to read.
     ///   - now: the time now.
     /// - Returns: whether a change may have been missed, because it was committed while the watcher read.
-    mutating func setRegion(_ region: DatabaseRegion, of id: ID, readSince start: WriteClock.Time?, now: WriteClock.Time) -> Bool {
+    mutating func setRegion(
+        _ region: DatabaseRegion, of id: ID, readSince start: WriteClock.Time?, now: WriteClock.Time
+    ) -> Bool {
         guard let watcher = watchers[id], watcher.region != region else { return false }
         if let other = watcher.region { index.remove(other, of: id) }
         watchers[id]?.region = region
@@ -68,7 +73,8 @@ struct RegionWatchState: Sendable {
     ///
     /// Those who are concerned anyway are among them: what a savepoint undoes concerns nobody.
     func watchers(of kind: DatabaseEventKind) -> [ID] {
-        index.candidates(for: kind).filter { watchers[$0]?.region?.isModified(byEventsOfKind: kind) == true }.sorted()
+        index.candidates(for: kind).filter { watchers[$0]?.region?.isModified(byEventsOfKind: kind) == true }
+            .sorted()
     }
 
     /// Whether it matters to any of these watchers which rows of a table change.
@@ -95,7 +101,7 @@ struct RegionWatchState: Sendable {
         hasNews = hasNews || !ids.isEmpty
     }
 
-    /// Has a watcher be told of the end of the current transaction, however it ends.
+    /// Has a watcher be notified of the end of the current transaction, however it ends.
     mutating func waitForEnd(_ id: ID) {
         watchers[id]?.waitsForEnd = true
         hasNews = true
@@ -103,7 +109,7 @@ struct RegionWatchState: Sendable {
 
     /// Ends the transaction.
     ///
-    /// - Returns: those who have to be told, in the order in which they came.
+    /// - Returns: those who have to be notified, in the order in which they came.
     mutating func transactionDidEnd(rolledBack: Bool) -> [ID] {
         guard hasNews else { return [] }
         hasNews = false

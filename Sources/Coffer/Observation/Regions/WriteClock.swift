@@ -1,9 +1,11 @@
 internal import Synchronization
 
-/// Counts the transactions that one connection has written, for threads that read meanwhile on other connections.
+/// Counts the transactions that one connection has written, for threads that read meanwhile on other
+/// connections.
 ///
-/// The count grows after a commit has become visible, and before anybody is told of it. Who reads the clock, then a state of the database,
-/// then the clock again, and finds the same time, knows that no commit is missing in that state.
+/// The count grows after a commit has become visible, and before any observer is notified of it. Who reads
+/// the clock, then a state of the database, then the clock again, and finds the same time, knows that no
+/// commit is missing in that state.
 ///
 /// Only the thread that uses the connection moves the clock.
 final class WriteClock: Sendable {

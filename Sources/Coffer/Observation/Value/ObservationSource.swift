@@ -1,4 +1,4 @@
-/// Where a started observation fetches its values, and what tells it of changes.
+/// Where a started observation fetches its values, and what reports changes to it.
 struct ObservationSource: Sendable {
     /// How a value is fetched from one state of the database.
     enum Isolation {
@@ -17,13 +17,13 @@ struct ObservationSource: Sendable {
 
     let isolation: Isolation
 
-    /// What tells of changes; nil if nobody can write.
+    /// What reports changes; nil if nobody can write.
     let watch: RegionWatch?
 
     /// Whether others can write while a value is fetched.
     let isConcurrent: Bool
 
-    /// Lends a connection later, or tells why there is none.
+    /// Lends a connection later, or says why there is none.
     let access: @Sendable (_ body: @escaping @Sendable (Result<Database, any Error>) -> Void) -> Void
 
     /// Lends a connection at once.

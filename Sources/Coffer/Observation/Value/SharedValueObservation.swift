@@ -12,8 +12,8 @@ public enum SharedValueObservationExtent: Sendable {
 
 /// One observation for several clients: each change is fetched once.
 ///
-/// A client that comes later begins with the last value. When the observation has failed, all clients have the error, and the next start
-/// begins anew.
+/// A client that comes later begins with the last value. When the observation has failed, all clients have
+/// the error, and the next start begins anew.
 public final class SharedValueObservation<Element: Sendable>: Sendable {
     private final class Client: Sendable {
         let onError: @Sendable (any Error) -> Void
@@ -23,7 +23,9 @@ public final class SharedValueObservation<Element: Sendable>: Sendable {
         let hasBegun = Atomic<Bool>(false)
         let isCancelled = Atomic<Bool>(false)
 
-        init(onError: @escaping @Sendable (any Error) -> Void, onChange: @escaping @Sendable (Element) -> Void) {
+        init(
+            onError: @escaping @Sendable (any Error) -> Void, onChange: @escaping @Sendable (Element) -> Void
+        ) {
             self.onError = onError
             self.onChange = onChange
         }
@@ -167,6 +169,8 @@ public final class SharedValueObservation<Element: Sendable>: Sendable {
 
 extension ValueObservation {
     /// One observation for several clients, which is fetched once for each change.
+    ///
+    ///     let shared = count.shared(in: queue)
     ///
     /// - Parameters:
     ///   - reader: a queue, a pool or a snapshot.

@@ -6,7 +6,8 @@ extension ValueObservation {
     ///
     /// - Parameters:
     ///   - reader: a queue, a pool or a snapshot.
-    ///   - scheduler: `.mainActor` delivers all values after the return; `.immediate` the first one before it.
+    ///   - scheduler: `.mainActor` delivers all values after the return; `.immediate` the first one before
+    ///     it.
     ///   - onError: called with the error that has ended the observation.
     ///   - onChange: called with each value.
     /// - Returns: what the observation lives as long as.
@@ -50,7 +51,8 @@ extension ValueObservation {
         onChange: @escaping @Sendable (Reducer.Value) -> Void
     ) -> AnyDatabaseCancellable {
         let immediately = scheduler.immediateInitialValue()
-        let observer = ValueObserver(self, source: source, schedule: { scheduler.schedule($0) }, onChange: onChange)
+        let observer = ValueObserver(
+            self, source: source, schedule: { scheduler.schedule($0) }, onChange: onChange)
         observer.start(immediately: immediately)
         return AnyDatabaseCancellable { observer.cancel() }
     }
@@ -65,7 +67,8 @@ extension ValueObservation {
     ///         try await revoke(expired)
     ///     }
     ///
-    /// The iteration never ends by itself. It throws the error that has ended the observation, and ends when its task is cancelled.
+    /// The iteration never ends by itself. It throws the error that has ended the observation, and ends when
+    /// its task is cancelled.
     /// - Parameters:
     ///   - reader: a queue, a pool or a snapshot.
     ///   - scheduler: where values are put into the buffer of the sequence.
@@ -82,13 +85,15 @@ extension ValueObservation {
     }
 }
 
-/// The values of an observation, as an asynchronous sequence: see ``ValueObservation/values(in:scheduling:bufferingPolicy:)``.
+/// The values of an observation, as an asynchronous sequence: see
+/// ``ValueObservation/values(in:scheduling:bufferingPolicy:)``.
 public struct AsyncValueObservation<Element: Sendable>: AsyncSequence, Sendable {
     public typealias BufferingPolicy = AsyncThrowingStream<Element, any Error>.Continuation.BufferingPolicy
 
     typealias Start =
         @Sendable (
-            _ onError: @escaping @Sendable (any Error) -> Void, _ onChange: @escaping @Sendable (Element) -> Void
+            _ onError: @escaping @Sendable (any Error) -> Void,
+            _ onChange: @escaping @Sendable (Element) -> Void
         ) -> AnyDatabaseCancellable
 
     /// What becomes of values that come while the loop is busy.
@@ -103,7 +108,8 @@ public struct AsyncValueObservation<Element: Sendable>: AsyncSequence, Sendable 
 
     /// Starts the observation, which lasts as long as the iterator.
     public func makeAsyncIterator() -> Iterator {
-        let (stream, continuation) = AsyncThrowingStream.makeStream(of: Element.self, bufferingPolicy: bufferingPolicy)
+        let (stream, continuation) = AsyncThrowingStream.makeStream(
+            of: Element.self, bufferingPolicy: bufferingPolicy)
         let cancellable = start({ continuation.finish(throwing: $0) }, { continuation.yield($0) })
         continuation.onTermination = { _ in cancellable.cancel() }
         return Iterator(iterator: stream.makeAsyncIterator(), cancellable: cancellable)
@@ -114,7 +120,10 @@ public struct AsyncValueObservation<Element: Sendable>: AsyncSequence, Sendable 
         private var iterator: AsyncThrowingStream<Element, any Error>.AsyncIterator
         private let cancellable: AnyDatabaseCancellable
 
-        fileprivate init(iterator: AsyncThrowingStream<Element, any Error>.AsyncIterator, cancellable: AnyDatabaseCancellable) {
+        fileprivate init(
+            iterator: AsyncThrowingStream<Element, any Error>.AsyncIterator,
+            cancellable: AnyDatabaseCancellable
+        ) {
             self.iterator = iterator
             self.cancellable = cancellable
         }

@@ -1,10 +1,12 @@
 internal import Glibc
 internal import Synchronization
 
-// Operators that change nothing, and tell what happens.
+// Operators that change nothing, and report what happens.
 
 extension ValueObservation {
     /// Calls functions when something happens to a start of the observation. For debugging.
+    ///
+    ///     let traced = count.handleEvents(willFetch: { print("fetching") }, didFail: { print($0) })
     ///
     /// - Parameters:
     ///   - willStart: the observation starts.
@@ -24,17 +26,19 @@ extension ValueObservation {
         didCancel: (@Sendable () -> Void)? = nil
     ) -> ValueObservation<ValueReducers.Trace<Reducer>> {
         var result = reducing { base in
-            ValueReducers.Trace(base, willFetch: willFetch ?? {}, didReceiveValue: didReceiveValue ?? { _ in })
+            ValueReducers.Trace(
+                base, willFetch: willFetch ?? {}, didReceiveValue: didReceiveValue ?? { _ in })
         }
         result.events = events.appending(
             ObservationHandlers(
-                willStart: willStart, willTrackRegion: willTrackRegion, databaseDidChange: databaseDidChange, didFail: didFail,
+                willStart: willStart, willTrackRegion: willTrackRegion, databaseDidChange: databaseDidChange,
+                didFail: didFail,
                 didCancel: didCancel))
         return result
     }
 
-    /// Prints what happens to a start of the observation: one line for each event on the standard output, or one write without a line break
-    /// for each event into a stream. For debugging.
+    /// Prints what happens to a start of the observation: one line for each event on the standard output, or
+    /// one write without a line break for each event into a stream. For debugging.
     ///
     /// - Parameters:
     ///   - prefix: the beginning of each line.

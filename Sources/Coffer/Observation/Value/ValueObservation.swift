@@ -1,4 +1,5 @@
-/// An observation of what a function fetches: it delivers a first value, and a fresh one whenever the database has changed it.
+/// An observation of what a function fetches: it delivers a first value, and a fresh one whenever the
+/// database has changed it.
 ///
 ///     let sharesOfGuest = ValueObservation.tracking { db in
 ///         try Share.filter { $0.guestId == guest }.fetchCount(db)
@@ -7,24 +8,27 @@
 ///         badge.number = count
 ///     }
 ///
-/// An observation does nothing by itself. Each start of it, with ``values(in:scheduling:bufferingPolicy:)`` or
-/// ``start(in:scheduling:onError:onChange:)-(_,ValueObservationMainActorScheduler,_,_)``, is independent of the others, and fetches for
-/// itself; see ``shared(in:scheduling:extent:)`` to have it done once for several clients.
+/// An observation does nothing by itself. Each start of it, with ``values(in:scheduling:bufferingPolicy:)``
+/// or ``start(in:scheduling:onError:onChange:)-(_,ValueObservationMainActorScheduler,_,_)``, is independent
+/// of the others, and fetches for itself; see ``shared(in:scheduling:extent:)`` to have it done once for
+/// several clients.
 ///
 /// What is promised:
 ///
-/// - Values come in the order of the states of the database that they were fetched from. After the last transaction that changes the value,
-///   a value that was fetched after it is delivered.
+/// - Values come in the order of the states of the database that they were fetched from. After the last
+///   transaction that changes the value, a value that was fetched after it is delivered.
 /// - Only committed states are fetched, each in one transaction, whatever the function reads.
 /// - Changes that come faster than values can be fetched and mapped are delivered as one.
 /// - Equal values may follow each other: see ``removeDuplicates()``.
 /// - Once it is cancelled, no value is delivered any more. An error ends the observation.
-/// - As long as it is started, it keeps the connection to the database open. Closing the database ends it with `SQLITE_MISUSE`.
+/// - As long as it is started, it keeps the connection to the database open. Closing the database ends it
+///   with `SQLITE_MISUSE`.
 ///
 /// In a pool, fetching delays no write, and no write delays fetching. In a queue, they take turns.
 ///
-/// Changes of other connections and processes, of the schema, and those made with the raw C functions are not noticed: see
-/// ``Database/notifyChanges(in:)``. A snapshot, or a connection that cannot write, delivers one value.
+/// Changes of other connections and processes, of the schema, and those made with the raw C functions are not
+/// noticed: see ``Database/notifyChanges(in:)``. A snapshot, or a connection that cannot write, delivers one
+/// value.
 public struct ValueObservation<Reducer: ValueReducer>: Sendable {
     /// Whether the function that fetches may write. False by default.
     ///
@@ -65,7 +69,9 @@ struct ObservationHandlers: Sendable {
             didCancel: Self.both(didCancel, other.didCancel))
     }
 
-    private static func both(_ first: (@Sendable () -> Void)?, _ second: (@Sendable () -> Void)?) -> (@Sendable () -> Void)? {
+    private static func both(_ first: (@Sendable () -> Void)?, _ second: (@Sendable () -> Void)?) -> (
+        @Sendable () -> Void
+    )? {
         guard let first else { return second }
         guard let second else { return first }
         return {
@@ -74,7 +80,9 @@ struct ObservationHandlers: Sendable {
         }
     }
 
-    private static func both<T>(_ first: (@Sendable (T) -> Void)?, _ second: (@Sendable (T) -> Void)?) -> (@Sendable (T) -> Void)? {
+    private static func both<T>(_ first: (@Sendable (T) -> Void)?, _ second: (@Sendable (T) -> Void)?) -> (
+        @Sendable (T) -> Void
+    )? {
         guard let first else { return second }
         guard let second else { return first }
         return {
@@ -102,6 +110,8 @@ extension ValueObservation {
     ///
     /// It spares the comparison after each fetch, and no more: ``tracking(_:)`` is as concurrent.
     ///
+    ///     let count = ValueObservation.trackingConstantRegion { db in try Item.fetchCount(db) }
+    ///
     /// - Warning: changes are missed if `fetch` does not always read the same tables, columns and rows. Use
     ///   ``Database/registerAccess(to:)`` for what it does not read the first time.
     @preconcurrency
@@ -111,10 +121,16 @@ extension ValueObservation {
         ValueObservation(region: .whatIsFetchedFirst) { ValueReducers.Fetch(fetch) }
     }
 
-    /// An observation of what `fetch` returns, which follows regions that have nothing to do with what it reads.
+    /// An observation of what `fetch` returns, which follows regions that have nothing to do with what it
+    /// reads.
     ///
     ///     // Counts the attachments anew when an item gets another name, and for no other reason.
     ///     let counts = ValueObservation.tracking(region: Item.select(\.name)) { db in try Attachment.fetchCount(db) }
+    ///
+    /// - Parameters:
+    ///   - region: what is observed.
+    ///   - otherRegions: more that is observed.
+    ///   - fetch: reads the value; what it reads is not observed by itself.
     @preconcurrency
     public static func tracking<Value: Sendable>(
         region: any DatabaseRegionConvertible, _ otherRegions: any DatabaseRegionConvertible...,
@@ -123,7 +139,12 @@ extension ValueObservation {
         tracking(regions: [region] + otherRegions, fetch: fetch)
     }
 
-    /// An observation of what `fetch` returns, which follows any number of regions: see ``tracking(region:_:fetch:)``.
+    /// An observation of what `fetch` returns, which follows any number of regions: see
+    /// ``tracking(region:_:fetch:)``.
+    ///
+    /// - Parameters:
+    ///   - regions: what is observed.
+    ///   - fetch: reads the value; what it reads is not observed by itself.
     @preconcurrency
     public static func tracking<Value: Sendable>(
         regions: [any DatabaseRegionConvertible], fetch: @escaping @Sendable (Database) throws -> Value
@@ -137,7 +158,10 @@ extension ValueObservation {
 extension ValueObservation {
     /// An observation of what `transform` makes of the values, in the same order.
     ///
-    /// `transform` runs apart from the database: it blocks neither an access nor the main thread. Its error ends the observation.
+    /// `transform` runs apart from the database: it blocks neither an access nor the main thread. Its error
+    /// ends the observation.
+    ///
+    ///     let names = ValueObservation.tracking { db in try Item.fetchAll(db) }.map { $0.map(\.name) }
     public func map<T: Sendable>(
         _ transform: @escaping @Sendable (Reducer.Value) throws -> T
     ) -> ValueObservation<ValueReducers.Map<Reducer, T>> {
@@ -145,11 +169,14 @@ extension ValueObservation {
     }
 
     /// An observation without values that are equal to the one before.
-    public func removeDuplicates() -> ValueObservation<ValueReducers.RemoveDuplicates<Reducer>> where Reducer.Value: Equatable {
+    ///
+    ///     let count = ValueObservation.tracking { db in try Item.fetchCount(db) }.removeDuplicates()
+    public func removeDuplicates() -> ValueObservation<ValueReducers.RemoveDuplicates<Reducer>>
+    where Reducer.Value: Equatable {
         reducing { ValueReducers.RemoveDuplicates($0, ==) }
     }
 
-    /// An observation without values that are equal to the one before, as `predicate` tells.
+    /// An observation without values that are equal to the one before, as `predicate` says.
     public func removeDuplicates(
         by predicate: sending @escaping (Reducer.Value, Reducer.Value) -> Bool
     ) -> ValueObservation<ValueReducers.RemoveDuplicates<Reducer>> {

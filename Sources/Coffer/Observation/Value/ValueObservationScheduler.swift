@@ -1,11 +1,11 @@
 public import Dispatch
 
-/// A type that tells when and where an observation delivers its values.
+/// A type that says when and where an observation delivers its values.
 public protocol ValueObservationScheduler: Sendable {
     /// Whether the first value is delivered before the start of the observation returns.
     ///
-    /// The observation is started where values are delivered then. The first value, and the error instead of it, is not given to
-    /// ``schedule(_:)``.
+    /// The observation is started where values are delivered then. The first value, and the error instead of
+    /// it, is not given to ``schedule(_:)``.
     func immediateInitialValue() -> Bool
 
     /// Runs `action` later: actions run one after the other, in the order of their calls.
@@ -30,7 +30,8 @@ extension ValueObservationMainActorScheduler {
 public struct AsyncValueObservationScheduler: ValueObservationScheduler {
     let queue: DispatchQueue
 
-    /// Creates a scheduler that delivers on a serial dispatch queue: see ``ValueObservationScheduler/async(onQueue:)``.
+    /// Creates a scheduler that delivers on a serial dispatch queue: see
+    /// ``ValueObservationScheduler/async(onQueue:)``.
     public init(queue: DispatchQueue) { self.queue = queue }
 
     public func immediateInitialValue() -> Bool { false }
@@ -41,7 +42,8 @@ public struct AsyncValueObservationScheduler: ValueObservationScheduler {
 }
 
 extension ValueObservationScheduler where Self == AsyncValueObservationScheduler {
-    /// Delivers values and errors on a dispatch queue, which has to be a serial one: on another, values would overtake each other.
+    /// Delivers values and errors on a dispatch queue, which has to be a serial one: on another, values would
+    /// overtake each other.
     public static func async(onQueue queue: DispatchQueue) -> AsyncValueObservationScheduler {
         AsyncValueObservationScheduler(queue: queue)
     }
@@ -60,12 +62,17 @@ public struct DelayedMainActorValueObservationScheduler: ValueObservationMainAct
 
 extension ValueObservationMainActorScheduler where Self == DelayedMainActorValueObservationScheduler {
     /// Delivers all values and errors on the main actor, after the start of the observation has returned.
-    public static var mainActor: DelayedMainActorValueObservationScheduler { DelayedMainActorValueObservationScheduler() }
+    public static var mainActor: DelayedMainActorValueObservationScheduler {
+        DelayedMainActorValueObservationScheduler()
+    }
 }
 
 extension ValueObservationScheduler where Self == DelayedMainActorValueObservationScheduler {
-    /// Delivers all values and errors on the main actor: see ``ValueObservationMainActorScheduler/mainActor``.
-    public static var mainActor: DelayedMainActorValueObservationScheduler { DelayedMainActorValueObservationScheduler() }
+    /// Delivers all values and errors on the main actor: see
+    /// ``ValueObservationMainActorScheduler/mainActor``.
+    public static var mainActor: DelayedMainActorValueObservationScheduler {
+        DelayedMainActorValueObservationScheduler()
+    }
 }
 
 /// A scheduler that delivers the first value at once: see ``ValueObservationMainActorScheduler/immediate``.
@@ -74,7 +81,9 @@ public struct ImmediateValueObservationScheduler: ValueObservationMainActorSched
     public init() {}
 
     public func immediateInitialValue() -> Bool {
-        precondition(MainQueue.isCurrent, "An observation with the scheduler .immediate must be started on the main actor.")
+        precondition(
+            MainQueue.isCurrent,
+            "An observation with the scheduler .immediate must be started on the main actor.")
         return true
     }
 
@@ -84,7 +93,8 @@ public struct ImmediateValueObservationScheduler: ValueObservationMainActorSched
 }
 
 extension ValueObservationMainActorScheduler where Self == ImmediateValueObservationScheduler {
-    /// Delivers the first value before the start of the observation returns, and all others later, on the main actor.
+    /// Delivers the first value before the start of the observation returns, and all others later, on the
+    /// main actor.
     ///
     /// The main actor waits for the first value: use it for values that are fetched fast.
     ///
@@ -93,7 +103,8 @@ extension ValueObservationMainActorScheduler where Self == ImmediateValueObserva
 }
 
 extension ValueObservationScheduler where Self == ImmediateValueObservationScheduler {
-    /// Delivers the first value before the start of the observation returns: see ``ValueObservationMainActorScheduler/immediate``.
+    /// Delivers the first value before the start of the observation returns: see
+    /// ``ValueObservationMainActorScheduler/immediate``.
     public static var immediate: ImmediateValueObservationScheduler { ImmediateValueObservationScheduler() }
 }
 

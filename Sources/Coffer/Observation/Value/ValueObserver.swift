@@ -3,14 +3,14 @@ internal import Synchronization
 
 /// One started observation of a value.
 ///
-/// ``ValueObserverState`` decides what is next; the observer fetches, reduces, and delivers. Its parts run in different places: the region is
-/// watched by the writer, values are fetched where the source lends a connection, reduced on a queue of the observer, and delivered by the
-/// scheduler.
+/// ``ValueObserverState`` decides what is next; the observer fetches, reduces, and delivers. Its parts run in
+/// different places: the region is watched by the writer, values are fetched where the source lends a
+/// connection, reduced on a queue of the observer, and delivered by the scheduler.
 final class ValueObserver<Reducer: ValueReducer>: RegionListener {
     private struct Content {
         var state: ValueObserverState
 
-        /// Whether the application wants to hear nothing any more.
+        /// Whether the application wants no more values.
         var isCancelled = false
 
         /// Nil once the observation has ended: it keeps the database open.
@@ -21,7 +21,8 @@ final class ValueObserver<Reducer: ValueReducer>: RegionListener {
         /// The region that is watched, once it is known.
         var region: DatabaseRegion?
 
-        /// Whether the writer is in the middle of a fetch of this observation, whose own writes are of no interest.
+        /// Whether the writer is in the middle of a fetch of this observation, whose own writes are of no
+        /// interest.
         var isWriting = false
     }
 
@@ -65,7 +66,8 @@ final class ValueObserver<Reducer: ValueReducer>: RegionListener {
         reduction = Reduction(reducer)
         self.schedule = schedule
         self.onChange = onChange
-        // One thread that writes to a queue has the value of each transaction, as long as reducing keeps pace.
+        // One thread that writes to a queue has the value of each transaction, as long as reducing keeps
+        // pace.
         let state = ValueObserverState(maximumBacklog: source.isConcurrent ? 0 : 100)
         content = Mutex(Content(state: state, source: source))
     }
@@ -112,7 +114,8 @@ extension ValueObserver {
 
     /// Returns false if the observation has ended before.
     private func end() -> Bool {
-        // The source may be the last to keep the database open: it goes outside of the lock, after the watcher.
+        // The source may be the last to keep the database open: it goes outside of the lock, after the
+        // watcher.
         let (wasActive, source, id) = content.withLock { content in
             let source = content.source
             content.source = nil
@@ -200,7 +203,9 @@ extension ValueObserver {
             }
             do {
                 return try fetch(from: source, in: db)
-            } catch let error as DatabaseError where error.isOfSuspension && db.sharedState.isSuspended.load(ordering: .relaxed) {
+            } catch let error as DatabaseError
+                where error.isOfSuspension && db.sharedState.isSuspended.load(ordering: .relaxed)
+            {
                 putOffToResumption(of: db)
                 return nil
             }
@@ -266,14 +271,18 @@ extension ValueObserver {
         }
     }
 
-    private func watch(_ region: DatabaseRegion, _ source: ObservationSource, readSince time: WriteClock.Time?) {
+    private func watch(
+        _ region: DatabaseRegion, _ source: ObservationSource, readSince time: WriteClock.Time?
+    ) {
         let (isNew, id) = content.withLock { content in
             defer { content.region = region }
             return (content.region != region, content.watcherID)
         }
         guard isNew else { return }
         events.willTrackRegion?(region)
-        guard let watch = source.watch, let id, watch.setRegion(region, of: id, readSince: time) else { return }
+        guard let watch = source.watch, let id, watch.setRegion(region, of: id, readSince: time) else {
+            return
+        }
         databaseDidChange()
     }
 }

@@ -1,7 +1,8 @@
 /// What one started observation of a value does next. Decisions only (I9).
 ///
-/// At most one fetch is under way: so values are in order, and changes that come faster than values become one. The same happens when more
-/// values than a maximum wait to be reduced, so that a slow reduction fills no memory.
+/// At most one fetch is under way: so values are in order, and changes that come faster than values become
+/// one. The same happens when more values than a maximum wait to be reduced, so that a slow reduction fills
+/// no memory.
 struct ValueObserverState: Equatable, Sendable {
     private enum Phase: Equatable {
         /// The last value is that of the database.
@@ -13,7 +14,8 @@ struct ValueObserverState: Equatable, Sendable {
         /// A value is being fetched. If it is stale, there will be another fetch after it.
         case fetching(isStale: Bool)
 
-        /// Too many values wait to be reduced. If the last one is stale, there will be a fetch after the next reduction.
+        /// Too many values wait to be reduced. If the last one is stale, there will be a fetch after the next
+        /// reduction.
         case full(isStale: Bool)
 
         /// A fetch was put off, until anything happens.
@@ -38,7 +40,8 @@ struct ValueObserverState: Equatable, Sendable {
     /// Starts with a fetch. Returns whether to do it.
     mutating func start() -> Bool { databaseDidChange() }
 
-    /// The value may be another one, or what a fetch was put off for is over. Returns whether to fetch it now.
+    /// The value may be another one, or what a fetch was put off for is over. Returns whether to fetch it
+    /// now.
     mutating func databaseDidChange() -> Bool {
         switch phase {
         case .idle, .waiting:

@@ -84,7 +84,7 @@ extension ValueReducers {
         }
     }
 
-    /// Delivers the values of another reducer, and tells of its work.
+    /// Delivers the values of another reducer, and reports what it does.
     public struct Trace<Base: _ValueReducer>: _ValueReducer {
         public struct Fetcher: _ValueReducerFetcher {
             let base: Base.Fetcher
@@ -100,7 +100,10 @@ extension ValueReducers {
         private let willFetch: @Sendable () -> Void
         private let didReceiveValue: @Sendable (Base.Value) -> Void
 
-        init(_ base: Base, willFetch: @escaping @Sendable () -> Void, didReceiveValue: @escaping @Sendable (Base.Value) -> Void) {
+        init(
+            _ base: Base, willFetch: @escaping @Sendable () -> Void,
+            didReceiveValue: @escaping @Sendable (Base.Value) -> Void
+        ) {
             self.base = base
             self.willFetch = willFetch
             self.didReceiveValue = didReceiveValue

@@ -1,4 +1,5 @@
-/// A table that belongs to another one in a request: it is joined, or its rows are fetched for the rows of the other one.
+/// A table that belongs to another one in a request: it is joined, or its rows are fetched for the rows of
+/// the other one.
 struct AssociatedRelation: Sendable {
     enum Kind: Sendable {
         /// `JOIN`
@@ -55,8 +56,14 @@ extension Relation {
     private func misuseAsAssociation(kind: AssociatedRelation.Kind) -> String? {
         guard kind != .prefetched else { return nil }
         let table = source.tableName.quotedDatabaseIdentifier
-        if isDistinct { return "Rows cannot be joined to DISTINCT ones, as the association selects them from the table \(table)." }
-        if hasGroups { return "Rows cannot be joined to groups, as the association makes them of the table \(table)." }
+        if isDistinct {
+            return
+                "Rows cannot be joined to DISTINCT ones, as the association selects them from the table "
+                + "\(table)."
+        }
+        if hasGroups {
+            return "Rows cannot be joined to groups, as the association makes them of the table \(table)."
+        }
         return nil
     }
 }
@@ -74,7 +81,9 @@ extension AssociatedRelation {
             relation.selection = .none
             relation.insert(AssociatedRelation(rest, kind, selects: selects), movesToEnd: true)
             let key = kind == .prefetched && !step.isToOne ? step.key.plural : step.key.singular
-            self.init(key: key, kind: kind == .prefetched ? .passage : kind, condition: step.condition, relation: relation)
+            self.init(
+                key: key, kind: kind == .prefetched ? .passage : kind, condition: step.condition,
+                relation: relation)
         }
     }
 }
@@ -87,7 +96,8 @@ extension AssociatedRelation {
         var result = self
         var problem: String?
         switch (kind, other.kind) {
-        case (.required, .required), (.optional, .optional), (.prefetched, .prefetched), (.passage, .passage): break
+        case (.required, .required), (.optional, .optional), (.prefetched, .prefetched), (.passage, .passage):
+            break
         case (.required, .optional), (.optional, .required): result.kind = .required
         case (.prefetched, .passage), (.passage, .prefetched):
             problem = "including(all:) takes the rows of an association, or the way through it, not both"
@@ -97,7 +107,8 @@ extension AssociatedRelation {
         if let condition = condition.merged(with: other.condition) {
             result.condition = condition
         } else {
-            problem = "it stands for different foreign keys: \(condition.summary) and \(other.condition.summary)"
+            problem =
+                "it stands for different foreign keys: \(condition.summary) and \(other.condition.summary)"
         }
         if !relation.hasSameTable(as: other.relation) {
             let tables = [relation, other.relation].map(\.source.tableName.quotedDatabaseIdentifier)
@@ -108,8 +119,8 @@ extension AssociatedRelation {
         result.relation.merge(other.relation)
         if let problem, result.relation.misuse == nil {
             result.relation.misuse =
-                "The association key \(key.quotedDatabaseIdentifier) is ambiguous: \(problem). Use forKey(_:) to "
-                + "tell the associations apart."
+                "The association key \(key.quotedDatabaseIdentifier) is ambiguous: \(problem). Use "
+                + "forKey(_:) to tell the associations apart."
         }
         return result
     }
@@ -125,7 +136,8 @@ extension Relation {
         return names.contains { $0 != names[0] }
     }
 
-    /// Adds what another relation says of the same table. Where both say it, and it cannot be added, the other one counts.
+    /// Adds what another relation says of the same table. Where both say it, and it cannot be added, the
+    /// other one counts.
     fileprivate mutating func merge(_ other: Relation) {
         source.aliases += other.source.aliases.filter { !source.aliases.contains($0) }
         if !other.selection.isEmpty { selection = other.selection }
@@ -145,8 +157,10 @@ extension JoinCondition {
     fileprivate var summary: String {
         switch self {
         case .foreignKey(let key, originIsLeft: _):
-            "from \(key.originTable.quotedDatabaseIdentifier) to \(key.destinationTable.quotedDatabaseIdentifier)"
-                + (key.foreignKey.map { " by (\($0.originColumns.joined(separator: ", ")))" } ?? " by what the schema says")
+            "from \(key.originTable.quotedDatabaseIdentifier) to "
+                + "\(key.destinationTable.quotedDatabaseIdentifier)"
+                + (key.foreignKey.map { " by (\($0.originColumns.joined(separator: ", ")))" }
+                    ?? " by what the schema says")
         case .predicate: "a condition with a common table expression"
         }
     }

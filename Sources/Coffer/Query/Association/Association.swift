@@ -3,14 +3,15 @@
 ///     extension Owner { static let items = hasMany(Item.self) }
 ///     extension Item { static let owner = belongsTo(Owner.self) }
 ///
-/// Associations are made by functions of ``TableRecord``, ``Table`` and ``CommonTableExpression``, and used by requests: see
-/// ``JoinableRequest`` and ``AssociationAggregate``. They are requests of their destination that are not fetched by themselves: filter, sort,
-/// and join them as any request.
+/// Associations are made by functions of ``TableRecord``, ``Table`` and ``CommonTableExpression``, and used
+/// by requests: see ``JoinableRequest`` and ``AssociationAggregate``. They are requests of their destination
+/// that are not fetched by themselves: filter, sort, and join them as any request.
 ///
 ///     Owner.including(all: Owner.items.filter { $0.isFavorite }.order(\.name))
 ///
-/// An association is a value. It can be made at any time, kept in a constant, and shared by threads. The schema is looked at when a request
-/// that has it is used: a missing or ambiguous foreign key throws a ``DatabaseError`` then.
+/// An association is a value. It can be made at any time, kept in a constant, and shared by threads. The
+/// schema is looked at when a request that has it is used: a missing or ambiguous foreign key throws a
+/// ``DatabaseError`` then.
 public protocol Association: DerivableRequest, Sendable {
     /// What the rows of the origin become.
     associatedtype OriginRowDecoder
@@ -18,9 +19,11 @@ public protocol Association: DerivableRequest, Sendable {
     /// What is behind the association; it has nothing for applications.
     var _sqlAssociation: _SQLAssociation { get set }
 
-    /// The association with another key: the name of the property that its rows are decoded from, and of the scope or the prefetched rows.
+    /// The association with another key: the name of the property that its rows are decoded from, and of the
+    /// scope or the prefetched rows.
     ///
-    /// Associations of one request that have the same key are one. With keys of their own, two of the same table are joined twice.
+    /// Associations of one request that have the same key are one. With keys of their own, two of the same
+    /// table are joined twice.
     func forKey(_ key: String) -> Self
 }
 
@@ -33,7 +36,8 @@ extension Association {
 public protocol AssociationToOne: Association {}
 
 extension AssociationToOne {
-    /// The association with another key, which is used as it is where one row is meant, and in the plural on the way to several.
+    /// The association with another key, which is used as it is where one row is meant, and in the plural on
+    /// the way to several.
     public func forKey(_ key: String) -> Self {
         var result = self
         result._sqlAssociation = _sqlAssociation.withKey(AssociationKey(ofOne: key))
@@ -45,7 +49,8 @@ extension AssociationToOne {
 public protocol AssociationToMany: Association {}
 
 extension AssociationToMany {
-    /// The association with another key, which is used as it is by `including(all:)`, and in the singular where one row is meant.
+    /// The association with another key, which is used as it is by `including(all:)`, and in the singular
+    /// where one row is meant.
     ///
     ///     // The rows are in "largeItems", the number of them is in the column "largeItemCount".
     ///     let largeItems = Owner.items.filter { $0.size > 1_000_000 }.forKey("largeItems")

@@ -1,4 +1,5 @@
-// Operators on aggregates are those on the expressions that they stand for. The result has no name; `??` and `cast` keep it.
+// Operators on aggregates are those on the expressions that they stand for. The result has no name; `??` and
+// `cast` keep it.
 
 extension AssociationAggregate {
     /// An aggregate of the same associations with another expression.
@@ -7,20 +8,25 @@ extension AssociationAggregate {
     }
 
     private static func combine(
-        _ lhs: Self, _ rhs: Self, _ combine: @escaping @Sendable (SQLExpression, SQLExpression) -> SQLExpression
+        _ lhs: Self, _ rhs: Self,
+        _ combine: @escaping @Sendable (SQLExpression, SQLExpression) -> SQLExpression
     ) -> Self {
-        AssociationAggregate(lhs.associations + rhs.associations) { db in try combine(lhs.expression(db), rhs.expression(db)) }
+        AssociationAggregate(lhs.associations + rhs.associations) { db in
+            try combine(lhs.expression(db), rhs.expression(db))
+        }
     }
 
     private static func combine(
-        _ lhs: Self, _ rhs: (any SQLExpressible)?, _ combine: @escaping @Sendable (SQLExpression, SQLExpression) -> SQLExpression
+        _ lhs: Self, _ rhs: (any SQLExpressible)?,
+        _ combine: @escaping @Sendable (SQLExpression, SQLExpression) -> SQLExpression
     ) -> Self {
         let rhs = rhs?.sqlExpression ?? .databaseValue(.null)
         return lhs.map { combine($0, rhs) }
     }
 
     private static func combine(
-        _ lhs: (any SQLExpressible)?, _ rhs: Self, _ combine: @escaping @Sendable (SQLExpression, SQLExpression) -> SQLExpression
+        _ lhs: (any SQLExpressible)?, _ rhs: Self,
+        _ combine: @escaping @Sendable (SQLExpression, SQLExpression) -> SQLExpression
     ) -> Self {
         Self.combine(rhs, lhs) { combine($1, $0) }
     }
@@ -206,16 +212,23 @@ extension AssociationAggregate {
 // MARK: - Functions
 
 /// The `ABS` function of an aggregate.
-public func abs<RowDecoder>(_ aggregate: AssociationAggregate<RowDecoder>) -> AssociationAggregate<RowDecoder> {
+public func abs<RowDecoder>(_ aggregate: AssociationAggregate<RowDecoder>) -> AssociationAggregate<RowDecoder>
+{
     aggregate.map { .function("ABS", [$0]) }
 }
 
 /// The `LENGTH` function of an aggregate.
-public func length<RowDecoder>(_ aggregate: AssociationAggregate<RowDecoder>) -> AssociationAggregate<RowDecoder> {
+public func length<RowDecoder>(_ aggregate: AssociationAggregate<RowDecoder>) -> AssociationAggregate<
+    RowDecoder
+> {
     aggregate.map { .function("LENGTH", [$0]) }
 }
 
 /// An aggregate, converted to a storage class. It keeps its name.
+///
+/// - Parameters:
+///   - aggregate: the value that is converted.
+///   - storageClass: what SQLite converts it to.
 public func cast<RowDecoder>(
     _ aggregate: AssociationAggregate<RowDecoder>, as storageClass: Database.StorageClass
 ) -> AssociationAggregate<RowDecoder> {

@@ -7,12 +7,13 @@
 ///     // ... HAVING COUNT(DISTINCT "item"."id") >= 10
 ///     Owner.having(Owner.items.count >= 10)
 ///
-/// Aggregates are made by properties and functions of ``AssociationToMany``, combined by operators, and used by
-/// ``DerivableRequest/annotated(with:)-(AssociationAggregate<RowDecoder>...)`` and ``DerivableRequest/having(_:)``. The rows are grouped by their
-/// primary key. Two associations of one request that are not filtered alike need different keys: see ``Association/forKey(_:)-(String)``.
+/// Aggregates are made by properties and functions of ``AssociationToMany``, combined by operators, and used
+/// by `annotated(with:)` and ``DerivableRequest/having(_:)``. The rows are grouped by their primary key. Two
+/// associations of one request that are not filtered alike need different keys: see
+/// ``Association/forKey(_:)-(String)``.
 ///
-/// Counts are right whatever else is joined. Sums are not: with two associations in one request, they count each row as often as the other
-/// association has rows.
+/// Counts are right whatever else is joined. Sums are not: with two associations in one request, they count
+/// each row as often as the other association has rows.
 public struct AssociationAggregate<RowDecoder>: Sendable {
     /// The associations that are joined for it, with the aliases that the expression refers to.
     let associations: [_SQLAssociation]
@@ -26,7 +27,8 @@ public struct AssociationAggregate<RowDecoder>: Sendable {
     let key: String?
 
     init(
-        _ associations: [_SQLAssociation], key: String? = nil, negation: (@Sendable (Database) throws -> SQLExpression)? = nil,
+        _ associations: [_SQLAssociation], key: String? = nil,
+        negation: (@Sendable (Database) throws -> SQLExpression)? = nil,
         _ expression: @escaping @Sendable (Database) throws -> SQLExpression
     ) {
         self.associations = associations
@@ -59,7 +61,9 @@ extension DerivableRequest {
     ///
     ///     // The record has the additional column "itemCount".
     ///     Owner.all().annotated(with: Owner.items.count)
-    public func annotated(with aggregates: AssociationAggregate<RowDecoder>...) -> Self { annotated(with: aggregates) }
+    public func annotated(with aggregates: AssociationAggregate<RowDecoder>...) -> Self {
+        annotated(with: aggregates)
+    }
 
     /// Appends aggregates of associated rows to the columns.
     public func annotated(with aggregates: [AssociationAggregate<RowDecoder>]) -> Self {
@@ -86,12 +90,14 @@ extension DerivableRequest {
 private var literalZero: SQLExpression { SQLExpression(impl: .boolean(false)) }
 
 extension AssociationToMany {
-    /// How many associated rows there are: `COUNT(DISTINCT primaryKey)`. The column is called like `itemCount`.
+    /// How many associated rows there are: `COUNT(DISTINCT primaryKey)`. The column is called like
+    /// `itemCount`.
     public var count: AssociationAggregate<OriginRowDecoder> {
         counting(key: _sqlAssociation.destination.key.singular + "Count") { $0 }
     }
 
-    /// Whether there is no associated row: `COUNT(DISTINCT primaryKey) = 0`. The column is called like `hasNoItem`.
+    /// Whether there is no associated row: `COUNT(DISTINCT primaryKey) = 0`. The column is called like
+    /// `hasNoItem`.
     public var isEmpty: AssociationAggregate<OriginRowDecoder> {
         let key = "hasNo" + _sqlAssociation.destination.key.singular.capitalizingFirstLetter
         return counting(key: key, negation: { $0 > literalZero }) { $0 == 0 }
@@ -113,9 +119,11 @@ extension AssociationToMany {
         }
     }
 
-    /// The mean of the values that are not NULL: `AVG(expression)`. The column is called like `averageItemSize`.
+    /// The mean of the values that are not NULL: `AVG(expression)`. The column is called like
+    /// `averageItemSize`.
     ///
-    /// Only a plain column gives the aggregate a name; name others with ``AssociationAggregate/forKey(_:)-(String)``.
+    /// Only a plain column gives the aggregate a name; name others with
+    /// ``AssociationAggregate/forKey(_:)-(String)``.
     public func average(_ expression: some SQLSpecificExpressible) -> AssociationAggregate<OriginRowDecoder> {
         aggregate("AVG", expression) { "average" + $0.capitalizingFirstLetter + $1 }
     }
@@ -125,23 +133,27 @@ extension AssociationToMany {
         aggregate("MAX", expression) { "max" + $0.capitalizingFirstLetter + $1 }
     }
 
-    /// The smallest value that is not NULL, or NULL: `MIN(expression)`. The column is called like `minItemSize`.
+    /// The smallest value that is not NULL, or NULL: `MIN(expression)`. The column is called like
+    /// `minItemSize`.
     public func min(_ expression: some SQLSpecificExpressible) -> AssociationAggregate<OriginRowDecoder> {
         aggregate("MIN", expression) { "min" + $0.capitalizingFirstLetter + $1 }
     }
 
-    /// The sum of the values, or NULL if there is none: `SUM(expression)`. The column is called like `itemSizeSum`.
+    /// The sum of the values, or NULL if there is none: `SUM(expression)`. The column is called like
+    /// `itemSizeSum`.
     public func sum(_ expression: some SQLSpecificExpressible) -> AssociationAggregate<OriginRowDecoder> {
         aggregate("SUM", expression) { $0 + $1 + "Sum" }
     }
 
-    /// The sum of the values as a floating-point number, 0 if there is none: `TOTAL(expression)`. The column is called like `itemSizeSum`.
+    /// The sum of the values as a floating-point number, 0 if there is none: `TOTAL(expression)`. The column
+    /// is called like `itemSizeSum`.
     public func total(_ expression: some SQLSpecificExpressible) -> AssociationAggregate<OriginRowDecoder> {
         aggregate("TOTAL", expression) { $0 + $1 + "Sum" }
     }
 
     private func aggregate(
-        _ function: String, _ expression: some SQLSpecificExpressible, key: (_ association: String, _ column: String) -> String
+        _ function: String, _ expression: some SQLSpecificExpressible,
+        key: (_ association: String, _ column: String) -> String
     ) -> AssociationAggregate<OriginRowDecoder> {
         let alias = TableAlias<Void>()
         let expression = expression.sqlExpression
@@ -150,7 +162,9 @@ extension AssociationToMany {
             name = key(_sqlAssociation.destination.key.singular, column.capitalizingFirstLetter)
         }
         let aggregate = SQLExpression.aggregate(function, alias[expression] as SQLExpression)
-        return AssociationAggregate([_sqlAssociation.with { $0.source.aliases.append(alias) }], key: name) { _ in aggregate }
+        return AssociationAggregate([_sqlAssociation.with { $0.source.aliases.append(alias) }], key: name) {
+            _ in aggregate
+        }
     }
 }
 
@@ -200,8 +214,8 @@ private func rowCount(of tableName: String, _ alias: TableAliasBase, _ db: Datab
         throw DatabaseError(
             resultCode: .SQLITE_MISUSE,
             message:
-                "The rows of \(tableName.quotedDatabaseIdentifier) cannot be counted: they have no row ID, and a primary key of several "
-                + "columns.")
+                "The rows of \(tableName.quotedDatabaseIdentifier) cannot be counted: they have no row ID, "
+                + "and a primary key of several columns.")
     }
     let column: SQLExpression = alias[columns[0]]
     return .aggregate("COUNT", column, isDistinct: true)

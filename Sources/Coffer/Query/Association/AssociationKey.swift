@@ -1,5 +1,5 @@
-/// What an association is called among those of its origin: in the singular where it stands for one row, in the plural where it stands for
-/// an array of them.
+/// What an association is called among those of its origin: in the singular where it stands for one row, in
+/// the plural where it stands for an array of them.
 struct AssociationKey: Sendable {
     private enum Form {
         /// The name comes from a table, and is brought into either form.

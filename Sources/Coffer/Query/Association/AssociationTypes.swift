@@ -1,6 +1,7 @@
 // The types of associations differ in what they lead to. Programs meet them in the types of constants.
 
-/// An association to the row that a foreign key of the origin refers to. See ``TableRecord/belongsTo(_:key:using:)-(Destination.Type,_,_)``.
+/// An association to the row that a foreign key of the origin refers to. See
+/// ``TableRecord/belongsTo(_:key:using:)-(Destination.Type,_,_)``.
 ///
 ///     extension Item {
 ///         static let owner: BelongsToAssociation<Item, Owner> = belongsTo(Owner.self)
@@ -14,7 +15,8 @@ public struct BelongsToAssociation<Origin, Destination>: AssociationToOne {
     init(_ association: _SQLAssociation) { _sqlAssociation = association }
 }
 
-/// An association to the row whose foreign key refers to the origin. See ``TableRecord/hasOne(_:key:using:)-(Destination.Type,_,_)``.
+/// An association to the row whose foreign key refers to the origin. See
+/// ``TableRecord/hasOne(_:key:using:)-(Destination.Type,_,_)``.
 ///
 ///     extension Owner {
 ///         static let profile: HasOneAssociation<Owner, Profile> = hasOne(Profile.self)
@@ -28,7 +30,8 @@ public struct HasOneAssociation<Origin, Destination>: AssociationToOne {
     init(_ association: _SQLAssociation) { _sqlAssociation = association }
 }
 
-/// An association to all rows whose foreign key refers to the origin. See ``TableRecord/hasMany(_:key:using:)-(Destination.Type,_,_)``.
+/// An association to all rows whose foreign key refers to the origin. See
+/// ``TableRecord/hasMany(_:key:using:)-(Destination.Type,_,_)``.
 ///
 ///     extension Owner {
 ///         static let items: HasManyAssociation<Owner, Item> = hasMany(Item.self)
@@ -42,7 +45,8 @@ public struct HasManyAssociation<Origin, Destination>: AssociationToMany {
     init(_ association: _SQLAssociation) { _sqlAssociation = association }
 }
 
-/// An association to one row, by way of another association to one row. See ``TableRecord/hasOne(_:through:using:key:)``.
+/// An association to one row, by way of another association to one row. See
+/// ``TableRecord/hasOne(_:through:using:key:)``.
 ///
 ///     extension Attachment {
 ///         static let owner: HasOneThroughAssociation<Attachment, Owner> = hasOne(Owner.self, through: item, using: Item.owner)
@@ -56,7 +60,8 @@ public struct HasOneThroughAssociation<Origin, Destination>: AssociationToOne {
     init(_ association: _SQLAssociation) { _sqlAssociation = association }
 }
 
-/// An association to any number of rows, by way of another association. See ``TableRecord/hasMany(_:through:using:key:)``.
+/// An association to any number of rows, by way of another association. See
+/// ``TableRecord/hasMany(_:through:using:key:)``.
 ///
 ///     extension Owner {
 ///         static let attachments: HasManyThroughAssociation<Owner, Attachment> =
@@ -71,7 +76,8 @@ public struct HasManyThroughAssociation<Origin, Destination>: AssociationToMany 
     init(_ association: _SQLAssociation) { _sqlAssociation = association }
 }
 
-/// An association from or to a common table expression, by any condition. See ``TableRecord/association(to:on:)``.
+/// An association from or to a common table expression, by any condition. See
+/// ``TableRecord/association(to:on:)``.
 public struct JoinAssociation<Origin, Destination>: AssociationToOne {
     public typealias OriginRowDecoder = Origin
     public typealias RowDecoder = Destination

@@ -11,7 +11,9 @@ extension CommonTableExpression {
     ///   - condition: returns the condition that a row of either side must meet, which the aliases stand for.
     public func association<Destination>(
         to cte: CommonTableExpression<Destination>,
-        on condition: @escaping @Sendable (_ left: TableAlias<RowDecoder>, _ right: TableAlias<Destination>) -> any SQLExpressible
+        on condition:
+            @escaping @Sendable (_ left: TableAlias<RowDecoder>, _ right: TableAlias<Destination>) ->
+            any SQLExpressible
     ) -> JoinAssociation<RowDecoder, Destination> {
         JoinAssociation(.toAny(.init(cte), by: JoinCondition.predicate(condition)))
     }
@@ -35,12 +37,15 @@ extension CommonTableExpression {
     ///   - condition: returns the condition that a row of either side must meet, which the aliases stand for.
     public func association<Destination>(
         to destination: Destination.Type,
-        on condition: @escaping @Sendable (_ left: TableAlias<RowDecoder>, _ right: TableAlias<Destination>) -> any SQLExpressible
+        on condition:
+            @escaping @Sendable (_ left: TableAlias<RowDecoder>, _ right: TableAlias<Destination>) ->
+            any SQLExpressible
     ) -> JoinAssociation<RowDecoder, Destination> where Destination: TableRecord {
         JoinAssociation(.toAny(.init(Destination.self), by: JoinCondition.predicate(condition)))
     }
 
-    /// Declares an association to the table of a record type, without any condition: each row belongs to each.
+    /// Declares an association to the table of a record type, without any condition: each row belongs to
+    /// each.
     public func association<Destination>(
         to destination: Destination.Type
     ) -> JoinAssociation<RowDecoder, Destination> where Destination: TableRecord {
@@ -59,7 +64,9 @@ extension CommonTableExpression {
     ///   - condition: returns the condition that a row of either side must meet, which the aliases stand for.
     public func association<Destination>(
         to table: Table<Destination>,
-        on condition: @escaping @Sendable (_ left: TableAlias<RowDecoder>, _ right: TableAlias<Destination>) -> any SQLExpressible
+        on condition:
+            @escaping @Sendable (_ left: TableAlias<RowDecoder>, _ right: TableAlias<Destination>) ->
+            any SQLExpressible
     ) -> JoinAssociation<RowDecoder, Destination> {
         JoinAssociation(.toAny(.init(table), by: JoinCondition.predicate(condition)))
     }

@@ -9,8 +9,8 @@
 ///         static let givenShares = hasMany(Share.self, using: ForeignKey(["giverId"]))
 ///     }
 ///
-/// The origin is always the table that has the foreign key, whichever side declares the association: the declaring table of a `belongsTo`,
-/// the destination of a `hasMany` or `hasOne`. One value serves both sides.
+/// The origin is always the table that has the foreign key, whichever side declares the association: the
+/// declaring table of a `belongsTo`, the destination of a `hasMany` or `hasOne`. One value serves both sides.
 public struct ForeignKey: Equatable, Sendable {
     /// The columns of the table that has the foreign key.
     let originColumns: [String]
@@ -22,15 +22,21 @@ public struct ForeignKey: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - originColumns: the columns of the table that has the foreign key.
-    ///   - destinationColumns: the columns that they refer to, in the same order. With nil, they are those of a foreign key of the schema that has
-    ///     these origin columns, or else the primary key of the other table. Views need them.
+    ///   - destinationColumns: the columns that they refer to, in the same order. With nil, they are those of
+    ///     a foreign key of the schema that has these origin columns, or else the primary key of the other
+    ///     table. Views need them.
     public init(_ originColumns: [String], to destinationColumns: [String]? = nil) {
         self.originColumns = originColumns
         self.destinationColumns = destinationColumns
     }
 
     /// Creates a foreign key from its columns: see ``init(_:to:)-([String],_)``.
-    public init(_ originColumns: [any ColumnExpression], to destinationColumns: [any ColumnExpression]? = nil) {
+    ///
+    /// - Parameters:
+    ///   - originColumns: the columns of the table that has the foreign key.
+    ///   - destinationColumns: the columns that they refer to; nil is the primary key.
+    public init(_ originColumns: [any ColumnExpression], to destinationColumns: [any ColumnExpression]? = nil)
+    {
         self.init(originColumns.map(\.name), to: destinationColumns?.map(\.name))
     }
 }
@@ -45,7 +51,8 @@ struct SQLForeignKey: Sendable {
 
     /// The pairs of columns that must be equal.
     ///
-    /// - Throws: a ``DatabaseError`` that names both tables and the foreign keys that there are, if none or several are meant.
+    /// - Throws: a ``DatabaseError`` that names both tables and the foreign keys that there are, if none or
+    ///   several are meant.
     func mapping(_ db: Database) throws -> [(origin: String, destination: String)] {
         if let foreignKey, let destinationColumns = foreignKey.destinationColumns {
             return try paired(foreignKey.originColumns, destinationColumns, db)
@@ -66,8 +73,12 @@ struct SQLForeignKey: Sendable {
         return try db.foreignKeys(on: originTable)
     }
 
-    private func paired(_ origin: [String], _ destination: [String], _ db: Database) throws -> [(origin: String, destination: String)] {
-        guard !origin.isEmpty, origin.count == destination.count else { throw error("Could not infer foreign key", db) }
+    private func paired(_ origin: [String], _ destination: [String], _ db: Database) throws -> [(
+        origin: String, destination: String
+    )] {
+        guard !origin.isEmpty, origin.count == destination.count else {
+            throw error("Could not infer foreign key", db)
+        }
         return zip(origin, destination).map { (origin: $0, destination: $1) }
     }
 
@@ -77,21 +88,29 @@ struct SQLForeignKey: Sendable {
 
     private func error(_ problem: String, _ db: Database) -> DatabaseError {
         var message = "\(problem) from '\(originTable)' to '\(destinationTable)'"
-        if let columns = foreignKey?.originColumns { message += " on the columns (\(columns.joined(separator: ", ")))" }
-        if let columns = foreignKey?.destinationColumns { message += " to (\(columns.joined(separator: ", ")))" }
-        let found = ((try? schemaForeignKeys(db)) ?? []).map { key in
-            "(\(key.originColumns.joined(separator: ", "))) to \(key.destinationTable)(\(key.destinationColumns.joined(separator: ", ")))"
+        if let columns = foreignKey?.originColumns {
+            message += " on the columns (\(columns.joined(separator: ", ")))"
         }
-        message += found.isEmpty ? ". The schema has none" : ". The schema has: " + found.joined(separator: "; ")
+        if let columns = foreignKey?.destinationColumns {
+            message += " to (\(columns.joined(separator: ", ")))"
+        }
+        let found = ((try? schemaForeignKeys(db)) ?? []).map { key in
+            "(\(key.originColumns.joined(separator: ", "))) to "
+                + "\(key.destinationTable)(\(key.destinationColumns.joined(separator: ", ")))"
+        }
+        message +=
+            found.isEmpty ? ". The schema has none" : ". The schema has: " + found.joined(separator: "; ")
         return DatabaseError(
-            resultCode: .SQLITE_MISUSE, message: message + ". Give the association a ForeignKey, with columns of both tables if need be.")
+            resultCode: .SQLITE_MISUSE,
+            message: message + ". Give the association a ForeignKey, with columns of both tables if need be.")
     }
 }
 
 extension SQLForeignKey: Equatable {
     static func == (lhs: SQLForeignKey, rhs: SQLForeignKey) -> Bool {
         CaseInsensitiveName(lhs.originTable) == CaseInsensitiveName(rhs.originTable)
-            && CaseInsensitiveName(lhs.destinationTable) == CaseInsensitiveName(rhs.destinationTable) && lhs.foreignKey == rhs.foreignKey
+            && CaseInsensitiveName(lhs.destinationTable) == CaseInsensitiveName(rhs.destinationTable)
+            && lhs.foreignKey == rhs.foreignKey
     }
 }
 

@@ -6,9 +6,11 @@ enum JoinCondition: Sendable {
     case predicate(Predicate?, isReversed: Bool)
 
     /// Makes the condition, with the aliases by which it refers to the left and the right table.
-    typealias Predicate = @Sendable () -> (left: TableAliasBase, right: TableAliasBase, condition: SQLExpression)
+    typealias Predicate =
+        @Sendable () -> (left: TableAliasBase, right: TableAliasBase, condition: SQLExpression)
 
-    /// A predicate that refers to the tables by aliases of its own, which are new each time: an association may be in a request twice.
+    /// A predicate that refers to the tables by aliases of its own, which are new each time: an association
+    /// may be in a request twice.
     static func predicate<Left, Right>(
         _ condition: @escaping @Sendable (TableAlias<Left>, TableAlias<Right>) -> any SQLExpressible
     ) -> Predicate {

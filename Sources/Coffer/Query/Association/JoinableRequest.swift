@@ -30,28 +30,36 @@ extension JoinableRequest {
     ///     struct OwnerInfo: Decodable, FetchableRecord { var owner: Owner; var items: [Item] }
     ///     let infos = try Owner.including(all: Owner.items).asRequest(of: OwnerInfo.self).fetchAll(db)
     ///
-    /// A row without any gets an empty array. The request must select its columns of the foreign key. Counts, subqueries and values
-    /// (`String.fetchAll`) leave these rows out; `fetchCursor` throws a ``DatabaseError``.
-    public func including<A: AssociationToMany>(all association: A) -> Self where A.OriginRowDecoder == RowDecoder {
+    /// A row without any gets an empty array. The request must select its columns of the foreign key. Counts,
+    /// subqueries and values (`String.fetchAll`) leave these rows out; `fetchCursor` throws a
+    /// ``DatabaseError``.
+    public func including<A: AssociationToMany>(all association: A) -> Self
+    where A.OriginRowDecoder == RowDecoder {
         _including(all: association._sqlAssociation)
     }
 
-    /// Adds the columns of the associated row: those of NULL values where there is none. They are a scope of the row.
+    /// Adds the columns of the associated row: those of NULL values where there is none. They are a scope of
+    /// the row.
     ///
     /// Several associated rows repeat the row of the request.
-    public func including<A: Association>(optional association: A) -> Self where A.OriginRowDecoder == RowDecoder {
+    public func including<A: Association>(optional association: A) -> Self
+    where A.OriginRowDecoder == RowDecoder {
         _including(optional: association._sqlAssociation)
     }
 
-    /// Adds the columns of the associated row, as a scope of the row. Rows without an associated one are left out.
+    /// Adds the columns of the associated row, as a scope of the row. Rows without an associated one are left
+    /// out.
     ///
     /// Several associated rows repeat the row of the request.
-    public func including<A: Association>(required association: A) -> Self where A.OriginRowDecoder == RowDecoder {
+    public func including<A: Association>(required association: A) -> Self
+    where A.OriginRowDecoder == RowDecoder {
         _including(required: association._sqlAssociation)
     }
 
-    /// Joins a table without selecting anything of it, for conditions and orders that refer to it. See ``TableAlias``.
-    public func joining<A: Association>(optional association: A) -> Self where A.OriginRowDecoder == RowDecoder {
+    /// Joins a table without selecting anything of it, for conditions and orders that refer to it. See
+    /// ``TableAlias``.
+    public func joining<A: Association>(optional association: A) -> Self
+    where A.OriginRowDecoder == RowDecoder {
         _joining(optional: association._sqlAssociation)
     }
 
@@ -59,25 +67,30 @@ extension JoinableRequest {
     ///
     ///     // SELECT "item".* FROM "item" JOIN "owner" ON ("owner"."id" = "item"."ownerId") AND ("owner"."name" = 'Ada')
     ///     Item.joining(required: Item.owner.filter { $0.name == "Ada" })
-    public func joining<A: Association>(required association: A) -> Self where A.OriginRowDecoder == RowDecoder {
+    public func joining<A: Association>(required association: A) -> Self
+    where A.OriginRowDecoder == RowDecoder {
         _joining(required: association._sqlAssociation)
     }
 }
 
 extension JoinableRequest where Self: SelectionRequest {
-    /// Appends what an association selects to the columns of the row itself: NULL where there is no associated row. There is no scope.
+    /// Appends what an association selects to the columns of the row itself: NULL where there is no
+    /// associated row. There is no scope.
     ///
     /// Give the columns names of their own: of equal names, the first column is the one that is found.
-    public func annotated<A: Association>(withOptional association: A) -> Self where A.OriginRowDecoder == RowDecoder {
+    public func annotated<A: Association>(withOptional association: A) -> Self
+    where A.OriginRowDecoder == RowDecoder {
         let (association, selection) = association._sqlAssociation.selectedByOrigin
         return _joining(optional: association).annotatedWhenConnected(with: selection)
     }
 
-    /// Appends what an association selects to the columns of the row itself. Rows without an associated one are left out.
+    /// Appends what an association selects to the columns of the row itself. Rows without an associated one
+    /// are left out.
     ///
     ///     // SELECT "item".*, "owner"."name" AS "ownerName" FROM "item" JOIN "owner" ON ...
     ///     Item.annotated(withRequired: Item.owner.select { $0.name.forKey("ownerName") })
-    public func annotated<A: Association>(withRequired association: A) -> Self where A.OriginRowDecoder == RowDecoder {
+    public func annotated<A: Association>(withRequired association: A) -> Self
+    where A.OriginRowDecoder == RowDecoder {
         let (association, selection) = association._sqlAssociation.selectedByOrigin
         return _joining(required: association).annotatedWhenConnected(with: selection)
     }
@@ -88,14 +101,27 @@ extension _SQLAssociation {
     fileprivate var selectedByOrigin: (_SQLAssociation, @Sendable (Database) throws -> [any SQLSelectable]) {
         let alias = TableAlias<Void>()
         let selection = destination.relation.selection
-        return (with { $0.source.aliases.append(alias) }, { db in try selection.resolve(db).map { alias[$0] as SQLSelection } })
+        return (
+            with { $0.source.aliases.append(alias) },
+            { db in try selection.resolve(db).map { alias[$0] as SQLSelection } }
+        )
     }
 }
 
 extension QueryInterfaceRequest {
-    public func _including(all association: _SQLAssociation) -> Self { with { $0.add(association, .prefetched) } }
-    public func _including(optional association: _SQLAssociation) -> Self { with { $0.add(association, .optional) } }
-    public func _including(required association: _SQLAssociation) -> Self { with { $0.add(association, .required) } }
-    public func _joining(optional association: _SQLAssociation) -> Self { with { $0.add(association, .optional, selects: false) } }
-    public func _joining(required association: _SQLAssociation) -> Self { with { $0.add(association, .required, selects: false) } }
+    public func _including(all association: _SQLAssociation) -> Self {
+        with { $0.add(association, .prefetched) }
+    }
+    public func _including(optional association: _SQLAssociation) -> Self {
+        with { $0.add(association, .optional) }
+    }
+    public func _including(required association: _SQLAssociation) -> Self {
+        with { $0.add(association, .required) }
+    }
+    public func _joining(optional association: _SQLAssociation) -> Self {
+        with { $0.add(association, .optional, selects: false) }
+    }
+    public func _joining(required association: _SQLAssociation) -> Self {
+        with { $0.add(association, .required, selects: false) }
+    }
 }

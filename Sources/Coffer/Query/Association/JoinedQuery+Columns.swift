@@ -13,11 +13,14 @@ extension JoinedQuery {
             let start = end - counts[index]
             // What selects nothing is a scope only for what is below it.
             if start < end || !scopes[index].isEmpty, let parent = tables[index].parent {
-                scopes[parent].append(JoinedRowAdapter.Scope(name: tables[index].key, columns: start..<end, scopes: scopes[index]))
+                scopes[parent].append(
+                    JoinedRowAdapter.Scope(
+                        name: tables[index].key, columns: start..<end, scopes: scopes[index]))
             }
             end = start
         }
-        return JoinedRowAdapter(columnCount: counts.reduce(0, +), rootColumnCount: counts[0], scopes: scopes[0])
+        return JoinedRowAdapter(
+            columnCount: counts.reduce(0, +), rootColumnCount: counts[0], scopes: scopes[0])
     }
 
     /// How many columns each table selects.
@@ -27,23 +30,28 @@ extension JoinedQuery {
         }
     }
 
-    private func columnCount(of selection: SQLSelection, in table: JoinedTable, _ db: Database) throws -> Int {
+    private func columnCount(of selection: SQLSelection, in table: JoinedTable, _ db: Database) throws -> Int
+    {
         switch selection.impl {
         case .expression, .aliased:
             return 1
         case .allColumns:
             return try columnCount(ofTable: table.relation.source.tableName, db)
         case .allColumnsExcluding(let names):
-            return try db.columns(in: table.relation.source.tableName).count { !names.contains(CaseInsensitiveName($0.name)) }
+            return try db.columns(in: table.relation.source.tableName).count {
+                !names.contains(CaseInsensitiveName($0.name))
+            }
         case .qualified(let selection, let alias):
             // An alias of no table in reach is an error when the selection is written.
-            return try columnCount(of: selection, in: tables.first { $0.aliases.contains(alias) } ?? table, db)
+            return try columnCount(
+                of: selection, in: tables.first { $0.aliases.contains(alias) } ?? table, db)
         case .literal:
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message:
-                    "Selection literals have an unknown number of columns, so that the columns of joined tables cannot be found behind "
-                    + "them. Select expressions of \(table.relation.source.tableName.quotedDatabaseIdentifier) instead: "
+                    "Selection literals have an unknown number of columns, so that the columns of joined "
+                    + "tables cannot be found behind them. Select expressions of "
+                    + "\(table.relation.source.tableName.quotedDatabaseIdentifier) instead: "
                     + "SQL(\"...\").sqlExpression, for instance.")
         }
     }
@@ -67,8 +75,9 @@ extension SQLCommonTable {
         } catch {
             throw DatabaseError(
                 resultCode: .SQLITE_ERROR,
-                message: "The columns of the common table expression \(name.quotedDatabaseIdentifier) cannot be counted: \(error). "
-                    + "Give their names where you create it.")
+                message:
+                    "The columns of the common table expression \(name.quotedDatabaseIdentifier) cannot be "
+                    + "counted: \(error). Give their names where you create it.")
         }
     }
 }

@@ -34,7 +34,8 @@ extension JoinedQuery {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message:
-                    "The request of \(root.source.tableName.quotedDatabaseIdentifier) selects nothing, neither of it nor of what is joined."
+                    "The request of \(root.source.tableName.quotedDatabaseIdentifier) selects nothing, "
+                    + "neither of it nor of what is joined."
             )
         }
     }
@@ -56,14 +57,18 @@ extension JoinedQuery {
         case .columns(let condition):
             let left = tables[table.parent ?? 0].aliases[0]
             let right = table.aliases[0]
-            terms = try (condition.columns(writer.db) ?? []).map { .binary(.equal, right[$0.right], left[$0.left]) }
+            terms = try (condition.columns(writer.db) ?? []).map {
+                .binary(.equal, right[$0.right], left[$0.left])
+            }
         case .predicate(let condition):
             terms = [condition]
         case nil:
             break
         }
         let filters = try table.relation.filters.resolve(writer.db)
-        try writer.inScope({ $0.qualifyColumns(of: table) }) { try $0.append(conditions: terms + filters, after: " ON ") }
+        try writer.inScope({ $0.qualifyColumns(of: table) }) {
+            try $0.append(conditions: terms + filters, after: " ON ")
+        }
     }
 }
 
@@ -84,11 +89,13 @@ extension JoinedQuery {
         var terms = try ordering.terms.resolve(db)
         if ordering.isStable { terms += try stableOrderingTerms(ofTableAt: index, db) }
         if index > 0 { terms = terms.map { table.aliases[0][$0] } }
-        for child in tables.indices where tables[child].parent == index { terms += try orderingTerms(ofTableAt: child, db) }
+        for child in tables.indices where tables[child].parent == index {
+            terms += try orderingTerms(ofTableAt: child, db)
+        }
         return ordering.isReversed ? try terms.map { try $0.reversed() } : terms
     }
 
-    /// What tells the rows of a table apart: for the first one, all rows.
+    /// What distinguishes the rows of a table: for the first one, all rows.
     private func stableOrderingTerms(ofTableAt index: Int, _ db: Database) throws -> [SQLOrdering] {
         let relation = tables[index].relation
         if index == 0, !relation.groups.isEmpty { return try relation.groups.resolve(db).map(\.sqlOrdering) }

@@ -1,5 +1,6 @@
-/// The tables of a query that joins some, in the order of the SQL text, and their names. It is made of the tree of a request without looking
-/// at the database, and is the one place that decides on order, kind and names of joins.
+/// The tables of a query that joins some, in the order of the SQL text, and their names. It is made of the
+/// tree of a request without looking at the database, and is the one place that decides on order, kind and
+/// names of joins.
 struct JoinedQuery: Sendable {
     /// The tables; the first one is the one that the query selects from.
     let tables: [JoinedTable]
@@ -14,14 +15,16 @@ struct JoinedQuery: Sendable {
         var tables = [JoinedTable(relation: relation)]
         var commonTables: [SQLCommonTable] = []
         try Self.collect(relation, at: 0, isOptional: false, &tables, &commonTables)
-        let names = try TableNames.names(of: tables.map { ($0.relation.source.tableName, try $0.relation.source.aliasName()) })
+        let names = try TableNames.names(
+            of: tables.map { ($0.relation.source.tableName, try $0.relation.source.aliasName()) })
         for index in tables.indices { tables[index].name = names[index] }
         self.tables = tables
         self.commonTables = commonTables
     }
 
     private static func collect(
-        _ relation: Relation, at parent: Int, isOptional: Bool, _ tables: inout [JoinedTable], _ commonTables: inout [SQLCommonTable]
+        _ relation: Relation, at parent: Int, isOptional: Bool, _ tables: inout [JoinedTable],
+        _ commonTables: inout [SQLCommonTable]
     ) throws {
         commonTables.define(relation.commonTables)
         for child in relation.children where child.kind.isJoin {
@@ -30,10 +33,15 @@ struct JoinedQuery: Sendable {
                     resultCode: .SQLITE_MISUSE,
                     message: "A required association follows an optional one, which cannot be joined: "
                         + "\(child.relation.source.tableName.quotedDatabaseIdentifier) behind "
-                        + "\(relation.source.tableName.quotedDatabaseIdentifier). Make both required, or both optional.")
+                        + "\(relation.source.tableName.quotedDatabaseIdentifier). Make both required, or "
+                        + "both optional."
+                )
             }
             let index = tables.count
-            tables.append(JoinedTable(relation: child.relation, key: child.key, parent: parent, isOptional: child.kind == .optional))
+            tables.append(
+                JoinedTable(
+                    relation: child.relation, key: child.key, parent: parent,
+                    isOptional: child.kind == .optional))
             switch child.condition {
             case .foreignKey:
                 tables[index].condition = .columns(child.condition)
@@ -45,7 +53,8 @@ struct JoinedQuery: Sendable {
             case .predicate(nil, isReversed: _):
                 break
             }
-            try collect(child.relation, at: index, isOptional: child.kind == .optional, &tables, &commonTables)
+            try collect(
+                child.relation, at: index, isOptional: child.kind == .optional, &tables, &commonTables)
         }
     }
 }

@@ -1,23 +1,30 @@
 internal import SQLCipherBridge
 
 extension Relation {
-    /// A statement that selects the rows of a query with other tables, how its columns belong to them, and how to fetch what comes after.
+    /// A statement that selects the rows of a query with other tables, how its columns belong to them, and
+    /// how to fetch what comes after.
     func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool) throws -> PreparedRequest {
         let query = try joinedQuery()
         let adapter = try query?.rowAdapter(db)
-        var request = PreparedRequest(statement: try makeStatement(db, forSingleResult: singleResult, query), adapter: adapter)
+        var request = PreparedRequest(
+            statement: try makeStatement(db, forSingleResult: singleResult, query), adapter: adapter)
         guard hasPrefetches else { return request }
         var base = self
         if singleResult { base.limit = Limit(count: 1, offset: limit?.offset) }
         request.supplement = RequestSupplement(
-            attach: { [base] db, rows in try base.prefetch(into: rows, rootColumnCount: adapter?.rootColumnCount, db) },
-            requests: { [base] db, rows in try base.prefetchRequests(for: rows, rootColumnCount: adapter?.rootColumnCount, db) })
+            attach: { [base] db, rows in
+                try base.prefetch(into: rows, rootColumnCount: adapter?.rootColumnCount, db)
+            },
+            requests: { [base] db, rows in
+                try base.prefetchRequests(for: rows, rootColumnCount: adapter?.rootColumnCount, db)
+            })
         return request
     }
 
     /// Fetches what belongs to rows of this relation, which are copies, and gives it to them.
     ///
-    /// - Parameter rootColumnCount: how many columns of the rows, as SQLite has them, are those of the relation's own table; nil for all.
+    /// - Parameter rootColumnCount: how many columns of the rows, as SQLite has them, are those of the
+    ///   relation's own table; nil for all.
     private func prefetch(into rows: [Row], rootColumnCount: Int?, _ db: Database) throws {
         let trees = rows.map { _ in PrefetchedRowsTree() }
         let baseRows = rows.map(\.unadapted)
@@ -25,7 +32,8 @@ extension Relation {
             let columns = try prefetch.keyColumns(db)
             let positions = try positions(of: columns, in: baseRows[0], rootColumnCount, prefetch)
             if columns.base.count == 1 {
-                try prefetch.attach(trees, columns, keys: baseRows.map { $0.storage.databaseValue(at: positions[0]) }, db)
+                try prefetch.attach(
+                    trees, columns, keys: baseRows.map { $0.storage.databaseValue(at: positions[0]) }, db)
             } else {
                 let keys = baseRows.map { row in positions.map(row.storage.databaseValue(at:)) }
                 let groups = try Dictionary(grouping: prefetch.rows(columns, of: self, db)) { row in
@@ -47,8 +55,9 @@ extension Relation {
             guard let position = row.index(ofColumn: name), position < rootColumnCount ?? Int.max else {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
-                    message: "Missing column: \(name). A request of \(source.tableName.quotedDatabaseIdentifier) that fetches "
-                        + "\(prefetch.key) must select it.")
+                    message:
+                        "Missing column: \(name). A request of \(source.tableName.quotedDatabaseIdentifier) "
+                        + "that fetches \(prefetch.key) must select it.")
             }
             return position
         }
@@ -64,9 +73,12 @@ extension Relation {
             let positions = try positions(of: columns, in: baseRows[0], rootColumnCount, prefetch)
             let relations =
                 columns.base.count == 1
-                ? try prefetch.relations(columns, keys: baseRows.map { $0.storage.databaseValue(at: positions[0]) }, db)
+                ? try prefetch.relations(
+                    columns, keys: baseRows.map { $0.storage.databaseValue(at: positions[0]) }, db)
                 : [prefetch.relation(columns, keysOf: self)]
-            return (prefetch.names, try relations.map { try $0.makePreparedRequest(db, forSingleResult: false) })
+            return (
+                prefetch.names, try relations.map { try $0.makePreparedRequest(db, forSingleResult: false) }
+            )
         }
     }
 
@@ -77,7 +89,8 @@ extension Relation {
             adapter: joinedQuery()?.rowAdapter(db))
         let rows = try Row.fetchAll(request.statement, adapter: request.adapter)
         if !rows.isEmpty, hasPrefetches {
-            try prefetch(into: rows, rootColumnCount: (request.adapter as? JoinedRowAdapter)?.rootColumnCount, db)
+            try prefetch(
+                into: rows, rootColumnCount: (request.adapter as? JoinedRowAdapter)?.rootColumnCount, db)
         }
         return rows
     }
@@ -96,7 +109,9 @@ extension Relation {
 
 extension Prefetch {
     /// Fetches the rows for some values of a column, and gives them to whom they belong.
-    fileprivate func attach(_ trees: [PrefetchedRowsTree], _ columns: KeyColumns, keys: [DatabaseValue], _ db: Database) throws {
+    fileprivate func attach(
+        _ trees: [PrefetchedRowsTree], _ columns: KeyColumns, keys: [DatabaseValue], _ db: Database
+    ) throws {
         let values = Self.distinctValues(keys)
         var groups = RowGroups(count: values.count)
         for values in try portions(of: values, columns, db) {
@@ -109,7 +124,9 @@ extension Prefetch {
     }
 
     /// The requests of the rows for some values of a column.
-    fileprivate func relations(_ columns: KeyColumns, keys: [DatabaseValue], _ db: Database) throws -> [Relation] {
+    fileprivate func relations(_ columns: KeyColumns, keys: [DatabaseValue], _ db: Database) throws
+        -> [Relation]
+    {
         try portions(of: Self.distinctValues(keys), columns, db).map { values in
             relation(columns, where: Self.condition(columns.first[0], values))
         }
@@ -119,16 +136,19 @@ extension Prefetch {
         Set(keys.filter { !$0.isNull }).sorted { $0.precedes($1) }
     }
 
-    private static func condition(_ column: String, _ values: some Collection<DatabaseValue>) -> SQLExpression {
+    private static func condition(_ column: String, _ values: some Collection<DatabaseValue>) -> SQLExpression
+    {
         guard let value = values.first else { return SQLExpression(impl: .boolean(false)) }
         let column = Column(column).sqlExpression
         guard values.count > 1 else { return .binary(.equal, column, SQLExpression.databaseValue(value)) }
         return SQLExpression(impl: .isIn(column, .list(values.map { .databaseValue($0) }), isNegated: false))
     }
 
-    /// The values in as many portions as the engine needs: one, unless there are more values than a statement may have parameters. All rows of
-    /// a value are in one portion, so that their order stays.
-    private func portions(of values: [DatabaseValue], _ columns: KeyColumns, _ db: Database) throws -> [ArraySlice<DatabaseValue>] {
+    /// The values in as many portions as the engine needs: one, unless there are more values than a statement
+    /// may have parameters. All rows of a value are in one portion, so that their order stays.
+    private func portions(of values: [DatabaseValue], _ columns: KeyColumns, _ db: Database) throws
+        -> [ArraySlice<DatabaseValue>]
+    {
         let limit = db.handle.limit(.variableNumber)
         // Nobody writes so many other values into a request.
         guard values.count > limit / 2 else { return [values[...]] }
@@ -139,7 +159,8 @@ extension Prefetch {
     }
 }
 
-/// Rows by the value of a column. Rows of one value often follow each other, as an index has them: then the value is not looked up.
+/// Rows by the value of a column. Rows of one value often follow each other, as an index has them: then the
+/// value is not looked up.
 private struct RowGroups {
     private var positions: [DatabaseValue: Int] = [:]
     private var groups: [[Row]] = []
@@ -194,7 +215,8 @@ extension DatabaseValue.Storage {
 // MARK: - Several columns
 
 extension Prefetch {
-    /// The rows for those of a request that has a key of several columns: the request is a common table expression of the statement.
+    /// The rows for those of a request that has a key of several columns: the request is a common table
+    /// expression of the statement.
     fileprivate func rows(_ columns: KeyColumns, of base: Relation, _ db: Database) throws -> [Row] {
         try relation(columns, keysOf: base).fetchRows(db, isKept: true)
     }
@@ -202,7 +224,8 @@ extension Prefetch {
     fileprivate func relation(_ columns: KeyColumns, keysOf base: Relation) -> Relation {
         var keys = base
         keys.removeResultsOfChildren()
-        // A limit counts the rows that the request made distinct by other columns: without it there are more keys, but none is missing.
+        // A limit counts the rows that the request made distinct by other columns: without it there are more
+        // keys, but none is missing.
         if keys.isDistinct { keys.limit = nil }
         keys.isDistinct = false
         if keys.limit == nil { keys = keys.unordered() }

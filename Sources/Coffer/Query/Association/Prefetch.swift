@@ -1,4 +1,5 @@
-/// Rows that are fetched for the rows of a request: one call of `including(all:)`, found in the tree of the request.
+/// Rows that are fetched for the rows of a request: one call of `including(all:)`, found in the tree of the
+/// request.
 struct Prefetch: Sendable {
     /// The scopes of the row that get the rows.
     let scopes: [String]
@@ -25,18 +26,24 @@ struct Prefetch: Sendable {
 }
 
 extension Relation {
-    /// What is fetched for the rows of the relation, in the order of the tree. What is fetched for those rows in turn is found there.
+    /// What is fetched for the rows of the relation, in the order of the tree. What is fetched for those rows
+    /// in turn is found there.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if two associations would have their rows in one place.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if two associations would have their rows in one
+    ///   place.
     func prefetches() throws -> [Prefetch] {
         var result: [Prefetch] = []
         collectPrefetches(&result, scopes: [], path: [])
         for (index, prefetch) in result.enumerated() {
-            guard result[..<index].contains(where: { $0.scopes == prefetch.scopes && $0.key == prefetch.key }) else { continue }
+            guard result[..<index].contains(where: { $0.scopes == prefetch.scopes && $0.key == prefetch.key })
+            else { continue }
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "The association key \(prefetch.key.quotedDatabaseIdentifier) is ambiguous: two associations to "
-                    + "\(prefetch.tableName.quotedDatabaseIdentifier) have it. Use forKey(_:) to tell them apart.")
+                message:
+                    "The association key \(prefetch.key.quotedDatabaseIdentifier) is ambiguous: two "
+                    + "associations to \(prefetch.tableName.quotedDatabaseIdentifier) have it. Use "
+                    + "forKey(_:) to tell them apart."
+            )
         }
         return result
     }
@@ -47,7 +54,8 @@ extension Relation {
             switch child.kind {
             case .prefetched: result.append(Prefetch(scopes: scopes, key: child.key, path: path))
             case .passage: child.relation.collectPrefetches(&result, scopes: scopes, path: path)
-            case .required, .optional: child.relation.collectPrefetches(&result, scopes: scopes + [child.key], path: path)
+            case .required, .optional:
+                child.relation.collectPrefetches(&result, scopes: scopes + [child.key], path: path)
             }
         }
     }
@@ -59,7 +67,8 @@ extension Relation {
 }
 
 extension Prefetch {
-    /// The columns by which rows belong to those of the request: of the request, and of the first table on the way.
+    /// The columns by which rows belong to those of the request: of the request, and of the first table on
+    /// the way.
     struct KeyColumns {
         let base: [String]
         let first: [String]
@@ -76,7 +85,9 @@ extension Prefetch {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message: "including(all:) needs a foreign key, and an association has none: that to "
-                    + "\(path[0].relation.source.tableName.quotedDatabaseIdentifier), on the way to \(tableName.quotedDatabaseIdentifier).")
+                    + "\(path[0].relation.source.tableName.quotedDatabaseIdentifier), on the way to "
+                    + "\(tableName.quotedDatabaseIdentifier)."
+            )
         }
         return KeyColumns(base: columns.map(\.left), first: columns.map(\.right))
     }
@@ -84,7 +95,9 @@ extension Prefetch {
     /// The query of the rows, which have the values of the key in additional columns.
     ///
     /// - Parameter condition: the condition that the first table on the way must meet.
-    func relation(_ columns: KeyColumns, where condition: SQLExpression?, with commonTables: [SQLCommonTable] = []) -> Relation {
+    func relation(
+        _ columns: KeyColumns, where condition: SQLExpression?, with commonTables: [SQLCommonTable] = []
+    ) -> Relation {
         var relation = path.relationBackToOrigin { first, alias in
             if let condition { first.filters.append(.values([condition])) }
             let helpers = zip(columns.first, columns.helpers).map { Column($0).forKey($1) }
@@ -98,8 +111,8 @@ extension Prefetch {
 extension [AssociatedRelation] {
     /// The relation at the end of the way, to which the tables before are joined, back to the first one.
     ///
-    /// - Parameter change: is given the relation of the first table, and an alias for it unless it is the last one too. It changes the relation,
-    ///   and returns what is selected of it.
+    /// - Parameter change: is given the relation of the first table, and an alias for it unless it is the
+    ///   last one too. It changes the relation, and returns what is selected of it.
     func relationBackToOrigin(_ change: (inout Relation, TableAliasBase?) -> [SQLSelection]) -> Relation {
         var result = self[count - 1].relation
         guard count > 1 else {
@@ -113,7 +126,8 @@ extension [AssociatedRelation] {
         result.selection.append(.values(change(&pivot, alias)))
         for index in indices.dropFirst() {
             let child = AssociatedRelation(
-                key: "coffer_" + self[index - 1].key, kind: .required, condition: self[index].condition.reversed, relation: pivot)
+                key: "coffer_" + self[index - 1].key, kind: .required,
+                condition: self[index].condition.reversed, relation: pivot)
             if index < count - 1 {
                 pivot = self[index].relation.withoutResults
                 pivot.children.append(child)

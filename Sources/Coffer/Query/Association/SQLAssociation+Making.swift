@@ -4,53 +4,76 @@ extension _SQLAssociation {
         let relation: Relation
 
         init(_ record: (some TableRecord).Type) {
-            relation = Relation(table: record.databaseTableName, selection: record.databaseSelection.map(\.sqlSelection))
+            relation = Relation(
+                table: record.databaseTableName, selection: record.databaseSelection.map(\.sqlSelection))
         }
 
-        init(_ table: Table<some Any>) { relation = Relation(table: table.tableName, selection: [.allColumns]) }
+        init(_ table: Table<some Any>) {
+            relation = Relation(table: table.tableName, selection: [.allColumns])
+        }
 
-        init(_ cte: CommonTableExpression<some Any>) { relation = Relation(table: cte.tableName, selection: [.allColumns]) }
+        init(_ cte: CommonTableExpression<some Any>) {
+            relation = Relation(table: cte.tableName, selection: [.allColumns])
+        }
     }
 
     /// An association by a foreign key, which the left table has, or the right one.
     private static func toTable(
-        from tableName: String, to target: Target, key: AssociationKey?, _ foreignKey: ForeignKey?, originIsLeft: Bool, isToOne: Bool
+        from tableName: String, to target: Target, key: AssociationKey?, _ foreignKey: ForeignKey?,
+        originIsLeft: Bool, isToOne: Bool
     ) -> _SQLAssociation {
         let destinationName = target.relation.source.tableName
         let sqlForeignKey = SQLForeignKey(
-            originTable: originIsLeft ? tableName : destinationName, destinationTable: originIsLeft ? destinationName : tableName,
+            originTable: originIsLeft ? tableName : destinationName,
+            destinationTable: originIsLeft ? destinationName : tableName,
             foreignKey: foreignKey)
         return _SQLAssociation(
             Step(
                 key: key ?? AssociationKey(tableName: destinationName),
-                condition: .foreignKey(sqlForeignKey, originIsLeft: originIsLeft), relation: target.relation, isToOne: isToOne))
+                condition: .foreignKey(sqlForeignKey, originIsLeft: originIsLeft), relation: target.relation,
+                isToOne: isToOne))
     }
 
     /// An association by a foreign key of the origin.
-    static func belonging(_ origin: String, to target: Target, _ key: String?, _ foreignKey: ForeignKey?) -> _SQLAssociation {
-        toTable(from: origin, to: target, key: key.map(AssociationKey.init(ofOne:)), foreignKey, originIsLeft: true, isToOne: true)
+    static func belonging(_ origin: String, to target: Target, _ key: String?, _ foreignKey: ForeignKey?)
+        -> _SQLAssociation
+    {
+        toTable(
+            from: origin, to: target, key: key.map(AssociationKey.init(ofOne:)), foreignKey,
+            originIsLeft: true, isToOne: true)
     }
 
     /// An association by a foreign key of the destination, which one row has at most.
-    static func one(of origin: String, _ target: Target, _ key: String?, _ foreignKey: ForeignKey?) -> _SQLAssociation {
-        toTable(from: origin, to: target, key: key.map(AssociationKey.init(ofOne:)), foreignKey, originIsLeft: false, isToOne: true)
+    static func one(of origin: String, _ target: Target, _ key: String?, _ foreignKey: ForeignKey?)
+        -> _SQLAssociation
+    {
+        toTable(
+            from: origin, to: target, key: key.map(AssociationKey.init(ofOne:)), foreignKey,
+            originIsLeft: false, isToOne: true)
     }
 
     /// An association by a foreign key of the destination.
-    static func many(of origin: String, _ target: Target, _ key: String?, _ foreignKey: ForeignKey?) -> _SQLAssociation {
-        toTable(from: origin, to: target, key: key.map(AssociationKey.init(ofMany:)), foreignKey, originIsLeft: false, isToOne: false)
+    static func many(of origin: String, _ target: Target, _ key: String?, _ foreignKey: ForeignKey?)
+        -> _SQLAssociation
+    {
+        toTable(
+            from: origin, to: target, key: key.map(AssociationKey.init(ofMany:)), foreignKey,
+            originIsLeft: false, isToOne: false)
     }
 
     /// An association by any condition, or none.
     static func toAny(_ target: Target, by predicate: JoinCondition.Predicate?) -> _SQLAssociation {
         _SQLAssociation(
             Step(
-                key: AssociationKey(tableName: target.relation.source.tableName), condition: .predicate(predicate, isReversed: false),
+                key: AssociationKey(tableName: target.relation.source.tableName),
+                condition: .predicate(predicate, isReversed: false),
                 relation: target.relation, isToOne: true))
     }
 
     /// An association by way of two others.
-    static func through(_ pivot: _SQLAssociation, _ target: _SQLAssociation, key: AssociationKey?) -> _SQLAssociation {
+    static func through(_ pivot: _SQLAssociation, _ target: _SQLAssociation, key: AssociationKey?)
+        -> _SQLAssociation
+    {
         let association = _SQLAssociation(through: pivot, using: target)
         return key.map(association.withKey) ?? association
     }

@@ -1,5 +1,5 @@
-/// What is behind an ``Association``: the tables on the way from its origin to its destination. It has nothing for applications; requirements
-/// of protocols mention it.
+/// What is behind an ``Association``: the tables on the way from its origin to its destination. It has
+/// nothing for applications; requirements of protocols mention it.
 public struct _SQLAssociation: Sendable {
     /// The steps on the way, of which the last one leads to the destination. There is at least one.
     private(set) var steps: [Step]
@@ -18,7 +18,9 @@ public struct _SQLAssociation: Sendable {
     private init(_ steps: [Step]) { self.steps = steps }
 
     /// The way over `pivot` to the destination of `target`, whose origin is the destination of `pivot`.
-    init(through pivot: _SQLAssociation, using target: _SQLAssociation) { self.init(pivot.steps + target.steps) }
+    init(through pivot: _SQLAssociation, using target: _SQLAssociation) {
+        self.init(pivot.steps + target.steps)
+    }
 
     /// The last step.
     var destination: Step {

@@ -9,7 +9,8 @@ extension Table {
     /// - Parameters:
     ///   - destination: the record type of the other table.
     ///   - key: the name of the associated row; nil for the name of the other table, in the singular.
-    ///   - foreignKey: the foreign key, where the schema has none or several; nil to look for it in the schema.
+    ///   - foreignKey: the foreign key, where the schema has none or several; nil to look for it in the
+    ///     schema.
     public func belongsTo<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> BelongsToAssociation<RowDecoder, Destination> {
@@ -17,6 +18,11 @@ extension Table {
     }
 
     /// The same as `belongsTo(_:key:using:)` with a record type, for a table.
+    ///
+    /// - Parameters:
+    ///   - destination: the other record type, or table.
+    ///   - key: the name by which the associated rows are decoded; nil makes it of the name of the table.
+    ///   - foreignKey: the columns that lead from the one table to the other; nil asks the schema.
     public func belongsTo<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> BelongsToAssociation<RowDecoder, Destination> {
@@ -30,7 +36,8 @@ extension Table {
     /// - Parameters:
     ///   - destination: the record type of the other table.
     ///   - key: the name of the associated row; nil for the name of the other table, in the singular.
-    ///   - foreignKey: the foreign key of the other table, where the schema has none or several; nil to look for it in the schema.
+    ///   - foreignKey: the foreign key of the other table, where the schema has none or several; nil to look
+    ///     for it in the schema.
     public func hasOne<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasOneAssociation<RowDecoder, Destination> {
@@ -38,6 +45,11 @@ extension Table {
     }
 
     /// The same as `hasOne(_:key:using:)` with a record type, for a table.
+    ///
+    /// - Parameters:
+    ///   - destination: the other record type, or table.
+    ///   - key: the name by which the associated rows are decoded; nil makes it of the name of the table.
+    ///   - foreignKey: the columns that lead from the one table to the other; nil asks the schema.
     public func hasOne<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasOneAssociation<RowDecoder, Destination> {
@@ -52,7 +64,8 @@ extension Table {
     /// - Parameters:
     ///   - destination: the record type of the other table.
     ///   - key: the name of the associated rows; nil for the name of the other table, in the plural.
-    ///   - foreignKey: the foreign key of the other table, where the schema has none or several; nil to look for it in the schema.
+    ///   - foreignKey: the foreign key of the other table, where the schema has none or several; nil to look
+    ///     for it in the schema.
     public func hasMany<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasManyAssociation<RowDecoder, Destination> {
@@ -60,6 +73,11 @@ extension Table {
     }
 
     /// The same as `hasMany(_:key:using:)` with a record type, for a table.
+    ///
+    /// - Parameters:
+    ///   - destination: the other record type, or table.
+    ///   - key: the name by which the associated rows are decoded; nil makes it of the name of the table.
+    ///   - foreignKey: the columns that lead from the one table to the other; nil asks the schema.
     public func hasMany<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasManyAssociation<RowDecoder, Destination> {
@@ -81,7 +99,9 @@ extension Table {
         _ destination: Target.RowDecoder.Type, through pivot: Pivot, using target: Target, key: String? = nil
     ) -> HasManyThroughAssociation<RowDecoder, Target.RowDecoder>
     where Pivot.OriginRowDecoder == RowDecoder, Pivot.RowDecoder == Target.OriginRowDecoder {
-        HasManyThroughAssociation(.through(pivot._sqlAssociation, target._sqlAssociation, key: key.map(AssociationKey.init(ofMany:))))
+        HasManyThroughAssociation(
+            .through(
+                pivot._sqlAssociation, target._sqlAssociation, key: key.map(AssociationKey.init(ofMany:))))
     }
 
     /// Declares an association to the row that two associations to one row lead to, one behind the other.
@@ -99,7 +119,9 @@ extension Table {
         _ destination: Target.RowDecoder.Type, through pivot: Pivot, using target: Target, key: String? = nil
     ) -> HasOneThroughAssociation<RowDecoder, Target.RowDecoder>
     where Pivot.OriginRowDecoder == RowDecoder, Pivot.RowDecoder == Target.OriginRowDecoder {
-        HasOneThroughAssociation(.through(pivot._sqlAssociation, target._sqlAssociation, key: key.map(AssociationKey.init(ofOne:))))
+        HasOneThroughAssociation(
+            .through(pivot._sqlAssociation, target._sqlAssociation, key: key.map(AssociationKey.init(ofOne:)))
+        )
     }
 
     /// Declares an association to a common table expression, by a condition.
@@ -114,7 +136,9 @@ extension Table {
     ///   - condition: returns the condition that a row of either side must meet, which the aliases stand for.
     public func association<Destination>(
         to cte: CommonTableExpression<Destination>,
-        on condition: @escaping @Sendable (_ left: TableAlias<RowDecoder>, _ right: TableAlias<Destination>) -> any SQLExpressible
+        on condition:
+            @escaping @Sendable (_ left: TableAlias<RowDecoder>, _ right: TableAlias<Destination>) ->
+            any SQLExpressible
     ) -> JoinAssociation<RowDecoder, Destination> {
         JoinAssociation(.toAny(.init(cte), by: JoinCondition.predicate(condition)))
     }

@@ -31,7 +31,8 @@ extension Table {
         all().joining(required: association)
     }
 
-    /// Appends what an association selects to the columns, if there is a row: see ``JoinableRequest/annotated(withOptional:)``.
+    /// Appends what an association selects to the columns, if there is a row: see
+    /// ``JoinableRequest/annotated(withOptional:)``.
     public func annotated<A: Association>(
         withOptional association: A
     ) -> QueryInterfaceRequest<RowDecoder> where A.OriginRowDecoder == RowDecoder {
@@ -46,15 +47,21 @@ extension Table {
     }
 
     /// Appends aggregates of associated rows to the columns: see ``AssociationAggregate``.
-    public func annotated(with aggregates: AssociationAggregate<RowDecoder>...) -> QueryInterfaceRequest<RowDecoder> {
+    public func annotated(with aggregates: AssociationAggregate<RowDecoder>...) -> QueryInterfaceRequest<
+        RowDecoder
+    > {
         all().annotated(with: aggregates)
     }
 
     /// Appends aggregates of associated rows to the columns: see ``AssociationAggregate``.
-    public func annotated(with aggregates: [AssociationAggregate<RowDecoder>]) -> QueryInterfaceRequest<RowDecoder> {
+    public func annotated(with aggregates: [AssociationAggregate<RowDecoder>]) -> QueryInterfaceRequest<
+        RowDecoder
+    > {
         all().annotated(with: aggregates)
     }
 
     /// Keeps the rows whose associated rows meet a condition: see ``AssociationAggregate``.
-    public func having(_ predicate: AssociationAggregate<RowDecoder>) -> QueryInterfaceRequest<RowDecoder> { all().having(predicate) }
+    public func having(_ predicate: AssociationAggregate<RowDecoder>) -> QueryInterfaceRequest<RowDecoder> {
+        all().having(predicate)
+    }
 }

@@ -1,6 +1,7 @@
 /// Names the tables of a query apart.
 enum TableNames {
-    /// The name of each table: its own one where it is the only table of that name, or else one with a number.
+    /// The name of each table: its own one where it is the only table of that name, or else one with a
+    /// number.
     ///
     /// - Parameter tables: the tables in the order of the query, each with the name that an alias gives it.
     /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if two aliases have one name.
@@ -12,17 +13,23 @@ enum TableNames {
             if let name = table.aliasName, !aliasNames.insert(CaseInsensitiveName(name)).inserted {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
-                    message: "Two tables of this request have an alias with the name \(name.quotedDatabaseIdentifier).")
+                    message:
+                        "Two tables of this request have an alias with the name "
+                        + "\(name.quotedDatabaseIdentifier)."
+                )
             }
         }
         let isUnclear = { (table: (tableName: String, aliasName: String?)) in
             table.aliasName == nil && counts[CaseInsensitiveName(table.tableName), default: 0] > 1
         }
         guard tables.contains(where: isUnclear) else { return tables.map { $0.aliasName ?? $0.tableName } }
-        var taken = Set(tables.filter { !isUnclear($0) }.map { CaseInsensitiveName($0.aliasName ?? $0.tableName) })
+        var taken = Set(
+            tables.filter { !isUnclear($0) }.map { CaseInsensitiveName($0.aliasName ?? $0.tableName) })
         return tables.map { table in
             guard isUnclear(table) else { return table.aliasName ?? table.tableName }
-            let digits = table.tableName.utf8.reversed().prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count
+            let digits = table.tableName.utf8.reversed().prefix {
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+            }.count
             let root = String(table.tableName.dropLast(digits))
             var number = 1
             while !taken.insert(CaseInsensitiveName("\(root)\(number)")).inserted { number += 1 }

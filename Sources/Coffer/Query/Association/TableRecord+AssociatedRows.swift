@@ -4,10 +4,12 @@ extension TableRecord where Self: EncodableRecord {
     ///     // SELECT * FROM "item" WHERE "ownerId" = 1 ORDER BY "name"
     ///     let items = try owner.request(for: Owner.items.order(\.name)).fetchAll(db)
     ///
-    /// The record need not be in the database: the values of its columns count. Where one is NULL or missing, the request has no row.
-    /// - Returns: a request that can be refined further. It throws what ``EncodableRecord/encode(to:)`` has thrown when it is used, and a
-    ///   ``DatabaseError`` if there is no foreign key.
-    public func request<A: Association>(for association: A) -> QueryInterfaceRequest<A.RowDecoder> where A.OriginRowDecoder == Self {
+    /// The record need not be in the database: the values of its columns count. Where one is NULL or missing,
+    /// the request has no row.
+    /// - Returns: a request that can be refined further. It throws what ``EncodableRecord/encode(to:)`` has
+    ///   thrown when it is used, and a ``DatabaseError`` if there is no foreign key.
+    public func request<A: Association>(for association: A) -> QueryInterfaceRequest<A.RowDecoder>
+    where A.OriginRowDecoder == Self {
         let values = Result { try PersistenceContainer(self).databaseValues }
         return QueryInterfaceRequest(relation: association._sqlAssociation.relation(forOriginWith: values))
     }
@@ -26,10 +28,15 @@ extension PersistenceContainer {
 
 extension _SQLAssociation {
     /// The rows of the destination for an origin that has some values.
-    fileprivate func relation(forOriginWith values: Result<[CaseInsensitiveName: DatabaseValue], any Error>) -> Relation {
+    fileprivate func relation(forOriginWith values: Result<[CaseInsensitiveName: DatabaseValue], any Error>)
+        -> Relation
+    {
         let condition = steps[0].condition
         let tableName = steps[0].relation.source.tableName
-        let path = steps.map { AssociatedRelation(key: $0.key.singular, kind: .required, condition: $0.condition, relation: $0.relation) }
+        let path = steps.map {
+            AssociatedRelation(
+                key: $0.key.singular, kind: .required, condition: $0.condition, relation: $0.relation)
+        }
         return path.relationBackToOrigin { first, _ in
             first.filters.append(
                 .connected { db in
@@ -37,11 +44,14 @@ extension _SQLAssociation {
                     guard let columns = try condition.columns(db) else {
                         throw DatabaseError(
                             resultCode: .SQLITE_MISUSE,
-                            message: "request(for:) follows foreign keys. The association to \(tableName.quotedDatabaseIdentifier) "
-                                + "has a condition of its own.")
+                            message:
+                                "request(for:) follows foreign keys. The association to "
+                                + "\(tableName.quotedDatabaseIdentifier) has a condition of its own.")
                     }
                     let pairs = columns.map { ($0.right, values[CaseInsensitiveName($0.left)] ?? .null) }
-                    guard !pairs.contains(where: \.1.isNull) else { return [SQLExpression(impl: .boolean(false))] }
+                    guard !pairs.contains(where: \.1.isNull) else {
+                        return [SQLExpression(impl: .boolean(false))]
+                    }
                     return pairs.map { .binary(.equal, Column($0), SQLExpression.databaseValue($1)) }
                 })
             return []

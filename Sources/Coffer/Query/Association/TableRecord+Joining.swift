@@ -2,31 +2,37 @@
 
 extension TableRecord {
     /// Fetches, for each row, all rows of an association: see ``JoinableRequest/including(all:)``.
-    public static func including<A: AssociationToMany>(all association: A) -> QueryInterfaceRequest<Self> where A.OriginRowDecoder == Self {
+    public static func including<A: AssociationToMany>(all association: A) -> QueryInterfaceRequest<Self>
+    where A.OriginRowDecoder == Self {
         all().including(all: association)
     }
 
     /// Adds the columns of the associated row, if there is one: see ``JoinableRequest/including(optional:)``.
-    public static func including<A: Association>(optional association: A) -> QueryInterfaceRequest<Self> where A.OriginRowDecoder == Self {
+    public static func including<A: Association>(optional association: A) -> QueryInterfaceRequest<Self>
+    where A.OriginRowDecoder == Self {
         all().including(optional: association)
     }
 
     /// Adds the columns of the associated row: see ``JoinableRequest/including(required:)``.
-    public static func including<A: Association>(required association: A) -> QueryInterfaceRequest<Self> where A.OriginRowDecoder == Self {
+    public static func including<A: Association>(required association: A) -> QueryInterfaceRequest<Self>
+    where A.OriginRowDecoder == Self {
         all().including(required: association)
     }
 
     /// Joins a table without selecting anything of it: see ``JoinableRequest/joining(optional:)``.
-    public static func joining<A: Association>(optional association: A) -> QueryInterfaceRequest<Self> where A.OriginRowDecoder == Self {
+    public static func joining<A: Association>(optional association: A) -> QueryInterfaceRequest<Self>
+    where A.OriginRowDecoder == Self {
         all().joining(optional: association)
     }
 
     /// Keeps the rows that have an associated row: see ``JoinableRequest/joining(required:)``.
-    public static func joining<A: Association>(required association: A) -> QueryInterfaceRequest<Self> where A.OriginRowDecoder == Self {
+    public static func joining<A: Association>(required association: A) -> QueryInterfaceRequest<Self>
+    where A.OriginRowDecoder == Self {
         all().joining(required: association)
     }
 
-    /// Appends what an association selects to the columns, if there is a row: see ``JoinableRequest/annotated(withOptional:)``.
+    /// Appends what an association selects to the columns, if there is a row: see
+    /// ``JoinableRequest/annotated(withOptional:)``.
     public static func annotated<A: Association>(
         withOptional association: A
     ) -> QueryInterfaceRequest<Self> where A.OriginRowDecoder == Self {
@@ -41,15 +47,20 @@ extension TableRecord {
     }
 
     /// Appends aggregates of associated rows to the columns: see ``AssociationAggregate``.
-    public static func annotated(with aggregates: AssociationAggregate<Self>...) -> QueryInterfaceRequest<Self> {
+    public static func annotated(with aggregates: AssociationAggregate<Self>...) -> QueryInterfaceRequest<
+        Self
+    > {
         all().annotated(with: aggregates)
     }
 
     /// Appends aggregates of associated rows to the columns: see ``AssociationAggregate``.
-    public static func annotated(with aggregates: [AssociationAggregate<Self>]) -> QueryInterfaceRequest<Self> {
+    public static func annotated(with aggregates: [AssociationAggregate<Self>]) -> QueryInterfaceRequest<Self>
+    {
         all().annotated(with: aggregates)
     }
 
     /// Keeps the rows whose associated rows meet a condition: see ``AssociationAggregate``.
-    public static func having(_ predicate: AssociationAggregate<Self>) -> QueryInterfaceRequest<Self> { all().having(predicate) }
+    public static func having(_ predicate: AssociationAggregate<Self>) -> QueryInterfaceRequest<Self> {
+        all().having(predicate)
+    }
 }

@@ -10,7 +10,8 @@ extension Relation {
 
     /// A statement that updates the rows of the query, with its arguments; nil if nothing is assigned.
     func makeUpdateStatement(
-        _ db: Database, onConflict conflictResolution: Database.ConflictResolution?, _ assignments: [ColumnAssignment],
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution?,
+        _ assignments: [ColumnAssignment],
         returning selection: [SQLSelection] = []
     ) throws -> Statement? {
         let assignments = assignments.filter { $0.value != nil }
@@ -22,7 +23,9 @@ extension Relation {
         return try db.checkOut(writer)
     }
 
-    func writeDelete(to writer: inout SQLWriter, returning selection: [SQLSelection], limitIsSupported: Bool) throws {
+    func writeDelete(to writer: inout SQLWriter, returning selection: [SQLSelection], limitIsSupported: Bool)
+        throws
+    {
         let target = try target(writer.db)
         try writer.inScope({ try $0.enter(target.source) }) { writer in
             try target.writeCommonTables(to: &writer)
@@ -41,7 +44,9 @@ extension Relation {
             try target.writeCommonTables(to: &writer)
             writer.append("UPDATE ")
             // ABORT is what SQLite does by itself.
-            if let conflictResolution, conflictResolution != .abort { writer.append("OR \(conflictResolution.rawValue) ") }
+            if let conflictResolution, conflictResolution != .abort {
+                writer.append("OR \(conflictResolution.rawValue) ")
+            }
             try target.source.write(to: &writer, aliasKeyword: " AS ")
             writer.append(" SET ")
             try writer.append(assignments, separator: ", ") { try $0.write(to: &$1) }
@@ -49,10 +54,11 @@ extension Relation {
         }
     }
 
-    /// What the statement itself has to name: the table, its aliases, and the common table expressions. With joins, the query that tells the
-    /// keys of the rows has them.
+    /// What the statement itself has to name: the table, its aliases, and the common table expressions. With
+    /// joins, the query that returns the keys of the rows has them.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if rows are grouped by what does not tell them apart: which one of a group would it be?
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if rows are grouped by what does not distinguish
+    ///   them: which one of a group would it be?
     private func target(_ db: Database) throws -> Relation {
         let isJoined = try !children.isEmpty && joinedQuery() != nil
         if !groups.isEmpty {
@@ -73,7 +79,8 @@ extension Relation {
     private func writeChangedRows(
         to writer: inout SQLWriter, returning selection: [SQLSelection], limitIsSupported: Bool
     ) throws {
-        // Groups, and limits where SQLite was compiled without them, need a query of their own, which tells the keys of the rows.
+        // Groups, and limits where SQLite was compiled without them, need a query of their own, which returns
+        // the keys of the rows.
         let isJoined = hasJoins
         let needsQuery = isJoined || hasGroups || (limit != nil && !limitIsSupported)
         if needsQuery {

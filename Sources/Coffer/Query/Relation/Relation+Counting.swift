@@ -49,7 +49,8 @@ extension SQLSelection {
     /// The expression that is selected, or nil if it is not one, or may be an aggregate.
     fileprivate var countedExpression: SQLExpression? {
         switch impl {
-        case .expression(let expression), .aliased(let expression, name: _): expression.mayAggregate ? nil : expression
+        case .expression(let expression), .aliased(let expression, name: _):
+            expression.mayAggregate ? nil : expression
         case .qualified(let selection, let alias):
             selection.countedExpression.map { SQLExpression(impl: .qualified($0, alias)) }
         case .allColumns, .allColumnsExcluding, .literal: nil

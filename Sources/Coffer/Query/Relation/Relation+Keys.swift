@@ -10,18 +10,23 @@ extension Relation {
             guard columns.count == 1 else {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
-                    message: "The primary key of \(table.quotedDatabaseIdentifier) has several columns. Give a dictionary of them: "
+                    message:
+                        "The primary key of \(table.quotedDatabaseIdentifier) has several columns. Give a "
+                        + "dictionary of them: "
                         + columns.joined(separator: ", "))
             }
             let values = try keys.map { try storage.stored($0, in: columns[0]) }.filter { !$0.isNull }
                 .map { SQLExpression.databaseValue($0) }
             guard let value = values.first else { return SQLExpression(impl: .boolean(false)) }
             let column = SQLExpression(impl: .column(columns[0]))
-            return values.count == 1 ? .binary(.equal, column, value) : SQLExpression(impl: .isIn(column, .list(values), isNegated: false))
+            return values.count == 1
+                ? .binary(.equal, column, value)
+                : SQLExpression(impl: .isIn(column, .list(values), isNegated: false))
         }
     }
 
-    /// The condition that a row has one of some keys, each of which has at least all columns of the primary key or of a unique index.
+    /// The condition that a row has one of some keys, each of which has at least all columns of the primary
+    /// key or of a unique index.
     static func uniqueKeyCondition(
         _ keys: [[String: DatabaseValue]], table: String
     ) -> @Sendable (Database) throws -> SQLExpression {
@@ -33,7 +38,8 @@ extension Relation {
                     return SQLExpression.associative(
                         .and,
                         columns.map { name, givenName in
-                            .equal(SQLExpression(impl: .column(name)), .databaseValue(key[givenName] ?? .null))
+                            .equal(
+                                SQLExpression(impl: .column(name)), .databaseValue(key[givenName] ?? .null))
                         })
                 })
         }

@@ -1,7 +1,8 @@
-// What the conditions of a query tell of the rows that it reads, without reading them.
+// What the conditions of a query say about the rows that it reads, without reading them.
 
 extension Relation: RegionNarrowing {
-    /// The part of the database that the query reads: of the region that SQLite knows for its statement, the rows that it asks for by ID.
+    /// The part of the database that the query reads: of the region that SQLite knows for its statement, the
+    /// rows that it asks for by ID.
     ///
     /// What is fetched for the rows afterwards is added, unless there can be no row.
     func narrowedRegion(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion {
@@ -15,9 +16,12 @@ extension Relation: RegionNarrowing {
     private func regionOfOwnRows(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion {
         guard try !mayQueryElsewhere(db) else { return region }
         let filters = try filters.resolve(db)
-        guard !filters.isEmpty, !filters.contains(where: \.mayQuery), try db.tableExists(source.tableName) else { return region }
+        guard !filters.isEmpty, !filters.contains(where: \.mayQuery), try db.tableExists(source.tableName)
+        else { return region }
         let rowIDs = try SQLExpression.associative(.and, filters).identifiedRowIDs { [source] column, alias in
-            guard alias.map({ alias in source.aliases.contains { $0 === alias } }) ?? true else { return false }
+            guard alias.map({ alias in source.aliases.contains { $0 === alias } }) ?? true else {
+                return false
+            }
             return try db.isRowID(column, of: source.tableName)
         }
         return rowIDs.map { region.tableIntersection(source.tableName, rowIds: $0) } ?? region
@@ -27,22 +31,29 @@ extension Relation: RegionNarrowing {
     private func mayQueryElsewhere(_ db: Database) throws -> Bool {
         guard commonTables.isEmpty else { return true }
         if try !children.isEmpty && joinsMayQueryElsewhere(db) { return true }
-        return try selection.resolve(db).contains(where: \.mayQuery) || groups.resolve(db).contains(where: \.mayQuery)
-            || groupFilters.resolve(db).contains(where: \.mayQuery) || ordering.terms.resolve(db).contains(where: \.mayQuery)
+        return try selection.resolve(db).contains(where: \.mayQuery)
+            || groups.resolve(db).contains(where: \.mayQuery)
+            || groupFilters.resolve(db).contains(where: \.mayQuery)
+            || ordering.terms.resolve(db).contains(where: \.mayQuery)
     }
 
-    /// Whether a joined table may read more rows of the table: it is the same one, a view, or has a query in one of its clauses.
+    /// Whether a joined table may read more rows of the table: it is the same one, a view, or has a query in
+    /// one of its clauses.
     private func joinsMayQueryElsewhere(_ db: Database) throws -> Bool {
         let name = CaseInsensitiveName(source.tableName)
         return try (joinedQuery()?.tables.dropFirst() ?? []).contains { table in
             let relation = table.relation
-            guard CaseInsensitiveName(relation.source.tableName) != name, try db.tableExists(relation.source.tableName) else { return true }
+            guard CaseInsensitiveName(relation.source.tableName) != name,
+                try db.tableExists(relation.source.tableName)
+            else { return true }
             if case .predicate = table.condition { return true }
-            return try relation.filters.resolve(db).contains(where: \.mayQuery) || relation.mayQueryElsewhere(db)
+            return try relation.filters.resolve(db).contains(where: \.mayQuery)
+                || relation.mayQueryElsewhere(db)
         }
     }
 
-    /// Whether the query cannot have several rows: it is an aggregate of all of them, or asks for all columns of a unique key.
+    /// Whether the query cannot have several rows: it is an aggregate of all of them, or asks for all columns
+    /// of a unique key.
     func hasAtMostOneRow(_ db: Database) throws -> Bool {
         guard groups.isEmpty, !hasJoins else { return false }
         let selection = try selection.resolve(db)
@@ -118,9 +129,13 @@ extension SQLExpression {
             return try expression.identifiedRowIDs(alias: alias, isRowID)
         case .binary(.equal, let lhs, let rhs), .binary(.isSame, let lhs, let rhs):
             // No row has NULL for its ID.
-            if rhs.impl.isNull { return try lhs.column(of: alias).flatMap { try isRowID($0.name, $0.alias) ? [] : nil } }
+            if rhs.impl.isNull {
+                return try lhs.column(of: alias).flatMap { try isRowID($0.name, $0.alias) ? [] : nil }
+            }
             guard
-                let (column, rowID) = lhs.column(of: alias).flatMap({ column in rhs.rowIDValue.map { (column, $0) } })
+                let (column, rowID) = lhs.column(of: alias).flatMap({ column in
+                    rhs.rowIDValue.map { (column, $0) }
+                })
                     ?? rhs.column(of: alias).flatMap({ column in lhs.rowIDValue.map { (column, $0) } })
             else { return nil }
             return try isRowID(column.name, column.alias) ? [rowID] : nil
@@ -135,7 +150,9 @@ extension SQLExpression {
             }
         case .associative(.or, let operands):
             return try operands.reduce([]) { result, operand in
-                guard let result, let rowIDs = try operand.identifiedRowIDs(alias: alias, isRowID) else { return nil }
+                guard let result, let rowIDs = try operand.identifiedRowIDs(alias: alias, isRowID) else {
+                    return nil
+                }
                 return result.union(rowIDs)
             }
         default:
@@ -143,8 +160,13 @@ extension SQLExpression {
         }
     }
 
-    /// The value, if it is an integer. Texts and floating-point numbers may equal a row ID too, by SQLite's conversions.
+    /// The value, if it is an integer. Texts and floating-point numbers may equal a row ID too, by SQLite's
+    /// conversions.
     private var rowIDValue: Int64? {
-        if case .databaseValue(let value) = impl, case .int64(let rowID) = value.storage { rowID } else { nil }
+        if case .databaseValue(let value) = impl, case .int64(let rowID) = value.storage {
+            rowID
+        } else {
+            nil
+        }
     }
 }

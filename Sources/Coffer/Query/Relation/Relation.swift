@@ -1,7 +1,8 @@
 /// A query of a table: the value behind every request of the query interface.
 ///
-/// It says what is asked for; ``write(to:)`` is the only place that makes SQL of it. What needs the schema, such as the columns of a
-/// primary key, is resolved there, and so are the names that table aliases stand for (see ``SQLScope``).
+/// It says what is asked for; ``write(to:)`` is the only place that makes SQL of it. What needs the schema,
+/// such as the columns of a primary key, is resolved there, and so are the names that table aliases stand for
+/// (see ``SQLScope``).
 struct Relation: Sendable {
     var source: SourceTable
     var selection: Deferred<SQLSelection>
@@ -36,7 +37,7 @@ struct Relation: Sendable {
         var terms: Deferred<SQLOrdering> = .none
         var isReversed = false
 
-        /// Whether rows that the terms do not tell apart are put in an order too.
+        /// Whether rows that the terms do not distinguish are put in an order too.
         var isStable = false
 
         var isEmpty: Bool { terms.isEmpty && !isStable }
@@ -67,8 +68,8 @@ extension Relation: WritableQuery {
 
     /// Writes the statement such that another one can ask whether it has a row, or for its first value.
     ///
-    /// SQLite (3.40 and 3.46) forgets `DISTINCT` there, as if duplicates made no difference: but an `OFFSET` counts them. A table is not
-    /// treated so.
+    /// SQLite (3.40 and 3.46) forgets `DISTINCT` there, as if duplicates made no difference: but an `OFFSET`
+    /// counts them. A table is not treated so.
     func writeAsSubquery(to writer: inout SQLWriter) throws {
         guard isDistinct, limit?.offset != nil else { return try write(to: &writer) }
         writer.append("SELECT * FROM (")
@@ -131,7 +132,8 @@ extension Relation: WritableQuery {
         return ordering.isReversed ? try terms.map { try $0.reversed() } : terms
     }
 
-    /// What tells the rows apart: the groups, or the columns of the result where they are made distinct, or the primary key.
+    /// What distinguishes the rows: the groups, or the columns of the result where they are made distinct, or
+    /// the primary key.
     private func stableOrderingTerms(_ db: Database) throws -> [SQLOrdering] {
         let groups = try groups.resolve(db)
         if !groups.isEmpty {
@@ -158,9 +160,12 @@ extension Relation {
     /// A statement that selects the rows of the query, with its arguments.
     ///
     /// - Parameters:
-    ///   - singleResult: whether only the first row will be read. Then the statement asks for no more, unless there cannot be more.
+    ///   - singleResult: whether only the first row will be read. Then the statement asks for no more, unless
+    ///     there cannot be more.
     ///   - query: the query of all joined tables, if it is made already.
-    func makeStatement(_ db: Database, forSingleResult singleResult: Bool, _ query: JoinedQuery? = nil) throws -> Statement {
+    func makeStatement(_ db: Database, forSingleResult singleResult: Bool, _ query: JoinedQuery? = nil) throws
+        -> Statement
+    {
         guard singleResult, let limit else {
             return try makeStatement(db, limitingUnlimitedResult: singleResult, query)
         }
@@ -169,7 +174,9 @@ extension Relation {
         return try relation.makeStatement(db, limitingUnlimitedResult: false, nil)
     }
 
-    private func makeStatement(_ db: Database, limitingUnlimitedResult isLimited: Bool, _ query: JoinedQuery?) throws -> Statement {
+    private func makeStatement(_ db: Database, limitingUnlimitedResult isLimited: Bool, _ query: JoinedQuery?)
+        throws -> Statement
+    {
         var writer = SQLWriter(db)
         if let query { try query.write(to: &writer) } else { try write(to: &writer) }
         let statement: Statement

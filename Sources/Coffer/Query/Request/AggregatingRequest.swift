@@ -1,7 +1,8 @@
 /// A request whose rows can be grouped.
 public protocol AggregatingRequest {
     /// Groups rows by expressions, which a closure returns once there is a connection.
-    func groupWhenConnected(_ expressions: @escaping @Sendable (Database) throws -> [any SQLExpressible]) -> Self
+    func groupWhenConnected(_ expressions: @escaping @Sendable (Database) throws -> [any SQLExpressible])
+        -> Self
 
     /// Keeps the groups that meet a condition, which a closure returns once there is a connection.
     func havingWhenConnected(_ predicate: @escaping @Sendable (Database) throws -> any SQLExpressible) -> Self
@@ -21,6 +22,10 @@ extension AggregatingRequest {
     public func group(_ expressions: any SQLExpressible...) -> Self { group(expressions) }
 
     /// Groups rows by what SQL says, in place of any grouping before.
+    ///
+    /// - Parameters:
+    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - arguments: the values of its parameters.
     public func group(sql: String, arguments: StatementArguments = StatementArguments()) -> Self {
         group(literal: SQL(sql: sql, arguments: arguments))
     }
@@ -35,6 +40,10 @@ extension AggregatingRequest {
     }
 
     /// Keeps the groups that meet a condition written in SQL.
+    ///
+    /// - Parameters:
+    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - arguments: the values of its parameters.
     public func having(sql: String, arguments: StatementArguments = StatementArguments()) -> Self {
         having(literal: SQL(sql: sql, arguments: arguments))
     }

@@ -17,6 +17,10 @@ extension FilteredRequest {
     }
 
     /// Keeps the rows that meet a condition written in SQL.
+    ///
+    /// - Parameters:
+    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - arguments: the values of its parameters.
     public func filter(sql: String, arguments: StatementArguments = StatementArguments()) -> Self {
         filter(literal: SQL(sql: sql, arguments: arguments))
     }
@@ -33,7 +37,9 @@ extension FilteredRequest {
 
 extension FilteredRequest where Self: TypedRequest, RowDecoder: TableRecord {
     /// Keeps the rows that meet a condition.
-    public func filter(_ predicate: (DatabaseComponents) throws -> any SQLSpecificExpressible) rethrows -> Self {
+    public func filter(_ predicate: (DatabaseComponents) throws -> any SQLSpecificExpressible) rethrows
+        -> Self
+    {
         try filter(predicate(RowDecoder.databaseComponents).sqlExpression)
     }
 }

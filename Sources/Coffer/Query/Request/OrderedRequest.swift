@@ -1,7 +1,8 @@
 /// A request whose rows can be sorted.
 public protocol OrderedRequest {
     /// Sorts by what a closure returns once there is a connection, in place of any order before.
-    func orderWhenConnected(_ orderings: @escaping @Sendable (Database) throws -> [any SQLOrderingTerm]) -> Self
+    func orderWhenConnected(_ orderings: @escaping @Sendable (Database) throws -> [any SQLOrderingTerm])
+        -> Self
 
     /// Sorts by expressions, in place of any order before.
     ///
@@ -11,14 +12,15 @@ public protocol OrderedRequest {
 
     /// Sorts the other way round. It has no effect on a request without an order.
     ///
-    /// An order that is written in SQL cannot be reversed: the request throws a ``DatabaseError`` when it is used. Order by
-    /// `SQL("...").sqlExpression` instead.
+    /// An order that is written in SQL cannot be reversed: the request throws a ``DatabaseError`` when it is
+    /// used. Order by `SQL("...").sqlExpression` instead.
     func reversed() -> Self
 
     /// The request without any order.
     func unordered() -> Self
 
-    /// The request with an order that is always the same: where its own order leaves rows equal, they are sorted by the primary key.
+    /// The request with an order that is always the same: where its own order leaves rows equal, they are
+    /// sorted by the primary key.
     ///
     /// Groups are sorted by what they are grouped by; distinct rows, and those of views, by their columns.
     func withStableOrder() -> Self
@@ -34,6 +36,10 @@ extension OrderedRequest {
     public func order(_ orderings: any SQLOrderingTerm...) -> Self { order(orderings) }
 
     /// Sorts by what SQL says, in place of any order before.
+    ///
+    /// - Parameters:
+    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - arguments: the values of its parameters.
     public func order(sql: String, arguments: StatementArguments = StatementArguments()) -> Self {
         order(literal: SQL(sql: sql, arguments: arguments))
     }

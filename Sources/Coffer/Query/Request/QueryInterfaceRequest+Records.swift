@@ -3,17 +3,24 @@
 // MARK: - Deleting
 
 extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord {
-    /// A cursor over the rows of the request, which are deleted: all of them by the time of the first record or the end.
+    /// A cursor over the rows of the request, which are deleted: all of them by the time of the first record
+    /// or the end.
     ///
     ///     // DELETE FROM "share" WHERE "expiry" < '2026-07-01' RETURNING *
     ///     let ended = try Share.filter { $0.expiry < firstOfJuly }.deleteAndFetchCursor(db)
     ///
     /// Iterate to the end: only then is the deletion complete, and known to transaction observers.
+    ///
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
+    ///   decoding a row throws.
     public func deleteAndFetchCursor(_ db: Database) throws -> RecordCursor<RowDecoder> {
         try RowDecoder.fetchCursor(deleteAndFetchStatement(db, selection: RowDecoder.databaseSelection))
     }
 
     /// Deletes the rows of the request, and returns them.
+    ///
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
+    ///   decoding a row throws.
     public func deleteAndFetchAll(_ db: Database) throws -> [RowDecoder] {
         try RowDecoder.fetchAll(deleteAndFetchStatement(db, selection: RowDecoder.databaseSelection))
     }
@@ -21,6 +28,9 @@ extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord 
 
 extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord & Hashable {
     /// Deletes the rows of the request, and returns them.
+    ///
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
+    ///   decoding a row throws.
     public func deleteAndFetchSet(_ db: Database) throws -> Set<RowDecoder> {
         try RowDecoder.fetchSet(deleteAndFetchStatement(db, selection: RowDecoder.databaseSelection))
     }
@@ -38,32 +48,67 @@ extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord 
     ///
     /// - Parameters:
     ///   - db: a connection.
-    ///   - conflictResolution: what happens to a row that violates a constraint; nil for what the record type says.
+    ///   - conflictResolution: what happens to a row that violates a constraint; nil for what the record type
+    ///     says.
     ///   - assignments: the new values. Precondition: there is at least one.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
+    ///   decoding a row throws.
     public func updateAndFetchCursor(
-        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment]
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        _ assignments: [ColumnAssignment]
     ) throws -> RecordCursor<RowDecoder> {
         try RowDecoder.fetchCursor(
-            updateAndFetchStatement(db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
+            updateAndFetchStatement(
+                db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
     }
 
-    /// A cursor over the rows of the request, as they are after the update; see ``updateAndFetchCursor(_:onConflict:_:)``.
+    /// A cursor over the rows of the request, as they are after the update; see
+    /// ``updateAndFetchCursor(_:onConflict:_:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
+    ///   - assignments: what the columns get. An empty list runs no statement.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
+    ///   decoding a row throws.
     public func updateAndFetchCursor(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         assignments: (DatabaseComponents) throws -> [ColumnAssignment]
     ) throws -> RecordCursor<RowDecoder> {
-        try updateAndFetchCursor(db, onConflict: conflictResolution, assignments(RowDecoder.databaseComponents))
+        try updateAndFetchCursor(
+            db, onConflict: conflictResolution, assignments(RowDecoder.databaseComponents))
     }
 
-    /// Updates the rows of the request, and returns them as they are after it; see ``updateAndFetchCursor(_:onConflict:_:)``.
+    /// Updates the rows of the request, and returns them as they are after it; see
+    /// ``updateAndFetchCursor(_:onConflict:_:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
+    ///   - assignments: what the columns get. An empty list runs no statement.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
+    ///   decoding a row throws.
     public func updateAndFetchAll(
-        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment]
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        _ assignments: [ColumnAssignment]
     ) throws -> [RowDecoder] {
         try RowDecoder.fetchAll(
-            updateAndFetchStatement(db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
+            updateAndFetchStatement(
+                db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
     }
 
-    /// Updates the rows of the request, and returns them as they are after it; see ``updateAndFetchCursor(_:onConflict:_:)``.
+    /// Updates the rows of the request, and returns them as they are after it; see
+    /// ``updateAndFetchCursor(_:onConflict:_:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
+    ///   - assignments: what the columns get. An empty list runs no statement.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
+    ///   decoding a row throws.
     public func updateAndFetchAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         assignments: (DatabaseComponents) throws -> [ColumnAssignment]
@@ -73,15 +118,35 @@ extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord 
 }
 
 extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord & Hashable {
-    /// Updates the rows of the request, and returns them as they are after it; see ``updateAndFetchCursor(_:onConflict:_:)``.
+    /// Updates the rows of the request, and returns them as they are after it; see
+    /// ``updateAndFetchCursor(_:onConflict:_:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
+    ///   - assignments: what the columns get. An empty list runs no statement.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
+    ///   decoding a row throws.
     public func updateAndFetchSet(
-        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, _ assignments: [ColumnAssignment]
+        _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
+        _ assignments: [ColumnAssignment]
     ) throws -> Set<RowDecoder> {
         try RowDecoder.fetchSet(
-            updateAndFetchStatement(db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
+            updateAndFetchStatement(
+                db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
     }
 
-    /// Updates the rows of the request, and returns them as they are after it; see ``updateAndFetchCursor(_:onConflict:_:)``.
+    /// Updates the rows of the request, and returns them as they are after it; see
+    /// ``updateAndFetchCursor(_:onConflict:_:)``.
+    ///
+    /// - Parameters:
+    ///   - db: the connection of the access.
+    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
+    ///   - assignments: what the columns get. An empty list runs no statement.
+    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
+    ///   decoding a row throws.
     public func updateAndFetchSet(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         assignments: (DatabaseComponents) throws -> [ColumnAssignment]

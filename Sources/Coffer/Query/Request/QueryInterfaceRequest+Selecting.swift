@@ -3,16 +3,33 @@ extension QueryInterfaceRequest {
     ///
     ///     // SELECT SUM("size") FROM "attachment" WHERE "itemId" = 4
     ///     let bytes = try Attachment.filter { $0.itemId == 4 }.select([sum(Column("size"))], as: Int.self).fetchOne(db)
-    public func select<T>(_ selection: [any SQLSelectable], as type: T.Type = T.self) -> QueryInterfaceRequest<T> {
+    ///
+    /// - Parameters:
+    ///   - selection: the columns or expressions to fetch.
+    ///   - type: what each row becomes.
+    public func select<T>(_ selection: [any SQLSelectable], as type: T.Type = T.self)
+        -> QueryInterfaceRequest<T>
+    {
         select(selection).asRequest(of: type)
     }
 
     /// Selects columns and expressions, of which each row becomes a value of some type.
-    public func select<T>(_ selection: any SQLSelectable..., as type: T.Type = T.self) -> QueryInterfaceRequest<T> {
+    ///
+    /// - Parameters:
+    ///   - selection: the columns or expressions to fetch.
+    ///   - type: what each row becomes.
+    public func select<T>(_ selection: any SQLSelectable..., as type: T.Type = T.self)
+        -> QueryInterfaceRequest<T>
+    {
         select(selection, as: type)
     }
 
     /// Selects what SQL says, of which each row becomes a value of some type.
+    ///
+    /// - Parameters:
+    ///   - sql: the text of the selection.
+    ///   - arguments: the values of its parameters.
+    ///   - type: what each row becomes.
     public func select<T>(
         sql: String, arguments: StatementArguments = StatementArguments(), as type: T.Type = T.self
     ) -> QueryInterfaceRequest<T> {
@@ -20,6 +37,10 @@ extension QueryInterfaceRequest {
     }
 
     /// Selects what an SQL literal says, of which each row becomes a value of some type.
+    ///
+    /// - Parameters:
+    ///   - sqlLiteral: the selection, in which values are arguments.
+    ///   - type: what each row becomes.
     public func select<T>(literal sqlLiteral: SQL, as type: T.Type = T.self) -> QueryInterfaceRequest<T> {
         select([sqlLiteral], as: type)
     }
@@ -28,19 +49,28 @@ extension QueryInterfaceRequest {
     ///
     ///     // SELECT "id" FROM "attachment"
     ///     let known = try Attachment.selectPrimaryKey(as: UUID.self).fetchSet(db)
-    public func selectPrimaryKey<PrimaryKey>(as type: PrimaryKey.Type = PrimaryKey.self) -> QueryInterfaceRequest<PrimaryKey> {
+    public func selectPrimaryKey<PrimaryKey>(as type: PrimaryKey.Type = PrimaryKey.self)
+        -> QueryInterfaceRequest<PrimaryKey>
+    {
         let tableName = databaseTableName
-        return selectWhenConnected { db in try db.primaryKey(tableName).columns.map { Column($0) } }.asRequest(of: type)
+        return selectWhenConnected { db in try db.primaryKey(tableName).columns.map { Column($0) } }
+            .asRequest(of: type)
     }
 }
 
 extension QueryInterfaceRequest where RowDecoder: Identifiable {
     /// Selects the primary key, which must have one column.
-    public func selectID() -> QueryInterfaceRequest<RowDecoder.ID> { selectPrimaryKey(as: RowDecoder.ID.self) }
+    public func selectID() -> QueryInterfaceRequest<RowDecoder.ID> {
+        selectPrimaryKey(as: RowDecoder.ID.self)
+    }
 }
 
 extension QueryInterfaceRequest where RowDecoder: TableRecord {
     /// Selects columns and expressions, of which each row becomes a value of some type.
+    ///
+    /// - Parameters:
+    ///   - selection: the columns or expressions to fetch.
+    ///   - type: what each row becomes.
     public func select<T>(
         _ selection: (DatabaseComponents) throws -> [any SQLSelectable], as type: T.Type = T.self
     ) rethrows -> QueryInterfaceRequest<T> {
@@ -48,6 +78,10 @@ extension QueryInterfaceRequest where RowDecoder: TableRecord {
     }
 
     /// Selects a column or an expression, of which each row becomes a value of some type.
+    ///
+    /// - Parameters:
+    ///   - selection: the columns or expressions to fetch.
+    ///   - type: what each row becomes.
     public func select<T>(
         _ selection: (DatabaseComponents) throws -> any SQLSelectable, as type: T.Type = T.self
     ) rethrows -> QueryInterfaceRequest<T> {

@@ -7,8 +7,8 @@
 ///     for item in try lift.fetchAll(db) { print(item.name) }
 ///     let count = try request.fetchCount(db)
 ///
-/// A request is a value, and knows no connection: it can be kept, passed on and used as often as wanted, and be a subquery of another
-/// request. Names are quoted and values become arguments, whatever they contain.
+/// A request is a value, and knows no connection: it can be kept, passed on and used as often as wanted, and
+/// be a subquery of another request. Names are quoted and values become arguments, whatever they contain.
 public struct QueryInterfaceRequest<RowDecoder> {
     var relation: Relation
 
@@ -23,9 +23,14 @@ public struct QueryInterfaceRequest<RowDecoder> {
 extension QueryInterfaceRequest: FetchRequest {
     public var sqlSubquery: SQLSubquery { SQLSubquery(impl: .query(relation)) }
 
-    public func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool = false) throws -> PreparedRequest {
-        guard relation.children.isEmpty else { return try relation.makePreparedRequest(db, forSingleResult: singleResult) }
-        return PreparedRequest(statement: try relation.makeStatement(db, forSingleResult: singleResult), adapter: nil)
+    public func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool = false) throws
+        -> PreparedRequest
+    {
+        guard relation.children.isEmpty else {
+            return try relation.makePreparedRequest(db, forSingleResult: singleResult)
+        }
+        return PreparedRequest(
+            statement: try relation.makeStatement(db, forSingleResult: singleResult), adapter: nil)
     }
 
     /// How many rows the request has.
@@ -33,7 +38,8 @@ extension QueryInterfaceRequest: FetchRequest {
     ///     // SELECT COUNT(*) FROM "share" WHERE "expiry" IS NULL
     ///     let endless = try Share.filter { $0.expiry == nil }.fetchCount(db)
     ///
-    /// A request of the distinct values of one expression counts as `COUNT(DISTINCT expression)` does: without NULL.
+    /// A request of the distinct values of one expression counts as `COUNT(DISTINCT expression)` does:
+    /// without NULL.
     public func fetchCount(_ db: Database) throws -> Int { try relation.fetchCount(db) }
 
     /// Whether the request has no row. It is faster than counting them.
@@ -42,7 +48,9 @@ extension QueryInterfaceRequest: FetchRequest {
 
 extension QueryInterfaceRequest {
     /// The same request, whose rows become something else.
-    public func asRequest<T>(of type: T.Type) -> QueryInterfaceRequest<T> { QueryInterfaceRequest<T>(relation: relation) }
+    public func asRequest<T>(of type: T.Type) -> QueryInterfaceRequest<T> {
+        QueryInterfaceRequest<T>(relation: relation)
+    }
 }
 
 // MARK: - Refining
@@ -126,7 +134,9 @@ extension QueryInterfaceRequest: DerivableRequest {
     public func orderWhenConnected(
         _ orderings: @escaping @Sendable (Database) throws -> [any SQLOrderingTerm]
     ) -> QueryInterfaceRequest<RowDecoder> {
-        with { $0.ordering = Relation.Ordering(terms: .connected { db in try orderings(db).map(\.sqlOrdering) }) }
+        with {
+            $0.ordering = Relation.Ordering(terms: .connected { db in try orderings(db).map(\.sqlOrdering) })
+        }
     }
 
     public func reversed() -> QueryInterfaceRequest<RowDecoder> { with { $0.ordering.isReversed.toggle() } }

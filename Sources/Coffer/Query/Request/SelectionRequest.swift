@@ -1,10 +1,12 @@
 /// A request whose selection can be changed.
 public protocol SelectionRequest {
     /// Selects what a closure returns once there is a connection, in place of what was selected before.
-    func selectWhenConnected(_ selection: @escaping @Sendable (Database) throws -> [any SQLSelectable]) -> Self
+    func selectWhenConnected(_ selection: @escaping @Sendable (Database) throws -> [any SQLSelectable])
+        -> Self
 
     /// Selects what a closure returns once there is a connection, after what was selected before.
-    func annotatedWhenConnected(with selection: @escaping @Sendable (Database) throws -> [any SQLSelectable]) -> Self
+    func annotatedWhenConnected(with selection: @escaping @Sendable (Database) throws -> [any SQLSelectable])
+        -> Self
 
     /// Selects columns and expressions, in place of what was selected before.
     ///
@@ -37,6 +39,10 @@ extension SelectionRequest {
     public func annotated(with selection: any SQLSelectable...) -> Self { annotated(with: selection) }
 
     /// Selects what SQL says, in place of what was selected before.
+    ///
+    /// - Parameters:
+    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - arguments: the values of its parameters.
     public func select(sql: String, arguments: StatementArguments = StatementArguments()) -> Self {
         select(literal: SQL(sql: sql, arguments: arguments))
     }
@@ -57,7 +63,8 @@ extension SelectionRequest where Self: TypedRequest, RowDecoder: TableRecord {
     }
 
     /// Selects columns and expressions, after what was selected before.
-    public func annotated(with selection: (DatabaseComponents) throws -> [any SQLSelectable]) rethrows -> Self {
+    public func annotated(with selection: (DatabaseComponents) throws -> [any SQLSelectable]) rethrows -> Self
+    {
         try annotated(with: selection(RowDecoder.databaseComponents))
     }
 

@@ -20,14 +20,19 @@ extension TableRequest {
 extension TableRequest where Self: FilteredRequest {
     /// Keeps the row with a primary key. No row has the key NULL.
     ///
-    /// A table without a primary key has its row IDs for keys. The strategies of record types that tell how dates, data and UUIDs are
-    /// stored, such as ``EncodableRecord/databaseUUIDEncodingStrategy(for:)``, hold for the key too.
+    /// A table without a primary key has its row IDs for keys. The strategies of record types that say how
+    /// dates, data and UUIDs are stored, such as ``EncodableRecord/databaseUUIDEncodingStrategy(for:)``, hold
+    /// for the key too.
     ///
-    /// When the request is used, it throws a ``DatabaseError`` of code `SQLITE_MISUSE` if the primary key has several columns.
-    public func filter(key: some DatabaseValueConvertible) -> Self { filter(primaryKeys: [RequestedKey(key)]) }
+    /// When the request is used, it throws a ``DatabaseError`` of code `SQLITE_MISUSE` if the primary key has
+    /// several columns.
+    public func filter(key: some DatabaseValueConvertible) -> Self {
+        filter(primaryKeys: [RequestedKey(key)])
+    }
 
     /// Keeps the rows with some primary keys; see `filter(key:)`.
-    public func filter<Keys>(keys: Keys) -> Self where Keys: Collection, Keys.Element: DatabaseValueConvertible {
+    public func filter<Keys>(keys: Keys) -> Self
+    where Keys: Collection, Keys.Element: DatabaseValueConvertible {
         filter(primaryKeys: keys.map { RequestedKey($0) })
     }
 
@@ -38,8 +43,8 @@ extension TableRequest where Self: FilteredRequest {
     ///
     /// The values are taken as they are: no strategy of the record type changes them.
     ///
-    /// When the request is used, it throws a ``DatabaseError`` of code `SQLITE_MISUSE` if the columns are neither the primary key nor
-    /// those of a unique index.
+    /// When the request is used, it throws a ``DatabaseError`` of code `SQLITE_MISUSE` if the columns are
+    /// neither the primary key nor those of a unique index.
     public func filter(key: [String: (any DatabaseValueConvertible)?]?) -> Self {
         guard let key else { return none() }
         return filter(keys: [key])
@@ -53,11 +58,13 @@ extension TableRequest where Self: FilteredRequest {
     }
 
     private func filter(primaryKeys keys: [RequestedKey]) -> Self {
-        filterWhenConnected(Relation.primaryKeyCondition(keys, KeyStorage(RowDecoder.self), table: databaseTableName))
+        filterWhenConnected(
+            Relation.primaryKeyCondition(keys, KeyStorage(RowDecoder.self), table: databaseTableName))
     }
 }
 
-extension TableRequest where Self: FilteredRequest, RowDecoder: Identifiable, RowDecoder.ID: DatabaseValueConvertible {
+extension TableRequest
+where Self: FilteredRequest, RowDecoder: Identifiable, RowDecoder.ID: DatabaseValueConvertible {
     /// Keeps the row with a primary key.
     public func filter(id: RowDecoder.ID) -> Self { filter(key: id) }
 

@@ -9,7 +9,8 @@ extension TypedRequest where RowDecoder: TableRecord {
     public typealias DatabaseComponents = RowDecoder.DatabaseComponents
 }
 
-/// A request that can be refined in all ways: ``QueryInterfaceRequest``, and each ``Association``. Extend it with what your application asks for again and again.
+/// A request that can be refined in all ways: ``QueryInterfaceRequest``, and each ``Association``. Extend it
+/// with what your application asks for again and again.
 ///
 ///     extension DerivableRequest<Share> {
 ///         /// The shares that a guest can use on a day.
@@ -17,12 +18,14 @@ extension TypedRequest where RowDecoder: TableRecord {
 ///             filter { $0.guestId == guest.id && ($0.expiry == nil || $0.expiry >= day) }
 ///         }
 ///     }
-public protocol DerivableRequest<RowDecoder>: AggregatingRequest, FilteredRequest, JoinableRequest, OrderedRequest, SelectionRequest,
+public protocol DerivableRequest<RowDecoder>: AggregatingRequest, FilteredRequest, JoinableRequest,
+    OrderedRequest, SelectionRequest,
     TableRequest
 {
     /// The request without duplicates: `SELECT DISTINCT`.
     func distinct() -> Self
 
-    /// The request with the definition of a common table expression, in place of another one of the same name.
+    /// The request with the definition of a common table expression, in place of another one of the same
+    /// name.
     func with<T>(_ cte: CommonTableExpression<T>) -> Self
 }

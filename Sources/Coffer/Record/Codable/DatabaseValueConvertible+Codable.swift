@@ -9,31 +9,38 @@ extension DatabaseValueConvertible where Self: Encodable {
             if let value = try SingleValueEncoder.encode(self) { return value }
             return String(decoding: try Self.databaseJSONEncoder().encode(self), as: UTF8.self).databaseValue
         } catch {
-            fatalError("A value of type \(Self.self) cannot be stored, because it cannot be encoded as JSON: \(Swift.type(of: error)).")
+            fatalError(
+                "A value of type \(Self.self) cannot be stored, because it cannot be encoded as JSON: "
+                    + "\(Swift.type(of: error))."
+            )
         }
     }
 }
 
 extension DatabaseValueConvertible where Self: Decodable {
-    /// Creates a value from a plain value if the type decodes itself from a single value container, else from JSON text or bytes.
+    /// Creates a value from a plain value if the type decodes itself from a single value container, else from
+    /// JSON text or bytes.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         switch SingleValueDecoder.decode(Self.self, from: dbValue) {
         case .value(let value): value
         case .failure: nil
-        case .notSingle: Data.fromDatabaseValue(dbValue).flatMap { try? databaseJSONDecoder().decode(Self.self, from: $0) }
+        case .notSingle:
+            Data.fromDatabaseValue(dbValue).flatMap { try? databaseJSONDecoder().decode(Self.self, from: $0) }
         }
     }
 }
 
 // A raw value comes before JSON.
 
-extension DatabaseValueConvertible where Self: Encodable & RawRepresentable, RawValue: DatabaseValueConvertible {
+extension DatabaseValueConvertible
+where Self: Encodable & RawRepresentable, RawValue: DatabaseValueConvertible {
     /// The stored value of the raw value.
     @inlinable
     public var databaseValue: DatabaseValue { rawValue.databaseValue }
 }
 
-extension DatabaseValueConvertible where Self: Decodable & RawRepresentable, RawValue: DatabaseValueConvertible {
+extension DatabaseValueConvertible
+where Self: Decodable & RawRepresentable, RawValue: DatabaseValueConvertible {
     /// Creates a value from a stored raw value, or returns nil if no value has it.
     @inlinable
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {

@@ -39,7 +39,7 @@ public enum DatabaseDataDecodingStrategy: Sendable {
 
 /// How `Date` is read.
 public enum DatabaseDateDecodingStrategy: Sendable {
-    /// As ``Foundation/Date`` reads itself: text in one of SQLite's formats, or a number of seconds since 1970.
+    /// As `Date` reads itself: text in one of SQLite's formats, or a number of seconds since 1970.
     case deferredToDate
 
     /// A number of seconds since 2001-01-01.
@@ -84,7 +84,8 @@ extension Date {
     /// Reads the profile of ISO 8601 that RFC 3339 describes, with fractions of a second or without.
     fileprivate init?(internetDateTime text: String) {
         let date =
-            (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+            (try? Date(text, strategy: .iso8601))
+            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
         guard let date else { return nil }
         self = date
     }
@@ -108,10 +109,11 @@ extension String {
         return start + first.lowercased() + parts.dropFirst().map(\.capitalized).joined() + end
     }
 
-    /// `teamId` as `team_id`, and `myURLProperty` as `my_url_property`: as the strategy of Foundation's `JSONEncoder` does it, to the letter.
+    /// `teamId` as `team_id`, and `myURLProperty` as `my_url_property`: as the strategy of Foundation's
+    /// `JSONEncoder` does it, to the letter.
     ///
-    /// Behind its first letter, a capital begins a word. If more capitals follow, they belong to that word, up to the one before a small letter,
-    /// which begins the next word. So `HTMLText` is `h_tml_text`.
+    /// Behind its first letter, a capital begins a word. If more capitals follow, they belong to that word,
+    /// up to the one before a small letter, which begins the next word. So `HTMLText` is `h_tml_text`.
     var convertedToSnakeCase: String {
         let letters = Array(self)
         var words: [ArraySlice<Character>] = []
@@ -125,7 +127,8 @@ extension String {
                 break
             }
             if small > capital + 1 {
-                // The last character before the small letter belongs to it, also where it is none of the capitals.
+                // The last character before the small letter belongs to it, also where it is none of the
+                // capitals.
                 words.append(letters[capital..<small - 1])
                 start = small - 1
             }
@@ -137,6 +140,10 @@ extension String {
 }
 
 extension Character {
-    fileprivate var isCapital: Bool { unicodeScalars.first.map(CharacterSet.uppercaseLetters.contains) ?? false }
-    fileprivate var isSmall: Bool { unicodeScalars.first.map(CharacterSet.lowercaseLetters.contains) ?? false }
+    fileprivate var isCapital: Bool {
+        unicodeScalars.first.map(CharacterSet.uppercaseLetters.contains) ?? false
+    }
+    fileprivate var isSmall: Bool {
+        unicodeScalars.first.map(CharacterSet.lowercaseLetters.contains) ?? false
+    }
 }

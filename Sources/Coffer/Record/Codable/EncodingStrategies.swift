@@ -39,7 +39,10 @@ public enum DatabaseDataEncodingStrategy: Sendable {
             guard let text = String(validating: data, as: UTF8.self) else {
                 let place = column.map { " of column \($0.quotedDatabaseIdentifier)" } ?? ""
                 throw EncodingError.invalidValue(
-                    data, EncodingError.Context(codingPath: [], debugDescription: "The data\(place) must be UTF-8 to be stored as text."))
+                    data,
+                    EncodingError.Context(
+                        codingPath: [],
+                        debugDescription: "The data\(place) must be UTF-8 to be stored as text."))
             }
             return text
         case .custom(let encode): return encode(data)

@@ -66,11 +66,17 @@ final class JSONTree: Encoder, Encodable {
         var codingPath: [any CodingKey] { [] }
 
         func encodeNil(forKey key: Key) { tree.append { try $0.encodeNil(forKey: AnyKey(key)) } }
-        func encode(_ value: some Encodable, forKey key: Key) { tree.append { try $0.encode(value, forKey: AnyKey(key)) } }
-        func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key) -> KeyedEncodingContainer<NestedKey> {
+        func encode(_ value: some Encodable, forKey key: Key) {
+            tree.append { try $0.encode(value, forKey: AnyKey(key)) }
+        }
+        func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key)
+            -> KeyedEncodingContainer<NestedKey>
+        {
             nestedTree(key).container(keyedBy: type)
         }
-        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { nestedTree(key).unkeyedContainer() }
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+            nestedTree(key).unkeyedContainer()
+        }
         func superEncoder() -> any Encoder { nestedTree(AnyKey("super")) }
         func superEncoder(forKey key: Key) -> any Encoder { nestedTree(key) }
 
@@ -88,11 +94,15 @@ final class JSONTree: Encoder, Encodable {
             if case .unkeyed(let elements) = tree.content { elements.count } else { 0 }
         }
 
-        func encodeNil() { tree.append { (container: inout any UnkeyedEncodingContainer) in try container.encodeNil() } }
+        func encodeNil() {
+            tree.append { (container: inout any UnkeyedEncodingContainer) in try container.encodeNil() }
+        }
         func encode(_ value: some Encodable) {
             tree.append { (container: inout any UnkeyedEncodingContainer) in try container.encode(value) }
         }
-        func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
+        func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) -> KeyedEncodingContainer<
+            NestedKey
+        > {
             nestedTree().container(keyedBy: type)
         }
         func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nestedTree().unkeyedContainer() }

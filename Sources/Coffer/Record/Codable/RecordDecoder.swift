@@ -3,8 +3,8 @@ internal import SQLCipherBridge
 
 /// Decodes a record from the columns of a row.
 ///
-/// It serves for all rows of a cursor, and keeps its containers. They refer to the ``RowDecodingSource``, not to the decoder: it would
-/// never be freed.
+/// It serves for all rows of a cursor, and keeps its containers. They refer to the ``RowDecodingSource``, not
+/// to the decoder: it would never be freed.
 final class RecordDecoder: Decoder {
     let source: RowDecodingSource
 
@@ -14,7 +14,9 @@ final class RecordDecoder: Decoder {
     init(_ source: RowDecodingSource) { self.source = source }
 
     convenience init(_ row: Row, record: any FetchableRecord.Type) {
-        self.init(RowDecodingSource(row, record: record, keys: record.databaseColumnDecodingStrategy, codingPath: []))
+        self.init(
+            RowDecodingSource(
+                row, record: record, keys: record.databaseColumnDecodingStrategy, codingPath: []))
     }
 
     var codingPath: [any CodingKey] { source.codingPath }
@@ -34,10 +36,13 @@ final class RecordDecoder: Decoder {
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         throw DecodingError.typeMismatch(
             [any Decodable].self,
-            DecodingError.Context(codingPath: codingPath, debugDescription: "A row has columns with names, and is no array."))
+            DecodingError.Context(
+                codingPath: codingPath, debugDescription: "A row has columns with names, and is no array."))
     }
 
-    func singleValueContainer() -> any SingleValueDecodingContainer { RowSingleValueContainer(source: source) }
+    func singleValueContainer() -> any SingleValueDecodingContainer {
+        RowSingleValueContainer(source: source)
+    }
 
     private final class ContainerHolder<Key: CodingKey> {
         let container: KeyedDecodingContainer<Key>
@@ -85,7 +90,10 @@ final class RowDecodingSource {
     ///   - record: the type whose strategies apply to values.
     ///   - keys: the strategy for the names of columns.
     ///   - codingPath: the way to the row.
-    init(_ row: Row, record: any FetchableRecord.Type, keys: DatabaseColumnDecodingStrategy, codingPath: [any CodingKey]) {
+    init(
+        _ row: Row, record: any FetchableRecord.Type, keys: DatabaseColumnDecodingStrategy,
+        codingPath: [any CodingKey]
+    ) {
         self.record = record
         self.storage = row.storage
         self.handle = row.liveHandle
@@ -115,7 +123,9 @@ extension Row {
     func decoder(for record: any FetchableRecord.Type) -> any Decoder {
         let id = ObjectIdentifier(record)
         // Nothing else than record decoders gets there.
-        for known in unsafe recordDecoders where known.record == id { return unsafe unsafeDowncast(known.decoder, to: RecordDecoder.self) }
+        for known in unsafe recordDecoders where known.record == id {
+            return unsafe unsafeDowncast(known.decoder, to: RecordDecoder.self)
+        }
         let decoder = RecordDecoder(self, record: record)
         unsafe recordDecoders.append((id, decoder))
         return decoder
@@ -141,7 +151,8 @@ extension RowDecodingSource {
         return key.map(names.map) ?? names
     }
 
-    /// The scope of a coding key, at any depth. It is the same object for all rows, so that its decoders are kept.
+    /// The scope of a coding key, at any depth. It is the same object for all rows, so that its decoders are
+    /// kept.
     func scope(_ name: String) -> Row? { wholeRow.scope(named: name) }
 
     /// The row itself, if no other key stands for it.
@@ -169,10 +180,15 @@ extension RowDecodingSource {
         RowDecodingError.valueMismatch(type, row: row, index: column)
     }
 
-    func missing(_ key: any CodingKey) -> RowDecodingError { RowDecodingError.columnNotFound(key.stringValue, row: row) }
+    func missing(_ key: any CodingKey) -> RowDecodingError {
+        RowDecodingError.columnNotFound(key.stringValue, row: row)
+    }
 
-    /// A value of a row that is no part of a statement's current row, or that an adapter shows in another order.
-    func decodeShown<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, at column: Int) throws -> Value {
+    /// A value of a row that is no part of a statement's current row, or that an adapter shows in another
+    /// order.
+    func decodeShown<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ type: Value.Type, at column: Int
+    ) throws -> Value {
         guard let live = storage.liveColumn(at: column) else { return try decodeStored(type, at: column) }
         guard let value = unsafe Value.fromStatement(live.handle.pointer, atUncheckedIndex: live.index) else {
             throw mismatch(type, at: column)
@@ -181,7 +197,9 @@ extension RowDecodingSource {
     }
 
     func decodeStored<Value: DatabaseValueConvertible>(_ type: Value.Type, at column: Int) throws -> Value {
-        guard let value = Value.fromDatabaseValue(storage.databaseValue(at: column)) else { throw mismatch(type, at: column) }
+        guard let value = Value.fromDatabaseValue(storage.databaseValue(at: column)) else {
+            throw mismatch(type, at: column)
+        }
         return value
     }
 }
@@ -227,7 +245,9 @@ enum ColumnConversion {
 extension RowDecodingSource {
     private func conversion(to type: any Any.Type, at column: Int) -> ColumnConversion {
         let id = ObjectIdentifier(type)
-        if column < conversions.count, let known = conversions[column], known.type == id { return known.conversion }
+        if column < conversions.count, let known = conversions[column], known.type == id {
+            return known.conversion
+        }
         let conversion = ColumnConversion(type)
         setConversion(conversion, to: id, at: column)
         return conversion
@@ -272,7 +292,8 @@ extension RowDecodingSource {
         let value: Value
         if let handle {
             let liveColumn = firstLiveColumn &+ CInt(truncatingIfNeeded: column)
-            guard let decoded = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: liveColumn) else {
+            guard let decoded = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: liveColumn)
+            else {
                 throw mismatch(type, at: column)
             }
             value = decoded
@@ -293,7 +314,8 @@ extension RowDecodingSource {
         let strategy = record.databaseDateDecodingStrategy(for: storage.columnName(at: column))
         let date: Date?
         if case .deferredToDate = strategy, let handle {
-            date = unsafe Date.fromStatement(handle.pointer, atUncheckedIndex: firstLiveColumn &+ CInt(truncatingIfNeeded: column))
+            date = unsafe Date.fromStatement(
+                handle.pointer, atUncheckedIndex: firstLiveColumn &+ CInt(truncatingIfNeeded: column))
         } else if case .deferredToDate = strategy, let live = storage.liveColumn(at: column) {
             date = unsafe Date.fromStatement(live.handle.pointer, atUncheckedIndex: live.index)
         } else {
@@ -305,11 +327,15 @@ extension RowDecodingSource {
 
     private func decodeData(at column: Int) throws -> Data {
         let strategy = record.databaseDataDecodingStrategy(for: storage.columnName(at: column))
-        guard let data = strategy.decode(storage.databaseValue(at: column)) else { throw mismatch(Data.self, at: column) }
+        guard let data = strategy.decode(storage.databaseValue(at: column)) else {
+            throw mismatch(Data.self, at: column)
+        }
         return data
     }
 
-    private func decodeSingle<T: Decodable>(_ type: T.Type, at column: Int, key: any CodingKey) -> SingleValueDecoder.Outcome<T> {
+    private func decodeSingle<T: Decodable>(_ type: T.Type, at column: Int, key: any CodingKey)
+        -> SingleValueDecoder.Outcome<T>
+    {
         SingleValueDecoder.decode(
             type, from: storage.databaseValue(at: column), context: singleValueContext(at: column, key: key))
     }
@@ -317,12 +343,15 @@ extension RowDecodingSource {
     func singleValueContext(at column: Int, key: any CodingKey) -> SingleValueDecoder.Context {
         let name = storage.columnName(at: column)
         return SingleValueDecoder.Context(
-            codingPath: codingPath + [key], userInfo: userInfo, dateStrategy: record.databaseDateDecodingStrategy(for: name),
+            codingPath: codingPath + [key], userInfo: userInfo,
+            dateStrategy: record.databaseDateDecodingStrategy(for: name),
             dataStrategy: record.databaseDataDecodingStrategy(for: name))
     }
 
     func decodeJSON<T: Decodable>(_ type: T.Type, at column: Int) throws -> T {
-        guard let data = Data.fromDatabaseValue(storage.databaseValue(at: column)) else { throw mismatch(type, at: column) }
+        guard let data = Data.fromDatabaseValue(storage.databaseValue(at: column)) else {
+            throw mismatch(type, at: column)
+        }
         return try jsonDecoder(at: column).decode(type, from: data)
     }
 
@@ -336,7 +365,8 @@ extension RowDecodingSource {
 }
 
 extension [CodingUserInfoKey: Any] {
-    /// The same dictionary for Foundation's coders, which want values that may be sent elsewhere. These coders stay where they are.
+    /// The same dictionary for Foundation's coders, which want values that may be sent elsewhere. These
+    /// coders stay where they are.
     var assumingSendableValues: [CodingUserInfoKey: any Sendable] {
         // A marker protocol changes nothing in the layout of an existential.
         unsafe unsafeBitCast(self, to: [CodingUserInfoKey: any Sendable].self)

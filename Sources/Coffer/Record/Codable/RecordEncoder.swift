@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Encodes a record into a ``PersistenceContainer``.
 ///
-/// It serves for all records of a type, one after the other, and keeps its containers. They refer to the ``RecordEncodingState``, not to
-/// the encoder: it would never be freed.
+/// It serves for all records of a type, one after the other, and keeps its containers. They refer to the
+/// ``RecordEncodingState``, not to the encoder: it would never be freed.
 final class RecordEncoder: Encoder {
     let state: RecordEncodingState
 
@@ -16,10 +16,14 @@ final class RecordEncoder: Encoder {
         self.init(RecordEncodingState(record))
     }
 
-    static func encode<Record: EncodableRecord & Encodable>(_ record: Record, to container: inout PersistenceContainer) throws {
+    static func encode<Record: EncodableRecord & Encodable>(
+        _ record: Record, to container: inout PersistenceContainer
+    ) throws {
         let kept = container.encoder
         let encoder =
-            if let kept, kept.state.record == type(of: record), !kept.state.isEncoding { kept } else { RecordEncoder(type(of: record)) }
+            if let kept, kept.state.record == type(of: record), !kept.state.isEncoding { kept } else {
+                RecordEncoder(type(of: record))
+            }
         try encoder.state.fill(&container) { try record.encode(to: encoder) }
     }
 
@@ -54,10 +58,13 @@ final class RecordEncoder: Encoder {
         let encoder: RecordEncoder
         var codingPath: [any CodingKey] { [] }
 
-        mutating func encodeNil() { encoder.state.refuse("A record is encoded with keys, which are columns, and not as nil.") }
+        mutating func encodeNil() {
+            encoder.state.refuse("A record is encoded with keys, which are columns, and not as nil.")
+        }
         mutating func encode(_ value: some Encodable) throws {
             guard !(value is any DatabaseValueConvertible) else {
-                return encoder.state.refuse("A record is encoded with keys, which are columns, and not as a single value.")
+                return encoder.state.refuse(
+                    "A record is encoded with keys, which are columns, and not as a single value.")
             }
             if let record = value as? any EncodableRecord {
                 try encoder.state.setColumns(of: record)
@@ -149,7 +156,8 @@ extension RecordEncodingState {
     private enum Conversion {
         case date, data, uuid
         case value(any DatabaseValueConvertible.Type)
-        /// NULL, or as its value is stored. Most encoders ask for the value alone: see `encodeIfPresent(_:forKey:)`.
+        /// NULL, or as its value is stored. Most encoders ask for the value alone: see
+        /// `encodeIfPresent(_:forKey:)`.
         case optional(any EncodableOptional.Type)
         /// As one value if the type encodes itself into one, else as JSON. Each value may decide differently.
         case coded
@@ -184,19 +192,30 @@ extension RecordEncodingState {
         unsafe container.set(try convert(value, column: column, key: key)?.persistenceValue ?? .null, column)
     }
 
-    fileprivate func convert<T: Encodable>(_ value: T, column: String, key: some CodingKey) throws -> (any DatabaseValueConvertible)? {
+    fileprivate func convert<T: Encodable>(_ value: T, column: String, key: some CodingKey) throws -> (
+        any DatabaseValueConvertible
+    )? {
         switch conversion(of: T.self) {
-        case .date: record.databaseDateEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: Date.self))
-        case .data: try record.databaseDataEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: Data.self), column: column)
-        case .uuid: record.databaseUUIDEncodingStrategy(for: column).encode(unsafe unsafeBitCast(value, to: UUID.self))
+        case .date:
+            record.databaseDateEncodingStrategy(for: column).encode(
+                unsafe unsafeBitCast(value, to: Date.self))
+        case .data:
+            try record.databaseDataEncodingStrategy(for: column).encode(
+                unsafe unsafeBitCast(value, to: Data.self), column: column)
+        case .uuid:
+            record.databaseUUIDEncodingStrategy(for: column).encode(
+                unsafe unsafeBitCast(value, to: UUID.self))
         case .value(let type): convertible(value, as: type)
         case .optional(let type): try optional(value, as: type, column: column, key: key)
         case .coded: try coded(value, column: column, key: key)
         }
     }
 
-    /// The value, whose type is `Value`, as what it conforms to: a dynamic cast would look for the conformance each time.
-    private func convertible<Value: DatabaseValueConvertible>(_ value: some Any, as type: Value.Type) -> any DatabaseValueConvertible {
+    /// The value, whose type is `Value`, as what it conforms to: a dynamic cast would look for the
+    /// conformance each time.
+    private func convertible<Value: DatabaseValueConvertible>(_ value: some Any, as type: Value.Type)
+        -> any DatabaseValueConvertible
+    {
         unsafe unsafeBitCast(value, to: type)
     }
 
@@ -207,10 +226,14 @@ extension RecordEncodingState {
         try unsafe unsafeBitCast(value, to: type).convert(by: self, column: column, key: key)
     }
 
-    private func coded(_ value: some Encodable, column: String, key: some CodingKey) throws -> (any DatabaseValueConvertible)? {
+    private func coded(_ value: some Encodable, column: String, key: some CodingKey) throws -> (
+        any DatabaseValueConvertible
+    )? {
         let context = SingleValueEncoder.Context(
-            codingPath: [key], userInfo: record.databaseEncodingUserInfo, dateStrategy: record.databaseDateEncodingStrategy(for: column),
-            dataStrategy: record.databaseDataEncodingStrategy(for: column), uuidStrategy: record.databaseUUIDEncodingStrategy(for: column))
+            codingPath: [key], userInfo: record.databaseEncodingUserInfo,
+            dateStrategy: record.databaseDateEncodingStrategy(for: column),
+            dataStrategy: record.databaseDataEncodingStrategy(for: column),
+            uuidStrategy: record.databaseUUIDEncodingStrategy(for: column))
         if let single = try SingleValueEncoder.encode(value, context: context) { return single }
         return try json(value, column: column)
     }
@@ -223,13 +246,18 @@ extension RecordEncodingState {
     }
 }
 
-/// An optional whose value is encoded as if it were not optional: the strategies of the record type hold for it.
+/// An optional whose value is encoded as if it were not optional: the strategies of the record type hold for
+/// it.
 private protocol EncodableOptional {
-    func convert(by state: RecordEncodingState, column: String, key: some CodingKey) throws -> (any DatabaseValueConvertible)?
+    func convert(by state: RecordEncodingState, column: String, key: some CodingKey) throws -> (
+        any DatabaseValueConvertible
+    )?
 }
 
 extension Optional: EncodableOptional where Wrapped: Encodable {
-    fileprivate func convert(by state: RecordEncodingState, column: String, key: some CodingKey) throws -> (any DatabaseValueConvertible)? {
+    fileprivate func convert(by state: RecordEncodingState, column: String, key: some CodingKey) throws -> (
+        any DatabaseValueConvertible
+    )? {
         try map { try state.convert($0, column: column, key: key) } ?? nil
     }
 }
@@ -247,29 +275,42 @@ private struct RecordKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProto
         if let value { try state.encode(value, key) } else { state.set(.null, key) }
     }
 
-    func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key) -> KeyedEncodingContainer<NestedKey> {
+    func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key)
+        -> KeyedEncodingContainer<NestedKey>
+    {
         state.nestedTree(key).container(keyedBy: type)
     }
-    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { state.nestedTree(key).unkeyedContainer() }
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        state.nestedTree(key).unkeyedContainer()
+    }
 
     /// The columns of a superclass are in the same row.
     func superEncoder() -> any Encoder { RecordEncoder(state) }
     func superEncoder(forKey key: Key) -> any Encoder { state.nestedTree(key) }
 
-    // The types that the standard library names one by one: inlined, each of its requirements has code of its own.
+    // The types that the standard library names one by one: inlined, each of its requirements has code of its
+    // own.
     @inline(__always)
-    func encode<T: Encodable & DatabaseValueConvertible>(_ value: T, forKey key: Key) { state.set(value.persistenceValue, key) }
+    func encode<T: Encodable & DatabaseValueConvertible>(_ value: T, forKey key: Key) {
+        state.set(value.persistenceValue, key)
+    }
 
     // The default implementations leave columns out that are nil.
     func encodeIfPresent(_ value: Bool?, forKey key: Key) { state.set(value, key) }
-    func encodeIfPresent(_ value: String?, forKey key: Key) { state.set(value.map { .string($0) } ?? .null, key) }
-    func encodeIfPresent(_ value: Double?, forKey key: Key) { state.set(value.map { .double($0) } ?? .null, key) }
+    func encodeIfPresent(_ value: String?, forKey key: Key) {
+        state.set(value.map { .string($0) } ?? .null, key)
+    }
+    func encodeIfPresent(_ value: Double?, forKey key: Key) {
+        state.set(value.map { .double($0) } ?? .null, key)
+    }
     func encodeIfPresent(_ value: Float?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: Int?, forKey key: Key) { state.set(value.map { .int($0) } ?? .null, key) }
     func encodeIfPresent(_ value: Int8?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: Int16?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: Int32?, forKey key: Key) { state.set(value, key) }
-    func encodeIfPresent(_ value: Int64?, forKey key: Key) { state.set(value.map { .int64($0) } ?? .null, key) }
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) {
+        state.set(value.map { .int64($0) } ?? .null, key)
+    }
     func encodeIfPresent(_ value: UInt?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: UInt8?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: UInt16?, forKey key: Key) { state.set(value, key) }

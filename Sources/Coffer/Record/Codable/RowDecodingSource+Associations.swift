@@ -11,11 +11,14 @@ extension RowDecodingSource {
 
     func decodeAssociation<T: Decodable>(_ type: T.Type, key: any CodingKey) throws -> T {
         if let value = try decodeKnownAssociation(type, key: key) { return value }
-        if let optional = type as? any DecodableOptional.Type { return try decodeOptionalAssociation(optional, as: type, key: key) }
+        if let optional = type as? any DecodableOptional.Type {
+            return try decodeOptionalAssociation(optional, as: type, key: key)
+        }
         let name = key.stringValue
         if let row = scope(name) {
             guard row.containsNonNullValue else {
-                throw DecodingError.valueNotFound(type, context("The scope \(String(reflecting: name)) only contains NULL.", key))
+                throw DecodingError.valueNotFound(
+                    type, context("The scope \(String(reflecting: name)) only contains NULL.", key))
             }
             return try decode(type, from: row, key: key)
         }
@@ -27,32 +30,44 @@ extension RowDecodingSource {
         if type is any CollectionOfRows.Type {
             let keys = prefetchedRows.keys.sorted()
             throw DecodingError.keyNotFound(
-                key, context("There are no prefetched rows for the key \(String(reflecting: name)); available keys are: \(keys).", key))
+                key,
+                context(
+                    "There are no prefetched rows for the key \(String(reflecting: name)); available keys "
+                        + "are: \(keys).",
+                    key))
         }
         guard let row = row(forUnknownKey: name) else {
             throw DecodingError.keyNotFound(
                 key,
                 context(
-                    "There is no column, scope or association with the name \(String(reflecting: name)), and the row itself is already "
+                    "There is no column, scope or association with the name \(String(reflecting: name)), "
+                        + "and the row itself is already "
                         + "decoded as \(String(reflecting: nameOfRow ?? "")).", key))
         }
         return try decode(type, from: row, key: key)
     }
 
-    /// Decodes what was decoded before in the same way, from another row of a cursor; nil if it was not, or has to be looked at again.
+    /// Decodes what was decoded before in the same way, from another row of a cursor; nil if it was not, or
+    /// has to be looked at again.
     private func decodeKnownAssociation<T: Decodable>(_ type: T.Type, key: any CodingKey) throws -> T? {
         let name = key.stringValue
         if let row = scope(name) {
-            guard let conversion = knownConversion(of: row, to: type), row.containsNonNullValue else { return nil }
+            guard let conversion = knownConversion(of: row, to: type), row.containsNonNullValue else {
+                return nil
+            }
             return try decode(type, from: row, conversion)
         }
-        guard nameOfRow == name, let row = row(forUnknownKey: name), let conversion = knownConversion(of: row, to: type) else { return nil }
+        guard nameOfRow == name, let row = row(forUnknownKey: name),
+            let conversion = knownConversion(of: row, to: type)
+        else { return nil }
         return try decode(type, from: row, conversion)
     }
 
     func decodeAssociationIfPresent<T: Decodable>(_ type: T.Type, key: any CodingKey) throws -> T? {
         let name = key.stringValue
-        if let row = scope(name) { return row.containsNonNullValue ? try decode(type, from: row, key: key) : nil }
+        if let row = scope(name) {
+            return row.containsNonNullValue ? try decode(type, from: row, key: key) : nil
+        }
         return try prefetchedRows[name].map { try T(from: PrefetchedRowsDecoder($0, self, key)) }
     }
 
@@ -65,21 +80,27 @@ extension RowDecodingSource {
 
     /// Decodes a row: records by their own initializer, and other types as parts of this record.
     private func decode<T: Decodable>(_ type: T.Type, from row: Row, key: any CodingKey) throws -> T {
-        if let conversion = knownConversion(of: row, to: type) { return try decode(type, from: row, conversion) }
+        if let conversion = knownConversion(of: row, to: type) {
+            return try decode(type, from: row, conversion)
+        }
         let conversion =
-            (type as? any FetchableRecord.Type).map { RowConversion.record($0) } ?? .part(decoder(of: row, key))
+            (type as? any FetchableRecord.Type).map { RowConversion.record($0) }
+            ?? .part(decoder(of: row, key))
         remember(conversion, of: row, to: type)
         return try decode(type, from: row, conversion)
     }
 
-    private func decode<T: Decodable>(_ type: T.Type, from row: Row, _ conversion: RowConversion) throws -> T {
+    private func decode<T: Decodable>(_ type: T.Type, from row: Row, _ conversion: RowConversion) throws -> T
+    {
         switch conversion {
         case .record(let record): try decode(record, as: type, from: row)
         case .part(let decoder): try T(from: decoder)
         }
     }
 
-    private func decode<Record: FetchableRecord, T>(_ record: Record.Type, as type: T.Type, from row: Row) throws -> T {
+    private func decode<Record: FetchableRecord, T>(_ record: Record.Type, as type: T.Type, from row: Row)
+        throws -> T
+    {
         let value = try Record(row: row)
         return unsafe unsafeBitCast(value, to: T.self)  // Record is T, seen as what it conforms to
     }
@@ -92,7 +113,8 @@ extension RowDecodingSource {
     }
 
     private func decoder(of row: Row, _ key: any CodingKey) -> RecordDecoder {
-        RecordDecoder(RowDecodingSource(row, record: record, keys: .useDefaultKeys, codingPath: codingPath + [key]))
+        RecordDecoder(
+            RowDecodingSource(row, record: record, keys: .useDefaultKeys, codingPath: codingPath + [key]))
     }
 
     private func context(_ text: String, _ key: any CodingKey) -> DecodingError.Context {
@@ -125,12 +147,17 @@ private struct PrefetchedRowsDecoder: Decoder {
 
     func unkeyedContainer() -> any UnkeyedDecodingContainer { PrefetchedRowsContainer(decoder: self) }
 
-    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw mismatch([String: Any].self) }
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        throw mismatch([String: Any].self)
+    }
     func singleValueContainer() throws -> any SingleValueDecodingContainer { throw mismatch(Any.self) }
 
     private func mismatch(_ type: any Any.Type) -> DecodingError {
         .typeMismatch(
-            type, DecodingError.Context(codingPath: codingPath, debugDescription: "Prefetched rows are a collection of \(rows.count) rows.")
+            type,
+            DecodingError.Context(
+                codingPath: codingPath,
+                debugDescription: "Prefetched rows are a collection of \(rows.count) rows.")
         )
     }
 }
@@ -154,12 +181,15 @@ private struct PrefetchedRowsContainer: UnkeyedDecodingContainer {
         let decoder = try nextDecoder(type)
         let value =
             type is any DatabaseValueConvertible.Type
-            ? try RowSingleValueContainer(source: decoder.source, isElement: true).decode(type) : try T(from: decoder)
+            ? try RowSingleValueContainer(source: decoder.source, isElement: true).decode(type)
+            : try T(from: decoder)
         currentIndex += 1
         return value
     }
 
-    mutating func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) throws -> KeyedDecodingContainer<NestedKey> {
+    mutating func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) throws
+        -> KeyedDecodingContainer<NestedKey>
+    {
         let container = try nextDecoder(type).container(keyedBy: type)
         currentIndex += 1
         return container
@@ -175,11 +205,15 @@ private struct PrefetchedRowsContainer: UnkeyedDecodingContainer {
         return decoder
     }
 
-    /// The decoder of the next row. Its columns are those of the element, its values are read as the owner reads them.
+    /// The decoder of the next row. Its columns are those of the element, its values are read as the owner
+    /// reads them.
     private mutating func nextDecoder(_ type: any Any.Type) throws -> RowElementDecoder {
         guard !isAtEnd else {
             throw DecodingError.valueNotFound(
-                type, DecodingError.Context(codingPath: codingPath + [IndexKey(currentIndex)], debugDescription: "There are no more rows."))
+                type,
+                DecodingError.Context(
+                    codingPath: codingPath + [IndexKey(currentIndex)],
+                    debugDescription: "There are no more rows."))
         }
         let row = decoder.rows[currentIndex]
         if let last, last.type == ObjectIdentifier(type), last.row.move(to: row) {
@@ -189,7 +223,8 @@ private struct PrefetchedRowsContainer: UnkeyedDecodingContainer {
         let keys = (type as? any FetchableRecord.Type)?.databaseColumnDecodingStrategy ?? .useDefaultKeys
         let successive = SuccessiveRow(row)
         let source = RowDecodingSource(
-            successive.map { Row(storage: $0) } ?? row, record: decoder.owner.record, keys: keys, codingPath: codingPath)
+            successive.map { Row(storage: $0) } ?? row, record: decoder.owner.record, keys: keys,
+            codingPath: codingPath)
         source.element = currentIndex
         let element = RowElementDecoder(source)
         last = successive.map { (ObjectIdentifier(type), element, $0) }
@@ -209,7 +244,8 @@ private final class SuccessiveRow: RowStorage {
 
     /// Becomes another row, unless it has other columns, scopes, or rows that were fetched for it.
     func move(to row: Row) -> Bool {
-        guard let storage = row.storage as? CopiedRowStorage, storage.hasColumns(of: current), row.prefetchedTree == nil
+        guard let storage = row.storage as? CopiedRowStorage, storage.hasColumns(of: current),
+            row.prefetchedTree == nil
         else { return false }
         current = storage
         return true
@@ -236,9 +272,13 @@ struct RowElementDecoder: Decoder {
 
     var codingPath: [any CodingKey] { source.codingPath }
     var userInfo: [CodingUserInfoKey: Any] { source.userInfo }
-    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> { decoder.container(keyedBy: type) }
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+        decoder.container(keyedBy: type)
+    }
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try decoder.unkeyedContainer() }
-    func singleValueContainer() -> any SingleValueDecodingContainer { RowSingleValueContainer(source: source, isElement: true) }
+    func singleValueContainer() -> any SingleValueDecodingContainer {
+        RowSingleValueContainer(source: source, isElement: true)
+    }
 }
 
 /// The position of an element in a coding path.

@@ -1,4 +1,5 @@
-/// An optional that is decoded as NULL, or as its value would be: the strategies of the record type hold for it.
+/// An optional that is decoded as NULL, or as its value would be: the strategies of the record type hold for
+/// it.
 ///
 /// Most decoders ask for the value alone: see `decodeIfPresent(_:forKey:)`.
 protocol DecodableOptional {
@@ -9,7 +10,8 @@ protocol DecodableOptional {
 }
 
 extension Optional: DecodableOptional where Wrapped: Decodable {
-    static func decode(from source: RowDecodingSource, at column: Int, key: any CodingKey) throws -> Wrapped? {
+    static func decode(from source: RowDecodingSource, at column: Int, key: any CodingKey) throws -> Wrapped?
+    {
         source.storage.isNull(at: column) ? nil : try source.decode(Wrapped.self, at: column, key: key)
     }
 

@@ -2,10 +2,11 @@ internal import SQLCipherBridge
 
 /// The columns of a row by coding keys.
 ///
-/// Most keys are synthesized enumerations of one byte. For them the column of each key is looked up by name only once in the life of the
-/// decoder, and by the byte from then on.
+/// Most keys are synthesized enumerations of one byte. For them the column of each key is looked up by name
+/// only once in the life of the decoder, and by the byte from then on.
 ///
-/// A class, because the standard library copies the container for each column: a structure would have each of its references counted.
+/// A class, because the standard library copies the container for each column: a structure would have each of
+/// its references counted.
 final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let source: RowDecodingSource
     private let handle: StatementHandle?
@@ -26,7 +27,8 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var codingPath: [any CodingKey] { source.codingPath }
 
     var allKeys: [Key] {
-        (source.columnKeys + source.row.scopesTree.names + source.prefetchedRows.keys).compactMap(Key.init(stringValue:))
+        (source.columnKeys + source.row.scopesTree.names + source.prefetchedRows.keys).compactMap(
+            Key.init(stringValue:))
     }
 
     func contains(_ key: Key) -> Bool { column(key) >= 0 || source.hasAssociation(key.stringValue) }
@@ -59,12 +61,16 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     @inline(__always)
-    private func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ type: Value.Type, _ key: Key) throws -> Value {
+    private func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ type: Value.Type, _ key: Key
+    ) throws -> Value {
         let column = column(key)
         guard column >= 0 else { throw source.missing(key) }
         if let handle {
             let liveColumn = firstLiveColumn &+ CInt(truncatingIfNeeded: column)
-            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: liveColumn) { return value }
+            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: liveColumn) {
+                return value
+            }
             throw source.mismatch(type, at: column)
         }
         return try source.decodeShown(type, at: column)
@@ -78,7 +84,9 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         guard column >= 0 else { return nil }
         if let handle {
             let liveColumn = firstLiveColumn &+ CInt(truncatingIfNeeded: column)
-            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: liveColumn) { return value }
+            if let value = unsafe Value.fromStatement(handle.pointer, atUncheckedIndex: liveColumn) {
+                return value
+            }
             if handle.isNull(at: liveColumn) { return nil }
             throw source.mismatch(type, at: column)
         }
@@ -107,7 +115,9 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try nestedDecoder(key).container(keyedBy: type)
     }
 
-    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { try nestedDecoder(key).unkeyedContainer() }
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try nestedDecoder(key).unkeyedContainer()
+    }
 
     /// The columns of a superclass are in the same row.
     func superDecoder() -> any Decoder { RecordDecoder(source) }
@@ -138,19 +148,39 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try value(type, key) }
 
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try valueIfPresent(type, key) }
-    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try valueIfPresent(type, key) }
-    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try valueIfPresent(type, key) }
-    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+        try valueIfPresent(type, key)
+    }
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+        try valueIfPresent(type, key)
+    }
+    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
+        try valueIfPresent(type, key)
+    }
     func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try valueIfPresent(type, key) }
     func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try valueIfPresent(type, key) }
-    func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try valueIfPresent(type, key) }
-    func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try valueIfPresent(type, key) }
-    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? {
+        try valueIfPresent(type, key)
+    }
+    func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
+        try valueIfPresent(type, key)
+    }
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
+        try valueIfPresent(type, key)
+    }
     func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try valueIfPresent(type, key) }
-    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try valueIfPresent(type, key) }
-    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try valueIfPresent(type, key) }
-    func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try valueIfPresent(type, key) }
-    func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try valueIfPresent(type, key) }
+    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
+        try valueIfPresent(type, key)
+    }
+    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
+        try valueIfPresent(type, key)
+    }
+    func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? {
+        try valueIfPresent(type, key)
+    }
+    func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? {
+        try valueIfPresent(type, key)
+    }
 }
 
 /// Marks a key whose column was not looked up yet.
@@ -174,13 +204,18 @@ struct RowSingleValueContainer: SingleValueDecodingContainer {
     func decodeNil() -> Bool { !source.row.containsNonNullValue }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        if let record = type as? any FetchableRecord.Type, let value = try record.init(row: source.row) as? T { return value }
+        if let record = type as? any FetchableRecord.Type, let value = try record.init(row: source.row) as? T
+        {
+            return value
+        }
         guard let convertible = type as? any DatabaseValueConvertible.Type else {
             return isElement ? try T(from: RowElementDecoder(source)) : try T(from: RecordDecoder(source))
         }
         guard source.storage.count == 1 || (isElement && source.storage.count > 1) else {
             throw DecodingError.typeMismatch(
-                type, DecodingError.Context(codingPath: codingPath, debugDescription: "A row of several columns is no single value."))
+                type,
+                DecodingError.Context(
+                    codingPath: codingPath, debugDescription: "A row of several columns is no single value."))
         }
         if isElement { return try source.decode(type, at: 0, key: codingPath.last ?? IndexKey(0)) }
         guard let value = convertible.fromDatabaseValue(source.storage.databaseValue(at: 0)) as? T else {

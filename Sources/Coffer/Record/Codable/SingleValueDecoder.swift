@@ -55,9 +55,12 @@ struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
     func decodeNil() -> Bool { dbValue.isNull }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        guard let convertible = type as? any DatabaseValueConvertible.Type else { return try Value(from: self) }
+        guard let convertible = type as? any DatabaseValueConvertible.Type else {
+            return try Value(from: self)
+        }
         guard let value = convert(to: convertible) as? Value else {
-            throw DecodingError.typeMismatch(type, DecodingError.Context(codingPath: codingPath, debugDescription: "No conversion."))
+            throw DecodingError.typeMismatch(
+                type, DecodingError.Context(codingPath: codingPath, debugDescription: "No conversion."))
         }
         return value
     }

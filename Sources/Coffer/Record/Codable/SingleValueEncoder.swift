@@ -30,7 +30,8 @@ final class SingleValueEncoder: Encoder {
 
     private init(_ context: Context) { self.context = context }
 
-    /// The value that `value` encodes into its single value container, or nil if it asks for another container, or encodes nothing.
+    /// The value that `value` encodes into its single value container, or nil if it asks for another
+    /// container, or encodes nothing.
     static func encode(_ value: some Encodable, context: Context = Context()) throws -> DatabaseValue? {
         let encoder = SingleValueEncoder(context)
         do {
@@ -79,7 +80,9 @@ final class SingleValueEncoder: Encoder {
         mutating func nestedContainer<NestedKey: CodingKey>(
             keyedBy keyType: NestedKey.Type, forKey key: Key
         ) -> KeyedEncodingContainer<NestedKey> { encoder.container(keyedBy: keyType) }
-        mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { encoder.unkeyedContainer() }
+        mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+            encoder.unkeyedContainer()
+        }
         mutating func superEncoder() -> any Encoder { encoder }
         mutating func superEncoder(forKey key: Key) -> any Encoder { encoder }
     }
@@ -91,7 +94,9 @@ final class SingleValueEncoder: Encoder {
 
         mutating func encodeNil() throws { throw NotSingle() }
         mutating func encode(_ value: some Encodable) throws { throw NotSingle() }
-        mutating func nestedContainer<NestedKey: CodingKey>(keyedBy keyType: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
+        mutating func nestedContainer<NestedKey: CodingKey>(keyedBy keyType: NestedKey.Type)
+            -> KeyedEncodingContainer<NestedKey>
+        {
             encoder.container(keyedBy: keyType)
         }
         mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder.unkeyedContainer() }

@@ -13,7 +13,8 @@ public protocol ColumnExpression: SQLSpecificExpressible {
 extension ColumnExpression {
     public var sqlExpression: SQLExpression { SQLExpression(impl: .column(name)) }
 
-    /// The name alone, as that of a selected expression and not of a column of the table: it is never qualified by a table.
+    /// The name alone, as that of a selected expression and not of a column of the table: it is never
+    /// qualified by a table.
     ///
     ///     // SELECT "name", "worth" * "amount" AS "value" FROM "item" ORDER BY "value" DESC
     ///     Item.select { [$0.name, ($0.worth * $0.amount).forKey("value")] }.order(Column("value").detached.desc)

@@ -30,13 +30,15 @@ struct SQLAggregate: Sendable {
 extension SQLExpression {
     /// The call of an aggregate with one argument.
     static func aggregate(
-        _ name: String, _ value: some SQLSpecificExpressible, isDistinct: Bool = false, ordering: (any SQLOrderingTerm)? = nil,
+        _ name: String, _ value: some SQLSpecificExpressible, isDistinct: Bool = false,
+        ordering: (any SQLOrderingTerm)? = nil,
         filter: (any SQLSpecificExpressible)? = nil
     ) -> SQLExpression {
         SQLExpression(
             impl: .aggregate(
                 SQLAggregate(
-                    name: name, arguments: [value.sqlExpression], isDistinct: isDistinct, ordering: ordering?.sqlOrdering,
+                    name: name, arguments: [value.sqlExpression], isDistinct: isDistinct,
+                    ordering: ordering?.sqlOrdering,
                     filter: filter?.sqlExpression)))
     }
 }
@@ -48,7 +50,9 @@ extension SQLExpression {
 /// - Parameters:
 ///   - value: what is averaged.
 ///   - filter: which rows count; nil for all of them.
-public func average(_ value: some SQLSpecificExpressible, filter: (any SQLSpecificExpressible)? = nil) -> SQLExpression {
+public func average(_ value: some SQLSpecificExpressible, filter: (any SQLSpecificExpressible)? = nil)
+    -> SQLExpression
+{
     .aggregate("AVG", value, filter: filter)
 }
 
@@ -66,30 +70,51 @@ public func count(distinct value: some SQLSpecificExpressible) -> SQLExpression 
 ///
 ///     // MAX("weight") FILTER (WHERE "amount" > 1)
 ///     max(Column("weight"), filter: Column("amount") > 1)
-public func max(_ value: some SQLSpecificExpressible, filter: (any SQLSpecificExpressible)? = nil) -> SQLExpression {
+///
+/// - Parameters:
+///   - value: the expression.
+///   - filter: the rows that count; nil is all of them.
+public func max(_ value: some SQLSpecificExpressible, filter: (any SQLSpecificExpressible)? = nil)
+    -> SQLExpression
+{
     .aggregate("MAX", value, filter: filter)
 }
 
 /// The `MIN` aggregate: the smallest value that is not NULL, or NULL if there is none.
-public func min(_ value: some SQLSpecificExpressible, filter: (any SQLSpecificExpressible)? = nil) -> SQLExpression {
+///
+/// - Parameters:
+///   - value: the expression.
+///   - filter: the rows that count; nil is all of them.
+public func min(_ value: some SQLSpecificExpressible, filter: (any SQLSpecificExpressible)? = nil)
+    -> SQLExpression
+{
     .aggregate("MIN", value, filter: filter)
 }
 
-/// The `SUM` aggregate: NULL if there is no value that is not NULL, an error if the sum of integers overflows.
+/// The `SUM` aggregate: NULL if there is no value that is not NULL, an error if the sum of integers
+/// overflows.
 ///
 /// - Parameters:
 ///   - value: what is summed up.
 ///   - ordering: the order of the summands, which matters to floating-point numbers. It needs SQLite 3.44.
 ///   - filter: which rows count; nil for all of them.
 public func sum(
-    _ value: some SQLSpecificExpressible, orderBy ordering: (any SQLOrderingTerm)? = nil, filter: (any SQLSpecificExpressible)? = nil
+    _ value: some SQLSpecificExpressible, orderBy ordering: (any SQLOrderingTerm)? = nil,
+    filter: (any SQLSpecificExpressible)? = nil
 ) -> SQLExpression {
     .aggregate("SUM", value, ordering: ordering, filter: filter)
 }
 
-/// The `TOTAL` aggregate: the sum as a floating-point number, which is 0 where ``sum(_:orderBy:filter:)`` is NULL, and never overflows.
+/// The `TOTAL` aggregate: the sum as a floating-point number, which is 0 where ``sum(_:orderBy:filter:)`` is
+/// NULL, and never overflows.
+///
+/// - Parameters:
+///   - value: the expression.
+///   - ordering: the order in which rows are added up; nil is any.
+///   - filter: the rows that count; nil is all of them.
 public func total(
-    _ value: some SQLSpecificExpressible, orderBy ordering: (any SQLOrderingTerm)? = nil, filter: (any SQLSpecificExpressible)? = nil
+    _ value: some SQLSpecificExpressible, orderBy ordering: (any SQLOrderingTerm)? = nil,
+    filter: (any SQLSpecificExpressible)? = nil
 ) -> SQLExpression {
     .aggregate("TOTAL", value, ordering: ordering, filter: filter)
 }

@@ -1,4 +1,5 @@
-/// An argument of SQLite's date functions that moves the date: see ``dateTime(_:_:)`` and ``julianDay(_:_:)``.
+/// An argument of SQLite's date functions that moves the date: see ``dateTime(_:_:)`` and
+/// ``julianDay(_:_:)``.
 ///
 /// Modifiers are applied from left to right. Source: <https://www.sqlite.org/lang_datefunc.html>.
 public enum SQLDateModifier: SQLSpecificExpressible, Sendable {
@@ -66,11 +67,21 @@ public enum SQLDateModifier: SQLSpecificExpressible, Sendable {
 ///
 ///     // DATETIME("createdAt", '1 days')
 ///     dateTime(Column("createdAt"), .day(1))
+///
+/// - Parameters:
+///   - value: a date, or text or a number that SQLite takes for one.
+///   - modifiers: what is done to it, one after the other.
 public func dateTime(_ value: some SQLSpecificExpressible, _ modifiers: SQLDateModifier...) -> SQLExpression {
     .function("DATETIME", [value.sqlExpression] + modifiers.map(\.sqlExpression))
 }
 
-/// The `JULIANDAY` function, which returns a date as a number of days since noon in Greenwich on November 24, 4714 B.C.
-public func julianDay(_ value: some SQLSpecificExpressible, _ modifiers: SQLDateModifier...) -> SQLExpression {
+/// The `JULIANDAY` function, which returns a date as a number of days since noon in Greenwich on November 24,
+/// 4714 B.C.
+///
+/// - Parameters:
+///   - value: a date, or text or a number that SQLite takes for one.
+///   - modifiers: what is done to it, one after the other.
+public func julianDay(_ value: some SQLSpecificExpressible, _ modifiers: SQLDateModifier...) -> SQLExpression
+{
     .function("JULIANDAY", [value.sqlExpression] + modifiers.map(\.sqlExpression))
 }

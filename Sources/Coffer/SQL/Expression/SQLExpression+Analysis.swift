@@ -2,14 +2,17 @@ extension SQLExpression {
     /// The expressions that this one consists of; queries are not looked into.
     private var operands: [SQLExpression] {
         switch impl {
-        case .databaseValue, .boolean, .column, .detachedColumn, .literal, .subquery, .exists, .rowExists, .currentTable, .columnPosition:
+        case .databaseValue, .boolean, .column, .detachedColumn, .literal, .subquery, .exists, .rowExists,
+            .currentTable, .columnPosition:
             []
-        case .qualified(let operand, _), .unary(_, let operand), .not(let operand), .collated(let operand, _), .cast(let operand, _),
+        case .qualified(let operand, _), .unary(_, let operand), .not(let operand), .collated(let operand, _),
+            .cast(let operand, _),
             .json(let operand):
             [operand]
         case .binary(_, let lhs, let rhs): [lhs, rhs]
         case .associative(_, let operands), .function(_, let operands): operands
-        case .like(let operand, let pattern, let escape, isNegated: _): [operand, pattern] + (escape.map { [$0] } ?? [])
+        case .like(let operand, let pattern, let escape, isNegated: _):
+            [operand, pattern] + (escape.map { [$0] } ?? [])
         case .between(let operand, let lower, let upper, isNegated: _): [operand, lower, upper]
         case .isIn(let operand, .list(let members), isNegated: _): [operand] + members
         case .isIn(let operand, _, isNegated: _): [operand]
@@ -66,7 +69,8 @@ extension SQLOrdering {
 }
 
 extension SQL {
-    /// Whether the literal may read tables by itself: its text has a word that queries need, or it has a query inside.
+    /// Whether the literal may read tables by itself: its text has a word that queries need, or it has a
+    /// query inside.
     var mayQuery: Bool {
         elements.contains { element in
             switch element {
@@ -83,9 +87,11 @@ extension SQL {
 }
 
 extension String {
-    /// Whether one of the words is there without which no SQL text reads a table: `SELECT`, `VALUES`, or `IN` before the name of a table.
+    /// Whether one of the words is there without which no SQL text reads a table: `SELECT`, `VALUES`, or `IN`
+    /// before the name of a table.
     fileprivate var hasQueryKeyword: Bool {
-        utf8.split { byte in !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & ~0x20) }.contains { word in
+        utf8.split { byte in !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & ~0x20) }.contains {
+            word in
             switch String(word)?.lowercased() {
             case "select", "values", "in": true
             default: false

@@ -66,22 +66,27 @@ extension SQLExpression {
         public static let add = Self(sql: "+", neutralValue: 0.databaseValue, isStrictlyAssociative: false)
 
         /// The `*` operator; of no operand, 1.
-        public static let multiply = Self(sql: "*", neutralValue: 1.databaseValue, isStrictlyAssociative: false)
+        public static let multiply = Self(
+            sql: "*", neutralValue: 1.databaseValue, isStrictlyAssociative: false)
 
         /// The `AND` operator; of no operand, true.
-        public static let and = Self(sql: "AND", neutralValue: true.databaseValue, isStrictlyAssociative: true)
+        public static let and = Self(
+            sql: "AND", neutralValue: true.databaseValue, isStrictlyAssociative: true)
 
         /// The `OR` operator; of no operand, false.
         public static let or = Self(sql: "OR", neutralValue: false.databaseValue, isStrictlyAssociative: true)
 
         /// The `||` operator, which concatenates strings; of no operand, the empty string.
-        public static let concat = Self(sql: "||", neutralValue: "".databaseValue, isStrictlyAssociative: true)
+        public static let concat = Self(
+            sql: "||", neutralValue: "".databaseValue, isStrictlyAssociative: true)
 
         /// The `&` operator; of no operand, -1, which has all bits set.
-        public static let bitwiseAnd = Self(sql: "&", neutralValue: (-1).databaseValue, isStrictlyAssociative: true)
+        public static let bitwiseAnd = Self(
+            sql: "&", neutralValue: (-1).databaseValue, isStrictlyAssociative: true)
 
         /// The `|` operator; of no operand, 0.
-        public static let bitwiseOr = Self(sql: "|", neutralValue: 0.databaseValue, isStrictlyAssociative: true)
+        public static let bitwiseOr = Self(
+            sql: "|", neutralValue: 0.databaseValue, isStrictlyAssociative: true)
     }
 }
 
@@ -92,9 +97,12 @@ extension SQLExpression {
         SQLExpression(impl: .unary(op, operand.sqlExpression))
     }
 
-    static func binary(_ op: BinaryOperator, _ lhs: some SQLExpressible, _ rhs: some SQLExpressible) -> SQLExpression {
+    static func binary(_ op: BinaryOperator, _ lhs: some SQLExpressible, _ rhs: some SQLExpressible)
+        -> SQLExpression
+    {
         let (lhs, rhs) = (lhs.sqlExpression, rhs.sqlExpression)
-        // SQLite looks for a collation on both sides. It is written on the right, where it is in the indexes that programs have made so far.
+        // SQLite looks for a collation on both sides. It is written on the right, where it is in the indexes
+        // that programs have made so far.
         if op.isComparison, case .collated(let operand, let collation) = lhs.impl, !rhs.impl.isCollated {
             return SQLExpression(impl: .binary(op, operand, SQLExpression(impl: .collated(rhs, collation))))
         }
@@ -134,7 +142,8 @@ extension SQLExpression {
     }
 
     private static func comparison(
-        _ op: BinaryOperator, withNull nullOperator: BinaryOperator, _ lhs: SQLExpression, _ rhs: SQLExpression
+        _ op: BinaryOperator, withNull nullOperator: BinaryOperator, _ lhs: SQLExpression,
+        _ rhs: SQLExpression
     ) -> SQLExpression {
         if rhs.impl.isNull { return binary(nullOperator, lhs, rhs) }
         if lhs.impl.isNull { return binary(nullOperator, rhs, lhs) }
@@ -150,7 +159,8 @@ extension SQLExpression {
         case .boolean(let value):
             return SQLExpression(impl: .boolean(!value))
         case .like(let operand, let pattern, let escape, let isNegated):
-            return SQLExpression(impl: .like(operand, pattern: pattern, escape: escape, isNegated: !isNegated))
+            return SQLExpression(
+                impl: .like(operand, pattern: pattern, escape: escape, isNegated: !isNegated))
         case .between(let operand, let lower, let upper, let isNegated):
             return SQLExpression(impl: .between(operand, lower, upper, isNegated: !isNegated))
         case .isIn(let operand, let members, let isNegated):

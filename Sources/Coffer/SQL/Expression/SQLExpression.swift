@@ -1,7 +1,7 @@
 /// An SQL expression, ready to be written into a request.
 ///
-/// Build expressions with operators and functions on columns, such as `Column("score") + 10`, or from SQL, such as
-/// `SQL("DATE(\(Column("createdAt")))").sqlExpression`.
+/// Build expressions with operators and functions on columns, such as `Column("score") + 10`, or from SQL,
+/// such as `SQL("DATE(\(Column("createdAt")))").sqlExpression`.
 public struct SQLExpression: SQLSpecificExpressible, Sendable {
     /// The forms of an expression. How each one is written is in one place: ``write(to:asOperand:)``.
     indirect enum Impl: Sendable {
@@ -9,7 +9,8 @@ public struct SQLExpression: SQLSpecificExpressible, Sendable {
         /// A boolean constant, written as 1 or 0, so that SQLite can match the conditions of partial indexes.
         case boolean(Bool)
         case column(String)
-        /// A column that belongs to no table, such as the name of a selected expression: it is never qualified.
+        /// A column that belongs to no table, such as the name of a selected expression: it is never
+        /// qualified.
         case detachedColumn(String)
         /// An expression whose columns belong to the table of an alias.
         case qualified(SQLExpression, TableAliasBase)
@@ -48,7 +49,9 @@ public struct SQLExpression: SQLSpecificExpressible, Sendable {
     let impl: Impl
 
     /// The expression of a plain value, which is bound as an argument and never written into the SQL text.
-    static func databaseValue(_ value: DatabaseValue) -> SQLExpression { SQLExpression(impl: .databaseValue(value)) }
+    static func databaseValue(_ value: DatabaseValue) -> SQLExpression {
+        SQLExpression(impl: .databaseValue(value))
+    }
 
     /// The call of an SQL function.
     static func function(_ name: String, _ arguments: [SQLExpression]) -> SQLExpression {
@@ -62,7 +65,9 @@ extension SQLExpression.Impl {
     /// Whether the expression needs parentheses when it is the operand of an operator.
     var isComposite: Bool {
         switch self {
-        case .databaseValue, .boolean, .column, .detachedColumn, .subquery, .collated, .function, .aggregate, .cast: false
+        case .databaseValue, .boolean, .column, .detachedColumn, .subquery, .collated, .function, .aggregate,
+            .cast:
+            false
         case .currentTable, .columnPosition: false
         case .exists(_, let isNegated): isNegated
         case .literal, .unary, .binary, .associative, .not, .like, .between, .isIn, .rowExists: true
@@ -107,7 +112,8 @@ extension SQLExpression {
         case .detachedColumn(let name):
             writer.append(identifier: name)
         case .qualified(let expression, let alias):
-            try writer.inScope({ try $0.qualifyColumns(with: alias) }, write: { try expression.writeBare(to: &$0) })
+            try writer.inScope(
+                { try $0.qualifyColumns(with: alias) }, write: { try expression.writeBare(to: &$0) })
         case .literal(let sql):
             try sql.write(to: &writer)
         case .subquery(let subquery):
@@ -168,7 +174,9 @@ extension SQLExpression {
             writer.append(functionName: storageClass.rawValue)
             writer.append(")")
         case .rowExists(let alias, let isNegated):
-            try writer.inScope({ try $0.qualifyColumns(with: alias) }, write: { try $0.appendRowExistence(isNegated: isNegated) })
+            try writer.inScope(
+                { try $0.qualifyColumns(with: alias) },
+                write: { try $0.appendRowExistence(isNegated: isNegated) })
         case .currentTable:
             try writer.appendCurrentTable()
         case .columnPosition(let name):
@@ -203,7 +211,8 @@ extension SQLWriter {
         guard let tableName = scope.tableName else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "A TableAlias belongs to no table of this request. Give it to a table with aliased(_:).")
+                message:
+                    "A TableAlias belongs to no table of this request. Give it to a table with aliased(_:).")
         }
         let columns = try db.columnsOfExistingRow(of: tableName)
         // A view has no key: all of its columns are NULL only where there is no row, or a row of NULL values.
@@ -219,9 +228,12 @@ extension SQLWriter {
     fileprivate mutating func appendCurrentTable() throws {
         guard let tableName = scope.tableName else {
             throw DatabaseError(
-                resultCode: .SQLITE_MISUSE, message: "A full-text search needs a request that selects from a known table.")
+                resultCode: .SQLITE_MISUSE,
+                message: "A full-text search needs a request that selects from a known table.")
         }
-        if let qualifier = scope.columnQualifier, CaseInsensitiveName(qualifier) != CaseInsensitiveName(tableName) {
+        if let qualifier = scope.columnQualifier,
+            CaseInsensitiveName(qualifier) != CaseInsensitiveName(tableName)
+        {
             append(identifier: qualifier)
             append(".")
         }
@@ -232,7 +244,8 @@ extension SQLWriter {
     fileprivate mutating func appendPosition(ofColumn name: String) throws {
         guard let tableName = scope.tableName else {
             throw DatabaseError(
-                resultCode: .SQLITE_MISUSE, message: "A full-text search needs a request that selects from a known table.")
+                resultCode: .SQLITE_MISUSE,
+                message: "A full-text search needs a request that selects from a known table.")
         }
         let columns = try db.columns(in: tableName).map { CaseInsensitiveName($0.name) }
         guard let index = columns.firstIndex(of: CaseInsensitiveName(name)) else {

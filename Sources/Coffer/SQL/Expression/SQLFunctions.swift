@@ -9,7 +9,13 @@ public func abs(_ value: some SQLSpecificExpressible) -> SQLExpression {
 ///     cast(Column("worth"), as: .real) / Column("weight")
 ///
 /// See <https://www.sqlite.org/lang_expr.html#castexpr>.
-public func cast(_ expression: some SQLSpecificExpressible, as storageClass: Database.StorageClass) -> SQLExpression {
+///
+/// - Parameters:
+///   - expression: the value that is converted.
+///   - storageClass: what SQLite converts it to.
+public func cast(_ expression: some SQLSpecificExpressible, as storageClass: Database.StorageClass)
+    -> SQLExpression
+{
     SQLExpression(impl: .cast(expression.sqlExpression, storageClass))
 }
 
@@ -28,12 +34,26 @@ public func length(_ value: some SQLSpecificExpressible) -> SQLExpression {
 }
 
 /// The `MAX` function of several values: the greatest one, or NULL if one of them is NULL.
-public func max(_ value1: any SQLSpecificExpressible, _ value2: any SQLExpressible, _ values: any SQLExpressible...) -> SQLExpression {
+///
+/// - Parameters:
+///   - value1: the first value.
+///   - value2: the second value.
+///   - values: more values.
+public func max(
+    _ value1: any SQLSpecificExpressible, _ value2: any SQLExpressible, _ values: any SQLExpressible...
+) -> SQLExpression {
     .function("MAX", [value1.sqlExpression, value2.sqlExpression] + values.map(\.sqlExpression))
 }
 
 /// The `MIN` function of several values: the smallest one, or NULL if one of them is NULL.
-public func min(_ value1: any SQLSpecificExpressible, _ value2: any SQLExpressible, _ values: any SQLExpressible...) -> SQLExpression {
+///
+/// - Parameters:
+///   - value1: the first value.
+///   - value2: the second value.
+///   - values: more values.
+public func min(
+    _ value1: any SQLSpecificExpressible, _ value2: any SQLExpressible, _ values: any SQLExpressible...
+) -> SQLExpression {
     .function("MIN", [value1.sqlExpression, value2.sqlExpression] + values.map(\.sqlExpression))
 }
 

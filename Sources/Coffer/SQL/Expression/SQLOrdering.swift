@@ -48,7 +48,8 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
         case .literal:
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "An ordering that is written in SQL cannot be reversed. Order by expressions instead: "
+                message:
+                    "An ordering that is written in SQL cannot be reversed. Order by expressions instead: "
                     + "SQL(\"...\").sqlExpression.desc, for instance.")
         }
     }

@@ -35,7 +35,8 @@ public struct SQLSelection: SQLSelectable, Sendable {
         case .literal(let sql):
             try sql.write(to: &writer)
         case .qualified(let selection, let alias):
-            try writer.inScope({ try $0.qualifyColumns(with: alias) }, write: { try selection.write(to: &$0) })
+            try writer.inScope(
+                { try $0.qualifyColumns(with: alias) }, write: { try selection.write(to: &$0) })
         }
     }
 }
@@ -45,7 +46,8 @@ extension SQLWriter {
     fileprivate mutating func appendColumns(excluding excludedNames: Set<CaseInsensitiveName>) throws {
         guard let tableName = scope.tableName else {
             throw DatabaseError(
-                resultCode: .SQLITE_MISUSE, message: "allColumns(excluding:) needs a request that selects from a known table.")
+                resultCode: .SQLITE_MISUSE,
+                message: "allColumns(excluding:) needs a request that selects from a known table.")
         }
         let names = try db.columns(in: tableName).map(\.name)
         let selectedNames = names.filter { !excludedNames.contains(CaseInsensitiveName($0)) }
@@ -82,7 +84,8 @@ public struct AllColumns: SQLSelectable, Sendable {
 public struct AllColumnsExcluding: SQLSelectable, Sendable {
     private let excludedNames: Set<CaseInsensitiveName>
 
-    /// Creates a selection of all columns but those of the names given, compared without regard to the case of ASCII letters.
+    /// Creates a selection of all columns but those of the names given, compared without regard to the case
+    /// of ASCII letters.
     public init(_ excludedColumns: some Collection<String>) {
         excludedNames = Set(excludedColumns.map(CaseInsensitiveName.init))
     }
@@ -99,7 +102,9 @@ extension SQLSelectable where Self == AllColumnsExcluding {
     /// All columns of the table of a request but those of the names given.
     ///
     ///     static var databaseSelection: [any SQLSelectable] { [.allColumns(excluding: ["generated"])] }
-    public static func allColumns(excluding excludedColumns: some Collection<String>) -> Self { Self(excludedColumns) }
+    public static func allColumns(excluding excludedColumns: some Collection<String>) -> Self {
+        Self(excludedColumns)
+    }
 
     /// All columns of the table of a request but those given.
     public static func allColumns(excluding excludedColumns: some Collection<any ColumnExpression>) -> Self {

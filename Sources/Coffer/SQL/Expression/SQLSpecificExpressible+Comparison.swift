@@ -1,5 +1,5 @@
-// The operators come in families: with a Swift value on either side, and with two expressions. The last one is there to tell the compiler
-// which of the first two it should choose.
+// The operators come in families: with a Swift value on either side, and with two expressions. The last one
+// is there so that the compiler knows which of the first two it should choose.
 
 // MARK: - Equality
 
@@ -104,32 +104,52 @@ extension SQLSpecificExpressible {
     public static func < (lhs: some SQLExpressible, rhs: Self) -> SQLExpression { .binary(.less, lhs, rhs) }
 
     /// The `<` operator.
-    public static func < (lhs: Self, rhs: some SQLSpecificExpressible) -> SQLExpression { .binary(.less, lhs, rhs) }
+    public static func < (lhs: Self, rhs: some SQLSpecificExpressible) -> SQLExpression {
+        .binary(.less, lhs, rhs)
+    }
 
     /// The `<=` operator.
-    public static func <= (lhs: Self, rhs: some SQLExpressible) -> SQLExpression { .binary(.lessOrEqual, lhs, rhs) }
+    public static func <= (lhs: Self, rhs: some SQLExpressible) -> SQLExpression {
+        .binary(.lessOrEqual, lhs, rhs)
+    }
 
     /// The `<=` operator.
-    public static func <= (lhs: some SQLExpressible, rhs: Self) -> SQLExpression { .binary(.lessOrEqual, lhs, rhs) }
+    public static func <= (lhs: some SQLExpressible, rhs: Self) -> SQLExpression {
+        .binary(.lessOrEqual, lhs, rhs)
+    }
 
     /// The `<=` operator.
-    public static func <= (lhs: Self, rhs: some SQLSpecificExpressible) -> SQLExpression { .binary(.lessOrEqual, lhs, rhs) }
+    public static func <= (lhs: Self, rhs: some SQLSpecificExpressible) -> SQLExpression {
+        .binary(.lessOrEqual, lhs, rhs)
+    }
 
     /// The `>` operator.
-    public static func > (lhs: Self, rhs: some SQLExpressible) -> SQLExpression { .binary(.greater, lhs, rhs) }
+    public static func > (lhs: Self, rhs: some SQLExpressible) -> SQLExpression {
+        .binary(.greater, lhs, rhs)
+    }
 
     /// The `>` operator.
-    public static func > (lhs: some SQLExpressible, rhs: Self) -> SQLExpression { .binary(.greater, lhs, rhs) }
+    public static func > (lhs: some SQLExpressible, rhs: Self) -> SQLExpression {
+        .binary(.greater, lhs, rhs)
+    }
 
     /// The `>` operator.
-    public static func > (lhs: Self, rhs: some SQLSpecificExpressible) -> SQLExpression { .binary(.greater, lhs, rhs) }
+    public static func > (lhs: Self, rhs: some SQLSpecificExpressible) -> SQLExpression {
+        .binary(.greater, lhs, rhs)
+    }
 
     /// The `>=` operator.
-    public static func >= (lhs: Self, rhs: some SQLExpressible) -> SQLExpression { .binary(.greaterOrEqual, lhs, rhs) }
+    public static func >= (lhs: Self, rhs: some SQLExpressible) -> SQLExpression {
+        .binary(.greaterOrEqual, lhs, rhs)
+    }
 
     /// The `>=` operator.
-    public static func >= (lhs: some SQLExpressible, rhs: Self) -> SQLExpression { .binary(.greaterOrEqual, lhs, rhs) }
+    public static func >= (lhs: some SQLExpressible, rhs: Self) -> SQLExpression {
+        .binary(.greaterOrEqual, lhs, rhs)
+    }
 
     /// The `>=` operator.
-    public static func >= (lhs: Self, rhs: some SQLSpecificExpressible) -> SQLExpression { .binary(.greaterOrEqual, lhs, rhs) }
+    public static func >= (lhs: Self, rhs: some SQLSpecificExpressible) -> SQLExpression {
+        .binary(.greaterOrEqual, lhs, rhs)
+    }
 }

@@ -27,7 +27,9 @@ extension SQLSpecificExpressible {
     ///   - escape: the character before a `%` or `_` that stands for itself.
     public func like(_ pattern: some SQLExpressible, escape: (any SQLExpressible)? = nil) -> SQLExpression {
         SQLExpression(
-            impl: .like(sqlExpression, pattern: pattern.sqlExpression, escape: escape?.sqlExpression, isNegated: false))
+            impl: .like(
+                sqlExpression, pattern: pattern.sqlExpression, escape: escape?.sqlExpression, isNegated: false
+            ))
     }
 }
 
@@ -44,7 +46,8 @@ extension SQLExpression {
         case .not(let operand):
             return SQLExpression(impl: .not(operand.collated(collation)))
         case .between(let operand, let lower, let upper, let isNegated):
-            return SQLExpression(impl: .between(operand.collated(collation), lower, upper, isNegated: isNegated))
+            return SQLExpression(
+                impl: .between(operand.collated(collation), lower, upper, isNegated: isNegated))
         case .isIn(let operand, let members, let isNegated):
             return SQLExpression(impl: .isIn(operand.collated(collation), members, isNegated: isNegated))
         case .qualified(let operand, let alias):

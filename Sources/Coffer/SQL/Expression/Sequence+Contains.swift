@@ -1,5 +1,6 @@
 extension Sequence where Element: SQLExpressible {
-    /// The expression `element IN (...)`, with one argument for each value of the sequence; `element = ?` for one value, and false for none.
+    /// The expression `element IN (...)`, with one argument for each value of the sequence; `element = ?` for
+    /// one value, and false for none.
     ///
     ///     // "name" IN (?, ?, ?)
     ///     ["deed", "will", "passport"].contains(Column("name"))
@@ -15,7 +16,8 @@ extension Sequence<any SQLExpressible> {
     }
 }
 
-// Ranges of integers are sequences too: they have their own functions, so that they are compared and not enumerated.
+// Ranges of integers are sequences too: they have their own functions, so that they are compared and not
+// enumerated.
 
 extension ClosedRange where Bound: SQLExpressible {
     /// The expression `element BETWEEN lower AND upper`.
@@ -57,6 +59,7 @@ extension SQLExpression {
     ) -> SQLExpression {
         SQLExpression(
             impl: .between(
-                element.sqlExpression, range.lowerBound.sqlExpression, range.upperBound.sqlExpression, isNegated: false))
+                element.sqlExpression, range.lowerBound.sqlExpression, range.upperBound.sqlExpression,
+                isNegated: false))
     }
 }

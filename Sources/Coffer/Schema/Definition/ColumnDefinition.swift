@@ -58,12 +58,15 @@ extension ColumnDefinition: Sendable {}
 extension ColumnDefinition {
     /// Makes the column the primary key of its table.
     ///
-    /// SQLite lets NULL into such a column unless it is an integer: see ``TableDefinition/primaryKey(_:_:onConflict:)``.
+    /// SQLite lets NULL into such a column unless it is an integer: see
+    /// ``TableDefinition/primaryKey(_:_:onConflict:)``.
     /// - Parameters:
     ///   - conflictResolution: what happens to a row whose key exists already.
     ///   - autoincrement: whether SQLite never uses a number again. Only for integers.
     @discardableResult
-    public func primaryKey(onConflict conflictResolution: Database.ConflictResolution? = nil, autoincrement: Bool = false) -> Self {
+    public func primaryKey(
+        onConflict conflictResolution: Database.ConflictResolution? = nil, autoincrement: Bool = false
+    ) -> Self {
         primaryKey = PrimaryKey(conflictResolution: conflictResolution, isAutoIncremented: autoincrement)
         return self
     }
@@ -74,7 +77,9 @@ extension ColumnDefinition {
     @discardableResult
     public func notNull(onConflict conflictResolution: Database.ConflictResolution? = nil) -> Self {
         // A key adds the constraint on its own: it must not take back what was said about conflicts.
-        if notNull == nil || conflictResolution != nil { notNull = NotNull(conflictResolution: conflictResolution) }
+        if notNull == nil || conflictResolution != nil {
+            notNull = NotNull(conflictResolution: conflictResolution)
+        }
         return self
     }
 
@@ -87,9 +92,11 @@ extension ColumnDefinition {
         return self
     }
 
-    /// Creates an index on the column, whose name is that of the table and that of the column: `player_on_score`.
+    /// Creates an index on the column, whose name is that of the table and that of the column:
+    /// `player_on_score`.
     ///
-    /// For other indexes, see ``Database/create(indexOn:columns:options:condition:)``. A unique column has an index anyway.
+    /// For other indexes, see ``Database/create(indexOn:columns:options:condition:)``. A unique column has an
+    /// index anyway.
     @discardableResult
     public func indexed() -> Self {
         isIndexed = true
@@ -101,9 +108,12 @@ extension ColumnDefinition {
     /// - Parameters:
     ///   - table: the table that is referred to, which may be the one that is being created.
     ///   - column: its column. Nil is its primary key.
-    ///   - deleteAction: what happens to rows when the row that they refer to is deleted. Nil refuses the deletion.
-    ///   - updateAction: what happens to rows when the key that they refer to changes. Nil refuses the change.
-    ///   - isDeferred: whether the foreign key is checked at the end of transactions rather than at the end of statements.
+    ///   - deleteAction: what happens to rows when the row that they refer to is deleted. Nil refuses the
+    ///     deletion.
+    ///   - updateAction: what happens to rows when the key that they refer to changes. Nil refuses the
+    ///     change.
+    ///   - isDeferred: whether the foreign key is checked at the end of transactions rather than at the end
+    ///     of statements.
     @discardableResult
     public func references(
         _ table: String, column: String? = nil, onDelete deleteAction: Database.ForeignKeyAction? = nil,
@@ -143,14 +153,16 @@ extension ColumnDefinition {
         return self
     }
 
-    /// Sets the value of rows that bring none, written in SQL: a literal, `CURRENT_TIMESTAMP`, or an expression in parentheses.
+    /// Sets the value of rows that bring none, written in SQL: a literal, `CURRENT_TIMESTAMP`, or an
+    /// expression in parentheses.
     @discardableResult
     public func defaults(sql: String) -> Self {
         defaultExpression = SQL(sql: sql)
         return self
     }
 
-    /// Sets the collation by which the values of the column are compared and sorted, unless an expression has another one.
+    /// Sets the collation by which the values of the column are compared and sorted, unless an expression has
+    /// another one.
     @discardableResult
     public func collate(_ collation: Database.CollationName) -> Self {
         self.collation = collation.rawValue
@@ -169,13 +181,23 @@ extension ColumnDefinition {
     /// Computes the column from others. It cannot be written to: see <https://www.sqlite.org/gencol.html>.
     ///
     /// A column that is added to a table that exists can only be virtual.
+    ///
+    /// - Parameters:
+    ///   - expression: computes the value from other columns of the row.
+    ///   - qualification: whether the value is stored, or computed with each read.
     @discardableResult
-    public func generatedAs(_ expression: some SQLExpressible, _ qualification: GeneratedColumnQualification = .virtual) -> Self {
+    public func generatedAs(
+        _ expression: some SQLExpressible, _ qualification: GeneratedColumnQualification = .virtual
+    ) -> Self {
         generation = Generation(expression: SQL(bare: expression.sqlExpression), qualification: qualification)
         return self
     }
 
     /// Computes the column from others, by an expression that is written in SQL: see ``generatedAs(_:_:)``.
+    ///
+    /// - Parameters:
+    ///   - sql: the text of an expression of other columns of the row.
+    ///   - qualification: whether the value is stored, or computed with each read.
     @discardableResult
     public func generatedAs(sql: String, _ qualification: GeneratedColumnQualification = .virtual) -> Self {
         generation = Generation(expression: SQL(sql: sql), qualification: qualification)

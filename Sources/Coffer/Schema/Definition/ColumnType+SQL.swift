@@ -1,16 +1,19 @@
 extension Database.ColumnType {
-    /// The type as SQL: as it is where it is what SQLite takes for a type (words, and one or two numbers in parentheses), else as one name.
+    /// The type as SQL: as it is where it is what SQLite takes for a type (words, and one or two numbers in
+    /// parentheses), else as one name.
     var sql: String { isPlain ? rawValue : rawValue.quotedDatabaseIdentifier }
 
     private var isPlain: Bool {
         var words = rawValue[...]
         if words.hasSuffix(")"), let open = words.firstIndex(of: "(") {
-            let numbers = words[words.index(after: open)...].dropLast().split(separator: ",", omittingEmptySubsequences: false)
+            let numbers = words[words.index(after: open)...].dropLast().split(
+                separator: ",", omittingEmptySubsequences: false)
             guard (1...2).contains(numbers.count), numbers.allSatisfy(\.isSQLNumber) else { return false }
             words = words[..<open]
         }
         let parts = words.split(separator: " ")
-        return !parts.isEmpty && parts.allSatisfy { $0.utf8.allSatisfy(\.isASCIIWord) && !$0.utf8.first.isDigit }
+        return !parts.isEmpty
+            && parts.allSatisfy { $0.utf8.allSatisfy(\.isASCIIWord) && !$0.utf8.first.isDigit }
     }
 }
 

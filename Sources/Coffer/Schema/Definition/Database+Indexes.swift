@@ -10,27 +10,43 @@ extension Database {
     ///   - columns: the columns, in the order of the index.
     ///   - options: whether the index is unique, or may exist already.
     ///   - condition: which rows are in the index. Nil is all of them.
+    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
     public func create(
-        indexOn table: String, columns: [String], options: IndexOptions = [], condition: (any SQLExpressible)? = nil
+        indexOn table: String, columns: [String], options: IndexOptions = [],
+        condition: (any SQLExpressible)? = nil
     ) throws {
         try create(
-            index: IndexSQL.defaultName(on: table, columns: columns), on: table, columns: columns, options: options, condition: condition)
+            index: IndexSQL.defaultName(on: table, columns: columns), on: table, columns: columns,
+            options: options, condition: condition)
     }
 
     /// Creates an index on columns.
     ///
     /// - Parameters: as those of ``create(indexOn:columns:options:condition:)``, and the name of the index.
+    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
     public func create(
-        index name: String, on table: String, columns: [String], options: IndexOptions = [], condition: (any SQLExpressible)? = nil
+        index name: String, on table: String, columns: [String], options: IndexOptions = [],
+        condition: (any SQLExpressible)? = nil
     ) throws {
         try create(
-            index: name, on: table, terms: columns.map(\.quotedDatabaseIdentifier), options: options, condition: condition)
+            index: name, on: table, terms: columns.map(\.quotedDatabaseIdentifier), options: options,
+            condition: condition)
     }
 
     /// Creates an index on columns: the older form of ``create(index:on:columns:options:condition:)``.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the index.
+    ///   - table: the table.
+    ///   - columns: the columns, in their order.
+    ///   - unique: whether no two rows may have the same values there.
+    ///   - ifNotExists: whether an index that is there already is no error.
+    ///   - condition: the rows that are indexed; nil is all of them.
+    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
     @_disfavoredOverload
     public func create(
-        index name: String, on table: String, columns: [String], unique: Bool = false, ifNotExists: Bool = false,
+        index name: String, on table: String, columns: [String], unique: Bool = false,
+        ifNotExists: Bool = false,
         condition: (any SQLExpressible)? = nil
     ) throws {
         var options: IndexOptions = []
@@ -46,6 +62,7 @@ extension Database {
     ///     try db.create(index: "ownerAddress", on: "owner", expressions: [address], options: .unique)
     ///
     /// - Parameters: as those of ``create(indexOn:columns:options:condition:)``, and the name of the index.
+    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
     public func create(
         index name: String, on table: String, expressions: [any SQLExpressible], options: IndexOptions = [],
         condition: (any SQLExpressible)? = nil
@@ -55,11 +72,14 @@ extension Database {
     }
 
     private func create(
-        index name: String, on table: String, terms: [String], options: IndexOptions, condition: (any SQLExpressible)?
+        index name: String, on table: String, terms: [String], options: IndexOptions,
+        condition: (any SQLExpressible)?
     ) throws {
         checkIsUsedInItsAccess()
         let condition = try condition.map { try SQL(bare: $0.sqlExpression).inlined(self) }
-        try executeDefinitions([IndexSQL.creation(name: name, on: table, terms: terms, options: options, condition: condition)])
+        try executeDefinitions([
+            IndexSQL.creation(name: name, on: table, terms: terms, options: options, condition: condition)
+        ])
     }
 }
 
@@ -67,29 +87,44 @@ extension Database {
 
 extension Database {
     /// Drops an index.
+    ///
+    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
     public func drop(index name: String) throws {
         try execute(sql: "DROP INDEX \(name.quotedDatabaseIdentifier)")
     }
 
-    /// Drops an index on exactly these columns, in this order, whatever its name. Does nothing if there is none.
+    /// Drops an index on exactly these columns, in this order, whatever its name. Does nothing if there is
+    /// none.
     ///
-    /// Of several indexes, the one that ``create(indexOn:columns:options:condition:)`` has named is dropped, or else the last one.
-    /// - Throws: a ``DatabaseError`` if there is no such table, or only the index of a constraint, which ends with its table.
+    /// Of several indexes, the one that ``create(indexOn:columns:options:condition:)`` has named is dropped,
+    /// or else the last one.
+    ///
+    /// - Parameters:
+    ///   - table: the table.
+    ///   - columns: the columns of the index, in their order.
+    /// - Throws: a ``DatabaseError`` if there is no such table, or only the index of a constraint, which ends
+    ///   with its table.
     public func drop(indexOn table: String, columns: [String]) throws {
         let names = columns.map(CaseInsensitiveName.init)
         let indexes = try indexes(on: table).filter { $0.columns.map(CaseInsensitiveName.init) == names }
         let defaultName = CaseInsensitiveName(IndexSQL.defaultName(on: table, columns: columns))
         let index =
-            indexes.first { CaseInsensitiveName($0.name) == defaultName } ?? indexes.first { $0.origin == .createIndex } ?? indexes.first
+            indexes.first { CaseInsensitiveName($0.name) == defaultName } ?? indexes.first {
+                $0.origin == .createIndex
+            } ?? indexes.first
         if let index { try drop(index: index.name) }
     }
 
     /// Builds all indexes that use a collation again, as is needed after its definition has changed.
+    ///
+    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
     public func reindex(collation: CollationName) throws {
         try execute(sql: "REINDEX \(collation.rawValue.quotedUnlessWord)")
     }
 
     /// Builds all indexes that use a collation again, as is needed after its definition has changed.
+    ///
+    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
     public func reindex(collation: DatabaseCollation) throws {
         try reindex(collation: CollationName(rawValue: collation.name))
     }
@@ -107,7 +142,9 @@ enum IndexSQL {
         if options.contains(.unique) { sql += "UNIQUE " }
         sql += "INDEX "
         if options.contains(.ifNotExists) { sql += "IF NOT EXISTS " }
-        sql += "\(name.quotedDatabaseIdentifier) ON \(table.quotedDatabaseIdentifier)(\(terms.joined(separator: ", ")))"
+        sql +=
+            "\(name.quotedDatabaseIdentifier) ON "
+            + "\(table.quotedDatabaseIdentifier)(\(terms.joined(separator: ", ")))"
         if let condition { sql += " WHERE \(condition)" }
         return sql
     }

@@ -4,15 +4,20 @@ extension Database {
     ///     try db.create(view: "endlessShare", as: Share.filter(Column("expiry") == nil))
     ///
     /// The values of the request become a part of the view.
+    ///
     /// - Parameters:
     ///   - name: the name of the view, which may contain anything.
     ///   - options: whether the view is temporary, or may exist already.
     ///   - columns: the names of its columns. Nil takes those of the request.
     ///   - request: what the view selects.
+    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
     public func create(
-        view name: String, options: ViewOptions = [], columns: [String]? = nil, as request: any SQLSubqueryable
+        view name: String, options: ViewOptions = [], columns: [String]? = nil,
+        as request: any SQLSubqueryable
     ) throws {
-        try create(view: name, options: options, columns: columns, asLiteral: SQL(elements: [.subquery(request.sqlSubquery)]))
+        try create(
+            view: name, options: options, columns: columns,
+            asLiteral: SQL(elements: [.subquery(request.sqlSubquery)]))
     }
 
     /// Creates a view on a query that is written as an SQL literal.
@@ -20,6 +25,7 @@ extension Database {
     ///     try db.create(view: "treasure", asLiteral: "SELECT id, name FROM item WHERE worth >= \(limit)")
     ///
     /// - Parameters: as those of ``create(view:options:columns:as:)``.
+    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
     public func create(
         view name: String, options: ViewOptions = [], columns: [String]? = nil, asLiteral sqlLiteral: SQL
     ) throws {
@@ -35,6 +41,8 @@ extension Database {
     }
 
     /// Drops a view.
+    ///
+    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
     public func drop(view name: String) throws {
         try execute(sql: "DROP VIEW \(name.quotedDatabaseIdentifier)")
     }

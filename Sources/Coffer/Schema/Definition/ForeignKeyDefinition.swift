@@ -21,7 +21,9 @@ public final class ForeignKeyDefinition {
     /// - Parameter conflictResolution: what happens to a row with NULL.
     @discardableResult
     public func notNull(onConflict conflictResolution: Database.ConflictResolution? = nil) -> Self {
-        if notNull == nil || conflictResolution != nil { notNull = ColumnDefinition.NotNull(conflictResolution: conflictResolution) }
+        if notNull == nil || conflictResolution != nil {
+            notNull = ColumnDefinition.NotNull(conflictResolution: conflictResolution)
+        }
         return self
     }
 

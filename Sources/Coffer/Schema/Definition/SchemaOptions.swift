@@ -10,12 +10,15 @@ public struct TableOptions: OptionSet, Sendable {
     /// Creates a table that only this connection sees, and that ends with it.
     public static let temporary = TableOptions(rawValue: 1 << 1)
 
-    /// Creates a table whose rows are stored by their primary key: see <https://www.sqlite.org/withoutrowid.html>.
+    /// Creates a table whose rows are stored by their primary key: see
+    /// <https://www.sqlite.org/withoutrowid.html>.
     public static let withoutRowID = TableOptions(rawValue: 1 << 2)
 
-    /// Creates a table that refuses values of other types than those of its columns: see <https://www.sqlite.org/stricttables.html>.
+    /// Creates a table that refuses values of other types than those of its columns: see
+    /// <https://www.sqlite.org/stricttables.html>.
     ///
-    /// Of the types of ``Database/ColumnType``, only `INTEGER`, `REAL`, `TEXT`, `BLOB` and `ANY` are allowed in such a table.
+    /// Of the types of ``Database/ColumnType``, only `INTEGER`, `REAL`, `TEXT`, `BLOB` and `ANY` are allowed
+    /// in such a table.
     public static let strict = TableOptions(rawValue: 1 << 3)
 }
 

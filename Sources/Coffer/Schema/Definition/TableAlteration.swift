@@ -24,7 +24,12 @@ public final class TableAlteration {
 
     /// Adds a column, of any type if `type` is nil.
     ///
-    /// It cannot be a key, nor unique. Where the table has rows, a column that is not NULL needs a default value.
+    /// It cannot be a key, nor unique. Where the table has rows, a column that is not NULL needs a default
+    /// value.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the column.
+    ///   - type: its type; nil is none.
     @discardableResult
     public func add(column name: String, _ type: Database.ColumnType? = nil) -> ColumnDefinition {
         let column = ColumnDefinition(name: name, type: type)
@@ -43,6 +48,10 @@ public final class TableAlteration {
     }
 
     /// Renames a column, also where indexes, triggers and views name it.
+    ///
+    /// - Parameters:
+    ///   - name: the present name.
+    ///   - newName: the name that it gets.
     public func rename(column name: String, to newName: String) {
         steps.append(.rename(name, to: newName))
     }

@@ -99,10 +99,13 @@ extension TableDefinition {
 // MARK: - Keys
 
 extension TableDefinition {
-    /// Adds an integer column that is the primary key, and that SQLite fills with numbers that no row of the table ever had.
+    /// Adds an integer column that is the primary key, and that SQLite fills with numbers that no row of the
+    /// table ever had.
     ///
     /// See <https://www.sqlite.org/autoinc.html>.
-    /// - Parameter conflictResolution: what happens to a row whose key exists already.
+    /// - Parameters:
+    ///   - name: the name of the column.
+    ///   - conflictResolution: what happens to a row whose key exists already.
     @discardableResult
     public func autoIncrementedPrimaryKey(
         _ name: String, onConflict conflictResolution: Database.ConflictResolution? = nil
@@ -113,11 +116,13 @@ extension TableDefinition {
     /// Adds a column that is the primary key, and is never NULL.
     ///
     /// - Parameters:
+    ///   - name: the name of the column.
     ///   - type: with `.integer`, the column is the row ID, which SQLite fills where a row brings none.
     ///   - conflictResolution: what happens to a row whose key exists already.
     @discardableResult
     public func primaryKey(
-        _ name: String, _ type: Database.ColumnType, onConflict conflictResolution: Database.ConflictResolution? = nil
+        _ name: String, _ type: Database.ColumnType,
+        onConflict conflictResolution: Database.ConflictResolution? = nil
     ) -> ColumnDefinition {
         let column = column(name, type).primaryKey(onConflict: conflictResolution)
         // A row ID is never NULL: a NULL that is inserted becomes the next number.
@@ -130,8 +135,15 @@ extension TableDefinition {
     ///         t.belongsTo("item")
     ///         t.column("page", .integer)
     ///     }
-    public func primaryKey(onConflict conflictResolution: Database.ConflictResolution? = nil, body: () throws -> Void) rethrows {
-        precondition(openPrimaryKey == nil, "A primary key cannot be defined inside of the definition of another one.")
+    ///
+    /// - Parameters:
+    ///   - conflictResolution: what SQLite does if the key is taken; nil aborts the statement.
+    ///   - body: defines the columns of the key.
+    public func primaryKey(
+        onConflict conflictResolution: Database.ConflictResolution? = nil, body: () throws -> Void
+    ) rethrows {
+        precondition(
+            openPrimaryKey == nil, "A primary key cannot be defined inside of the definition of another one.")
         openPrimaryKey = PrimaryKey(elements: [], conflictResolution: conflictResolution)
         defer { openPrimaryKey = nil }
         try body()
@@ -140,37 +152,58 @@ extension TableDefinition {
 
     /// Makes columns of the table, which are added elsewhere, its primary key.
     ///
-    /// SQLite lets NULL into these columns unless they are `notNull()`. See ``primaryKey(onConflict:body:)``, which takes care of that.
-    public func primaryKey(_ columns: [String], onConflict conflictResolution: Database.ConflictResolution? = nil) {
-        primaryKeys.append(PrimaryKey(elements: columns.map { .column($0) }, conflictResolution: conflictResolution))
+    /// SQLite lets NULL into these columns unless they are `notNull()`. See ``primaryKey(onConflict:body:)``,
+    /// which takes care of that.
+    ///
+    /// - Parameters:
+    ///   - columns: the columns of the key, in their order.
+    ///   - conflictResolution: what SQLite does if the key is taken; nil aborts the statement.
+    public func primaryKey(
+        _ columns: [String], onConflict conflictResolution: Database.ConflictResolution? = nil
+    ) {
+        primaryKeys.append(
+            PrimaryKey(elements: columns.map { .column($0) }, conflictResolution: conflictResolution))
     }
 
     /// Refuses rows with the same values in all of these columns. NULL differs from NULL.
-    public func uniqueKey(_ columns: [String], onConflict conflictResolution: Database.ConflictResolution? = nil) {
+    ///
+    /// - Parameters:
+    ///   - columns: the columns of the key, in their order.
+    ///   - conflictResolution: what SQLite does if the key is taken; nil aborts the statement.
+    public func uniqueKey(
+        _ columns: [String], onConflict conflictResolution: Database.ConflictResolution? = nil
+    ) {
         uniqueKeys.append(UniqueKey(columns: columns, conflictResolution: conflictResolution))
     }
 
-    /// Adds columns that refer to the primary key of another table, together with their foreign key and an index.
+    /// Adds columns that refer to the primary key of another table, together with their foreign key and an
+    /// index.
     ///
     ///     t.belongsTo("owner")                       // ownerId REFERENCES owner(id)
     ///     t.belongsTo("currency").notNull()          // currencyCode REFERENCES currency(code)
     ///     t.belongsTo("guest", inTable: "owner")     // guestId REFERENCES owner(id)
     ///
-    /// The name of a column is `name` with the name of the column that it refers to, and so is its type. A table without a
-    /// primary key is referred to by its row ID: `ownerId`.
+    /// The name of a column is `name` with the name of the column that it refers to, and so is its type. A
+    /// table without a primary key is referred to by its row ID: `ownerId`.
     ///
     /// - Parameters:
     ///   - name: the name of the relation.
-    ///   - table: the table that is referred to, which may be the one that is being created. Nil is the table with the name of the relation,
-    ///     or if there is none, with its plural: `owners` for `owner`. See ``Inflections``.
-    ///   - deleteAction: what happens to rows when the row that they refer to is deleted. Nil refuses the deletion.
-    ///   - updateAction: what happens to rows when the key that they refer to changes. Nil refuses the change.
-    ///   - isDeferred: whether the foreign key is checked at the end of transactions rather than at the end of statements.
-    ///   - indexed: whether there is an index on the columns. Columns of the primary key, and a single unique column, have one anyway.
+    ///   - table: the table that is referred to, which may be the one that is being created. Nil is the table
+    ///     with the name of the relation, or if there is none, with its plural: `owners` for `owner`. See
+    ///     ``Inflections``.
+    ///   - deleteAction: what happens to rows when the row that they refer to is deleted. Nil refuses the
+    ///     deletion.
+    ///   - updateAction: what happens to rows when the key that they refer to changes. Nil refuses the
+    ///     change.
+    ///   - isDeferred: whether the foreign key is checked at the end of transactions rather than at the end
+    ///     of statements.
+    ///   - indexed: whether there is an index on the columns. Columns of the primary key, and a single unique
+    ///     column, have one anyway.
     @discardableResult
     public func belongsTo(
         _ name: String, inTable table: String? = nil, onDelete deleteAction: Database.ForeignKeyAction? = nil,
-        onUpdate updateAction: Database.ForeignKeyAction? = nil, deferred isDeferred: Bool = false, indexed: Bool = true
+        onUpdate updateAction: Database.ForeignKeyAction? = nil, deferred isDeferred: Bool = false,
+        indexed: Bool = true
     ) -> ForeignKeyDefinition {
         let foreignKey = ForeignKeyDefinition(
             name: name, table: table,
@@ -187,14 +220,19 @@ extension TableDefinition {
     /// Makes columns of the table, which are added elsewhere, refer to another table.
     ///
     /// - Parameters:
+    ///   - columns: the columns, in their order.
     ///   - table: the table that is referred to.
     ///   - destinationColumns: its columns. Nil is its primary key.
-    ///   - deleteAction: what happens to rows when the row that they refer to is deleted. Nil refuses the deletion.
-    ///   - updateAction: what happens to rows when the key that they refer to changes. Nil refuses the change.
-    ///   - isDeferred: whether the foreign key is checked at the end of transactions rather than at the end of statements.
+    ///   - deleteAction: what happens to rows when the row that they refer to is deleted. Nil refuses the
+    ///     deletion.
+    ///   - updateAction: what happens to rows when the key that they refer to changes. Nil refuses the
+    ///     change.
+    ///   - isDeferred: whether the foreign key is checked at the end of transactions rather than at the end
+    ///     of statements.
     public func foreignKey(
         _ columns: [String], references table: String, columns destinationColumns: [String]? = nil,
-        onDelete deleteAction: Database.ForeignKeyAction? = nil, onUpdate updateAction: Database.ForeignKeyAction? = nil,
+        onDelete deleteAction: Database.ForeignKeyAction? = nil,
+        onUpdate updateAction: Database.ForeignKeyAction? = nil,
         deferred isDeferred: Bool = false
     ) {
         let actions = ForeignKeyActions(delete: deleteAction, update: updateAction, isDeferred: isDeferred)
@@ -211,7 +249,8 @@ extension TableDefinition {
         constraints.append(.check(SQL(bare: condition.sqlExpression)))
     }
 
-    /// Refuses rows for which the condition is false. A condition in SQL belongs into ``check(sql:)``: a string is a constant here.
+    /// Refuses rows for which the condition is false. A condition in SQL belongs into ``check(sql:)``: a
+    /// string is a constant here.
     @_disfavoredOverload
     public func check(_ condition: some SQLExpressible) {
         constraints.append(.check(SQL(bare: condition.sqlExpression)))

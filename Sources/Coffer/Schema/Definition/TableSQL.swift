@@ -1,7 +1,8 @@
 /// The SQL of the definition of a table.
 ///
-/// Foreign keys that name no column refer to a primary key, which is looked up in the schema, or in the definition itself where
-/// the table refers to its own rows. That is why there is no SQL before the definition is complete.
+/// Foreign keys that name no column refer to a primary key, which is looked up in the schema, or in the
+/// definition itself where the table refers to its own rows. That is why there is no SQL before the
+/// definition is complete.
 struct TableSQL {
     /// A column of a primary key that other columns refer to.
     struct KeyColumn {
@@ -47,7 +48,9 @@ extension TableSQL {
         if definition.options.contains(.temporary) { sql += "TEMPORARY " }
         sql += "TABLE "
         if definition.options.contains(.ifNotExists) { sql += "IF NOT EXISTS " }
-        sql += "\(definition.name.quotedDatabaseIdentifier) (\(try writer.items(of: definition).joined(separator: ", ")))"
+        sql +=
+            "\(definition.name.quotedDatabaseIdentifier) "
+            + "(\(try writer.items(of: definition).joined(separator: ", ")))"
         var suffixes: [String] = []
         if definition.options.contains(.strict) { suffixes.append("STRICT") }
         if definition.options.contains(.withoutRowID) { suffixes.append("WITHOUT ROWID") }
@@ -76,7 +79,9 @@ extension TableSQL {
         let primaryKeys = try definition.primaryKeys.map {
             try "PRIMARY KEY \(names($0).quotedList)" + sql(onConflict: $0.conflictResolution)
         }
-        let uniqueKeys = definition.uniqueKeys.map { "UNIQUE \($0.columns.quotedList)" + sql(onConflict: $0.conflictResolution) }
+        let uniqueKeys = definition.uniqueKeys.map {
+            "UNIQUE \($0.columns.quotedList)" + sql(onConflict: $0.conflictResolution)
+        }
         let constraints = try definition.constraints.map { constraint in
             switch constraint {
             case .check(let condition): "CHECK \(try inParentheses(condition))"
@@ -87,10 +92,13 @@ extension TableSQL {
     }
 
     /// The columns of a foreign key, and its constraint if it does not stand with its only column.
-    private func items(of foreignKey: ForeignKeyDefinition) throws -> (columns: [String], constraint: String?) {
+    private func items(of foreignKey: ForeignKeyDefinition) throws -> (columns: [String], constraint: String?)
+    {
         let destination = try destination(of: foreignKey)
+        let keyNames = destination.key.map(\.name).quotedList
         let references =
-            "REFERENCES \(destination.table.quotedDatabaseIdentifier)\(destination.key.map(\.name).quotedList)" + foreignKey.actions.sql
+            "REFERENCES \(destination.table.quotedDatabaseIdentifier)\(keyNames)"
+            + foreignKey.actions.sql
         var columns = destination.key.map { column in
             (foreignKey.name + column.suffix).quotedDatabaseIdentifier + (column.type.map { " \($0)" } ?? "")
                 + (foreignKey.notNull.map { " NOT NULL" + sql(onConflict: $0.conflictResolution) } ?? "")
@@ -113,9 +121,11 @@ extension TableSQL {
                 if let index = sqlOfIndex(on: column, options: definition.options) { indexes.append(index) }
             case .foreignKey(let foreignKey):
                 let names = try names(of: foreignKey, to: destination(of: foreignKey))
-                guard foreignKey.isIndexed || foreignKey.isUnique, !(foreignKey.isUnique && names.count == 1) else { continue }
+                guard foreignKey.isIndexed || foreignKey.isUnique, !(foreignKey.isUnique && names.count == 1)
+                else { continue }
                 let index = IndexSQL.creation(
-                    name: names.count == 1 ? columnIndexName(names[0]) : IndexSQL.defaultName(on: tableName, columns: names),
+                    name: names.count == 1
+                        ? columnIndexName(names[0]) : IndexSQL.defaultName(on: tableName, columns: names),
                     on: tableName, terms: names.map(\.quotedDatabaseIdentifier),
                     options: indexOptions(of: definition.options, isUnique: foreignKey.isUnique))
                 if names.count == 1 { indexes.append(index) } else { compositeIndexes.append(index) }
@@ -147,7 +157,9 @@ extension TableSQL {
 
 extension TableSQL {
     /// The statements that alter the table, made one by one: each may need to see what the last one did.
-    static func alteration(_ step: TableAlteration.Step, of tableName: String, in db: Database) throws -> [String] {
+    static func alteration(_ step: TableAlteration.Step, of tableName: String, in db: Database) throws
+        -> [String]
+    {
         let writer = TableSQL(db, altering: tableName)
         let prefix = "ALTER TABLE \(tableName.quotedDatabaseIdentifier) "
         switch step {
@@ -157,7 +169,10 @@ extension TableSQL {
         case .addLiteral(let literal):
             return try [prefix + "ADD COLUMN " + literal.inlined(db)]
         case .rename(let name, let newName):
-            return [prefix + "RENAME COLUMN \(name.quotedDatabaseIdentifier) TO \(newName.quotedDatabaseIdentifier)"]
+            return [
+                prefix
+                    + "RENAME COLUMN \(name.quotedDatabaseIdentifier) TO \(newName.quotedDatabaseIdentifier)"
+            ]
         case .drop(let name):
             return [prefix + "DROP COLUMN \(name.quotedDatabaseIdentifier)"]
         }
@@ -174,8 +189,12 @@ extension TableSQL {
             sql += " PRIMARY KEY" + self.sql(onConflict: primaryKey.conflictResolution)
             if primaryKey.isAutoIncremented { sql += " AUTOINCREMENT" }
         }
-        if let notNull = column.notNull { sql += " NOT NULL" + self.sql(onConflict: notNull.conflictResolution) }
-        if let unique = column.uniqueKey { sql += " UNIQUE" + self.sql(onConflict: unique.conflictResolution) }
+        if let notNull = column.notNull {
+            sql += " NOT NULL" + self.sql(onConflict: notNull.conflictResolution)
+        }
+        if let unique = column.uniqueKey {
+            sql += " UNIQUE" + self.sql(onConflict: unique.conflictResolution)
+        }
         for check in column.checks { sql += " CHECK \(try inParentheses(check))" }
         if let value = column.defaultExpression { sql += " DEFAULT \(try value.inlined(db))" }
         if let collation = column.collation { sql += " COLLATE \(collation.quotedUnlessWord)" }
@@ -257,7 +276,9 @@ extension TableSQL {
                 case .foreignKey(let foreignKey):
                     guard try !isOwnName(table(of: foreignKey)) else { throw selfReference() }
                     let destination = try destination(of: foreignKey)
-                    return zip(names(of: foreignKey, to: destination), destination.key).map { KeyColumn(name: $0, type: $1.type) }
+                    return zip(names(of: foreignKey, to: destination), destination.key).map {
+                        KeyColumn(name: $0, type: $1.type)
+                    }
                 }
             }
         }
@@ -268,7 +289,8 @@ extension TableSQL {
     }
 
     private func selfReference() -> DatabaseError {
-        DatabaseError(message: "the primary key of table \(tableName.quotedDatabaseIdentifier) refers to itself")
+        DatabaseError(
+            message: "the primary key of table \(tableName.quotedDatabaseIdentifier) refers to itself")
     }
 }
 

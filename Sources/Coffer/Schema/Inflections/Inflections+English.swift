@@ -1,8 +1,8 @@
 extension Inflections {
     /// The rules of English, as far as names of tables need them.
     ///
-    /// The keys of associations, and so the names of properties, depend on the answer for each word. Mistakes in rare words are therefore kept:
-    /// programs that meet one have worked around it.
+    /// The keys of associations, and so the names of properties, depend on the answer for each word. Mistakes
+    /// in rare words are therefore kept: programs that meet one have worked around it.
     static let english: Inflections = {
         var inflections = Inflections(nouns: .english)
         inflections.irregularSuffix("person", "people")
@@ -30,7 +30,8 @@ extension NounEndings {
         return nouns
     }()
 
-    /// The endings that the grammar of English makes regular: -s, -es behind a sibilant, and -ies for -y behind a consonant.
+    /// The endings that the grammar of English makes regular: -s, -es behind a sibilant, and -ies for -y
+    /// behind a consonant.
     private mutating func addRegularEndings() {
         addSingular("", becomes: "s")
         addSingular("s", becomes: "s")
@@ -67,7 +68,9 @@ extension NounEndings {
         add("ex", "ices", stems: ["ind", "vert"])
         add("ix", "ices", stems: ["matr"])
         addSingular("sis", becomes: "ses")
-        add("is", "es", stems: ["cris", "test", "thes", "parenthes", "bas", "analys", "synops", "prognos", "diagnos"])
+        add(
+            "is", "es",
+            stems: ["cris", "test", "thes", "parenthes", "bas", "analys", "synops", "prognos", "diagnos"])
         add("axis", "axes", areWords: true)
     }
 

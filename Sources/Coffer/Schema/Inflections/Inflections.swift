@@ -6,7 +6,8 @@ internal import Synchronization
 ///     Inflections.default.pluralize("entry")        // "entries"
 ///     Inflections.default.singularize("indices")    // "index"
 ///
-/// The last word of a name counts: `lineItem` becomes `lineItems`. Digits at the end stay where they are: `item1` becomes `items1`.
+/// The last word of a name counts: `lineItem` becomes `lineItems`. Digits at the end stay where they are:
+/// `item1` becomes `items1`.
 public struct Inflections: Sendable {
     /// A replacement for words that match a regular expression.
     private struct Rule: Sendable {
@@ -24,9 +25,12 @@ public struct Inflections: Sendable {
         /// The word with its match replaced, or nil if it does not match.
         func apply(to word: String) -> String? {
             let range = NSRange(word.startIndex..., in: word)
-            guard let match = expression.firstMatch(in: word, range: range), let matched = Range(match.range, in: word) else { return nil }
+            guard let match = expression.firstMatch(in: word, range: range),
+                let matched = Range(match.range, in: word)
+            else { return nil }
             return word.replacingCharacters(
-                in: matched, with: expression.replacementString(for: match, in: word, offset: 0, template: template))
+                in: matched,
+                with: expression.replacementString(for: match, in: word, offset: 0, template: template))
         }
     }
 
@@ -49,13 +53,15 @@ public struct Inflections: Sendable {
         self.nouns = nouns
     }
 
-    /// The rules that the library uses: those of English, unless they are replaced. Replace them before the first use of a database.
+    /// The rules that the library uses: those of English, unless they are replaced. Replace them before the
+    /// first use of a database.
     public static var `default`: Inflections {
         get { current.withLock { $0.inflections } }
         set { current.withLock { $0 = Current(inflections: newValue) } }
     }
 
-    /// The default rules, and what they made of the names that were asked for: rules may be slow, and requests ask for few names.
+    /// The default rules, and what they made of the names that were asked for: rules may be slow, and
+    /// requests ask for few names.
     private struct Current {
         let inflections: Inflections
         var singulars: [String: String] = [:]
@@ -101,13 +107,18 @@ extension Inflections {
     /// - Precondition: the pattern is a regular expression.
     /// - Parameters:
     ///   - pattern: matches what is replaced.
+    ///   - options: the options of the regular expression.
     ///   - template: replaces it; `$1` stands for the first group.
-    public mutating func plural(_ pattern: String, options: NSRegularExpression.Options = [.caseInsensitive], _ template: String) {
+    public mutating func plural(
+        _ pattern: String, options: NSRegularExpression.Options = [.caseInsensitive], _ template: String
+    ) {
         plurals.append(Rule(pattern, options, template))
     }
 
     /// Adds a rule for the singular: see ``plural(_:options:_:)``.
-    public mutating func singular(_ pattern: String, options: NSRegularExpression.Options = [.caseInsensitive], _ template: String) {
+    public mutating func singular(
+        _ pattern: String, options: NSRegularExpression.Options = [.caseInsensitive], _ template: String
+    ) {
         singulars.append(Rule(pattern, options, template))
     }
 
@@ -116,7 +127,8 @@ extension Inflections {
         uncountables.formUnion(words.map { $0.lowercased() })
     }
 
-    /// Adds an ending with an irregular plural: with `person` and `people`, `salesperson` becomes `salespeople`.
+    /// Adds an ending with an irregular plural: with `person` and `people`, `salesperson` becomes
+    /// `salespeople`.
     public mutating func irregularSuffix(_ singular: String, _ plural: String) {
         irregulars.append(Irregular(singular: singular, plural: plural))
     }
@@ -140,7 +152,8 @@ extension Inflections {
     }
 
     private func inflect(
-        _ string: String, rules: [Rule], ending: (String) -> String?, forms: (Irregular) -> (target: String, all: [String])
+        _ string: String, rules: [Rule], ending: (String) -> String?,
+        forms: (Irregular) -> (target: String, all: [String])
     ) -> String {
         let digits = string.reversed().prefix { $0.isASCII && $0.isNumber }.count
         let word = String(string.dropLast(digits))
@@ -150,7 +163,8 @@ extension Inflections {
         for irregular in irregulars.reversed() {
             let (target, all) = forms(irregular)
             for form in all where word.lowercased().hasSuffix(form.lowercased()) {
-                return word.dropLast(form.count) + target.withCaseOfFirstLetter(of: word.suffix(form.count)) + number
+                return word.dropLast(form.count) + target.withCaseOfFirstLetter(of: word.suffix(form.count))
+                    + number
             }
         }
         // Rules are about words, and the last word of a name is the one that has a plural.
@@ -178,7 +192,8 @@ extension String {
     fileprivate var startOfLastWord: Index {
         indices.dropFirst().last { index in
             let before = self[self.index(before: index)]
-            return self[index].isLetter && ((self[index].isUppercase && !before.isUppercase) || !before.isLetter)
+            return self[index].isLetter
+                && ((self[index].isUppercase && !before.isUppercase) || !before.isLetter)
         } ?? startIndex
     }
 

@@ -1,7 +1,7 @@
 /// How nouns end in the singular and in the plural.
 ///
-/// The longest ending that a word has decides, and whole words come before endings, so that no order of the declarations has a meaning.
-/// Endings are added in lower case; what a word has before them stays as it is.
+/// The longest ending that a word has decides, and whole words come before endings, so that no order of the
+/// declarations has a meaning. Endings are added in lower case; what a word has before them stays as it is.
 struct NounEndings: Sendable {
     /// What an ending becomes: so many of its letters go, and these come.
     private struct Change: Sendable {
@@ -42,7 +42,8 @@ struct NounEndings: Sendable {
     /// The singular of a noun in either form.
     func singular(of word: String) -> String? { singulars.apply(to: word) }
 
-    /// Adds nouns with a plural of their own: each stem has the one ending in the singular, and the other one in the plural.
+    /// Adds nouns with a plural of their own: each stem has the one ending in the singular, and the other one
+    /// in the plural.
     mutating func add(_ singular: String, _ plural: String, stems: [String] = [""], areWords: Bool = false) {
         let common = zip(singular, plural).prefix { $0 == $1 }.count
         let toPlural = Change(dropped: singular.count - common, added: String(plural.dropFirst(common)))
@@ -51,9 +52,14 @@ struct NounEndings: Sendable {
             plurals.insert(toPlural, for: stem + singular, isWord: areWords)
             // A plural in -s is known as one anyway, and so is a singular in anything else.
             let added = String(plural.dropFirst(common))
-            if !plural.hasSuffix("s") { plurals.insert(Change(dropped: added.count, added: added), for: stem + plural, isWord: areWords) }
+            if !plural.hasSuffix("s") {
+                plurals.insert(
+                    Change(dropped: added.count, added: added), for: stem + plural, isWord: areWords)
+            }
             singulars.insert(toSingular, for: stem + plural, isWord: areWords)
-            if (stem + singular).hasSuffix("s") { singulars.insert(Change(dropped: 0, added: ""), for: stem + singular, isWord: areWords) }
+            if (stem + singular).hasSuffix("s") {
+                singulars.insert(Change(dropped: 0, added: ""), for: stem + singular, isWord: areWords)
+            }
         }
     }
 
@@ -61,7 +67,8 @@ struct NounEndings: Sendable {
     mutating func addPlural(_ ending: String, becomes singular: String) {
         let common = zip(ending, singular).prefix { $0 == $1 }.count
         singulars.insert(
-            Change(dropped: ending.count - common, added: String(singular.dropFirst(common))), for: ending, isWord: false)
+            Change(dropped: ending.count - common, added: String(singular.dropFirst(common))), for: ending,
+            isWord: false)
     }
 
     /// Adds an ending of singulars, whatever their plural is called elsewhere.

@@ -36,7 +36,8 @@ struct AddressBook {
         try writer.write { db in
             try db.execute(
                 literal: """
-                    INSERT INTO contact (id, name, createdAt) VALUES (\(Sample.id(9)), \("Old Contact"), \("2020-02-29 12:00:00.000"));
+                    INSERT INTO contact (id, name, createdAt) VALUES \
+                    (\(Sample.id(9)), \("Old Contact"), \("2020-02-29 12:00:00.000"));
                     INSERT INTO phone VALUES (\("9"), \("+1 555 09"))
                     """)
         }
@@ -64,7 +65,9 @@ struct AddressBook {
 
             for contact in Sample.contacts(family: family.id, work: work.id) { try contact.insert(db) }
             for phone in Sample.phones { try phone.insert(db) }
-            say("counts", try Contact.fetchCount(db), try PhoneNumber.fetchCount(db), try Circle.fetchCount(db))
+            say(
+                "counts", try Contact.fetchCount(db), try PhoneNumber.fetchCount(db),
+                try Circle.fetchCount(db))
         }
     }
 
@@ -72,21 +75,30 @@ struct AddressBook {
 
     private func read() throws {
         try writer.read { db in
-            for contact in try Contact.orderByPrimaryKey().fetchAll(db) { say("contact", Sample.text(contact)) }
+            for contact in try Contact.orderByPrimaryKey().fetchAll(db) {
+                say("contact", Sample.text(contact))
+            }
             for phone in try PhoneNumber.orderByPrimaryKey().fetchAll(db) {
                 say("phone", phone.label, phone.number, phone.verifiedAt?.timeIntervalSince1970)
             }
-            say("one", try Contact.fetchOne(db, id: Sample.id(2))?.name, try Contact.fetchOne(db, id: Sample.id(77))?.name)
+            say(
+                "one", try Contact.fetchOne(db, id: Sample.id(2))?.name,
+                try Contact.fetchOne(db, id: Sample.id(77))?.name)
             say("some", try Contact.fetchAll(db, ids: [Sample.id(1), Sample.id(3)]).map(\.name).sorted())
-            say("key", try PhoneNumber.fetchOne(db, key: ["contactId": Sample.id(1).uuidString, "label": "home"])?.number)
+            say(
+                "key",
+                try PhoneNumber.fetchOne(db, key: ["contactId": Sample.id(1).uuidString, "label": "home"])?
+                    .number)
             say("unique", try Circle.fetchOne(db, key: ["title": "Work"])?.id)
             say("exists", try Contact.exists(db, id: Sample.id(1)), try Contact.exists(db, id: Sample.id(77)))
             say("find", try Contact.find(db, id: Sample.id(4)).name)
-            let contacts = "SELECT quote(id), quote(birthday), quote(createdAt), tags, address FROM contact ORDER BY id"
+            let contacts =
+                "SELECT quote(id), quote(birthday), quote(createdAt), tags, address FROM contact ORDER BY id"
             for row in try Row.fetchAll(db, sql: contacts) { say("stored", row) }
             let phones = "SELECT *, typeof(verified_at) FROM phone ORDER BY contactId, label"
             for row in try Row.fetchAll(db, sql: phones) { say("stored", row) }
-            let names = try Contact.order(Contact.Columns.name).select(Contact.Columns.name, as: String.self).fetchAll(db)
+            let names = try Contact.order(Contact.Columns.name).select(Contact.Columns.name, as: String.self)
+                .fetchAll(db)
             say("names", names)
             let cursor = try Contact.all().orderedByName().fetchCursor(db)
             var favorites = 0
@@ -121,20 +133,29 @@ struct AddressBook {
 
             say("top", try Contact.order(score.desc).limit(2, offset: 1).fetchAll(db).map(\.name))
             say("reversed", try Contact.order(score).reversed().fetchOne(db)?.name)
-            say("distinct", try Contact.select(Contact.Columns.kind, as: String.self).distinct().order(Contact.Columns.kind).fetchAll(db))
+            say(
+                "distinct",
+                try Contact.select(Contact.Columns.kind, as: String.self).distinct().order(
+                    Contact.Columns.kind
+                ).fetchAll(db))
             say("sum", try Contact.select(sum(score), as: Double.self).fetchOne(db))
             let groups =
                 Contact
-                .select(Contact.Columns.kind, count(Contact.Columns.id).forKey("count"), average(score).forKey("average"))
+                .select(
+                    Contact.Columns.kind, count(Contact.Columns.id).forKey("count"),
+                    average(score).forKey("average")
+                )
                 .group(Contact.Columns.kind)
                 .having(count(Contact.Columns.id) > 1)
                 .order(Contact.Columns.kind)
                 .asRequest(of: Row.self)
             for row in try groups.fetchAll(db) { say("group", row) }
-            let annotated = Contact.annotated(with: (score + 1).forKey("more")).order(name).asRequest(of: Row.self)
+            let annotated = Contact.annotated(with: (score + 1).forKey("more")).order(name).asRequest(
+                of: Row.self)
             say("annotated", try annotated.fetchAll(db).map { $0["more"] as Double })
             say("empty", try Contact.filter(name == "").isEmpty(db), try Contact.all().isEmpty(db))
-            let city: SQLRequest<String> = "SELECT json_extract(address, '$.city') FROM contact WHERE name = \("Alice")"
+            let city: SQLRequest<String> =
+                "SELECT json_extract(address, '$.city') FROM contact WHERE name = \("Alice")"
             say("json", try city.fetchOne(db))
             let best = CommonTableExpression(named: "best", request: Contact.filter(score > 1))
             say("cte", try best.all().with(best).fetchCount(db))
@@ -173,16 +194,26 @@ struct AddressBook {
             var phone = Sample.phones[0]
             phone.number = "+49 30 999"
             try phone.save(db)
-            say("saved", try PhoneNumber.fetchCount(db), try PhoneNumber.filter(Column("label") == "home").fetchOne(db)?.number)
+            say(
+                "saved", try PhoneNumber.fetchCount(db),
+                try PhoneNumber.filter(Column("label") == "home").fetchOne(db)?.number)
             var work = Circle(id: nil, title: "Work", color: "blue")
             try work.upsert(db)
             say("upserted", try Circle.fetchCount(db), work)
 
-            say("updated", try Contact.all().favorites().updateAll(db, Contact.Columns.score += 1, Contact.Columns.circleId.set(to: nil)))
-            say("scores", try Contact.order(Contact.Columns.id).select(Contact.Columns.score, as: Double.self).fetchAll(db))
+            say(
+                "updated",
+                try Contact.all().favorites().updateAll(
+                    db, Contact.Columns.score += 1, Contact.Columns.circleId.set(to: nil)))
+            say(
+                "scores",
+                try Contact.order(Contact.Columns.id).select(Contact.Columns.score, as: Double.self).fetchAll(
+                    db))
             say("deleted", try Contact.filter(Contact.Columns.score > 10).deleteAll(db))
             let circles = try Circle.order(Column("id")).fetchAll(db)
-            say("cascade", try circles[0].delete(db), try Contact.filter(Contact.Columns.circleId != nil).fetchCount(db))
+            say(
+                "cascade", try circles[0].delete(db),
+                try Contact.filter(Contact.Columns.circleId != nil).fetchCount(db))
         }
     }
 
@@ -205,7 +236,9 @@ struct AddressBook {
             let contact = try Contact.find(db, id: Sample.id(2))
             say("twice", try code { try contact.insert(db) })
             say("kind", try code { try db.execute(sql: "UPDATE contact SET kind = 'enemy'") })
-            say("short", try code { try PhoneNumber(contact: contact.id, label: "x", number: "1").insert(db) })
+            say(
+                "short", try code { try PhoneNumber(contact: contact.id, label: "x", number: "1").insert(db) }
+            )
             say("missing", try code { _ = try Contact.find(db, id: Sample.id(77)) })
             var stranger = contact
             stranger.id = Sample.id(77)
@@ -230,13 +263,23 @@ struct AddressBook {
     private func inspect() throws {
         try writer.read { db in
             for table in ["circle", "contact", "phone"] {
-                say(table, try db.columns(in: table).map { "\($0.name) \($0.type) \($0.isNotNull) \($0.defaultValueSQL ?? "-")" })
+                say(
+                    table,
+                    try db.columns(in: table).map {
+                        "\($0.name) \($0.type) \($0.isNotNull) \($0.defaultValueSQL ?? "-")"
+                    })
                 say(table, try db.primaryKey(table).columns, try db.primaryKey(table).rowIDColumn)
-                say(table, try db.indexes(on: table).map { "\($0.name) \($0.columns) \($0.isUnique)" }.sorted())
+                say(
+                    table,
+                    try db.indexes(on: table).map { "\($0.name) \($0.columns) \($0.isUnique)" }.sorted())
                 say(table, try db.foreignKeys(on: table).map { "\($0.destinationTable) \($0.mapping)" })
             }
             let sql = try String.fetchAll(
-                db, sql: "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY name")
+                db,
+                sql:
+                    "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER "
+                    + "BY name"
+            )
             // Names of collations are quoted or not.
             for sql in sql { say("sql", sql.replacingOccurrences(of: "\"NOCASE\"", with: "NOCASE")) }
             say("violations", try db.foreignKeyViolations().next() == nil)

@@ -32,7 +32,9 @@ enum AddressBookMigrations {
 
         migrator.registerMigration("v3", foreignKeyChecks: .immediate) { db in
             try db.alter(table: "contact") { t in
-                t.add(column: "kind", .text).notNull().defaults(to: "friend").check { ["friend", "family", "colleague"].contains($0) }
+                t.add(column: "kind", .text).notNull().defaults(to: "friend").check {
+                    ["friend", "family", "colleague"].contains($0)
+                }
                 t.add(column: "score", .double).notNull().defaults(to: 0.5)
                 t.add(column: "isFavorite", .boolean).notNull().defaults(to: false)
                 t.add(column: "photo", .blob)
@@ -63,7 +65,9 @@ enum AddressBookMigrations {
             try db.drop(table: "phone")
             try db.rename(table: "new_phone", to: "phone")
             try db.create(
-                view: "favorite", as: Table("contact").filter(Column("isFavorite") == true).select(Column("id"), Column("name")))
+                view: "favorite",
+                as: Table("contact").filter(Column("isFavorite") == true).select(Column("id"), Column("name"))
+            )
         }
 
         return migrator

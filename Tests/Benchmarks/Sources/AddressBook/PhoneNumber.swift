@@ -5,7 +5,8 @@ import GRDB
 import Coffer
 #endif
 
-/// A phone number of a contact, with names of columns that are not those of its properties, and with dates as numbers.
+/// A phone number of a contact, with names of columns that are not those of its properties, and with dates as
+/// numbers.
 struct PhoneNumber: Codable, Hashable {
     var contact: UUID
     var label: String
@@ -23,7 +24,13 @@ struct PhoneNumber: Codable, Hashable {
 extension PhoneNumber: FetchableRecord, PersistableRecord {
     static let databaseTableName = "phone"
 
-    static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy { .secondsSince1970 }
-    static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy { .timeIntervalSince1970 }
-    static func databaseUUIDEncodingStrategy(for column: String) -> DatabaseUUIDEncodingStrategy { .uppercaseString }
+    static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {
+        .secondsSince1970
+    }
+    static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
+        .timeIntervalSince1970
+    }
+    static func databaseUUIDEncodingStrategy(for column: String) -> DatabaseUUIDEncodingStrategy {
+        .uppercaseString
+    }
 }

@@ -3,7 +3,8 @@ import Foundation
 
 /// Runs the runners in turn and prints the table.
 ///
-/// A round does each workload once with each runner, one after the other, so that a slow moment of the machine meets all of them.
+/// A round does each workload once with each runner, one after the other, so that a slow moment of the
+/// machine meets all of them.
 @main
 struct Bench {
     var options: Options
@@ -34,26 +35,31 @@ struct Bench {
         let table = Table(series: series)
         print(
             """
-            \(options.rows) rows, medians of \(options.rounds) rounds; every runner on SQLCipher \(engine), 16 MB page cache, \
-            WAL, synchronous NORMAL
+            \(options.rows) rows, medians of \(options.rounds) rounds; every runner on SQLCipher \(engine), \
+            16 MB page cache, WAL, synchronous NORMAL
 
             \(table.text)
             """)
         if let file = options.jsonFile { try table.json().write(to: URL(fileURLWithPath: file)) }
-        if let file = options.chartFile { try Data(Chart(series: series).svg.utf8).write(to: URL(fileURLWithPath: file)) }
+        if let file = options.chartFile {
+            try Data(Chart(series: series).svg.utf8).write(to: URL(fileURLWithPath: file))
+        }
     }
 
     private func measure(_ runners: Runners) throws -> [Series] {
         try runners.start(.c, "prepare", rows: options.rows)
         let workloads = Workload.all(rows: options.rows)
-        var series = workloads.filter { options.filter.isEmpty || $0.name.contains(options.filter) }.map { Series(workload: $0) }
+        var series = workloads.filter { options.filter.isEmpty || $0.name.contains(options.filter) }.map {
+            Series(workload: $0)
+        }
         for round in 1...options.rounds {
             Runners.note("round \(round) of \(options.rounds)")
             for index in series.indices {
                 // Every other round in the opposite order: no runner always meets the warm machine.
                 let names = series[index].workload.runners.filter(Runners.isBuilt)
                 for name in round.isMultiple(of: 2) ? names.reversed() : names {
-                    series[index].add(try runners.measure(name, series[index].workload.name, rows: options.rows), of: name)
+                    series[index].add(
+                        try runners.measure(name, series[index].workload.name, rows: options.rows), of: name)
                 }
             }
         }

@@ -28,7 +28,9 @@ struct Options {
     init(arguments: ArraySlice<String>) throws {
         var rest = arguments
         func number(_ name: String) throws -> Int {
-            guard let text = rest.popFirst(), let value = Int(text), value > 0 else { throw Mistake(description: "\(name) needs a number") }
+            guard let text = rest.popFirst(), let value = Int(text), value > 0 else {
+                throw Mistake(description: "\(name) needs a number")
+            }
             return value
         }
         func text(_ name: String) throws -> String {
@@ -48,8 +50,8 @@ struct Options {
             default:
                 throw Mistake(
                     description: """
-                        unknown option \(name); there are --rows N, --rounds N, --repetitions N, --filter TEXT, --growth, --tuning, \
-                        --json FILE, --chart FILE.svg
+                        unknown option \(name); there are --rows N, --rounds N, --repetitions N, --filter \
+                        TEXT, --growth, --tuning, --json FILE, --chart FILE.svg
                         """)
             }
         }

@@ -20,7 +20,9 @@ struct Runners {
 
     /// Calls the function with a folder of its own, which is removed afterwards.
     static func inFolder<Result>(repetitions: Int, _ body: (Runners) throws -> Result) throws -> Result {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-bench-\(UUID().uuidString)").path
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "coffer-bench-\(UUID().uuidString)"
+        ).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         return try body(Runners(folder: folder, repetitions: repetitions))
@@ -29,9 +31,13 @@ struct Runners {
     static func note(_ text: String) { FileHandle.standardError.write(Data("bench: \(text)\n".utf8)) }
 
     /// The peer can be left out when the package is built.
-    static func isBuilt(_ runner: RunnerName) -> Bool { FileManager.default.isExecutableFile(atPath: program(of: runner).path) }
+    static func isBuilt(_ runner: RunnerName) -> Bool {
+        FileManager.default.isExecutableFile(atPath: program(of: runner).path)
+    }
 
-    func measure(_ runner: RunnerName, _ workload: String, rows: Int, _ others: [String] = []) throws -> BenchKit.Measurement {
+    func measure(_ runner: RunnerName, _ workload: String, rows: Int, _ others: [String] = []) throws
+        -> BenchKit.Measurement
+    {
         try JSONDecoder().decode(BenchKit.Measurement.self, from: start(runner, workload, rows: rows, others))
     }
 
@@ -39,20 +45,23 @@ struct Runners {
     func start(_ runner: RunnerName, _ workload: String, rows: Int, _ others: [String] = []) throws -> Data {
         let process = Process()
         process.executableURL = Self.program(of: runner)
-        process.arguments = [workload, "--folder", folder, "--rows", "\(rows)", "--repetitions", "\(repetitions)"] + others
+        process.arguments =
+            [workload, "--folder", folder, "--rows", "\(rows)", "--repetitions", "\(repetitions)"] + others
         let pipe = Pipe()
         process.standardOutput = pipe
         try process.run()
         let output = pipe.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw Mistake(description: "bench-\(runner.rawValue) \(workload) failed with \(process.terminationStatus)")
+            throw Mistake(
+                description: "bench-\(runner.rawValue) \(workload) failed with \(process.terminationStatus)")
         }
         return output
     }
 
     private static func program(of runner: RunnerName) -> URL {
-        let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+            .deletingLastPathComponent()
         return folder.appendingPathComponent("bench-\(runner.rawValue)")
     }
 }

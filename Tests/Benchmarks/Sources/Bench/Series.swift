@@ -19,10 +19,13 @@ struct Series {
         rounds[runner].map { median($0) / Double(operations) }
     }
 
-    /// The time of one runner as a multiple of another's, with the smallest and the largest one of a round: both were measured in the
-    /// same round, one after the other, so that a machine that changes its speed changes both.
-    func ratio(_ one: RunnerName, to other: RunnerName) -> (median: Double, lowest: Double, highest: Double)? {
-        guard workload.comparesRunners, let ones = rounds[one], let others = rounds[other], !ones.isEmpty, ones.count == others.count
+    /// The time of one runner as a multiple of another's, with the smallest and the largest one of a round:
+    /// both were measured in the same round, one after the other, so that a machine that changes its speed
+    /// changes both.
+    func ratio(_ one: RunnerName, to other: RunnerName) -> (median: Double, lowest: Double, highest: Double)?
+    {
+        guard workload.comparesRunners, let ones = rounds[one], let others = rounds[other], !ones.isEmpty,
+            ones.count == others.count
         else { return nil }
         let ratios = zip(ones, others).map { $0 / $1 }
         return (median(ratios), ratios.min() ?? 0, ratios.max() ?? 0)
@@ -32,7 +35,8 @@ struct Series {
     var agrees: Bool { Set(checks.values).count <= 1 }
 
     mutating func add(_ measurement: Measurement, of runner: RunnerName) {
-        rounds[runner, default: []].append(workload.unit == .memory ? measurement.figures[.bytes] ?? 0 : median(measurement.seconds))
+        rounds[runner, default: []].append(
+            workload.unit == .memory ? measurement.figures[.bytes] ?? 0 : median(measurement.seconds))
         if let bytes = measurement.figures[.growth] { growth[runner] = max(growth[runner] ?? 0, bytes) }
         operations = measurement.operations
         engines[runner] = measurement.engine

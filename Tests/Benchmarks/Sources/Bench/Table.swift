@@ -82,7 +82,9 @@ struct Table {
             func keyed<Value>(_ values: [RunnerName: Value]) -> [String: Value] {
                 Dictionary(uniqueKeysWithValues: values.map { ($0.key.rawValue, $0.value) })
             }
-            let figures = RunnerName.allCases.compactMap { runner in series.figure(runner).map { (runner, $0) } }
+            let figures = RunnerName.allCases.compactMap { runner in
+                series.figure(runner).map { (runner, $0) }
+            }
             let isMemory = series.workload.unit == .memory
             return Entry(
                 workload: series.workload.name, operations: series.operations,
@@ -90,7 +92,8 @@ struct Table {
                 seconds: isMemory ? nil : keyed(series.rounds), bytes: isMemory ? keyed(series.rounds) : nil,
                 growth: series.growth.isEmpty ? nil : keyed(series.growth),
                 peakMemory: keyed(series.peakMemory), engines: keyed(series.engines),
-                cofferToC: series.ratio(.coffer, to: .c)?.median, grdbToCoffer: series.ratio(.grdb, to: .coffer)?.median,
+                cofferToC: series.ratio(.coffer, to: .c)?.median,
+                grdbToCoffer: series.ratio(.grdb, to: .coffer)?.median,
                 goal: series.workload.goal, goalMicroseconds: series.workload.goalMicroseconds)
         }
         let encoder = JSONEncoder()

@@ -1,7 +1,8 @@
 import BenchKit
 import Foundation
 
-/// Measures what users get by default, and what they would get with other settings: page cache, write-ahead log, statement cache.
+/// Measures what users get by default, and what they would get with other settings: page cache, write-ahead
+/// log, statement cache.
 struct Tuning {
     var options: Options
 
@@ -11,7 +12,10 @@ struct Tuning {
         try Runners.inFolder(repetitions: options.repetitions) { runners in
             try runners.start(.c, "prepare-points", rows: options.rows)
             let attributes = try FileManager.default.attributesOfItem(atPath: runners.folder + "/player.db")
-            print("A file of \(megabytes(Double(attributes[.size] as? Int ?? 0))) with \(grouped(options.rows)) rows; medians.\n")
+            print(
+                "A file of \(megabytes(Double(attributes[.size] as? Int ?? 0))) with "
+                    + "\(grouped(options.rows)) rows; medians.\n"
+            )
             for (name, table) in [("cache", pageCaches), ("log", logs), ("statement", statements)]
             where options.filter.isEmpty || name.contains(options.filter) {
                 print(try table(runners) + "\n")
@@ -19,7 +23,9 @@ struct Tuning {
         }
     }
 
-    private func measure(_ runners: Runners, _ workload: String, _ others: [String] = []) throws -> BenchKit.Measurement {
+    private func measure(_ runners: Runners, _ workload: String, _ others: [String] = []) throws
+        -> BenchKit.Measurement
+    {
         try runners.measure(.coffer, workload, rows: options.rows, ["--calls", "\(calls)"] + others)
     }
 
@@ -33,8 +39,10 @@ struct Tuning {
             return ["\(mebibytes) MiB"] + times + [megabytes(bytes)]
         }
         return """
-            Page cache of each connection: a fetch by key of any row; nine of ten of the last tenth of the rows; the same, each in its own
-            read, with a transaction of the writer after every hundred; a row of a scan of the table; a transaction that updates one row;
+            Page cache of each connection: a fetch by key of any row; nine of ten of the last tenth of the \
+            rows; the same, each in its own
+            read, with a transaction of the writer after every hundred; a row of a scan of the table; a \
+            transaction that updates one row;
             the memory of a pool of six connections with full caches.
 
             \(aligned([["page cache", "any row", "recent rows", "beside writes", "scan, a row", "write", "pool"]] + rows))
@@ -49,13 +57,15 @@ struct Tuning {
                 let runs = try (0..<options.repetitions).map { _ in try measure(runners, "tune-log", all) }
                 func middle(_ figure: Figure) -> Double { median(runs.map { $0.figures[figure] ?? 0 }) }
                 return [
-                    "\(pages) pages", "\(group)", decimal(1 / median(runs.map(\.secondsPerOperation))), time(middle(.half)),
+                    "\(pages) pages", "\(group)", decimal(1 / median(runs.map(\.secondsPerOperation))),
+                    time(middle(.half)),
                     time(middle(.ninetyNine)), time(middle(.slowest)), megabytes(middle(.log)),
                 ]
             }
         }
         return """
-            Write-ahead log: from how many pages on a commit brings it into the file. Each row is in a page of its own.
+            Write-ahead log: from how many pages on a commit brings it into the file. Each row is in a page \
+            of its own.
 
             \(aligned([["checkpoint from", "rows", "transactions/s", "half within", "99 % within", "slowest", "log"]] + rows))
             """

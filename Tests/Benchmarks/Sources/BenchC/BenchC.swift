@@ -13,8 +13,11 @@ enum BenchC {
         case "prepare-points": return Points.prepare(assignment)
         default: break
         }
-        let outcome = try Points.run(assignment) ?? Joining.run(assignment) ?? Footprint.run(assignment) ?? run(assignment)
-        let measurement = Measurement(workload: assignment.workload, outcome: outcome, engine: engine(assignment))
+        let outcome =
+            try Points.run(assignment) ?? Joining.run(assignment) ?? Footprint.run(assignment)
+            ?? run(assignment)
+        let measurement = Measurement(
+            workload: assignment.workload, outcome: outcome, engine: engine(assignment))
         print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
     }
 
@@ -22,7 +25,9 @@ enum BenchC {
     static func prepare(_ assignment: Assignment) {
         let db = open(assignment.playerFile)
         loop_execute(db, Equal.schema)
-        withPlayers(1...Int64(assignment.rows)) { players in _ = loop_insert(db, Equal.insert, players, Int64(assignment.rows)) }
+        withPlayers(1...Int64(assignment.rows)) { players in
+            _ = loop_insert(db, Equal.insert, players, Int64(assignment.rows))
+        }
         loop_execute(db, "PRAGMA wal_checkpoint(TRUNCATE)")
         loop_close(db)
         Joining.prepare(assignment)
@@ -32,7 +37,9 @@ enum BenchC {
         loop_execute(large, Equal.insertPlayers(assignment.rows * 10))
         loop_execute(large, "PRAGMA wal_checkpoint(TRUNCATE)")
         loop_close(large)
-        let other = loop_open(assignment.folder + "/passphrase.db", Equal.passphrase, Int32(Equal.passphrase.utf8.count), Equal.pragmas)
+        let other = loop_open(
+            assignment.folder + "/passphrase.db", Equal.passphrase, Int32(Equal.passphrase.utf8.count),
+            Equal.pragmas)
         loop_execute(other, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
         loop_close(other)
     }
@@ -43,10 +50,13 @@ enum BenchC {
         func reading(_ operations: Int, _ work: (OpaquePointer?) -> Int64) throws -> Outcome {
             let db = open(file)
             defer { loop_close(db) }
-            let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}, work: { work(db) })
+            let (seconds, check) = try measure(
+                repetitions: assignment.repetitions, prepare: {}, work: { work(db) })
             return Outcome(seconds: seconds, check: check, operations: operations)
         }
-        func writing(_ count: Int, _ work: (OpaquePointer?, UnsafePointer<player>?) -> Int64) throws -> Outcome {
+        func writing(_ count: Int, _ work: (OpaquePointer?, UnsafePointer<player>?) -> Int64) throws
+            -> Outcome
+        {
             try withPlayers(1...Int64(count)) { players in
                 var last: (db: OpaquePointer?, path: String)?
                 func end() {
@@ -67,7 +77,8 @@ enum BenchC {
                     },
                     work: { work($0, players) })
                 let sum =
-                    "SELECT sum(id + length(name) + ifnull(length(team), 0) + score + CAST(rating * 4 AS INTEGER) + bonus) FROM player"
+                    "SELECT sum(id + length(name) + ifnull(length(team), 0) + score + CAST(rating * 4 AS "
+                    + "INTEGER) + bonus) FROM player"
                 return Outcome(seconds: seconds, check: loop_integer(last?.db, sum), operations: count)
             }
         }
@@ -83,7 +94,8 @@ enum BenchC {
             return Outcome(seconds: seconds, check: check, operations: 1)
         case "insert-statement", "insert-values", "insert-struct", "insert-codable":
             return try writing(assignment.rows) { loop_insert($0, Equal.insert, $1, rows) }
-        case "write-transaction", "write-transaction-alone", "write-other-1", "write-other-100", "write-seen-1", "write-seen-100":
+        case "write-transaction", "write-transaction-alone", "write-other-1", "write-other-100",
+            "write-seen-1", "write-seen-100":
             let count = assignment.transactionCount
             return try writing(count) { loop_insert_transactions($0, Equal.insert, $1, Int64(count)) }
         case "cursor-index", "cursor-name":
@@ -151,7 +163,9 @@ enum BenchC {
             },
             work: { path in
                 let db = open(path)
-                guard sqlite3_rekey(db, newKey, Int32(newKey.utf8.count)) == SQLITE_OK else { throw Mistake(description: "rekey") }
+                guard sqlite3_rekey(db, newKey, Int32(newKey.utf8.count)) == SQLITE_OK else {
+                    throw Mistake(description: "rekey")
+                }
                 loop_execute(db, "PRAGMA wal_checkpoint(TRUNCATE)")
                 loop_close(db)
                 return 0
@@ -183,7 +197,8 @@ enum BenchC {
     ) rethrows -> Result {
         var players = ids.map { id in
             player(
-                id: id, name: strdup(Equal.name(id)), team: Equal.team(id).map { strdup($0) } ?? nil, score: Equal.score(id),
+                id: id, name: strdup(Equal.name(id)), team: Equal.team(id).map { strdup($0) } ?? nil,
+                score: Equal.score(id),
                 rating: Equal.rating(id), bonus: Equal.bonus(id) + addedBonus)
         }
         defer {

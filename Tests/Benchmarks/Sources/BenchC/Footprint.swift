@@ -20,7 +20,8 @@ enum Footprint {
         let all = loop_scan(db, Int64.max)
         let peak = Memory.peak
         return Outcome(
-            seconds: [], check: tenth &+ all, operations: 1, figures: [.bytes: Double(peak - before), .growth: Double(peak - afterTenth)])
+            seconds: [], check: tenth &+ all, operations: 1,
+            figures: [.bytes: Double(peak - before), .growth: Double(peak - afterTenth)])
     }
 
     /// Five connections that have read everything, and one that could write.
@@ -29,6 +30,7 @@ enum Footprint {
         let connections = (0..<6).map { _ in BenchC.open(assignment.largeFile) }
         defer { connections.forEach { loop_close($0) } }
         let check = connections.dropFirst().reduce(0) { $0 &+ loop_integer($1, Equal.readAll) }
-        return Outcome(seconds: [], check: check, operations: 1, figures: [.bytes: Double(Memory.own - before)])
+        return Outcome(
+            seconds: [], check: check, operations: 1, figures: [.bytes: Double(Memory.own - before)])
     }
 }

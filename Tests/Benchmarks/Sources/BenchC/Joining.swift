@@ -16,7 +16,8 @@ enum Joining {
         func reading(_ operations: Int, _ work: (OpaquePointer?) -> Int64) throws -> Outcome {
             let db = BenchC.open(assignment.joinsFile)
             defer { loop_close(db) }
-            let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}, work: { work(db) })
+            let (seconds, check) = try measure(
+                repetitions: assignment.repetitions, prepare: {}, work: { work(db) })
             return Outcome(seconds: seconds, check: check, operations: operations)
         }
         switch assignment.workload {

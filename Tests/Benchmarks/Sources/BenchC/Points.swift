@@ -34,10 +34,13 @@ enum Points {
             return Outcome(
                 seconds: seconds, check: check, operations: operations,
                 figures: [
-                    .pagesVisited: Double(visited) / Double(operations), .pagesDecrypted: Double(decrypted) / Double(operations),
+                    .pagesVisited: Double(visited) / Double(operations),
+                    .pagesDecrypted: Double(decrypted) / Double(operations),
                 ])
         }
-        func written(prepare: (UnsafePointer<player>?) -> Void, _ work: (UnsafePointer<player>?) -> Int64) throws -> Outcome {
+        func written(prepare: (UnsafePointer<player>?) -> Void, _ work: (UnsafePointer<player>?) -> Int64)
+            throws -> Outcome
+        {
             try BenchC.withPlayers((0..<writeCount).map(assignment.key)) { players in
                 try measured(writeCount, prepare: { prepare(players) }, { work(players) })
             }
@@ -58,7 +61,8 @@ enum Points {
             outcome.check = loop_keys(db, rows, Int64(writeCount), 0)
             return outcome
         case "point-update":
-            // Other values than before in each repetition: the engine does not write a page whose content stays.
+            // Other values than before in each repetition: the engine does not write a page whose content
+            // stays.
             let keys = (0..<writeCount).map(assignment.key)
             var outcome = try BenchC.withPlayers(keys, addedBonus: 10) { first in
                 try BenchC.withPlayers(keys, addedBonus: 20) { second in
@@ -79,8 +83,12 @@ enum Points {
                 },
                 { loop_delete_transactions(db, $0, Int64(writeCount)) })
             let left = loop_integer(db, "SELECT count(*) FROM player")
-            _ = BenchC.withPlayers((0..<writeCount).map(assignment.key)) { loop_insert(db, Equal.insert, $0, Int64(writeCount)) }
-            return Outcome(seconds: outcome.seconds, check: left, operations: outcome.operations, figures: outcome.figures)
+            _ = BenchC.withPlayers((0..<writeCount).map(assignment.key)) {
+                loop_insert(db, Equal.insert, $0, Int64(writeCount))
+            }
+            return Outcome(
+                seconds: outcome.seconds, check: left, operations: outcome.operations,
+                figures: outcome.figures)
         default:
             throw Mistake(description: "there is no workload \(assignment.workload)")
         }

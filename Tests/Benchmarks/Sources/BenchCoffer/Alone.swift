@@ -9,7 +9,8 @@ enum Alone {
         shared.workload.removeLast("-alone".count)
         return try Engine.$fileLocking.withValue(.thisProcessOnly) {
             if let result = try Writing.run(shared) { return result }
-            return try Records.run(shared, DatabasePool(path: shared.playerFile, configuration: Engine.rawKeyed()))
+            return try Records.run(
+                shared, DatabasePool(path: shared.playerFile, configuration: Engine.rawKeyed()))
         }
     }
 }

@@ -6,7 +6,8 @@ import Foundation
 enum BenchCoffer {
     static func main() async throws {
         try await Runner.main { assignment in
-            try Files.run(assignment) ?? Tuning.run(assignment) ?? Alone.run(assignment) ?? Values.run(assignment)
+            try Files.run(assignment) ?? Tuning.run(assignment) ?? Alone.run(assignment)
+                ?? Values.run(assignment)
         }
     }
 }
@@ -15,8 +16,12 @@ enum BenchCoffer {
 enum Engine {
     @TaskLocal static var fileLocking = Configuration.FileLocking.shared
 
-    static func rawKeyed(_ pragmas: String = Equal.pragmas) -> Configuration { configuration(.rawKey(Equal.rawKey), pragmas) }
-    static func withPassphrase() -> Configuration { configuration(.passphrase(Equal.passphrase), Equal.pragmas) }
+    static func rawKeyed(_ pragmas: String = Equal.pragmas) -> Configuration {
+        configuration(.rawKey(Equal.rawKey), pragmas)
+    }
+    static func withPassphrase() -> Configuration {
+        configuration(.passphrase(Equal.passphrase), Equal.pragmas)
+    }
 
     private static func configuration(_ key: DatabaseKey, _ pragmas: String) -> Configuration {
         var configuration = Configuration()

@@ -25,7 +25,9 @@ enum Files {
             work: { path in
                 let newKey = DatabaseKey.rawKey([UInt8](repeating: 0xa5, count: 32))
                 let result = try DatabaseFile(path: path).rotate(from: .rawKey(Equal.rawKey), to: newKey)
-                guard result.proof?.isContentEqual == true else { throw Mistake(description: "the rotation proved nothing") }
+                guard result.proof?.isContentEqual == true else {
+                    throw Mistake(description: "the rotation proved nothing")
+                }
                 return 0
             })
         paths.forEach(assignment.remove)

@@ -8,7 +8,9 @@ enum Tuning {
         var configuration = Configuration()
         configuration.key = .rawKey(Equal.rawKey)
         configuration.pageCacheSize = assignment.pageCacheSize
-        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA wal_autocheckpoint = \(assignment.checkpointPages)") }
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA wal_autocheckpoint = \(assignment.checkpointPages)")
+        }
         let before = Memory.own
         let pool = try DatabasePool(path: assignment.playerFile, configuration: configuration)
         let outcome: Runner.Result
@@ -25,7 +27,8 @@ enum Tuning {
         case "tune-memory":
             _ = try pool.readAtOnce(5) { db in try Int64.fetchOne(db, sql: Equal.readAll) ?? 0 }
             _ = try pool.write { db in try Int64.fetchOne(db, sql: Equal.readAll) }
-            outcome = Runner.Result(seconds: [], check: 0, operations: 1, figures: [.bytes: Double(Memory.own - before)])
+            outcome = Runner.Result(
+                seconds: [], check: 0, operations: 1, figures: [.bytes: Double(Memory.own - before)])
         case "tune-log": outcome = try log(assignment, pool)
         default:
             if let result = try statements(assignment, pool) {
@@ -39,7 +42,9 @@ enum Tuning {
     }
 
     /// Fetches by key, all in one read.
-    private static func reads(_ assignment: Assignment, _ pool: DatabasePool, _ key: (Int) -> Int64) throws -> Runner.Result {
+    private static func reads(_ assignment: Assignment, _ pool: DatabasePool, _ key: (Int) -> Int64) throws
+        -> Runner.Result
+    {
         let keys = (0..<assignment.calls).map(key)
         let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
             try pool.read { db in try keys.reduce(0) { try $0 &+ (Player.fetchOne(db, id: $1)?.check ?? 0) } }
@@ -48,7 +53,9 @@ enum Tuning {
     }
 
     /// Fetches by key, each in its own read, with one transaction of the writer after every hundred of them.
-    private static func readsBesideWrites(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result {
+    private static func readsBesideWrites(_ assignment: Assignment, _ pool: DatabasePool) throws
+        -> Runner.Result
+    {
         let keys = (0..<assignment.calls).map(assignment.recentKey)
         let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
             var sum: Int64 = 0
@@ -71,7 +78,8 @@ enum Tuning {
         return Runner.Result(seconds: seconds, check: check, operations: keys.count)
     }
 
-    /// Transactions that update rows in as many pages: how long most of them take, and how long the one that brings the log into the file.
+    /// Transactions that update rows in as many pages: how long most of them take, and how long the one that
+    /// brings the log into the file.
     private static func log(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result {
         let size = assignment.rowsPerTransaction
         let count = max(assignment.calls / size, 10)
@@ -88,7 +96,8 @@ enum Tuning {
         return Runner.Result(
             seconds: [times.reduce(0, +)], check: 0, operations: count,
             figures: [
-                .half: median(times), .ninetyNine: sorted[min(count * 99 / 100, count - 1)], .slowest: sorted[count - 1],
+                .half: median(times), .ninetyNine: sorted[min(count * 99 / 100, count - 1)],
+                .slowest: sorted[count - 1],
                 .log: Double(log),
             ])
     }
@@ -96,7 +105,9 @@ enum Tuning {
     /// Each row gets another value than it had: the engine does not write a page whose content stays.
     private static func update(_ pool: DatabasePool, _ keys: [Int64]) throws {
         try pool.write { db in
-            for key in keys { try db.execute(sql: "UPDATE player SET score = score + 1 WHERE id = ?", arguments: [key]) }
+            for key in keys {
+                try db.execute(sql: "UPDATE player SET score = score + 1 WHERE id = ?", arguments: [key])
+            }
         }
     }
 
@@ -109,10 +120,12 @@ enum Tuning {
         SELECT a.id, a.name, b.name, count(*) FROM player a JOIN player b ON b.id = a.score + 1
         WHERE a.team = ? AND a.rating > ? GROUP BY a.team HAVING count(*) > 1 ORDER BY a.name LIMIT 10
         """,
-        "list": "SELECT * FROM player WHERE id IN (\(Array(repeating: "?", count: 500).joined(separator: ",")))",
+        "list":
+            "SELECT * FROM player WHERE id IN (\(Array(repeating: "?", count: 500).joined(separator: ",")))",
     ]
 
-    /// The time of getting a statement by its text, prepared each time or kept; or the memory of one that is kept.
+    /// The time of getting a statement by its text, prepared each time or kept; or the memory of one that is
+    /// kept.
     private static func statements(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result? {
         let words = assignment.workload.split(separator: "-").map(String.init)
         guard words.count == 3, let sql = typicalStatements[words[2]] else { return nil }
@@ -125,7 +138,8 @@ enum Tuning {
                 return Runner.Result(seconds: seconds, check: check, operations: count)
             }
             switch words[1] {
-            case "prepared": return try measured(max(assignment.calls / 10, 10)) { _ = try db.makeStatement(sql: sql) }
+            case "prepared":
+                return try measured(max(assignment.calls / 10, 10)) { _ = try db.makeStatement(sql: sql) }
             case "kept": return try measured(assignment.calls) { _ = try db.cachedStatement(sql: sql) }
             case "memory":
                 // Held here, because the cache gives up long ones.

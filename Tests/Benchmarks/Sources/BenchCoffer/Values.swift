@@ -10,7 +10,9 @@ enum Values {
             try pool.write { db in
                 let statement = try db.makeStatement(sql: Equal.insert)
                 for player in players {
-                    try statement.execute(values: player.id, player.name, player.team, player.score, player.rating, player.bonus)
+                    try statement.execute(
+                        values: player.id, player.name, player.team, player.score, player.rating, player.bonus
+                    )
                 }
             }
         }

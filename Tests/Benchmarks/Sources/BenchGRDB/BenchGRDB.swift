@@ -9,15 +9,20 @@ enum BenchGRDB {
     }
 }
 
-/// GRDB's connections, with a key: its calls find SQLCipher's functions, which stand before those of the plain library.
+/// GRDB's connections, with a key: its calls find SQLCipher's functions, which stand before those of the
+/// plain library.
 enum Engine {
-    static func rawKeyed(_ pragmas: String = Equal.pragmas) -> Configuration { configuration(Equal.rawKeyText, pragmas) }
+    static func rawKeyed(_ pragmas: String = Equal.pragmas) -> Configuration {
+        configuration(Equal.rawKeyText, pragmas)
+    }
     static func withPassphrase() -> Configuration { configuration(Equal.passphrase, Equal.pragmas) }
 
     private static func configuration(_ key: String, _ pragmas: String) -> Configuration {
         var configuration = Configuration()
         configuration.prepareDatabase { db in
-            guard sqlite3_key(db.sqliteConnection, key, Int32(key.utf8.count)) == SQLITE_OK else { throw Mistake(description: "key") }
+            guard sqlite3_key(db.sqliteConnection, key, Int32(key.utf8.count)) == SQLITE_OK else {
+                throw Mistake(description: "key")
+            }
             try db.execute(sql: pragmas)
         }
         return configuration

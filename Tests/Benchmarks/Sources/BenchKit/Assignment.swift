@@ -18,7 +18,8 @@ public struct Assignment: Sendable {
     /// Whether the preparation makes the large file.
     public var makesLargeFile: Bool
 
-    /// How many transactions of one row are written. With a hundred who fetch after each of them, a tenth as many.
+    /// How many transactions of one row are written. With a hundred who fetch after each of them, a tenth as
+    /// many.
     public var transactionCount: Int { max(rows / (workload == "write-seen-100" ? 200 : 20), 10) }
 
     /// How many single rows of a large table are written, each in a transaction of its own: distinct ones.
@@ -27,7 +28,8 @@ public struct Assignment: Sendable {
     /// The page cache of a connection in bytes, where the workload is about it.
     public var pageCacheSize: Int
 
-    /// From how many pages on a commit brings the write-ahead log into the file, where the workload is about it.
+    /// From how many pages on a commit brings the write-ahead log into the file, where the workload is about
+    /// it.
     public var checkpointPages: Int
 
     /// How many rows a transaction writes, where the workload is about it.
@@ -42,11 +44,14 @@ public struct Assignment: Sendable {
         var values: [String: String] = [:]
         var rest = arguments.dropFirst(2)
         while let name = rest.popFirst() {
-            guard name.hasPrefix("--"), let value = rest.popFirst() else { throw Mistake(description: "unexpected argument \(name)") }
+            guard name.hasPrefix("--"), let value = rest.popFirst() else {
+                throw Mistake(description: "unexpected argument \(name)")
+            }
             values[String(name.dropFirst(2))] = value
         }
         guard arguments.count > 1, let folder = values["folder"] else {
-            throw Mistake(description: "usage: runner WORKLOAD --folder F [--rows N] [--calls N] [--repetitions R]")
+            throw Mistake(
+                description: "usage: runner WORKLOAD --folder F [--rows N] [--calls N] [--repetitions R]")
         }
         workload = arguments[1]
         self.folder = folder
@@ -66,9 +71,12 @@ public struct Assignment: Sendable {
     public func key(_ index: Int) -> Int64 { Int64((index &* 7919) % rows) + 1 }
 
     /// Keys without any order, all equally often.
-    public func scatteredKey(_ index: Int) -> Int64 { Int64(truncatingIfNeeded: scatter(index) % UInt64(rows)) + 1 }
+    public func scatteredKey(_ index: Int) -> Int64 {
+        Int64(truncatingIfNeeded: scatter(index) % UInt64(rows)) + 1
+    }
 
-    /// Keys without any order, nine of ten of them among the last tenth of the rows, as when new rows are asked for most.
+    /// Keys without any order, nine of ten of them among the last tenth of the rows, as when new rows are
+    /// asked for most.
     public func recentKey(_ index: Int) -> Int64 {
         let recent = max(rows / 10, 1)
         let number = scatter(index)
@@ -86,7 +94,9 @@ public struct Assignment: Sendable {
 
     /// Removes what a repetition has made.
     public func remove(_ path: String) {
-        for suffix in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            try? FileManager.default.removeItem(atPath: path + suffix)
+        }
     }
 }
 
@@ -102,18 +112,23 @@ public enum Equal {
     public static let passphrase = "correct horse battery staple"
 
     /// 16 MB of page cache and the synchronization that suits a write-ahead log.
-    public static let pragmas = "PRAGMA cache_size = -16000; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
+    public static let pragmas =
+        "PRAGMA cache_size = -16000; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
 
-    /// As the others, with 1 MB of page cache, which a tenth of the rows fills: what grows after it is not the cache.
+    /// As the others, with 1 MB of page cache, which a tenth of the rows fills: what grows after it is not
+    /// the cache.
     public static let smallCachePragmas = pragmas + "PRAGMA cache_size = -1000;"
 
     public static let schema = """
         CREATE TABLE player (
-            id INTEGER PRIMARY KEY, name TEXT NOT NULL, team TEXT, score INTEGER NOT NULL, rating REAL NOT NULL, bonus INTEGER NOT NULL)
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL, team TEXT, score INTEGER NOT NULL, rating REAL NOT \
+        NULL, bonus INTEGER NOT NULL)
         """
-    public static let insert = "INSERT INTO player (id, name, team, score, rating, bonus) VALUES (?, ?, ?, ?, ?, ?)"
+    public static let insert =
+        "INSERT INTO player (id, name, team, score, rating, bonus) VALUES (?, ?, ?, ?, ?, ?)"
 
-    public static let update = "UPDATE player SET name = ?2, team = ?3, score = ?4, rating = ?5, bonus = ?6 WHERE id = ?1"
+    public static let update =
+        "UPDATE player SET name = ?2, team = ?3, score = ?4, rating = ?5, bonus = ?6 WHERE id = ?1"
     public static let index = "CREATE INDEX player_on_name ON player (name)"
 
     /// Makes the players 1 to `count` inside of the engine: the same ones as the functions below.
@@ -121,7 +136,8 @@ public enum Equal {
         """
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(count))
         INSERT INTO player
-        SELECT i, 'Player number ' || i, CASE WHEN i % 4 = 0 THEN NULL ELSE 'Team ' || (i % 16) END, i * 31 % 1000, i % 500 / 4.0, i % 7 FROM n
+        SELECT i, 'Player number ' || i, CASE WHEN i % 4 = 0 THEN NULL ELSE 'Team ' || (i % 16) END, i * 31 \
+        % 1000, i % 500 / 4.0, i % 7 FROM n
         """
     }
 
@@ -137,6 +153,8 @@ public enum Equal {
 
 /// What a row adds to the check of a workload.
 @inlinable
-public func check(_ id: Int64, _ nameLength: Int, _ teamLength: Int, _ score: Int64, _ rating: Double, _ bonus: Int64) -> Int64 {
+public func check(
+    _ id: Int64, _ nameLength: Int, _ teamLength: Int, _ score: Int64, _ rating: Double, _ bonus: Int64
+) -> Int64 {
     id &+ Int64(nameLength) &+ Int64(teamLength) &+ score &+ Int64(rating * 4) &+ bonus
 }

@@ -1,20 +1,26 @@
-/// The tables of the workloads with associations: items belong to owners, a hundred to each of them, and owners to towns.
+/// The tables of the workloads with associations: items belong to owners, a hundred to each of them, and
+/// owners to towns.
 public enum Joins {
     /// How many items an owner has.
     public static let itemsOfOwner = 100
 
     public static let schema = """
         CREATE TABLE town (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
-        CREATE TABLE owner (id INTEGER PRIMARY KEY, townId INTEGER NOT NULL REFERENCES town(id), name TEXT NOT NULL);
+        CREATE TABLE owner (id INTEGER PRIMARY KEY, townId INTEGER NOT NULL REFERENCES town(id), name TEXT \
+        NOT NULL);
         CREATE TABLE item (
-            id INTEGER PRIMARY KEY, ownerId INTEGER NOT NULL REFERENCES owner(id), name TEXT NOT NULL, price REAL NOT NULL);
+            id INTEGER PRIMARY KEY, ownerId INTEGER NOT NULL REFERENCES owner(id), name TEXT NOT NULL, price \
+        REAL NOT NULL);
         """
 
-    /// Makes the rows inside of the engine: the items of an owner are far from each other, as they are in life.
+    /// Makes the rows inside of the engine: the items of an owner are far from each other, as they are in
+    /// life.
     public static func insert(items: Int) -> String {
         """
-        INSERT INTO town WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 16) SELECT i, 'Town number ' || i FROM n;
-        INSERT INTO owner WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(items / itemsOfOwner))
+        INSERT INTO town WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 16) SELECT i, \
+        'Town number ' || i FROM n;
+        INSERT INTO owner WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n \
+        LIMIT \(items / itemsOfOwner))
         SELECT i, i % 16 + 1, 'Owner number ' || i FROM n;
         INSERT INTO item WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(items))
         SELECT i, i % \(items / itemsOfOwner) + 1, 'Item number ' || i, i % 500 / 4.0 FROM n;
@@ -27,8 +33,8 @@ public enum Joins {
         """
 
     public static let ownersWithCounts = """
-        SELECT "owner".*, COUNT(DISTINCT "item"."id") AS "itemCount" FROM "owner" LEFT JOIN "item" ON "item"."ownerId" = "owner"."id" \
-        GROUP BY "owner"."id"
+        SELECT "owner".*, COUNT(DISTINCT "item"."id") AS "itemCount" FROM "owner" LEFT JOIN "item" ON \
+        "item"."ownerId" = "owner"."id" GROUP BY "owner"."id"
         """
 
     public static let itemOfKey = """
@@ -42,7 +48,9 @@ public enum Joins {
     }
 
     @inlinable
-    public static func check(owner id: Int64, _ townID: Int64, _ nameLength: Int) -> Int64 { id &+ townID &+ Int64(nameLength) }
+    public static func check(owner id: Int64, _ townID: Int64, _ nameLength: Int) -> Int64 {
+        id &+ townID &+ Int64(nameLength)
+    }
 }
 
 extension Assignment {

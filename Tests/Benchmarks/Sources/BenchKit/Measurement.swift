@@ -1,6 +1,7 @@
 import Foundation
 
-/// What a runner prints, as one line of JSON: one workload, done once in the process and measured several times.
+/// What a runner prints, as one line of JSON: one workload, done once in the process and measured several
+/// times.
 public struct Measurement: Codable, Sendable {
     public var workload: String
 
@@ -62,7 +63,8 @@ public enum Figure: String, Codable, CodingKeyRepresentable, Sendable {
     /// How many pages of the file an operation visited, and how many of them were not in the page cache.
     case pagesVisited, pagesDecrypted
 
-    /// Of the transactions, in seconds: half were faster than the first, 99 of 100 faster than the second; the slowest of all.
+    /// Of the transactions, in seconds: half were faster than the first, 99 of 100 faster than the second;
+    /// the slowest of all.
     case half, ninetyNine, slowest
 
     /// The size of the write-ahead log in bytes.
@@ -75,7 +77,8 @@ public func median(_ values: [Double]) -> Double {
     return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
 }
 
-/// Does the work once uncounted and then `repetitions` times, with what `prepare` makes for each of them outside of the measured time.
+/// Does the work once uncounted and then `repetitions` times, with what `prepare` makes for each of them
+/// outside of the measured time.
 public func measure<Input>(
     repetitions: Int, prepare: () throws -> Input, work: (Input) throws -> Int64
 ) throws -> (seconds: [Double], check: Int64) {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The calls of one area of the interface. Each one is written out under its name: its result or its error, and the statements that ran.
+/// The calls of one area of the interface. Each one is written out under its name: its result or its error,
+/// and the statements that ran.
 final class Area {
     let name: String
     let databases: Databases
@@ -93,7 +94,11 @@ enum Output {
     static func write(_ line: String) {
         var text = ""
         for scalar in line.unicodeScalars {
-            if scalar.value < 32 { text += "\\u{\(String(scalar.value, radix: 16))}" } else { text.unicodeScalars.append(scalar) }
+            if scalar.value < 32 {
+                text += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
         }
         FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }

@@ -24,7 +24,9 @@ final class Databases {
     }
 
     func open(_ path: String, _ configuration: Configuration) throws -> any DatabaseWriter {
-        isPool ? try DatabasePool(path: path, configuration: configuration) : try DatabaseQueue(path: path, configuration: configuration)
+        isPool
+            ? try DatabasePool(path: path, configuration: configuration)
+            : try DatabaseQueue(path: path, configuration: configuration)
     }
 
     /// A database with owners, vaults, items and what belongs to them.

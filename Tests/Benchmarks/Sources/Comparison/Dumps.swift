@@ -18,52 +18,82 @@ extension Comparison {
             }
         }
         let odd: SQL = """
-            SELECT 1 AS id, NULL AS n, x'5B5D' AS b, 'a' || char(10) || 'b' AS text UNION ALL SELECT 2, 1.5, x'80', 'it''s'
-            UNION ALL SELECT -3, 1e999, x'', '' UNION ALL SELECT 4, 2.0, x'000102030405060708090a0b0c0d0e0f', 'é"\\'
+            SELECT 1 AS id, NULL AS n, x'5B5D' AS b, 'a' || char(10) || 'b' AS text UNION ALL SELECT 2, 1.5, \
+            x'80', 'it''s'
+            UNION ALL SELECT -3, 1e999, x'', '' UNION ALL SELECT 4, 2.0, \
+            x'000102030405060708090a0b0c0d0e0f', 'é"\\'
             """
         let none: SQL = "SELECT 1 AS a WHERE 0"
         func formats(_ name: String, _ sql: SQL) {
             dumped("debug." + name) { try $0.dumpSQL(sql, to: $1) }
-            dumped("debug.header." + name) { try $0.dumpSQL(sql, format: .debug(header: true, separator: "~", nullValue: "NIL"), to: $1) }
-            dumped("list." + name) { try $0.dumpSQL(sql, format: .list(header: true, nullValue: "-"), to: $1) }
+            dumped("debug.header." + name) {
+                try $0.dumpSQL(sql, format: .debug(header: true, separator: "~", nullValue: "NIL"), to: $1)
+            }
+            dumped("list." + name) {
+                try $0.dumpSQL(sql, format: .list(header: true, nullValue: "-"), to: $1)
+            }
             dumped("line." + name) { try $0.dumpSQL(sql, format: .line(nullValue: "-"), to: $1) }
-            dumped("quote." + name) { try $0.dumpSQL(sql, format: .quote(header: true, separator: ";"), to: $1) }
+            dumped("quote." + name) {
+                try $0.dumpSQL(sql, format: .quote(header: true, separator: ";"), to: $1)
+            }
             dumped("json." + name) { try $0.dumpSQL(sql, format: .json(), to: $1) }
         }
         formats("values", odd)
         formats("none", none)
-        formats("many", "CREATE TABLE t (a, b); INSERT INTO t VALUES (\(1), \("x")); SELECT * FROM t; SELECT a AS a, a AS a FROM t")
+        formats(
+            "many",
+            "CREATE TABLE t (a, b); INSERT INTO t VALUES (\(1), \("x")); SELECT * FROM t; SELECT a AS a, a "
+                + "AS a FROM t"
+        )
         dumped("json.pretty") { db, stream in
             let encoder = JSONDumpFormat.defaultEncoder
             encoder.outputFormatting = .prettyPrinted
-            try db.dumpSQL("SELECT 1 AS id, NULL AS n UNION ALL SELECT 2, 'x/y'", format: .json(encoder: encoder), to: stream)
+            try db.dumpSQL(
+                "SELECT 1 AS id, NULL AS n UNION ALL SELECT 2, 'x/y'", format: .json(encoder: encoder),
+                to: stream)
         }
         dumped("error") { try $0.dumpSQL("SELECT 1; SELECT * FROM nowhere", to: $1) }
-        dumped("defaults") { try $0.dumpSQL("SELECT 1.0, -0.5, 1e15, 1e16, 0.1, 123456789012", format: .quote(), to: $1) }
+        dumped("defaults") {
+            try $0.dumpSQL("SELECT 1.0, -0.5, 1e15, 1e16, 0.1, 123456789012", format: .quote(), to: $1)
+        }
 
         dumped("request") { try $0.dumpRequest(Item.order(Column("id")), to: $1) }
-        dumped("request.filter") { try $0.dumpRequest(Item.filter(Column("size") > 20).select(Column("title")), format: .line(), to: $1) }
+        dumped("request.filter") {
+            try $0.dumpRequest(
+                Item.filter(Column("size") > 20).select(Column("title")), format: .line(), to: $1)
+        }
         dumped("request.join") {
-            try $0.dumpRequest(Vault.including(optional: Vault.owner).orderByPrimaryKey(), format: .debug(header: true), to: $1)
+            try $0.dumpRequest(
+                Vault.including(optional: Vault.owner).orderByPrimaryKey(), format: .debug(header: true),
+                to: $1)
         }
         dumped("request.prefetch") {
-            try $0.dumpRequest(Owner.orderByPrimaryKey().including(all: Owner.vaults.orderByPrimaryKey()), to: $1)
+            try $0.dumpRequest(
+                Owner.orderByPrimaryKey().including(all: Owner.vaults.orderByPrimaryKey()), to: $1)
         }
         dumped("request.prefetch.nested") {
             try $0.dumpRequest(
-                Owner.orderByPrimaryKey().including(all: Owner.vaults.including(all: Vault.items.select(Column("title")))), format: .json(),
+                Owner.orderByPrimaryKey().including(
+                    all: Owner.vaults.including(all: Vault.items.select(Column("title")))), format: .json(),
                 to: $1)
         }
         dumped("request.prefetch.one") {
-            try $0.dumpRequest(Item.including(required: Item.vault.including(all: Vault.shares)), format: .quote(header: true), to: $1)
+            try $0.dumpRequest(
+                Item.including(required: Item.vault.including(all: Vault.shares)),
+                format: .quote(header: true), to: $1)
         }
-        dumped("request.prefetch.through") { try $0.dumpRequest(Owner.orderByPrimaryKey().including(all: Owner.items), to: $1) }
+        dumped("request.prefetch.through") {
+            try $0.dumpRequest(Owner.orderByPrimaryKey().including(all: Owner.items), to: $1)
+        }
         dumped("request.prefetch.composite") {
             let others = Table("share").hasMany(
-                Table("share"), key: "others", using: ForeignKey(["vaultId", "ownerId"], to: ["vaultId", "ownerId"]))
+                Table("share"), key: "others",
+                using: ForeignKey(["vaultId", "ownerId"], to: ["vaultId", "ownerId"]))
             try $0.dumpRequest(Table("share").including(all: others), to: $1)
         }
-        dumped("request.prefetch.none") { try $0.dumpRequest(Owner.none().including(all: Owner.vaults), to: $1) }
+        dumped("request.prefetch.none") {
+            try $0.dumpRequest(Owner.none().including(all: Owner.vaults), to: $1)
+        }
         dumped("request.sql") { try $0.dumpRequest(SQLRequest<Row>("SELECT \(1) AS a"), to: $1) }
 
         dumped("tables.one") { try $0.dumpTables(["owner"], to: $1) }

@@ -27,7 +27,9 @@ extension Comparison {
         value("bits.shift", C.size >> 1)
         value("bits.not", ~C.size)
         value("concat", [C.title, C.kind].joined(operator: .concat))
-        value("joined.add", ([C.size, C.id, 5.databaseValue] as [any SQLSpecificExpressible]).joined(operator: .add))
+        value(
+            "joined.add",
+            ([C.size, C.id, 5.databaseValue] as [any SQLSpecificExpressible]).joined(operator: .add))
         value("joined.empty", ([] as [Column]).joined(operator: .add))
         value("joined.and.empty", ([] as [Column]).joined(operator: .and))
         value("joined.or", [C.size > 10, C.isPinned == true].joined(operator: .or))
@@ -50,13 +52,17 @@ extension Comparison {
         value("functions.length", length(C.title))
         value("functions.abs", abs(C.weight))
         value("functions.coalesce", C.size ?? 0)
-        value("functions.coalesce.columns", coalesce([C.size, C.weight, 7.databaseValue] as [any SQLSpecificExpressible]))
+        value(
+            "functions.coalesce.columns",
+            coalesce([C.size, C.weight, 7.databaseValue] as [any SQLSpecificExpressible]))
         value("functions.cast", cast(C.weight, as: .integer))
         value("functions.cast.text", cast(C.size, as: .text))
         value("functions.sql", SQL("ROUND(\(C.weight), \(1))").sqlExpression)
         value("functions.dateTime", dateTime(C.changedAt, .startOfMonth, .day(1)))
         value("functions.julianDay", julianDay(C.changedAt))
-        value("functions.dateTime.many", dateTime(C.changedAt, .hour(-1), .minute(2), .second(0.5), .month(1), .year(-1)))
+        value(
+            "functions.dateTime.many",
+            dateTime(C.changedAt, .hour(-1), .minute(2), .second(0.5), .month(1), .year(-1)))
         value("functions.dateTime.more", dateTime(C.changedAt, .startOfDay, .startOfYear, .weekday(1)))
         value("collated", C.title.collating(.rtrim))
         value("collated.compare", C.title.collating(.nocase) < "c")
@@ -77,7 +83,8 @@ extension Comparison {
         value("exists.literal", SQL("\(C.size) BETWEEN \(1) AND \(15)").sqlExpression)
 
         func aggregate(_ name: String, _ expression: any SQLSpecificExpressible) {
-            area.call("aggregate." + name) { db in try Row.fetchOne(db, Item.select(expression.sqlExpression.forKey("value")))?.description
+            area.call("aggregate." + name) { db in
+                try Row.fetchOne(db, Item.select(expression.sqlExpression.forKey("value")))?.description
             }
         }
         aggregate("count", count(C.size))
@@ -93,7 +100,8 @@ extension Comparison {
         aggregate("max.sum", max(C.size) - min(C.size))
 
         area.call("update.assignments") { db in
-            try Item.filter(C.id < 3).updateAll(db, C.size += 5, C.weight.set(to: nil), C.title.set(to: C.title.uppercased))
+            try Item.filter(C.id < 3).updateAll(
+                db, C.size += 5, C.weight.set(to: nil), C.title.set(to: C.title.uppercased))
             return try Row.fetchAll(db, Item.select(C.id, C.size, C.weight, C.title))
         }
         area.call("update.operators") { db in
@@ -117,16 +125,24 @@ extension Comparison {
         area.call("delete.limit") { db in try Share.order(Column("role").desc).limit(1).deleteAll(db) }
         area.call("delete.key") { db in
             [
-                try Share.deleteOne(db, key: ["vaultId": 1, "ownerId": 2]), try Table("tag").deleteOne(db, key: "alpha"),
+                try Share.deleteOne(db, key: ["vaultId": 1, "ownerId": 2]),
+                try Table("tag").deleteOne(db, key: "alpha"),
                 try Profile.deleteOne(db, key: 99),
             ]
         }
-        area.call("delete.keys") { db in (try Profile.deleteAll(db, keys: [1, 3]), try Profile.deleteAll(db, keys: [] as [Int])) }
+        area.call("delete.keys") { db in
+            (try Profile.deleteAll(db, keys: [1, 3]), try Profile.deleteAll(db, keys: [] as [Int]))
+        }
         area.call("delete.returning") { db in try Share.all().deleteAndFetchAll(db) }
-        area.call("delete.returning.ids") { db in try Share.filter(Column("vaultId") == 1).deleteAndFetchIds(db: db) }
-        area.call("update.returning") { db in try Profile.all().updateAndFetchAll(db, [Column("motto").set(to: "x")]) }
+        area.call("delete.returning.ids") { db in
+            try Share.filter(Column("vaultId") == 1).deleteAndFetchIds(db: db)
+        }
+        area.call("update.returning") { db in
+            try Profile.all().updateAndFetchAll(db, [Column("motto").set(to: "x")])
+        }
         area.call("update.returning.statement") { db in
-            let statement = try Profile.all().updateAndFetchStatement(db, [Column("motto").set(to: "x")], selection: [Column("ownerId")])
+            let statement = try Profile.all().updateAndFetchStatement(
+                db, [Column("motto").set(to: "x")], selection: [Column("ownerId")])
             return try Int.fetchAll(statement)
         }
     }

@@ -7,24 +7,37 @@ extension Comparison {
             area.call(name) { db in
                 do { try body(db); return ["no error"] } catch let error as DatabaseError {
                     return [
-                        "\(error.resultCode.rawValue) \(error.extendedResultCode.rawValue) \(error.message ?? "-") / \(error.sql ?? "-") / \(error.arguments.map { "\($0)" } ?? "-")",
-                        error.description, error.expandedDescription, "\(error.resultCode) \(error.extendedResultCode)",
+                        "\(error.resultCode.rawValue) \(error.extendedResultCode.rawValue) "
+                            + "\(error.message ?? "-") / \(error.sql ?? "-") / "
+                            + "\(error.arguments.map { "\($0)" } ?? "-")",
+                        error.description, error.expandedDescription,
+                        "\(error.resultCode) \(error.extendedResultCode)",
                         "\((error as NSError).code) \((error as NSError).domain)",
                     ]
                 }
             }
         }
         failure("notNull") { try $0.execute(sql: "INSERT INTO owner (name) VALUES (NULL)") }
-        failure("primaryKey") { try $0.execute(sql: "INSERT INTO owner (id, name) VALUES (?, ?)", arguments: [1, "x"]) }
+        failure("primaryKey") {
+            try $0.execute(sql: "INSERT INTO owner (id, name) VALUES (?, ?)", arguments: [1, "x"])
+        }
         failure("unique") {
-            try $0.execute(sql: "INSERT INTO owner (name, email) VALUES (:n, :e)", arguments: ["n": "x", "e": "ann@example.com"])
+            try $0.execute(
+                sql: "INSERT INTO owner (name, email) VALUES (:n, :e)",
+                arguments: ["n": "x", "e": "ann@example.com"])
         }
         failure("foreignKey") { try $0.execute(sql: "INSERT INTO vault (ownerId, title) VALUES (99, 'x')") }
         failure("check") { try $0.execute(sql: "CREATE TABLE c (a CHECK (a > 1)); INSERT INTO c VALUES (0)") }
-        failure("datatype") { try $0.execute(sql: "CREATE TABLE c (a INTEGER) STRICT; INSERT INTO c VALUES ('x')") }
+        failure("datatype") {
+            try $0.execute(sql: "CREATE TABLE c (a INTEGER) STRICT; INSERT INTO c VALUES ('x')")
+        }
         failure("rowid") { try $0.execute(sql: "INSERT INTO tag VALUES ('alpha', 1)") }
         failure("trigger") {
-            try $0.execute(sql: "CREATE TRIGGER t BEFORE DELETE ON tag BEGIN SELECT RAISE(ABORT, 'kept'); END; DELETE FROM tag")
+            try $0.execute(
+                sql:
+                    "CREATE TRIGGER t BEFORE DELETE ON tag BEGIN SELECT RAISE(ABORT, 'kept'); END; DELETE "
+                    + "FROM tag"
+            )
         }
         failure("syntax") { try $0.execute(sql: "SELEC 1") }
         failure("syntax.end") { try $0.execute(sql: "SELECT") }
@@ -34,7 +47,10 @@ extension Comparison {
         failure("arguments") { _ = try Row.fetchAll($0, sql: "SELECT ?", arguments: []) }
         failure("arguments.names") { _ = try Row.fetchAll($0, sql: "SELECT :a, :b", arguments: ["c": 1]) }
         failure("arguments.many") { _ = try Row.fetchAll($0, sql: "SELECT 1", arguments: [1]) }
-        failure("overflow") { _ = try Int.fetchOne($0, sql: "SELECT SUM(x) FROM (SELECT 9223372036854775807 AS x UNION ALL SELECT 1)") }
+        failure("overflow") {
+            _ = try Int.fetchOne(
+                $0, sql: "SELECT SUM(x) FROM (SELECT 9223372036854775807 AS x UNION ALL SELECT 1)")
+        }
         failure("json") { _ = try Row.fetchAll($0, sql: "SELECT json('nope')") }
         failure("readonly") { db in try db.readOnly { try db.execute(sql: "DELETE FROM tag") } }
         failure("strings") { db in try db.execute(sql: #"SELECT "no such column""#) }
@@ -44,11 +60,15 @@ extension Comparison {
         failure("attach") { try $0.execute(sql: "DETACH nothing") }
         failure("vacuum") { try $0.execute(sql: "VACUUM") }
         failure("nested") { try $0.execute(sql: "BEGIN") }
-        failure("own") { _ in throw DatabaseError(resultCode: .SQLITE_FULL, message: "full", sql: "SELECT ?", arguments: [1]) }
+        failure("own") { _ in
+            throw DatabaseError(resultCode: .SQLITE_FULL, message: "full", sql: "SELECT ?", arguments: [1])
+        }
         failure("own.code") { _ in throw DatabaseError(resultCode: .SQLITE_BUSY_SNAPSHOT) }
         failure("own.message") { _ in throw DatabaseError(message: "just words") }
         area.value("codes") {
-            [DatabaseError.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_BUSY, .SQLITE_MISUSE].map { "\($0) \($0.rawValue) \($0.primaryResultCode)" }
+            [DatabaseError.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_BUSY, .SQLITE_MISUSE].map {
+                "\($0) \($0.rawValue) \($0.primaryResultCode)"
+            }
         }
         area.value("codes.match") {
             let error = DatabaseError(resultCode: .SQLITE_CONSTRAINT_UNIQUE)
@@ -58,17 +78,25 @@ extension Comparison {
             ]
         }
         area.call("decoding") { db in
-            try Int.fetchAll(db, sql: "SELECT 1 AS a UNION ALL SELECT 'x' ORDER BY a DESC LIMIT ?", arguments: [1])
+            try Int.fetchAll(
+                db, sql: "SELECT 1 AS a UNION ALL SELECT 'x' ORDER BY a DESC LIMIT ?", arguments: [1])
         }
         area.call("decoding.null") { db in try String.fetchAll(db, sql: "SELECT NULL AS a, 2 AS b") }
-        area.call("decoding.row") { db in try Row.fetchOne(db, sql: "SELECT 'x' AS a")!.decode(Date.self, forColumn: "a") }
-        area.call("decoding.index") { db in try Row.fetchOne(db, sql: "SELECT 'x' AS a")!.decode(URL.self, atIndex: 0) }
+        area.call("decoding.row") { db in
+            try Row.fetchOne(db, sql: "SELECT 'x' AS a")!.decode(Date.self, forColumn: "a")
+        }
+        area.call("decoding.index") { db in
+            try Row.fetchOne(db, sql: "SELECT 'x' AS a")!.decode(URL.self, atIndex: 0)
+        }
         area.fresh("missing.file") { _ in
             try DatabaseQueue(path: "/nowhere/at/all.db", configuration: area.databases.configuration)
         }
         area.sample("missing.key") { writer in
             try writer.close()
-            return try DatabaseQueue(path: writer.path, configuration: Library.configuration(encrypted: !area.databases.isEncrypted)).read {
+            return try DatabaseQueue(
+                path: writer.path,
+                configuration: Library.configuration(encrypted: !area.databases.isEncrypted)
+            ).read {
                 try Owner.fetchCount($0)
             }
         }

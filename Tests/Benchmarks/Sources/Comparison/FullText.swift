@@ -11,10 +11,15 @@ private final class Words: FTS5WrapperTokenizer {
         words = arguments
     }
 
-    func accept(token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization, tokenCallback: FTS5WrapperTokenCallback) throws {
+    func accept(
+        token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization,
+        tokenCallback: FTS5WrapperTokenCallback
+    ) throws {
         if words.contains(token) { return }
         try tokenCallback(token, flags)
-        if token == "bank", tokenization.contains(.document) { try tokenCallback("money", flags.union(.colocated)) }
+        if token == "bank", tokenization.contains(.document) {
+            try tokenCallback("money", flags.union(.colocated))
+        }
     }
 }
 
@@ -25,7 +30,8 @@ private final class Refusing: FTS5CustomTokenizer {
         if arguments.contains("init") { throw DatabaseError(resultCode: .SQLITE_FULL, message: "no") }
     }
     func tokenize(
-        context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?, nText: CInt,
+        context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?,
+        nText: CInt,
         tokenCallback: @escaping FTS5TokenCallback
     ) -> CInt { 7 }
 }
@@ -45,9 +51,12 @@ private struct Note: Codable, FetchableRecord, PersistableRecord {
 extension Comparison {
     private static let fill = """
         CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT, body TEXT);
-        INSERT INTO note VALUES (1, 'Bank', 'The bank of the river'), (2, 'Élan', 'Red-Oak and tulips'), (3, 'fo ba', 'foo bar');
+        INSERT INTO note VALUES (1, 'Bank', 'The bank of the river'), (2, 'Élan', 'Red-Oak and tulips'), (3, \
+        'fo ba', 'foo bar');
         """
-    private static let objects = "SELECT type, name, sql FROM sqlite_master WHERE name LIKE '%noteText%' AND sql IS NOT NULL ORDER BY rowid"
+    private static let objects =
+        "SELECT type, name, sql FROM sqlite_master WHERE name LIKE '%noteText%' AND sql IS NOT NULL ORDER "
+        + "BY rowid"
 
     /// Full-text tables, patterns, requests, tokenizers.
     static func fullText(_ area: Area) {
@@ -80,7 +89,9 @@ extension Comparison {
         }
         fts3("unicode61") { $0.tokenizer = .unicode61() }
         fts3("unicode61.keep") { $0.tokenizer = .unicode61(diacritics: .keep) }
-        fts3("unicode61.remove") { $0.tokenizer = .unicode61(diacritics: .remove, separators: ["X"], tokenCharacters: [".", "-"]) }
+        fts3("unicode61.remove") {
+            $0.tokenizer = .unicode61(diacritics: .remove, separators: ["X"], tokenCharacters: [".", "-"])
+        }
         fts4("columns") {
             $0.column("title"); $0.column("body")
         }
@@ -121,7 +132,8 @@ extension Comparison {
             $0.tokenizer = .porter(wrapping: .ascii()); $0.column("body")
         }
         fts5("unicode61") {
-            $0.tokenizer = .unicode61(diacritics: .remove, categories: "L* N* Co", tokenCharacters: ["#"]); $0.column("body")
+            $0.tokenizer = .unicode61(diacritics: .remove, categories: "L* N* Co", tokenCharacters: ["#"]);
+            $0.column("body")
         }
         fts5("content") {
             $0.column("body"); $0.content = ""
@@ -176,29 +188,43 @@ extension Comparison {
             return try Row.fetchAll(db, sql: objects)
         }
 
-        for (index, text) in ["", "*", "fo", "fo*", "\"fo ba\"", "title:fo", "fo NEAR ba", "fo OR ba", "NOT", "(", "AND", "\""].enumerated()
-        {
+        for (index, text) in [
+            "", "*", "fo", "fo*", "\"fo ba\"", "title:fo", "fo NEAR ba", "fo OR ba", "NOT", "(", "AND", "\"",
+        ].enumerated() {
             area.value("pattern3.raw.\(index)") { try FTS3Pattern(rawPattern: text).rawPattern }
         }
-        for (index, text) in ["", "*", "fo", "fo*", "\"fo ba\"", "title:fo", "NEAR(\"fo\" \"ba\")", "fo NOT ba", "fo AND", "^", "(", "\""]
-            .enumerated()
-        {
+        for (index, text) in [
+            "", "*", "fo", "fo*", "\"fo ba\"", "title:fo", "NEAR(\"fo\" \"ba\")", "fo NOT ba", "fo AND", "^",
+            "(", "\"",
+        ]
+        .enumerated() {
             area.value("pattern5.raw.\(index)") { try FTS5Pattern(rawPattern: text).rawPattern }
         }
-        area.value("pattern5.columns") { try FTS5Pattern(rawPattern: "title:fo", allowedColumns: ["title"]).rawPattern }
-        for (index, text) in ["", "^Tulip*", "\"Red-Oak\"", "BARÉ", "?!", "AND or NOT", "a b  c", "日本 語"].enumerated() {
+        area.value("pattern5.columns") {
+            try FTS5Pattern(rawPattern: "title:fo", allowedColumns: ["title"]).rawPattern
+        }
+        for (index, text) in ["", "^Tulip*", "\"Red-Oak\"", "BARÉ", "?!", "AND or NOT", "a b  c", "日本 語"]
+            .enumerated()
+        {
             area.value("patterns.\(index)") {
                 [
-                    FTS3Pattern(matchingAnyTokenIn: text)?.rawPattern, FTS3Pattern(matchingAllTokensIn: text)?.rawPattern,
-                    FTS3Pattern(matchingAllPrefixesIn: text)?.rawPattern, FTS3Pattern(matchingPhrase: text)?.rawPattern,
-                    FTS5Pattern(matchingAnyTokenIn: text)?.rawPattern, FTS5Pattern(matchingAllTokensIn: text)?.rawPattern,
-                    FTS5Pattern(matchingAllPrefixesIn: text)?.rawPattern, FTS5Pattern(matchingPhrase: text)?.rawPattern,
+                    FTS3Pattern(matchingAnyTokenIn: text)?.rawPattern,
+                    FTS3Pattern(matchingAllTokensIn: text)?.rawPattern,
+                    FTS3Pattern(matchingAllPrefixesIn: text)?.rawPattern,
+                    FTS3Pattern(matchingPhrase: text)?.rawPattern,
+                    FTS5Pattern(matchingAnyTokenIn: text)?.rawPattern,
+                    FTS5Pattern(matchingAllTokensIn: text)?.rawPattern,
+                    FTS5Pattern(matchingAllPrefixesIn: text)?.rawPattern,
+                    FTS5Pattern(matchingPhrase: text)?.rawPattern,
                     FTS5Pattern(matchingPrefixPhrase: text)?.rawPattern,
                 ]
             }
         }
         area.value("pattern.value") {
-            [try FTS3Pattern(rawPattern: "a b").databaseValue, FTS5Pattern.fromDatabaseValue("AND".databaseValue)?.databaseValue]
+            [
+                try FTS3Pattern(rawPattern: "a b").databaseValue,
+                FTS5Pattern.fromDatabaseValue("AND".databaseValue)?.databaseValue,
+            ]
         }
         area.value("tokenize") {
             try [
@@ -208,7 +234,9 @@ extension Comparison {
             ]
         }
 
-        func searched<Request: FetchRequest>(_ name: String, five: Bool = true, _ request: @escaping () throws -> Request) {
+        func searched<Request: FetchRequest>(
+            _ name: String, five: Bool = true, _ request: @escaping () throws -> Request
+        ) {
             area.call("request." + name) { db in
                 try db.execute(sql: fill)
                 if five {
@@ -226,17 +254,37 @@ extension Comparison {
         }
         searched("matching") { try NoteText.matching(FTS5Pattern(rawPattern: "bank")) }
         searched("matching.nil") { NoteText.matching(nil as FTS5Pattern?) }
-        searched("matching.four", five: false) { try NoteText.matching(FTS3Pattern(rawPattern: "river OR foo")) }
-        searched("matching.column", five: false) { try NoteText.filter(Column("body").match(FTS3Pattern(rawPattern: "ba*"))) }
-        searched("matching.column.nil", five: false) { NoteText.filter(Column("body").match(nil as FTS3Pattern?)) }
-        searched("matching.column.five") { try NoteText.filter(Column("title").match(FTS5Pattern(rawPattern: "fo"))) }
+        searched("matching.four", five: false) {
+            try NoteText.matching(FTS3Pattern(rawPattern: "river OR foo"))
+        }
+        searched("matching.column", five: false) {
+            try NoteText.filter(Column("body").match(FTS3Pattern(rawPattern: "ba*")))
+        }
+        searched("matching.column.nil", five: false) {
+            NoteText.filter(Column("body").match(nil as FTS3Pattern?))
+        }
+        searched("matching.column.five") {
+            try NoteText.filter(Column("title").match(FTS5Pattern(rawPattern: "fo")))
+        }
         searched("rank") { try NoteText.matching(FTS5Pattern(rawPattern: "bank OR foo")).order(Column.rank) }
-        searched("joined") { try Note.joining(required: Note.text.matching(FTS5Pattern(rawPattern: "tulips"))) }
-        searched("included") { try Note.including(required: Note.text.matching(FTS5Pattern(rawPattern: "tulips OR bank"))) }
-        searched("filtered") { try NoteText.matching(FTS5Pattern(rawPattern: "ba* OR re*")).filter(Column("title") != "Bank") }
-        searched("sql") { try SQLRequest<Row>("SELECT rowid, title FROM noteText WHERE noteText MATCH \(FTS5Pattern(rawPattern: "bank"))") }
+        searched("joined") {
+            try Note.joining(required: Note.text.matching(FTS5Pattern(rawPattern: "tulips")))
+        }
+        searched("included") {
+            try Note.including(required: Note.text.matching(FTS5Pattern(rawPattern: "tulips OR bank")))
+        }
+        searched("filtered") {
+            try NoteText.matching(FTS5Pattern(rawPattern: "ba* OR re*")).filter(Column("title") != "Bank")
+        }
+        searched("sql") {
+            try SQLRequest<Row>(
+                "SELECT rowid, title FROM noteText WHERE noteText MATCH \(FTS5Pattern(rawPattern: "bank"))")
+        }
         searched("all") { NoteText.all() }
-        searched("snippet") { try NoteText.matching(FTS5Pattern(rawPattern: "bank")).select(sql: "highlight(noteText, 1, '<', '>') AS h") }
+        searched("snippet") {
+            try NoteText.matching(FTS5Pattern(rawPattern: "bank")).select(
+                sql: "highlight(noteText, 1, '<', '>') AS h")
+        }
         area.call("pattern.table") { db in
             try db.create(virtualTable: "noteText", using: FTS5()) { $0.column("title") }
             return [try db.makeFTS5Pattern(rawPattern: "title:fo", forTable: "noteText").rawPattern]

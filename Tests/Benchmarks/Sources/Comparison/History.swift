@@ -10,8 +10,10 @@ extension Comparison {
                 try db.create(table: "owner") { t in
                     t.autoIncrementedPrimaryKey("id")
                     t.column("name", .text).notNull().collate(.nocase).check { length($0) > 0 }
-                    t.column("email", .text).unique(onConflict: .abort).collate(.localizedCaseInsensitiveCompare)
-                    t.column("created", .datetime).notNull(onConflict: .abort).defaults(sql: "CURRENT_TIMESTAMP")
+                    t.column("email", .text).unique(onConflict: .abort).collate(
+                        .localizedCaseInsensitiveCompare)
+                    t.column("created", .datetime).notNull(onConflict: .abort).defaults(
+                        sql: "CURRENT_TIMESTAMP")
                     t.column("kind", .text).defaults(to: "it's").check { ["x", "it's"].contains($0) }
                 }
                 try db.create(table: "vault") { t in
@@ -32,9 +34,11 @@ extension Comparison {
             migrator.registerMigration("indexes") { db in
                 try db.create(indexOn: "owner", columns: ["name", "created"])
                 try db.create(
-                    index: "lower", on: "owner", expressions: [Column("name").lowercased, Column("email").collating(.nocase)],
+                    index: "lower", on: "owner",
+                    expressions: [Column("name").lowercased, Column("email").collating(.nocase)],
                     condition: Column("email") != nil && Column("kind") == "x")
-                try db.create(index: "json", on: "vault", expressions: [JSONColumn("info").jsonExtract(atPath: "$.a")])
+                try db.create(
+                    index: "json", on: "vault", expressions: [JSONColumn("info").jsonExtract(atPath: "$.a")])
             }
             migrator.registerMigration("views") { db in
                 try db.create(
@@ -43,15 +47,20 @@ extension Comparison {
                         Column("id"), (Column("id") + 1).forKey("next")))
                 try db.create(
                     view: "kept", columns: ["a", "b"],
-                    as: Table("owner").filter([1, 2].contains(Column("id")) || (1...3).contains(Column("id"))).select(
+                    as: Table("owner").filter(
+                        [1, 2].contains(Column("id")) || (1...3).contains(Column("id"))
+                    ).select(
                         Column("id"), Column("name")
                     ).order(Column("name").collating(.nocase).desc))
                 try db.create(
                     view: "joined",
                     as: Table("vault").annotated(
-                        withRequired: Table("vault").belongsTo(Table("owner"), using: ForeignKey(["ownerId"])).select(
-                            Column("name").forKey("ownerName"))))
-                try db.create(view: "literal", asLiteral: "SELECT \(Column("id") * 2) AS d FROM owner WHERE name = \("it's")")
+                        withRequired: Table("vault").belongsTo(Table("owner"), using: ForeignKey(["ownerId"]))
+                            .select(
+                                Column("name").forKey("ownerName"))))
+                try db.create(
+                    view: "literal",
+                    asLiteral: "SELECT \(Column("id") * 2) AS d FROM owner WHERE name = \("it's")")
             }
             migrator.registerMigration("changes") { db in
                 try db.alter(table: "owner") { t in
@@ -76,13 +85,22 @@ extension Comparison {
         static func fill(_ writer: any DatabaseWriter) throws {
             try migrator.migrate(writer)
             try writer.write { db in
-                try db.execute(sql: "INSERT INTO owner (name, email, sort) VALUES ('Ann', 'ann@example.com', 'x'), ('bob', NULL, 'it''s')")
-                try db.execute(sql: #"INSERT INTO vault (uuid, ownerId, info) VALUES (x'01', 1, '{"country":"DE"}')"#)
+                try db.execute(
+                    sql:
+                        "INSERT INTO owner (name, email, sort) VALUES ('Ann', 'ann@example.com', 'x'), "
+                        + "('bob', NULL, 'it''s')"
+                )
+                try db.execute(
+                    sql: #"INSERT INTO vault (uuid, ownerId, info) VALUES (x'01', 1, '{"country":"DE"}')"#)
             }
         }
 
-        static func found(_ migrator: DatabaseMigrator, _ writer: any DatabaseWriter, table: String) throws -> [String] {
-            guard try !writer.read({ try migrator.hasSchemaChanges($0) }) else { return ["changes: it would be erased"] }
+        static func found(_ migrator: DatabaseMigrator, _ writer: any DatabaseWriter, table: String) throws
+            -> [String]
+        {
+            guard try !writer.read({ try migrator.hasSchemaChanges($0) }) else {
+                return ["changes: it would be erased"]
+            }
             var erasing = migrator
             erasing.eraseDatabaseOnSchemaChange = true
             try erasing.migrate(writer)
@@ -95,7 +113,8 @@ extension Comparison {
 
     /// Writes the files.
     static func writeHistory(_ databases: Databases) throws {
-        let history = try databases.open(databases.folder + "/history-\(Library.name).db", databases.configuration)
+        let history = try databases.open(
+            databases.folder + "/history-\(Library.name).db", databases.configuration)
         try History.fill(history)
         try history.close()
         let book = try databases.open(databases.folder + "/book-\(Library.name).db", databases.configuration)
@@ -107,12 +126,17 @@ extension Comparison {
     static func reopenHistory(_ databases: Databases) throws {
         for library in ["grdb", "coffer"] {
             Output.write("# history.\(library)")
-            let history = try databases.open(databases.folder + "/history-\(library).db", databases.configuration)
-            for line in try History.found(History.migrator, history, table: "owner") { Output.write("  " + line) }
+            let history = try databases.open(
+                databases.folder + "/history-\(library).db", databases.configuration)
+            for line in try History.found(History.migrator, history, table: "owner") {
+                Output.write("  " + line)
+            }
             try history.close()
             Output.write("# book.\(library)")
             let book = try databases.open(databases.folder + "/book-\(library).db", databases.configuration)
-            for line in try History.found(AddressBookMigrations.migrator, book, table: "contact") { Output.write("  " + line) }
+            for line in try History.found(AddressBookMigrations.migrator, book, table: "contact") {
+                Output.write("  " + line)
+            }
             try book.close()
         }
     }

@@ -31,7 +31,9 @@ enum Library {
             configuration.prepareDatabase { db in
                 let text = "x'" + key.map { String(format: "%02x", $0) }.joined() + "'"
                 let connection = UnsafeMutableRawPointer(db.sqliteConnection)
-                guard sqlcipher_set_key(connection, text, Int32(text.utf8.count)) == 0 else { throw KeyFailure() }
+                guard sqlcipher_set_key(connection, text, Int32(text.utf8.count)) == 0 else {
+                    throw KeyFailure()
+                }
             }
         }
         #else

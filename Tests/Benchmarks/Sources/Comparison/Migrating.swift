@@ -32,10 +32,13 @@ extension Comparison {
                 {
                     try $0.create(
                         view: "named",
-                        as: Table("owner").filter(Column("email") != nil).select(Column("id"), (Column("id") + 1).forKey("next")))
+                        as: Table("owner").filter(Column("email") != nil).select(
+                            Column("id"), (Column("id") + 1).forKey("next")))
                 },
             ]
-            for (index, body) in bodies.prefix(count).enumerated() { migrator.registerMigration("v\(index + 1)", migrate: body) }
+            for (index, body) in bodies.prefix(count).enumerated() {
+                migrator.registerMigration("v\(index + 1)", migrate: body)
+            }
             return migrator
         }
 
@@ -84,7 +87,12 @@ extension Comparison {
             let kept = try writer.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM owner") }
             try writer.write { try $0.execute(sql: "CREATE TABLE extra (a)") }
             try erasing.migrate(writer)
-            return (kept, try writer.read { (try $0.tableExists("extra"), try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM owner")) })
+            return (
+                kept,
+                try writer.read {
+                    (try $0.tableExists("extra"), try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM owner"))
+                }
+            )
         }
         area.fresh("fails") { writer in
             var migrator = migrator(2)
@@ -109,7 +117,8 @@ extension Comparison {
             area.fresh("recreate.\(checks)") { writer in
                 var migrator = migrator(2)
                 migrator.registerMigration("fill") { db in
-                    try db.execute(sql: "INSERT INTO owner (name) VALUES ('x'); INSERT INTO vault (ownerId) VALUES (1)")
+                    try db.execute(
+                        sql: "INSERT INTO owner (name) VALUES ('x'); INSERT INTO vault (ownerId) VALUES (1)")
                 }
                 migrator.registerMigration("recreate", foreignKeyChecks: checks) { db in
                     try db.create(table: "new_owner") { t in
@@ -120,12 +129,16 @@ extension Comparison {
                     try db.rename(table: "new_owner", to: "owner")
                 }
                 try migrator.migrate(writer)
-                return try writer.read { try objects($0) + ["\(try Int.fetchAll($0, sql: "SELECT COUNT(*) FROM vault"))"] }
+                return try writer.read {
+                    try objects($0) + ["\(try Int.fetchAll($0, sql: "SELECT COUNT(*) FROM vault"))"]
+                }
             }
         }
         area.fresh("disabled.checks") { writer in
             var migrator = migrator(2).disablingDeferredForeignKeyChecks()
-            migrator.registerMigration("bad") { db in try db.execute(sql: "INSERT INTO vault (ownerId) VALUES (99)") }
+            migrator.registerMigration("bad") { db in
+                try db.execute(sql: "INSERT INTO vault (ownerId) VALUES (99)")
+            }
             try migrator.migrate(writer)
             return try writer.read { try text(migrator, $0) }
         }
@@ -147,7 +160,9 @@ extension Comparison {
         area.fresh("merged.fresh") { writer in
             var merged = DatabaseMigrator()
             let seen = Lines()
-            merged.registerMigration("ab", merging: ["a", "b"]) { _, applied in seen.add("applied \(applied.sorted())") }
+            merged.registerMigration("ab", merging: ["a", "b"]) { _, applied in
+                seen.add("applied \(applied.sorted())")
+            }
             try merged.migrate(writer)
             return seen.all + (try writer.read { try text(merged, $0) })
         }
@@ -158,14 +173,18 @@ extension Comparison {
             try old.migrate(writer)
             var merged = DatabaseMigrator()
             let seen = Lines()
-            merged.registerMigration("ab", merging: ["a", "b"]) { _, applied in seen.add("applied \(applied.sorted())") }
+            merged.registerMigration("ab", merging: ["a", "b"]) { _, applied in
+                seen.add("applied \(applied.sorted())")
+            }
             try merged.migrate(writer)
             return seen.all + (try writer.read { try text(merged, $0) })
         }
         area.fresh("order") { writer in
             var migrator = DatabaseMigrator()
             let seen = Lines()
-            for name in ["b", "a", "c"] { migrator.registerMigration(name) { db in seen.add("\(name) \(db.isInsideTransaction)") } }
+            for name in ["b", "a", "c"] {
+                migrator.registerMigration(name) { db in seen.add("\(name) \(db.isInsideTransaction)") }
+            }
             try migrator.migrate(writer)
             return seen.all + (try writer.read { try text(migrator, $0) })
         }
@@ -191,7 +210,9 @@ extension Comparison {
         }
         area.fresh("traced") { writer in
             let lines = Lines()
-            try writer.writeWithoutTransaction { db in db.trace { lines.add("sql: \(Text.oneLine($0.expandedDescription))") } }
+            try writer.writeWithoutTransaction { db in
+                db.trace { lines.add("sql: \(Text.oneLine($0.expandedDescription))") }
+            }
             try migrator(2).migrate(writer)
             try writer.writeWithoutTransaction { db in db.trace(options: [], nil) }
             return lines.all

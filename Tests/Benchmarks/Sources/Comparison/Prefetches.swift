@@ -15,8 +15,12 @@ extension Comparison {
         var profile: Profile?
     }
     private struct Counts: Decodable, FetchableRecord { var vault: Vault; var itemCount: Int }
-    private struct Titles: Decodable, FetchableRecord { var title: String; var items: [String]; var shares: Set<Int64> }
-    private struct OptionalArrays: Decodable, FetchableRecord { var title: String; var items: [Item]?; var shares: [Share]? }
+    private struct Titles: Decodable, FetchableRecord {
+        var title: String; var items: [String]; var shares: Set<Int64>
+    }
+    private struct OptionalArrays: Decodable, FetchableRecord {
+        var title: String; var items: [Item]?; var shares: [Share]?
+    }
     private struct Nested: Decodable, FetchableRecord { var item: Item; var vault: Vault; var owner: Owner? }
     private struct TwoUnknown: Decodable, FetchableRecord { var first: Vault; var second: Vault }
     private struct MustHaveOwner: Decodable, FetchableRecord { var vault: Vault; var owner: Owner }
@@ -27,7 +31,9 @@ extension Comparison {
             area.call("all." + name) { db in
                 try Row.fetchAll(db, try request()).flatMap { row in
                     row.debugDescription.components(separatedBy: "\n")
-                        + row.prefetchedRows.keys.sorted().flatMap { key in (row.prefetchedRows[key] ?? []).map { "  \(key): \($0)" } }
+                        + row.prefetchedRows.keys.sorted().flatMap { key in
+                            (row.prefetchedRows[key] ?? []).map { "  \(key): \($0)" }
+                        }
                 }
             }
         }
@@ -36,58 +42,93 @@ extension Comparison {
         prefetched("none.parent", Vault.none().including(all: Vault.items))
         prefetched("filtered", Vault.including(all: Vault.items.filter(C.size > 15).order(C.size.desc)))
         prefetched("key", Vault.including(all: Vault.items.forKey("things")))
-        prefetched("key.two", Vault.including(all: Vault.items.filter(C.isPinned).forKey("pinned")).including(all: Vault.items))
+        prefetched(
+            "key.two",
+            Vault.including(all: Vault.items.filter(C.isPinned).forKey("pinned")).including(all: Vault.items))
         prefetched("select", Vault.including(all: Vault.items.select(C.title)))
-        prefetched("annotated", Vault.including(all: Vault.items.annotated(with: (C.size * 2).forKey("double"))))
+        prefetched(
+            "annotated", Vault.including(all: Vault.items.annotated(with: (C.size * 2).forKey("double"))))
         prefetched("join.in", Vault.including(all: Vault.items.including(required: Item.attachments)))
         prefetched("join.out", Vault.including(optional: Vault.owner).including(all: Vault.items))
-        prefetched("nested", Owner.including(all: Owner.vaults.including(all: Vault.items.including(all: Item.attachments))))
+        prefetched(
+            "nested",
+            Owner.including(all: Owner.vaults.including(all: Vault.items.including(all: Item.attachments))))
         prefetched("siblings", Vault.including(all: Vault.items).including(all: Vault.shares))
-        prefetched("siblings.nested", Owner.including(all: Owner.vaults.including(all: Vault.items).including(all: Vault.shares)))
+        prefetched(
+            "siblings.nested",
+            Owner.including(all: Owner.vaults.including(all: Vault.items).including(all: Vault.shares)))
         prefetched("through", Owner.including(all: Owner.items.order(C.size)))
         prefetched(
             "through.filter",
-            Owner.including(all: Owner.hasMany(Item.self, through: Owner.vaults.filter(Column("color") == "red"), using: Vault.items)))
-        prefetched("through.two", Owner.including(all: Owner.hasMany(Attachment.self, through: Owner.items, using: Item.attachments)))
+            Owner.including(
+                all: Owner.hasMany(
+                    Item.self, through: Owner.vaults.filter(Column("color") == "red"), using: Vault.items)))
+        prefetched(
+            "through.two",
+            Owner.including(
+                all: Owner.hasMany(Attachment.self, through: Owner.items, using: Item.attachments)))
         prefetched("through.many", Vault.including(all: Vault.guests.order(Column("name"))))
         prefetched("through.shared", Owner.including(all: Owner.sharedVaults))
         prefetched("in.one", Item.including(required: Item.vault.including(all: Vault.shares)))
         prefetched("in.one.optional", Vault.including(optional: Vault.owner.including(all: Owner.shares)))
-        prefetched("in.one.filtered", Item.including(required: Item.vault.filter(Column("color") == "red").including(all: Vault.items)))
+        prefetched(
+            "in.one.filtered",
+            Item.including(required: Item.vault.filter(Column("color") == "red").including(all: Vault.items)))
         prefetched("self", Folder.including(optional: Folder.parent).including(all: Folder.children))
-        prefetched("self.nested", Folder.filter(Column("parentId") == nil).including(all: Folder.children.including(all: Folder.children)))
-        prefetched("merged", Vault.including(all: Vault.items).including(all: Vault.items.filter(C.size > 15)))
+        prefetched(
+            "self.nested",
+            Folder.filter(Column("parentId") == nil).including(
+                all: Folder.children.including(all: Folder.children)))
+        prefetched(
+            "merged", Vault.including(all: Vault.items).including(all: Vault.items.filter(C.size > 15)))
         prefetched(
             "merged.children",
-            Owner.including(all: Owner.vaults.including(all: Vault.items)).including(all: Owner.vaults.including(all: Vault.shares)))
+            Owner.including(all: Owner.vaults.including(all: Vault.items)).including(
+                all: Owner.vaults.including(all: Vault.shares)))
         prefetched("limit", Vault.order(Column("id")).limit(2).including(all: Vault.items))
         prefetched("distinct", Vault.including(all: Vault.guests.distinct()))
         prefetched(
             "composite",
             Table("share").including(
                 all: Table("share").hasMany(
-                    Table("share"), key: "others", using: ForeignKey(["vaultId", "ownerId"], to: ["vaultId", "ownerId"]))))
+                    Table("share"), key: "others",
+                    using: ForeignKey(["vaultId", "ownerId"], to: ["vaultId", "ownerId"]))))
         prefetched("stable", Vault.including(all: Vault.items).withStableOrder())
-        prefetched("unordered", Vault.order(Column("title")).including(all: Vault.items.order(C.size)).unordered())
+        prefetched(
+            "unordered", Vault.order(Column("title")).including(all: Vault.items.order(C.size)).unordered())
         prefetched("reversed", Vault.order(Column("id")).including(all: Vault.items.order(C.size)).reversed())
         prefetched("grouped", Vault.including(all: Vault.items.annotated(with: Item.attachments.count)))
         prefetched("having", Vault.including(all: Vault.items.having(Item.attachments.count > 0)))
-        prefetched("null.parents", Vault.filter(Column("ownerId") == nil).including(optional: Vault.owner.including(all: Owner.vaults)))
+        prefetched(
+            "null.parents",
+            Vault.filter(Column("ownerId") == nil).including(
+                optional: Vault.owner.including(all: Owner.vaults)))
         area.call("all.count") { db in
-            (try Vault.including(all: Vault.items).fetchCount(db), try Vault.including(all: Vault.items).isEmpty(db))
+            (
+                try Vault.including(all: Vault.items).fetchCount(db),
+                try Vault.including(all: Vault.items).isEmpty(db)
+            )
         }
-        area.call("all.one") { db in try Row.fetchOne(db, Vault.including(all: Vault.items).orderByPrimaryKey())?.debugDescription }
-        area.call("all.one.none") { db in try Row.fetchOne(db, Vault.none().including(all: Vault.items))?.debugDescription }
+        area.call("all.one") { db in
+            try Row.fetchOne(db, Vault.including(all: Vault.items).orderByPrimaryKey())?.debugDescription
+        }
+        area.call("all.one.none") { db in
+            try Row.fetchOne(db, Vault.none().including(all: Vault.items))?.debugDescription
+        }
         area.call("all.set") { db in try Row.fetchSet(db, Vault.including(all: Vault.items)).count }
         area.call("all.access") { db in
-            let row = try Row.fetchOne(db, Vault.including(all: Vault.items.orderByPrimaryKey()).orderByPrimaryKey())!
+            let row = try Row.fetchOne(
+                db, Vault.including(all: Vault.items.orderByPrimaryKey()).orderByPrimaryKey())!
             let items: [Item] = row["items"], set: Set<Item> = row["items"]
             return [
-                "\(items.map(\.title))", "\(set.count)", "\(row.prefetchedRows.isEmpty)", "\(row.prefetchedRows["nope"] as Any)",
+                "\(items.map(\.title))", "\(set.count)", "\(row.prefetchedRows.isEmpty)",
+                "\(row.prefetchedRows["nope"] as Any)",
                 "\(row.unscoped)",
             ]
         }
-        area.call("all.access.missing") { db in try Row.fetchOne(db, Vault.all())!.decode([Item].self, forKey: "items") }
+        area.call("all.access.missing") { db in
+            try Row.fetchOne(db, Vault.all())!.decode([Item].self, forKey: "items")
+        }
 
         func aggregate(_ name: String, _ aggregate: AssociationAggregate<Vault>) {
             area.rows("aggregate." + name, Vault.annotated(with: aggregate))
@@ -117,15 +158,26 @@ extension Comparison {
         aggregate("guests", Vault.guests.count)
         area.rows("aggregate.two", Vault.annotated(with: Vault.items.count, Vault.shares.count))
         area.rows("aggregate.array", Vault.annotated(with: [Vault.items.count, Vault.items.sum(C.size)]))
-        area.rows("aggregate.two.filters", Vault.annotated(with: Vault.items.count, Vault.items.filter(C.isPinned).forKey("pinned").count))
-        area.rows("aggregate.ordered", Vault.annotated(with: Vault.items.count).order(Column("itemCount").detached.desc, Column("id")))
-        area.rows("aggregate.filtered", Vault.annotated(with: Vault.items.count).filter(Column("color") == "red"))
-        area.rows("aggregate.joined", Vault.including(optional: Vault.owner).annotated(with: Vault.items.count))
+        area.rows(
+            "aggregate.two.filters",
+            Vault.annotated(with: Vault.items.count, Vault.items.filter(C.isPinned).forKey("pinned").count))
+        area.rows(
+            "aggregate.ordered",
+            Vault.annotated(with: Vault.items.count).order(Column("itemCount").detached.desc, Column("id")))
+        area.rows(
+            "aggregate.filtered", Vault.annotated(with: Vault.items.count).filter(Column("color") == "red"))
+        area.rows(
+            "aggregate.joined", Vault.including(optional: Vault.owner).annotated(with: Vault.items.count))
         area.rows(
             "aggregate.composite",
-            Share.annotated(with: Share.hasMany(Table("tag"), key: "tags", using: ForeignKey(["weight"], to: ["vaultId"])).count))
-        area.rows("aggregate.table", Table("vault").annotated(with: Table("vault").hasMany(Table("item")).count))
-        func having(_ name: String, _ predicate: AssociationAggregate<Vault>) { area.rows("having." + name, Vault.having(predicate)) }
+            Share.annotated(
+                with: Share.hasMany(Table("tag"), key: "tags", using: ForeignKey(["weight"], to: ["vaultId"]))
+                    .count))
+        area.rows(
+            "aggregate.table", Table("vault").annotated(with: Table("vault").hasMany(Table("item")).count))
+        func having(_ name: String, _ predicate: AssociationAggregate<Vault>) {
+            area.rows("having." + name, Vault.having(predicate))
+        }
         having("isEmpty", Vault.items.isEmpty)
         having("isEmpty.not", !Vault.items.isEmpty)
         having("isEmpty.false", Vault.items.isEmpty == false)
@@ -141,20 +193,30 @@ extension Comparison {
         having("left", 2 <= Vault.items.count)
         area.rows("having.twice", Vault.having(Vault.items.count > 0).having(Vault.shares.count > 0))
         area.rows("having.annotated", Vault.annotated(with: Vault.items.count).having(Vault.items.count > 1))
-        area.call("having.delete") { db in try Owner.having(Owner.shares.isEmpty && Owner.vaults.isEmpty).deleteAll(db) }
-        area.call("having.update") { db in try Vault.having(Vault.items.isEmpty).updateAll(db, Column("title").set(to: "empty")) }
+        area.call("having.delete") { db in
+            try Owner.having(Owner.shares.isEmpty && Owner.vaults.isEmpty).deleteAll(db)
+        }
+        area.call("having.update") { db in
+            try Vault.having(Vault.items.isEmpty).updateAll(db, Column("title").set(to: "empty"))
+        }
 
         area.call("decode.info") { db in
             try VaultInfo.fetchAll(
-                db, Vault.including(optional: Vault.owner).including(all: Vault.items.orderByPrimaryKey()).orderByPrimaryKey())
+                db,
+                Vault.including(optional: Vault.owner).including(all: Vault.items.orderByPrimaryKey())
+                    .orderByPrimaryKey())
         }
         area.call("decode.nested") { db in
             try OwnerInfo.fetchAll(
                 db,
                 Owner.including(optional: Owner.profile)
-                    .including(all: Owner.vaults.including(all: Vault.items.orderByPrimaryKey()).orderByPrimaryKey()).orderByPrimaryKey())
+                    .including(
+                        all: Owner.vaults.including(all: Vault.items.orderByPrimaryKey()).orderByPrimaryKey()
+                    ).orderByPrimaryKey())
         }
-        area.call("decode.asRequest") { db in try Vault.annotated(with: Vault.items.count).asRequest(of: Counts.self).fetchAll(db) }
+        area.call("decode.asRequest") { db in
+            try Vault.annotated(with: Vault.items.count).asRequest(of: Counts.self).fetchAll(db)
+        }
         area.call("decode.values") { db in
             try Titles.fetchAll(
                 db,
@@ -162,15 +224,21 @@ extension Comparison {
                     .including(all: Vault.shares.select(Column("ownerId"))).orderByPrimaryKey()
             ).map { "\($0.title) \($0.items) \($0.shares.sorted())" }
         }
-        area.call("decode.arrays.optional") { db in try OptionalArrays.fetchAll(db, Vault.including(all: Vault.shares).orderByPrimaryKey())
+        area.call("decode.arrays.optional") { db in
+            try OptionalArrays.fetchAll(db, Vault.including(all: Vault.shares).orderByPrimaryKey())
         }
         area.call("decode.scopes.nested") { db in
-            try Nested.fetchAll(db, Item.including(required: Item.vault.including(optional: Vault.owner)).orderByPrimaryKey())
+            try Nested.fetchAll(
+                db, Item.including(required: Item.vault.including(optional: Vault.owner)).orderByPrimaryKey())
         }
         area.call("decode.two.unknown") { db in try TwoUnknown.fetchAll(db, Vault.all()) }
-        area.call("decode.null.scope") { db in try MustHaveOwner.fetchAll(db, Vault.including(optional: Vault.owner).orderByPrimaryKey()) }
+        area.call("decode.null.scope") { db in
+            try MustHaveOwner.fetchAll(db, Vault.including(optional: Vault.owner).orderByPrimaryKey())
+        }
         area.call("decode.missing.scope") { db in try MustHaveOwner.fetchAll(db, Vault.orderByPrimaryKey()) }
-        area.call("decode.missing.rows") { db in try VaultInfo.fetchAll(db, Vault.including(all: Vault.shares)) }
+        area.call("decode.missing.rows") { db in
+            try VaultInfo.fetchAll(db, Vault.including(all: Vault.shares))
+        }
 
         func requested<Record: FetchableRecord & TableRecord & EncodableRecord, A: Association>(
             _ name: String, _ type: Record.Type, _ association: A, key: Int = 1
@@ -197,14 +265,18 @@ extension Comparison {
             let vault = try Vault.find(db, key: 1)
             let items = vault.request(for: Vault.items)
             return (
-                try items.filter(C.size > 15).fetchCount(db), try items.order(C.size.desc).fetchOne(db)?.title,
+                try items.filter(C.size > 15).fetchCount(db),
+                try items.order(C.size.desc).fetchOne(db)?.title,
                 try items.updateAll(db, C.size.set(to: 1))
             )
         }
         area.call("for.composite") { db in
             let share = try Share.fetchOne(db, sql: "SELECT * FROM share")!
             return try Row.fetchAll(
-                db, share.request(for: Share.hasMany(Share.self, using: ForeignKey(["vaultId", "ownerId"], to: ["vaultId", "ownerId"]))))
+                db,
+                share.request(
+                    for: Share.hasMany(
+                        Share.self, using: ForeignKey(["vaultId", "ownerId"], to: ["vaultId", "ownerId"]))))
         }
         area.call("for.insert") { db in
             var vault = Vault(id: nil, ownerId: 3, title: "new")

@@ -111,31 +111,41 @@ enum Fixture {
     static let schema = """
         CREATE TABLE owner (id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT UNIQUE, born INTEGER);
         CREATE TABLE vault (
-            id INTEGER PRIMARY KEY, ownerId INTEGER REFERENCES owner(id) ON DELETE CASCADE, title TEXT NOT NULL, color TEXT);
+            id INTEGER PRIMARY KEY, ownerId INTEGER REFERENCES owner(id) ON DELETE CASCADE, title TEXT NOT \
+        NULL, color TEXT);
         CREATE TABLE item (
-            id INTEGER PRIMARY KEY, vaultId INTEGER NOT NULL REFERENCES vault(id) ON DELETE CASCADE, title TEXT NOT NULL,
-            kind TEXT NOT NULL, size INTEGER, weight DOUBLE, isPinned BOOLEAN NOT NULL DEFAULT 0, changedAt DATETIME);
+            id INTEGER PRIMARY KEY, vaultId INTEGER NOT NULL REFERENCES vault(id) ON DELETE CASCADE, title \
+        TEXT NOT NULL,
+            kind TEXT NOT NULL, size INTEGER, weight DOUBLE, isPinned BOOLEAN NOT NULL DEFAULT 0, changedAt \
+        DATETIME);
         CREATE INDEX item_title ON item(title);
-        CREATE TABLE attachment (id INTEGER PRIMARY KEY, itemId INTEGER NOT NULL REFERENCES item(id), name TEXT NOT NULL, bytes BLOB);
+        CREATE TABLE attachment (id INTEGER PRIMARY KEY, itemId INTEGER NOT NULL REFERENCES item(id), name \
+        TEXT NOT NULL, bytes BLOB);
         CREATE TABLE profile (ownerId INTEGER PRIMARY KEY REFERENCES owner(id), motto TEXT NOT NULL);
         CREATE TABLE share (
-            vaultId INTEGER NOT NULL REFERENCES vault(id), ownerId INTEGER NOT NULL REFERENCES owner(id), role TEXT NOT NULL,
+            vaultId INTEGER NOT NULL REFERENCES vault(id), ownerId INTEGER NOT NULL REFERENCES owner(id), \
+        role TEXT NOT NULL,
             PRIMARY KEY (vaultId, ownerId));
-        CREATE TABLE folder (id INTEGER PRIMARY KEY, parentId INTEGER REFERENCES folder(id), name TEXT NOT NULL);
+        CREATE TABLE folder (id INTEGER PRIMARY KEY, parentId INTEGER REFERENCES folder(id), name TEXT NOT \
+        NULL);
         CREATE TABLE transfer (
-            id INTEGER PRIMARY KEY, senderId INTEGER NOT NULL REFERENCES owner(id), receiverId INTEGER REFERENCES owner(id));
+            id INTEGER PRIMARY KEY, senderId INTEGER NOT NULL REFERENCES owner(id), receiverId INTEGER \
+        REFERENCES owner(id));
         CREATE TABLE tag (name TEXT PRIMARY KEY, weight INTEGER) WITHOUT ROWID;
         CREATE TABLE loose (a, b);
         CREATE VIEW pinned AS SELECT id, title FROM item WHERE isPinned;
-        INSERT INTO owner VALUES (1, 'Ann', 'ann@example.com', 1970), (2, 'bob', NULL, 1980), (3, 'Zoé', 'zoe@example.com', NULL);
-        INSERT INTO vault VALUES (1, 1, 'Home', 'red'), (2, 1, 'Work', NULL), (3, 2, 'Café', 'blue'), (4, NULL, 'Lost', 'red');
+        INSERT INTO owner VALUES (1, 'Ann', 'ann@example.com', 1970), (2, 'bob', NULL, 1980), (3, 'Zoé', \
+        'zoe@example.com', NULL);
+        INSERT INTO vault VALUES (1, 1, 'Home', 'red'), (2, 1, 'Work', NULL), (3, 2, 'Café', 'blue'), (4, \
+        NULL, 'Lost', 'red');
         INSERT INTO item VALUES
             (1, 1, 'Bank', 'login', 10, 1.5, 1, '2020-01-02 03:04:05.678'),
             (2, 1, 'Door', 'note', 20, NULL, 0, '2021-06-07 08:09:10.000'),
             (3, 2, 'Mail', 'login', NULL, -2.25, 1, NULL),
             (4, 2, 'bank', 'card', 40, 0.0, 0, '1969-12-31 23:59:59.500'),
             (5, 3, 'Été', 'note', 50, 1e10, 0, '2024-02-29 00:00:00.000');
-        INSERT INTO attachment VALUES (1, 1, 'a.txt', x'616263'), (2, 1, 'b.bin', x'00ff'), (3, 4, 'c', NULL), (4, 5, 'd', x'');
+        INSERT INTO attachment VALUES (1, 1, 'a.txt', x'616263'), (2, 1, 'b.bin', x'00ff'), (3, 4, 'c', \
+        NULL), (4, 5, 'd', x'');
         INSERT INTO profile VALUES (1, 'Carpe diem'), (3, 'Sapere aude');
         INSERT INTO share VALUES (1, 2, 'reader'), (1, 3, 'writer'), (3, 1, 'reader');
         INSERT INTO folder VALUES (1, NULL, 'root'), (2, 1, 'left'), (3, 1, 'right'), (4, 2, 'leaf');

@@ -38,7 +38,8 @@ extension Comparison {
         area.rows("filter.nocase", Item.filter(C.title.collating(.nocase) == "BANK"))
         area.rows("filter.nocase.condition", Item.filter((C.title == "BANK").collating(.nocase)))
         area.rows("filter.nocase.in", Item.filter(["BANK", "x"].contains(C.title).collating(.nocase)))
-        area.rows("filter.nocase.and", Item.filter((C.title == "BANK" && C.kind == "CARD").collating(.nocase)))
+        area.rows(
+            "filter.nocase.and", Item.filter((C.title == "BANK" && C.kind == "CARD").collating(.nocase)))
         area.rows("filter.nocase.range", Item.filter(("a"..<"c").contains(C.title).collating(.nocase)))
         area.rows("filter.like", Item.filter(C.title.like("%an%")))
         area.rows("filter.like.escape", Item.filter(C.title.like("%\\%%", escape: "\\")))
@@ -56,7 +57,9 @@ extension Comparison {
         area.rows("filter.id", Item.filter(id: 1))
         area.rows("filter.ids", Item.filter(ids: [3, 1]))
         area.rows("filter.key.dictionary", Share.filter(key: ["vaultId": 1, "ownerId": 2]))
-        area.rows("filter.keys.dictionary", Share.filter(keys: [["vaultId": 1, "ownerId": 2], ["vaultId": 3, "ownerId": 1]]))
+        area.rows(
+            "filter.keys.dictionary",
+            Share.filter(keys: [["vaultId": 1, "ownerId": 2], ["vaultId": 3, "ownerId": 1]]))
         area.rows("filter.key.unique", Owner.filter(key: ["email": "ann@example.com"]))
         area.rows("filter.rowid", Item.filter(Column.rowID == 2))
         area.rows("filter.withoutRowID", Table("tag").filter(key: "beta"))
@@ -68,7 +71,8 @@ extension Comparison {
         area.rows("order.nulls.last", Item.order(C.size.ascNullsLast))
         area.rows("order.nulls.first", Item.order(C.size.descNullsFirst))
         area.rows("order.collated", Item.order(C.title.collating(.nocase), C.id))
-        area.rows("order.collated.desc", Item.order(C.title.collating(.localizedCaseInsensitiveCompare).desc, C.id))
+        area.rows(
+            "order.collated.desc", Item.order(C.title.collating(.localizedCaseInsensitiveCompare).desc, C.id))
         area.rows("order.expression", Item.order(C.size * 3 - C.id, abs(C.weight)))
         area.rows("order.sql", Item.order(sql: "size + ? DESC", arguments: [1]))
         area.rows("order.literal", Item.order(literal: "size * \(-1), id"))
@@ -109,18 +113,27 @@ extension Comparison {
         area.rows("select.twice", Item.select(C.id).select(C.title))
         area.rows("select.columns", Item.select { [$0.id, $0.kind] })
         area.rows("annotated", Item.annotated(with: C.size + 1))
-        area.rows("annotated.named", Item.annotated(with: (C.size + 1).forKey("more"), C.title.uppercased.forKey("loud")))
-        area.rows("annotated.count", Item.annotated(with: (C.size * 2).forKey("double")).filter(Column("double").detached > 30))
+        area.rows(
+            "annotated.named",
+            Item.annotated(with: (C.size + 1).forKey("more"), C.title.uppercased.forKey("loud")))
+        area.rows(
+            "annotated.count",
+            Item.annotated(with: (C.size * 2).forKey("double")).filter(Column("double").detached > 30))
         area.rows("group", Item.select(C.kind, count(C.id).forKey("n")).group(C.kind))
         area.rows("group.having", Item.select(C.kind, count(C.id)).group(C.kind).having(count(C.id) > 1))
         area.rows("group.having.not", Item.select(C.kind).group(C.kind).having(!(sum(C.size) > 20)))
-        area.rows("group.two", Item.select(C.kind, C.isPinned, sum(C.size)).group(C.kind, C.isPinned).order(C.kind, C.isPinned))
-        area.rows("group.sql", Item.select(sql: "kind, COUNT(*)").group(sql: "kind").having(sql: "COUNT(*) > ?", arguments: [1]))
+        area.rows(
+            "group.two",
+            Item.select(C.kind, C.isPinned, sum(C.size)).group(C.kind, C.isPinned).order(C.kind, C.isPinned))
+        area.rows(
+            "group.sql",
+            Item.select(sql: "kind, COUNT(*)").group(sql: "kind").having(sql: "COUNT(*) > ?", arguments: [1]))
         area.rows("group.primaryKey", Item.select(C.id).groupByPrimaryKey())
         area.rows("group.max", Item.annotated(with: max(C.size)).group(C.vaultId))
 
         area.rows("table", Table("item").all())
-        area.rows("table.filter", Table("item").filter(Column("size") > 20).select(Column("id"), as: Int64.self))
+        area.rows(
+            "table.filter", Table("item").filter(Column("size") > 20).select(Column("id"), as: Int64.self))
         area.rows("table.record", Table<Item>("item").order(C.id).limit(1))
         area.rows("table.view", Table("pinned").order(Column("id").desc))
         area.rows("alias", Item.aliased(TableAlias(name: "i")).filter(C.id == 1))
@@ -137,23 +150,34 @@ extension Comparison {
 
         area.call("fetch.one") { db in try Item.order(C.id).fetchOne(db)?.title }
         area.call("fetch.one.key") { db in try Item.filter(key: 2).fetchOne(db)?.title }
-        area.call("fetch.one.unique") { db in try Owner.filter(Owner.Columns.email == "ann@example.com").fetchOne(db) }
+        area.call("fetch.one.unique") { db in
+            try Owner.filter(Owner.Columns.email == "ann@example.com").fetchOne(db)
+        }
         area.call("fetch.one.nil") { db in try Item.filter(C.id == nil).fetchOne(db)?.title }
         area.call("fetch.one.limit") { db in try Item.limit(3).fetchOne(db)?.title }
         area.call("fetch.one.aggregate") { db in try Item.select(max(C.size), as: Int.self).fetchOne(db) }
-        area.call("fetch.one.aggregate.expression") { db in try Item.select(max(C.size) + 1, as: Int.self).fetchOne(db) }
+        area.call("fetch.one.aggregate.expression") { db in
+            try Item.select(max(C.size) + 1, as: Int.self).fetchOne(db)
+        }
         area.call("fetch.set") { db in try Item.select(C.kind, as: String.self).fetchSet(db) }
         area.call("fetch.cursor") { db in try Array(Item.order(C.id.desc).fetchCursor(db).map(\.id)) }
         area.call("fetch.optional") { db in try Item.select(C.size, as: Int?.self).order(C.id).fetchAll(db) }
-        area.call("fetch.asRequest") { db in try Item.select(C.title).order(C.id).asRequest(of: String.self).fetchAll(db) }
+        area.call("fetch.asRequest") { db in
+            try Item.select(C.title).order(C.id).asRequest(of: String.self).fetchAll(db)
+        }
         area.call("isEmpty") { db in
             [
-                try Item.all().isEmpty(db), try Item.filter(C.id > 9).isEmpty(db), try Item.order(C.id).limit(2).isEmpty(db),
+                try Item.all().isEmpty(db), try Item.filter(C.id > 9).isEmpty(db),
+                try Item.order(C.id).limit(2).isEmpty(db),
                 try Item.none().isEmpty(db),
             ]
         }
-        area.call("count.columns") { db in [try Item.select(C.size).fetchCount(db), try Item.select(C.size).distinct().fetchCount(db)] }
-        area.call("count.excluding") { db in try Item.select(.allColumns(excluding: [] as [String])).distinct().fetchCount(db) }
+        area.call("count.columns") { db in
+            [try Item.select(C.size).fetchCount(db), try Item.select(C.size).distinct().fetchCount(db)]
+        }
+        area.call("count.excluding") { db in
+            try Item.select(.allColumns(excluding: [] as [String])).distinct().fetchCount(db)
+        }
         area.call("count.table") { db in [try Item.fetchCount(db), try Table("vault").fetchCount(db)] }
         area.call("count.ordered") { db in try Item.order(C.title).fetchCount(db) }
         area.call("region") { db in
@@ -166,7 +190,9 @@ extension Comparison {
         }
         area.call("prepared") { db in
             let request = try Item.filter(C.id > 1).makePreparedRequest(db, forSingleResult: true)
-            return ["\(request.statement.sql)", "\(request.statement.arguments)", "\(request.adapter == nil)"]
+            return [
+                "\(request.statement.sql)", "\(request.statement.arguments)", "\(request.adapter == nil)",
+            ]
         }
         area.call("bad.column") { db in try Item.filter(Column("nope") == 1).fetchAll(db) }
         area.call("bad.table") { db in try Table("nope").fetchCount(db) }
@@ -174,7 +200,8 @@ extension Comparison {
         area.call("find") { db in [try Owner.find(db, key: 1).name, try Item.find(db, id: 2).title] }
         area.call("key.fetch") { db in
             [
-                try Owner.fetchOne(db, key: 2)?.name, try Owner.fetchOne(db, key: ["email": "zoe@example.com"])?.name,
+                try Owner.fetchOne(db, key: 2)?.name,
+                try Owner.fetchOne(db, key: ["email": "zoe@example.com"])?.name,
                 try Owner.fetchOne(db, key: nil as Int?)?.name,
             ]
         }
@@ -185,8 +212,13 @@ extension Comparison {
             ]
         }
         area.call("exists") { db in
-            [try Owner.exists(db, key: 1), try Owner.exists(db, key: ["email": "x"]), try Item.exists(db, id: 7)]
+            [
+                try Owner.exists(db, key: 1), try Owner.exists(db, key: ["email": "x"]),
+                try Item.exists(db, id: 7),
+            ]
         }
-        area.call("columns.count") { db in (try Item.numberOfSelectedColumns(db), try Share.numberOfSelectedColumns(db)) }
+        area.call("columns.count") { db in
+            (try Item.numberOfSelectedColumns(db), try Share.numberOfSelectedColumns(db))
+        }
     }
 }

@@ -10,29 +10,45 @@ extension Comparison {
             return try Row.fetchAll(db, sql: "SELECT * FROM tag WHERE name >= ?", arguments: ["c"])
         }
         area.call("execute.named") { db in
-            try db.execute(sql: "INSERT INTO tag VALUES (:name, :weight)", arguments: ["name": "delta", "weight": 4])
-            return try Row.fetchOne(db, sql: "SELECT * FROM tag WHERE name = $n OR weight = @w", arguments: ["n": "delta", "w": 100])
+            try db.execute(
+                sql: "INSERT INTO tag VALUES (:name, :weight)", arguments: ["name": "delta", "weight": 4])
+            return try Row.fetchOne(
+                db, sql: "SELECT * FROM tag WHERE name = $n OR weight = @w",
+                arguments: ["n": "delta", "w": 100])
         }
         area.call("execute.several") { db in
-            try db.execute(sql: "INSERT INTO tag VALUES (?, ?); INSERT INTO tag VALUES (?, ?); -- end", arguments: ["x", 1, "y", 2])
+            try db.execute(
+                sql: "INSERT INTO tag VALUES (?, ?); INSERT INTO tag VALUES (?, ?); -- end",
+                arguments: ["x", 1, "y", 2])
             return (db.lastInsertedRowID, db.totalChangesCount > 0)
         }
-        area.call("execute.missing") { db in try db.execute(sql: "INSERT INTO tag VALUES (?, ?)", arguments: [1]) }
-        area.call("execute.tooMany") { db in try db.execute(sql: "INSERT INTO tag VALUES (?, ?)", arguments: [1, 2, 3]) }
-        area.call("execute.tooMany.several") { db in
-            try db.execute(sql: "INSERT INTO tag VALUES (?, 1); INSERT INTO tag VALUES (?, 2)", arguments: [1, 2, 3])
+        area.call("execute.missing") { db in
+            try db.execute(sql: "INSERT INTO tag VALUES (?, ?)", arguments: [1])
         }
-        area.call("execute.missing.named") { db in try db.execute(sql: "INSERT INTO tag VALUES (:a, :b)", arguments: ["a": 1]) }
+        area.call("execute.tooMany") { db in
+            try db.execute(sql: "INSERT INTO tag VALUES (?, ?)", arguments: [1, 2, 3])
+        }
+        area.call("execute.tooMany.several") { db in
+            try db.execute(
+                sql: "INSERT INTO tag VALUES (?, 1); INSERT INTO tag VALUES (?, 2)", arguments: [1, 2, 3])
+        }
+        area.call("execute.missing.named") { db in
+            try db.execute(sql: "INSERT INTO tag VALUES (:a, :b)", arguments: ["a": 1])
+        }
         area.call("execute.empty") { db in try db.execute(sql: " ; -- nothing\n") }
         area.call("execute.syntax") { db in try db.execute(sql: "INSRT INTO tag") }
-        area.call("execute.second.fails") { db in try db.execute(sql: "DELETE FROM tag; SELECT * FROM nowhere") }
+        area.call("execute.second.fails") { db in
+            try db.execute(sql: "DELETE FROM tag; SELECT * FROM nowhere")
+        }
         area.call("make.two") { db in try db.makeStatement(sql: "SELECT 1; SELECT 2") }
         area.call("make.empty") { db in try db.makeStatement(sql: "") }
         area.call("make.twoErrors") { db in try db.makeStatement(sql: "SELECT 1; nonsense") }
         area.call("statement") { db in
-            let statement = try db.makeStatement(sql: "SELECT id, title AS t FROM item WHERE id > ? AND id < :limit")
+            let statement = try db.makeStatement(
+                sql: "SELECT id, title AS t FROM item WHERE id > ? AND id < :limit")
             return [
-                statement.sql, "\(statement.columnCount)", "\(statement.columnNames)", "\(statement.index(ofColumn: "T") as Any)",
+                statement.sql, "\(statement.columnCount)", "\(statement.columnNames)",
+                "\(statement.index(ofColumn: "T") as Any)",
                 "\(statement.isReadonly)", "\(statement.databaseRegion)", "\(statement)",
             ]
         }
@@ -41,7 +57,9 @@ extension Comparison {
             try statement.setArguments([1, "x"])
             let first = try Row.fetchOne(statement)
             statement.setUncheckedArguments([2, "y"])
-            return [first, try Row.fetchOne(statement), try Row.fetchOne(statement, arguments: [nil, Data([1])])]
+            return [
+                first, try Row.fetchOne(statement), try Row.fetchOne(statement, arguments: [nil, Data([1])]),
+            ]
         }
         area.call("statement.validate") { db in
             let statement = try db.makeStatement(sql: "SELECT :a, :b")
@@ -53,7 +71,8 @@ extension Comparison {
             return try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM tag")
         }
         area.call("statement.cached") { db in
-            let first = try db.cachedStatement(sql: "SELECT 1"), second = try db.cachedStatement(sql: "SELECT 1")
+            let first = try db.cachedStatement(sql: "SELECT 1"),
+                second = try db.cachedStatement(sql: "SELECT 1")
             return first === second
         }
         area.call("statement.literal") { db in
@@ -67,7 +86,9 @@ extension Comparison {
         area.call("allStatements") { db in
             let statements = try db.allStatements(sql: "SELECT ? AS a; SELECT ? AS b", arguments: [1, 2])
             var rows: [String] = []
-            while let statement = try statements.next() { rows.append("\(statement.sql): \(try Row.fetchOne(statement) as Any)") }
+            while let statement = try statements.next() {
+                rows.append("\(statement.sql): \(try Row.fetchOne(statement) as Any)")
+            }
             return rows
         }
         area.call("allStatements.literal") { db in
@@ -78,8 +99,11 @@ extension Comparison {
             return count
         }
         area.call("readonly") { db in
-            try ["SELECT 1", "DELETE FROM tag", "PRAGMA user_version", "PRAGMA user_version = 3", "BEGIN", "EXPLAIN DELETE FROM tag"]
-                .map { "\($0): \(try db.makeStatement(sql: $0).isReadonly)" }
+            try [
+                "SELECT 1", "DELETE FROM tag", "PRAGMA user_version", "PRAGMA user_version = 3", "BEGIN",
+                "EXPLAIN DELETE FROM tag",
+            ]
+            .map { "\($0): \(try db.makeStatement(sql: $0).isReadonly)" }
         }
         area.call("region") { db in
             try [
@@ -90,7 +114,10 @@ extension Comparison {
 
         // Arguments
         area.value("arguments.add") {
-            ["\([1, 2] as StatementArguments + ["a": 3])", "\(StatementArguments([1, nil, "x"]))", "\(StatementArguments(["a": 1]))"]
+            [
+                "\([1, 2] as StatementArguments + ["a": 3])", "\(StatementArguments([1, nil, "x"]))",
+                "\(StatementArguments(["a": 1]))",
+            ]
         }
         area.value("arguments.overwrite") { () -> [String] in
             var arguments: StatementArguments = ["a": 1]
@@ -98,9 +125,14 @@ extension Comparison {
             return ["\(arguments)", "\(old)", "\(arguments &+ ["a": 3])", "\(arguments.isEmpty)"]
         }
         area.value("arguments.any") {
-            ["\(StatementArguments([1, "a", nil] as [Any?]) as Any)", "\(StatementArguments([Text.self] as [Any]) as Any)"]
+            [
+                "\(StatementArguments([1, "a", nil] as [Any?]) as Any)",
+                "\(StatementArguments([Text.self] as [Any]) as Any)",
+            ]
         }
-        area.value("arguments.equal") { [[1] as StatementArguments == [1], ["a": 1] as StatementArguments == ["a": 2]] }
+        area.value("arguments.equal") {
+            [[1] as StatementArguments == [1], ["a": 1] as StatementArguments == ["a": 2]]
+        }
 
         // Literals
         func literal(_ name: String, _ sql: SQL) {
@@ -121,7 +153,9 @@ extension Comparison {
         literal("expression.product", "SELECT \(Column("size") + 1) * 2 FROM item")
         literal("ordering", "SELECT * FROM item ORDER BY \(Column("size").desc)")
         literal("collation", "SELECT * FROM item ORDER BY title COLLATE \(.nocase)")
-        literal("request", "SELECT * FROM item WHERE id IN (\(Item.select(Column("id")).filter(Column("size") > 3)))")
+        literal(
+            "request",
+            "SELECT * FROM item WHERE id IN (\(Item.select(Column("id")).filter(Column("size") > 3)))")
         literal("subrequest", "SELECT EXISTS \(Item.filter(Column("size") > 3))")
         literal("sql", "SELECT * FROM item \(sql: "WHERE size > ?", arguments: [5])")
         literal("nested", "SELECT \("\(1) + 2" as SQL)")
@@ -139,12 +173,22 @@ extension Comparison {
             return try request.fetchOne(db)
         }
         area.call("sql.execute") { db in
-            try db.execute(literal: "UPDATE item SET title = \("new") WHERE id = \(1); DELETE FROM tag WHERE name = \("beta")")
-            return (try String.fetchOne(db, sql: "SELECT title FROM item"), try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM tag"))
+            try db.execute(
+                literal:
+                    "UPDATE item SET title = \("new") WHERE id = \(1); DELETE FROM tag WHERE name = \("beta")"
+            )
+            return (
+                try String.fetchOne(db, sql: "SELECT title FROM item"),
+                try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM tag")
+            )
         }
         area.call("sql.cte") { db in
             try Int.fetchAll(
-                db, SQLRequest<Int>("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(4)) SELECT i FROM n"))
+                db,
+                SQLRequest<Int>(
+                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(4)) SELECT "
+                        + "i FROM n"
+                ))
         }
     }
 }

@@ -7,7 +7,10 @@ extension Comparison {
     static func subqueries(_ area: Area) {
         area.rows("in", Vault.filter(Item.select(C.vaultId).contains(Column("id"))))
         area.rows("in.not", Vault.filter(!Item.select(C.vaultId).contains(Column("id"))))
-        area.rows("in.filtered", Item.filter(Vault.filter(Column("color") == "red").selectPrimaryKey(as: Int64.self).contains(C.vaultId)))
+        area.rows(
+            "in.filtered",
+            Item.filter(
+                Vault.filter(Column("color") == "red").selectPrimaryKey(as: Int64.self).contains(C.vaultId)))
         area.rows("in.ordered", Item.filter(Item.select(C.id).order(C.size.desc).limit(2).contains(C.id)))
         area.rows("in.sql", Item.filter(SQLRequest<Int>("SELECT \(1) UNION SELECT 2").contains(C.id)))
         area.rows("equal", Item.filter(C.size == Item.select(max(C.size))))
@@ -25,9 +28,12 @@ extension Comparison {
             "exists.alias.unnamed",
             {
                 let vault = TableAlias()
-                return Vault.aliased(vault).filter(!Item.filter(C.vaultId == vault[Column("id")] && C.size > 30).exists())
+                return Vault.aliased(vault).filter(
+                    !Item.filter(C.vaultId == vault[Column("id")] && C.size > 30).exists())
             }())
-        area.rows("exists.sql", Vault.filter(SQLRequest<Int>("SELECT 1 FROM item WHERE vaultId = vault.id").exists()))
+        area.rows(
+            "exists.sql",
+            Vault.filter(SQLRequest<Int>("SELECT 1 FROM item WHERE vaultId = vault.id").exists()))
         area.rows(
             "selected",
             {
@@ -38,20 +44,24 @@ extension Comparison {
         area.rows(
             "nested",
             Owner.filter(
-                Vault.filter(Item.filter(C.size > 30).select(C.vaultId).contains(Column("id"))).select(Column("ownerId")).contains(
+                Vault.filter(Item.filter(C.size > 30).select(C.vaultId).contains(Column("id"))).select(
+                    Column("ownerId")
+                ).contains(
                     Column("id"))))
         area.rows("ordered", Vault.order(Item.select(max(C.size)).desc, Column("id")))
         area.rows(
             "same.table",
             {
                 let other = TableAlias(name: "other")
-                return Item.filter(Item.aliased(other).filter(other[C.size] > 45).select(other[C.kind]).contains(C.kind))
+                return Item.filter(
+                    Item.aliased(other).filter(other[C.size] > 45).select(other[C.kind]).contains(C.kind))
             }())
         area.rows(
             "cte.request",
             {
                 let pinned = CommonTableExpression(named: "pin", request: Item.filter(C.isPinned))
-                return Vault.with(pinned).filter(pinned.all().select(Column("vaultId")).contains(Column("id")))
+                return Vault.with(pinned).filter(
+                    pinned.all().select(Column("vaultId")).contains(Column("id")))
             }())
         area.rows(
             "cte.all",
@@ -63,13 +73,15 @@ extension Comparison {
             "cte.columns",
             {
                 let sizes = CommonTableExpression<Row>(
-                    named: "sizes", columns: ["vault", "total"], request: Item.select(C.vaultId, sum(C.size)).group(C.vaultId))
+                    named: "sizes", columns: ["vault", "total"],
+                    request: Item.select(C.vaultId, sum(C.size)).group(C.vaultId))
                 return sizes.all().with(sizes).filter(Column("total") > 30)
             }())
         area.rows(
             "cte.columns.empty",
             {
-                let one = CommonTableExpression<Row>(named: "one", columns: [] as [String], sql: "SELECT 1 AS n")
+                let one = CommonTableExpression<Row>(
+                    named: "one", columns: [] as [String], sql: "SELECT 1 AS n")
                 return one.all().with(one)
             }())
         area.rows(
@@ -88,7 +100,8 @@ extension Comparison {
             "cte.recursive",
             {
                 let counter = CommonTableExpression<Int>(
-                    recursive: true, named: "counter", columns: ["x"], sql: "VALUES(1) UNION ALL SELECT x + 1 FROM counter WHERE x < 4")
+                    recursive: true, named: "counter", columns: ["x"],
+                    sql: "VALUES(1) UNION ALL SELECT x + 1 FROM counter WHERE x < 4")
                 return counter.all().with(counter)
             }())
         area.rows(
@@ -97,14 +110,17 @@ extension Comparison {
                 let tree = CommonTableExpression<Folder>(
                     recursive: true, named: "tree",
                     literal:
-                        "SELECT * FROM folder WHERE id = \(2) UNION ALL SELECT folder.* FROM folder JOIN tree ON folder.parentId = tree.id")
+                        "SELECT * FROM folder WHERE id = \(2) UNION ALL SELECT folder.* FROM folder JOIN "
+                        + "tree ON folder.parentId = tree.id"
+                )
                 return Folder.with(tree).filter(tree.contains(Column("id"), "id"))
             }())
         area.rows(
             "cte.two",
             {
                 let small = CommonTableExpression<Item>(named: "small", request: Item.filter(C.size < 30))
-                let pinned = CommonTableExpression<Item>(named: "pin", request: small.all().filter(C.isPinned))
+                let pinned = CommonTableExpression<Item>(
+                    named: "pin", request: small.all().filter(C.isPinned))
                 return pinned.all().with(small).with(pinned)
             }())
         area.rows(
@@ -115,7 +131,8 @@ extension Comparison {
             }())
         area.call("cte.update") { db in
             let small = CommonTableExpression<Item>(named: "small", request: Item.filter(C.size < 30))
-            try Item.with(small).filter(small.all().select(C.id).contains(C.id)).updateAll(db, C.size.set(to: 0))
+            try Item.with(small).filter(small.all().select(C.id).contains(C.id)).updateAll(
+                db, C.size.set(to: 0))
             return try Int.fetchAll(db, sql: "SELECT size FROM item WHERE size IS NOT NULL")
         }
         area.call("cte.delete") { db in
@@ -127,7 +144,8 @@ extension Comparison {
         }
         area.call("literal") { db in
             let small = Item.filter(C.size < 30)
-            let request: SQLRequest<String> = "SELECT title FROM vault WHERE id IN \(small.select(C.vaultId)) AND \(small.exists())"
+            let request: SQLRequest<String> =
+                "SELECT title FROM vault WHERE id IN \(small.select(C.vaultId)) AND \(small.exists())"
             return try request.fetchAll(db)
         }
     }

@@ -12,7 +12,9 @@ extension Comparison {
         }
         area.call("cursor.last") { db in
             let cursor = try Int.fetchCursor(db, sql: "SELECT value FROM json_each('[1, 2]')")
-            return "\(try cursor.next() as Any) \(try cursor.next() as Any) \(try cursor.next() as Any) \(try cursor.next() as Any)"
+            return
+                "\(try cursor.next() as Any) \(try cursor.next() as Any) \(try cursor.next() as Any) "
+                + "\(try cursor.next() as Any)"
         }
         area.call("columns.same") { db in
             let row = try Row.fetchOne(db, sql: "SELECT 1 AS a, 2 AS A, 3 AS a")!
@@ -21,35 +23,44 @@ extension Comparison {
         }
         area.value("rows.equal") {
             let row = Row(["a": 1])
-            return "\(Row(["a": nil]) == Row(["a": nil])) \(row == Row(["A": 1])) \(row == Row(["a": 1.0])) \(row == Row(["a": "1"]))"
+            return
+                "\(Row(["a": nil]) == Row(["a": nil])) \(row == Row(["A": 1])) \(row == Row(["a": 1.0])) "
+                + "\(row == Row(["a": "1"]))"
         }
         area.call("rows.none") { db in
             let row = try Row.fetchOne(db, sql: "CREATE TABLE made (a)")
             return
-                "\(row as Any) \(try db.tableExists("made")) \(try Int.fetchAll(db, sql: "DROP TABLE made")) \(try db.tableExists("made"))"
+                "\(row as Any) \(try db.tableExists("made")) "
+                + "\(try Int.fetchAll(db, sql: "DROP TABLE made")) \(try db.tableExists("made"))"
         }
         area.call("optional.one") { db in
             let null = try Int?.fetchOne(db, sql: "SELECT NULL")
             let none = try Int?.fetchOne(db, sql: "SELECT 1 WHERE 0")
-            return "\(null as Any) \(none as Any) \(try Int?.fetchAll(db, sql: "SELECT NULL UNION ALL SELECT 2"))"
+            return
+                "\(null as Any) \(none as Any) "
+                + "\(try Int?.fetchAll(db, sql: "SELECT NULL UNION ALL SELECT 2"))"
         }
         area.call("optional.null") { db in try Int.fetchAll(db, sql: "SELECT 1 UNION ALL SELECT NULL") }
         area.call("returning.one") { db in
             try db.execute(sql: "INSERT INTO tag VALUES ('x', 7), ('y', 8)")
             let weight = try Int.fetchOne(db, sql: "DELETE FROM tag WHERE weight > 6 RETURNING weight")
-            return "\(weight as Any) \(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM tag WHERE weight > 6") as Any) \(db.changesCount)"
+            return
+                "\(weight as Any) \(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM tag WHERE weight > 6") as Any) \(db.changesCount)"
         }
         area.call("inserted.ignored") { db in
-            try db.execute(sql: "CREATE TABLE one (id INTEGER PRIMARY KEY, a UNIQUE); INSERT INTO one VALUES (5, 'a')")
+            try db.execute(
+                sql: "CREATE TABLE one (id INTEGER PRIMARY KEY, a UNIQUE); INSERT INTO one VALUES (5, 'a')")
             try db.execute(sql: "INSERT OR IGNORE INTO one VALUES (6, 'a')")
             let failure = Result { try db.execute(sql: "INSERT INTO one VALUES (7, 'a')") }
             return "\(db.lastInsertedRowID) \(db.changesCount) \((try? failure.get()) == nil)"
         }
         area.value("arguments.twice") {
-            "\(StatementArguments(["a": 1]) &+ ["a": 2]) \(StatementArguments([1]) + StatementArguments(["b": 2]))"
+            "\(StatementArguments(["a": 1]) &+ ["a": 2]) "
+                + "\(StatementArguments([1]) + StatementArguments(["b": 2]))"
         }
         area.call("arguments.mixed") { db in
-            try Row.fetchOne(db, sql: "SELECT ? AS x, :b AS y, ? AS z", arguments: StatementArguments([1, 2]) + ["b": 3])
+            try Row.fetchOne(
+                db, sql: "SELECT ? AS x, :b AS y, ? AS z", arguments: StatementArguments([1, 2]) + ["b": 3])
         }
         area.call("literals.empty") { db in
             let names: [String] = []
@@ -75,7 +86,10 @@ extension Comparison {
         }
         area.bare("transaction.deferred") { db in
             try db.execute(
-                sql: "CREATE TABLE up (id INTEGER PRIMARY KEY); CREATE TABLE down (up REFERENCES up DEFERRABLE INITIALLY DEFERRED)")
+                sql:
+                    "CREATE TABLE up (id INTEGER PRIMARY KEY); CREATE TABLE down (up REFERENCES up "
+                    + "DEFERRABLE INITIALLY DEFERRED)"
+            )
             do {
                 try db.inTransaction {
                     try db.execute(sql: "INSERT INTO down VALUES (9)")
@@ -83,7 +97,9 @@ extension Comparison {
                 }
                 return "committed"
             } catch {
-                return "\(Text.lines(of: error)) \(db.isInsideTransaction) \(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM down")!)"
+                return
+                    "\(Text.lines(of: error)) \(db.isInsideTransaction) "
+                    + "\(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM down")!)"
             }
         }
         area.bare("transaction.after") { db in
@@ -91,7 +107,8 @@ extension Comparison {
             for number in 1...2 {
                 try db.inTransaction {
                     db.afterNextTransaction(
-                        onCommit: { _ in lines.add("commit \(number)") }, onRollback: { _ in lines.add("rollback \(number)") })
+                        onCommit: { _ in lines.add("commit \(number)") },
+                        onRollback: { _ in lines.add("rollback \(number)") })
                     db.afterNextTransaction { _ in lines.add("second \(number)") }
                     return number == 1 ? .commit : .rollback
                 }
@@ -116,8 +133,12 @@ extension Comparison {
             return try Array(cursor.enumerated().filter { $0.1 != 4 }.map { "\($0.0):\($0.1)" }.dropFirst())
         }
         area.call("cursors.ends") { db in
-            func cursor() throws -> some Cursor<Int> { try Int.fetchCursor(db, sql: "SELECT value FROM json_each('[5, 1, 4]')") }
-            return "\(try cursor().max() as Any) \(try cursor().contains(4)) \(try cursor().isEmpty) \(try Array(cursor().suffix(2)))"
+            func cursor() throws -> some Cursor<Int> {
+                try Int.fetchCursor(db, sql: "SELECT value FROM json_each('[5, 1, 4]')")
+            }
+            return
+                "\(try cursor().max() as Any) \(try cursor().contains(4)) \(try cursor().isEmpty) "
+                + "\(try Array(cursor().suffix(2)))"
         }
         area.call("set.rows") { db in
             try Row.fetchSet(db, sql: "SELECT 1 AS a UNION ALL SELECT 1 UNION ALL SELECT 2").count

@@ -10,8 +10,10 @@ enum Text {
         switch (value, mirror.displayStyle) {
         case (is Void, _): return ["done"]
         case (is Row, _), (is Data, _): return [text(of: value)]
-        case (_, .set): return ["{" + mirror.children.map { text(of: $0.value) }.sorted().joined(separator: ", ") + "}"]
-        case (_, .collection): return mirror.children.isEmpty ? ["[]"] : mirror.children.map { "- " + text(of: $0.value) }
+        case (_, .set):
+            return ["{" + mirror.children.map { text(of: $0.value) }.sorted().joined(separator: ", ") + "}"]
+        case (_, .collection):
+            return mirror.children.isEmpty ? ["[]"] : mirror.children.map { "- " + text(of: $0.value) }
         default: return [text(of: value)]
         }
     }
@@ -29,9 +31,12 @@ enum Text {
         switch mirror.displayStyle {
         case .optional: return mirror.children.first.map { text(of: $0.value) } ?? "nil"
         case .tuple: return "(" + mirror.children.map { text(of: $0.value) }.joined(separator: ", ") + ")"
-        case .collection: return "[" + mirror.children.map { text(of: $0.value) }.joined(separator: ", ") + "]"
-        case .set: return "{" + mirror.children.map { text(of: $0.value) }.sorted().joined(separator: ", ") + "}"
-        case .dictionary: return "{" + mirror.children.map { text(of: $0.value) }.sorted().joined(separator: ", ") + "}"
+        case .collection:
+            return "[" + mirror.children.map { text(of: $0.value) }.joined(separator: ", ") + "]"
+        case .set:
+            return "{" + mirror.children.map { text(of: $0.value) }.sorted().joined(separator: ", ") + "}"
+        case .dictionary:
+            return "{" + mirror.children.map { text(of: $0.value) }.sorted().joined(separator: ", ") + "}"
         default: return oneLine("\(value)")
         }
     }
@@ -40,7 +45,8 @@ enum Text {
         switch error {
         case let error as DatabaseError:
             return [
-                "DatabaseError \(error.resultCode.rawValue) \(error.extendedResultCode.rawValue): \(oneLine(error.message ?? "-"))",
+                "DatabaseError \(error.resultCode.rawValue) \(error.extendedResultCode.rawValue): "
+                    + "\(oneLine(error.message ?? "-"))",
                 "  of \(oneLine(error.sql ?? "-")) with \(error.arguments.map { "\($0)" } ?? "-")",
             ]
         case let error as DecodingError: return ["DecodingError " + text(of: error)]
@@ -63,7 +69,9 @@ enum Text {
     static func oneLine(_ text: String) -> String {
         text.replacingOccurrences(of: module, with: "").replacingOccurrences(of: Library.module, with: "")
             // Where a private type is declared: an address.
-            .replacingOccurrences(of: #"\(unknown context at \$[0-9a-f]+\)\."#, with: "", options: .regularExpression)
+            .replacingOccurrences(
+                of: #"\(unknown context at \$[0-9a-f]+\)\."#, with: "", options: .regularExpression
+            )
             .replacingOccurrences(of: "\n", with: "\\n")
     }
 }

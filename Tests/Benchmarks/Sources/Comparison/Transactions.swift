@@ -8,7 +8,10 @@ private final class Observer: TransactionObserver {
     var refuses = false
     var stops = false
 
-    init(_ lines: Lines, name: String = "", filter: @escaping @Sendable (DatabaseEventKind) -> Bool = { _ in true }) {
+    init(
+        _ lines: Lines, name: String = "",
+        filter: @escaping @Sendable (DatabaseEventKind) -> Bool = { _ in true }
+    ) {
         self.lines = lines
         self.name = name
         self.filter = filter
@@ -31,7 +34,9 @@ extension Comparison {
     private struct Stop: Error {}
 
     static func transactions(_ area: Area) {
-        @Sendable func owners(_ db: Database) throws -> Int? { try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM owner") }
+        @Sendable func owners(_ db: Database) throws -> Int? {
+            try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM owner")
+        }
         let insert = "INSERT INTO owner (name) VALUES ('new')"
 
         area.bare("commit") { db in
@@ -121,14 +126,19 @@ extension Comparison {
         }
         area.bare("error.deferred") { db in
             try db.inTransaction {
-                try db.execute(sql: "PRAGMA defer_foreign_keys = ON; INSERT INTO vault (ownerId, title) VALUES (99, 'x')"); return .commit
+                try db.execute(
+                    sql: "PRAGMA defer_foreign_keys = ON; INSERT INTO vault (ownerId, title) VALUES (99, 'x')"
+                ); return .commit
             }
         }
         area.bare("readOnly") { db in
-            do { try db.readOnly { try db.execute(sql: insert) } } catch { return (Text.lines(of: error), try owners(db)) }
+            do { try db.readOnly { try db.execute(sql: insert) } } catch {
+                return (Text.lines(of: error), try owners(db))
+            }
             return ([], nil)
         }
-        area.bare("readOnly.temp") { db in try db.readOnly { try db.execute(sql: "CREATE TEMP TABLE x (a)") } }
+        area.bare("readOnly.temp") { db in try db.readOnly { try db.execute(sql: "CREATE TEMP TABLE x (a)") }
+        }
         area.bare("changes") { db in
             try db.execute(sql: "UPDATE owner SET born = 1")
             let first = db.changesCount
@@ -137,7 +147,8 @@ extension Comparison {
         }
         area.bare("transactionDate") { db in
             try db.inTransaction {
-                let first = try db.transactionDate; return first == (try db.transactionDate) ? .commit : .rollback
+                let first = try db.transactionDate;
+                return first == (try db.transactionDate) ? .commit : .rollback
             }
         }
         area.bare("begin.sql") { db in
@@ -206,7 +217,10 @@ extension Comparison {
             return try writer.read(owners)
         }
         area.sample("unsafe") { writer in
-            (try writer.unsafeRead(owners), try writer.unsafeReentrantRead(owners), try writer.unsafeReentrantWrite { try owners($0) })
+            (
+                try writer.unsafeRead(owners), try writer.unsafeReentrantRead(owners),
+                try writer.unsafeReentrantWrite { try owners($0) }
+            )
         }
         area.sample("reentrant") { writer in
             try writer.write { db in
@@ -222,7 +236,10 @@ extension Comparison {
             try writer.close(); try writer.close()
         }
         area.sample("path") { writer in
-            ["\((writer.path as NSString).lastPathComponent.hasSuffix(".db"))", writer.configuration.label ?? "-"]
+            [
+                "\((writer.path as NSString).lastPathComponent.hasSuffix(".db"))",
+                writer.configuration.label ?? "-",
+            ]
         }
         area.sample("concurrentRead") { writer in
             let lines = Lines(), done = DispatchSemaphore(value: 0)
@@ -243,7 +260,9 @@ extension Comparison {
             area.sample("observer." + name) { writer in
                 let lines = Lines(), observer = Observer(lines, filter: filter)
                 writer.add(transactionObserver: observer)
-                do { try writer.writeWithoutTransaction { try body($0, observer) } } catch { lines.add(Text.lines(of: error)) }
+                do { try writer.writeWithoutTransaction { try body($0, observer) } } catch {
+                    lines.add(Text.lines(of: error))
+                }
                 writer.remove(transactionObserver: observer)
                 return lines.all
             }
@@ -251,7 +270,9 @@ extension Comparison {
         observed("insert") { db, _ in try db.execute(sql: insert) }
         observed("transaction") { db, _ in
             try db.inTransaction {
-                try db.execute(sql: insert + "; UPDATE owner SET born = 1 WHERE id < 3; DELETE FROM transfer"); return .commit
+                try db.execute(
+                    sql: insert + "; UPDATE owner SET born = 1 WHERE id < 3; DELETE FROM transfer");
+                return .commit
             }
         }
         observed("rollback") { db, _ in
@@ -294,7 +315,9 @@ extension Comparison {
                 try? db.execute(sql: "INSERT INTO owner (id, name) VALUES (1, 'x')"); return .commit
             }
         }
-        observed("failure.rollback") { db, _ in try db.execute(sql: "INSERT OR ROLLBACK INTO owner (id, name) VALUES (1, 'x')") }
+        observed("failure.rollback") { db, _ in
+            try db.execute(sql: "INSERT OR ROLLBACK INTO owner (id, name) VALUES (1, 'x')")
+        }
         observed("refuses") { db, observer in
             observer.refuses = true; try db.execute(sql: insert)
         }
@@ -306,12 +329,16 @@ extension Comparison {
         }
         observed("deferred.foreignKey") { db, _ in
             try? db.inTransaction {
-                try db.execute(sql: "PRAGMA defer_foreign_keys = ON; INSERT INTO vault (ownerId, title) VALUES (99, 'x')"); return .commit
+                try db.execute(
+                    sql: "PRAGMA defer_foreign_keys = ON; INSERT INTO vault (ownerId, title) VALUES (99, 'x')"
+                ); return .commit
             }
         }
         observed("truncate") { db, _ in try db.execute(sql: "DELETE FROM transfer") }
         observed("cascade") { db, _ in try db.execute(sql: "DELETE FROM vault WHERE id = 2") }
-        observed("ddl") { db, _ in try db.execute(sql: "CREATE TABLE x (a); INSERT INTO x VALUES (1); DROP TABLE x") }
+        observed("ddl") { db, _ in
+            try db.execute(sql: "CREATE TABLE x (a); INSERT INTO x VALUES (1); DROP TABLE x")
+        }
         observed("stops") { db, observer in
             observer.stops = true; try db.execute(sql: "UPDATE owner SET born = 1")
         }
@@ -321,17 +348,27 @@ extension Comparison {
         observed(
             "filter.column",
             filter: {
-                if case .update(let table, let columns) = $0 { return table == "owner" && columns.contains("born") } else { return false }
+                if case .update(let table, let columns) = $0 {
+                    return table == "owner" && columns.contains("born")
+                } else {
+                    return false
+                }
             }
         ) { db, _ in
-            try db.execute(sql: "UPDATE owner SET name = 'x' WHERE id = 1; UPDATE owner SET born = 2 WHERE id = 2; DELETE FROM transfer")
+            try db.execute(
+                sql:
+                    "UPDATE owner SET name = 'x' WHERE id = 1; UPDATE owner SET born = 2 WHERE id = 2; "
+                    + "DELETE FROM transfer"
+            )
         }
         observed("notify") { db, _ in
             try db.inTransaction {
                 try db.notifyChanges(in: Table("owner")); return .commit
             }
         }
-        observed("attached") { db, _ in try db.execute(sql: "CREATE TEMP TABLE t (a); INSERT INTO t VALUES (1)") }
+        observed("attached") { db, _ in
+            try db.execute(sql: "CREATE TEMP TABLE t (a); INSERT INTO t VALUES (1)")
+        }
         area.sample("observer.extents") { writer in
             let lines = Lines()
             var weak: Observer? = Observer(lines, name: "weak ")

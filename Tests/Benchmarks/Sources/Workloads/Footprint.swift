@@ -15,19 +15,25 @@ enum Footprint {
         }
     }
 
-    /// A cursor over a tenth of the rows, then one over all, which must not need more than what is resident after the first one.
+    /// A cursor over a tenth of the rows, then one over all, which must not need more than what is resident
+    /// after the first one.
     private static func cursor(_ assignment: Assignment) throws -> Runner.Result {
         let before = Memory.resident
-        let pool = try DatabasePool(path: assignment.largeFile, configuration: Engine.rawKeyed(Equal.smallCachePragmas))
+        let pool = try DatabasePool(
+            path: assignment.largeFile, configuration: Engine.rawKeyed(Equal.smallCachePragmas))
         let tenth = try pool.read { db in
-            try Reading.cursorByIndex(Row.fetchCursor(db, sql: "SELECT * FROM player WHERE id <= ?", arguments: [assignment.rows]))
+            try Reading.cursorByIndex(
+                Row.fetchCursor(db, sql: "SELECT * FROM player WHERE id <= ?", arguments: [assignment.rows]))
         }
         let afterTenth = Memory.resident
-        let all = try pool.read { db in try Reading.cursorByIndex(Row.fetchCursor(db, sql: "SELECT * FROM player")) }
+        let all = try pool.read { db in
+            try Reading.cursorByIndex(Row.fetchCursor(db, sql: "SELECT * FROM player"))
+        }
         let peak = Memory.peak
         try pool.close()
         return Runner.Result(
-            seconds: [], check: tenth &+ all, operations: 1, figures: [.bytes: Double(peak - before), .growth: Double(peak - afterTenth)])
+            seconds: [], check: tenth &+ all, operations: 1,
+            figures: [.bytes: Double(peak - before), .growth: Double(peak - afterTenth)])
     }
 
     /// Five readers that have read everything, and now rest.

@@ -8,7 +8,9 @@ import Coffer
 /// What reads rows of several tables by associations.
 enum Joining {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
-        guard assignment.workload.hasPrefix("join-") || assignment.workload.hasPrefix("all-") else { return nil }
+        guard assignment.workload.hasPrefix("join-") || assignment.workload.hasPrefix("all-") else {
+            return nil
+        }
         let pool = try DatabasePool(path: assignment.joinsFile, configuration: Engine.rawKeyed())
         let outcome = try joining(assignment, pool) ?? prefetching(assignment, pool)
         try pool.close()
@@ -18,7 +20,8 @@ enum Joining {
     private static func measured(
         _ assignment: Assignment, _ pool: DatabasePool, _ operations: Int, _ work: (Database) throws -> Int64
     ) throws -> Runner.Result {
-        let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}, work: { try pool.read(work) })
+        let (seconds, check) = try measure(
+            repetitions: assignment.repetitions, prepare: {}, work: { try pool.read(work) })
         return Runner.Result(seconds: seconds, check: check, operations: operations)
     }
 
@@ -27,7 +30,9 @@ enum Joining {
         switch assignment.workload {
         case "join-struct":
             return try measured(assignment, pool, assignment.items) { db in
-                try ItemInfo.fetchAll(db, Item.including(required: Item.owner)).reduce(0) { $0 &+ $1.item.check &+ $1.owner.check }
+                try ItemInfo.fetchAll(db, Item.including(required: Item.owner)).reduce(0) {
+                    $0 &+ $1.item.check &+ $1.owner.check
+                }
             }
         case "join-codable":
             return try measured(assignment, pool, assignment.items) { db in
@@ -36,7 +41,9 @@ enum Joining {
             }
         case "join-count":
             return try measured(assignment, pool, assignment.owners) { db in
-                try OwnerCount.fetchAll(db, Owner.annotated(with: Owner.items.count)).reduce(0) { $0 &+ $1.owner.check &+ $1.itemCount }
+                try OwnerCount.fetchAll(db, Owner.annotated(with: Owner.items.count)).reduce(0) {
+                    $0 &+ $1.owner.check &+ $1.itemCount
+                }
             }
         case "join-request":
             return try measured(assignment, pool, keys.count) { db in
@@ -66,14 +73,19 @@ enum Joining {
         case "all-struct", "all-tenth":
             let owners = assignment.workload == "all-struct" ? assignment.owners : assignment.someOwners
             return try measured(assignment, pool, owners * Joins.itemsOfOwner) { db in
-                try Family.fetchAll(db, Owner.filter(Column("id") <= owners).including(all: Owner.items)).reduce(0) { sum, family in
-                    family.items.reduce(sum &+ family.owner.check) { $0 &+ $1.check }
-                }
+                try Family.fetchAll(db, Owner.filter(Column("id") <= owners).including(all: Owner.items))
+                    .reduce(0) { sum, family in
+                        family.items.reduce(sum &+ family.owner.check) { $0 &+ $1.check }
+                    }
             }
         case "all-codable":
             return try measured(assignment, pool, assignment.items) { db in
-                try CodableFamily.fetchAll(db, CodableOwner.filter(Column("id") <= assignment.owners).including(all: CodableOwner.items))
-                    .reduce(0) { sum, family in family.items.reduce(sum &+ family.owner.check) { $0 &+ $1.check } }
+                try CodableFamily.fetchAll(
+                    db,
+                    CodableOwner.filter(Column("id") <= assignment.owners).including(all: CodableOwner.items)
+                )
+                .reduce(0) { sum, family in family.items.reduce(sum &+ family.owner.check) { $0 &+ $1.check }
+                }
             }
         default: return nil
         }

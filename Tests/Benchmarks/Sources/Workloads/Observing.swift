@@ -20,10 +20,13 @@ enum Observing {
     }
 
     /// Only the writer's time counts: it does not wait for values.
-    private static func commits(_ assignment: Assignment, observed table: String, by count: Int) throws -> Runner.Result {
+    private static func commits(_ assignment: Assignment, observed table: String, by count: Int) throws
+        -> Runner.Result
+    {
         let players = (1...Int64(assignment.transactionCount)).map(Player.init(number:))
         return try Writing.measured(
-            assignment, players.count, observe: { pool in try (0..<count).map { _ in try start(pool, table, Arrival()) } },
+            assignment, players.count,
+            observe: { pool in try (0..<count).map { _ in try start(pool, table, Arrival()) } },
             { pool in
                 for player in players { try insert(player, pool) }
             })
@@ -50,16 +53,22 @@ enum Observing {
     private static func insert(_ player: Player, _ pool: DatabasePool) throws {
         try pool.write { db in
             try db.execute(
-                sql: Equal.insert, arguments: [player.id, player.name, player.team, player.score, player.rating, player.bonus])
+                sql: Equal.insert,
+                arguments: [player.id, player.name, player.team, player.score, player.rating, player.bonus])
         }
     }
 
     /// Starts an observation, and waits for its first value.
-    private static func start(_ pool: DatabasePool, _ table: String, _ arrival: Arrival) throws -> AnyDatabaseCancellable {
+    private static func start(_ pool: DatabasePool, _ table: String, _ arrival: Arrival) throws
+        -> AnyDatabaseCancellable
+    {
         try pool.write { try $0.execute(sql: "CREATE TABLE IF NOT EXISTS other (id INTEGER PRIMARY KEY)") }
-        let observation = ValueObservation.tracking { db in try Int64.fetchOne(db, sql: "SELECT ifnull(max(id), 0) FROM \(table)") ?? 0 }
+        let observation = ValueObservation.tracking { db in
+            try Int64.fetchOne(db, sql: "SELECT ifnull(max(id), 0) FROM \(table)") ?? 0
+        }
         let cancellable = observation.start(
-            in: pool, scheduling: .async(onQueue: queue), onError: { fatalError("\($0)") }, onChange: { arrival.note($0) })
+            in: pool, scheduling: .async(onQueue: queue), onError: { fatalError("\($0)") },
+            onChange: { arrival.note($0) })
         arrival.wait(for: 0)
         return cancellable
     }

@@ -22,7 +22,8 @@ enum Opening {
 }
 
 extension DatabasePool {
-    /// The sum of what as many reads give, each of which waits for the others, so that as many connections are needed.
+    /// The sum of what as many reads give, each of which waits for the others, so that as many connections
+    /// are needed.
     func readAtOnce(_ count: Int, _ work: @escaping @Sendable (Database) throws -> Int64) throws -> Int64 {
         let arrived = DispatchSemaphore(value: 0)
         let leave = DispatchSemaphore(value: 0)

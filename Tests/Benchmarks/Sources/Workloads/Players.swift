@@ -19,7 +19,9 @@ struct Player {
         bonus = Int(Equal.bonus(id))
     }
 
-    var check: Int64 { BenchKit.check(id, name.utf8.count, team?.utf8.count ?? 0, Int64(score), rating, Int64(bonus)) }
+    var check: Int64 {
+        BenchKit.check(id, name.utf8.count, team?.utf8.count ?? 0, Int64(score), rating, Int64(bonus))
+    }
 }
 
 /// The same, for what the compiler makes of `Codable`.
@@ -40,5 +42,7 @@ struct CodablePlayer: Codable {
         bonus = Int(Equal.bonus(id))
     }
 
-    var check: Int64 { BenchKit.check(id, name.utf8.count, team?.utf8.count ?? 0, Int64(score), rating, Int64(bonus)) }
+    var check: Int64 {
+        BenchKit.check(id, name.utf8.count, team?.utf8.count ?? 0, Int64(score), rating, Int64(bonus))
+    }
 }

@@ -26,17 +26,23 @@ enum Points {
         switch assignment.workload {
         case "point-key":
             return try measured {
-                try pool.read { db in try keys.reduce(0) { try $0 &+ (Player.fetchOne(db, id: $1)?.check ?? 0) } }
+                try pool.read { db in
+                    try keys.reduce(0) { try $0 &+ (Player.fetchOne(db, id: $1)?.check ?? 0) }
+                }
             }
         case "point-own-read":
             return try measured {
-                try keys.reduce(0) { sum, key in try sum &+ (pool.read { try Player.fetchOne($0, id: key) }?.check ?? 0) }
+                try keys.reduce(0) { sum, key in
+                    try sum &+ (pool.read { try Player.fetchOne($0, id: key) }?.check ?? 0)
+                }
             }
         case "point-name":
             let names = keys.map(Equal.name)
             return try measured {
                 try pool.read { db in
-                    try names.reduce(0) { try $0 &+ (Player.filter(Column("name") == $1).fetchOne(db)?.check ?? 0) }
+                    try names.reduce(0) {
+                        try $0 &+ (Player.filter(Column("name") == $1).fetchOne(db)?.check ?? 0)
+                    }
                 }
             }
         default: return nil
@@ -45,7 +51,9 @@ enum Points {
 
     private static func writing(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result? {
         let players = (0..<assignment.pointWriteCount).map { Player(number: assignment.key($0)) }
-        func measured(prepare: () throws -> Void, _ work: (Database, Player) throws -> Void) throws -> Runner.Result {
+        func measured(prepare: () throws -> Void, _ work: (Database, Player) throws -> Void) throws
+            -> Runner.Result
+        {
             let (seconds, _) = try measure(repetitions: assignment.repetitions, prepare: prepare) {
                 for player in players { try pool.write { try work($0, player) } }
                 return 0
@@ -58,17 +66,22 @@ enum Points {
             }
         }
         func sum() throws -> Int64 {
-            try pool.read { db in try players.reduce(0) { try $0 &+ (Player.fetchOne(db, id: $1.id)?.check ?? 0) } }
+            try pool.read { db in
+                try players.reduce(0) { try $0 &+ (Player.fetchOne(db, id: $1.id)?.check ?? 0) }
+            }
         }
         switch assignment.workload {
         case "point-insert":
             var outcome = try measured(
-                prepare: { try inOneTransaction { db, player in _ = try Player.deleteOne(db, id: player.id) } },
+                prepare: {
+                    try inOneTransaction { db, player in _ = try Player.deleteOne(db, id: player.id) }
+                },
                 { db, player in try player.insert(db) })
             outcome.check = try sum()
             return outcome
         case "point-update":
-            // Other values than before in each repetition: the engine does not write a page whose content stays.
+            // Other values than before in each repetition: the engine does not write a page whose content
+            // stays.
             var addedBonus = 20
             var outcome = try measured(
                 prepare: { addedBonus = 30 - addedBonus },

@@ -10,17 +10,22 @@ enum Reading {
     static func run(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result? {
         let rows = assignment.rows
         func inOneRead(_ work: (Database) throws -> Int64) throws -> Runner.Result {
-            let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}, work: { try pool.read(work) })
+            let (seconds, check) = try measure(
+                repetitions: assignment.repetitions, prepare: {}, work: { try pool.read(work) })
             return Runner.Result(seconds: seconds, check: check, operations: rows)
         }
         switch assignment.workload {
-        case "cursor-index": return try inOneRead { db in try cursorByIndex(Row.fetchCursor(db, sql: "SELECT * FROM player")) }
+        case "cursor-index":
+            return try inOneRead { db in try cursorByIndex(Row.fetchCursor(db, sql: "SELECT * FROM player")) }
         case "cursor-name": return try inOneRead(cursorByName)
         case "fetch-int":
-            return try inOneRead { db in try Int64.fetchAll(db, sql: "SELECT score FROM player").reduce(0, &+) }
+            return try inOneRead { db in try Int64.fetchAll(db, sql: "SELECT score FROM player").reduce(0, &+)
+            }
         case "fetch-string":
             return try inOneRead { db in
-                try String.fetchAll(db, sql: "SELECT name FROM player").reduce(0) { $0 &+ Int64($1.utf8.count) }
+                try String.fetchAll(db, sql: "SELECT name FROM player").reduce(0) {
+                    $0 &+ Int64($1.utf8.count)
+                }
             }
         default: return nil
         }

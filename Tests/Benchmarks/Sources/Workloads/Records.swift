@@ -10,7 +10,8 @@ enum Records {
     static func run(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result? {
         let rows = assignment.rows
         func inOneRead(_ operations: Int, _ work: (Database) throws -> Int64) throws -> Runner.Result {
-            let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}, work: { try pool.read(work) })
+            let (seconds, check) = try measure(
+                repetitions: assignment.repetitions, prepare: {}, work: { try pool.read(work) })
             return Runner.Result(seconds: seconds, check: check, operations: operations)
         }
         // A reader that has no page in its cache, all of which another one has read.
@@ -26,14 +27,20 @@ enum Records {
             return Runner.Result(seconds: seconds, check: check, operations: rows)
         }
         switch assignment.workload {
-        case "fetch-struct": return try inOneRead(rows) { db in try Player.fetchAll(db).reduce(0) { $0 &+ $1.check } }
-        case "fetch-codable": return try inOneRead(rows) { db in try CodablePlayer.fetchAll(db).reduce(0) { $0 &+ $1.check } }
-        case "first-struct": return try inFreshReader { db in try Player.fetchAll(db).reduce(0) { $0 &+ $1.check } }
-        case "first-codable": return try inFreshReader { db in try CodablePlayer.fetchAll(db).reduce(0) { $0 &+ $1.check } }
+        case "fetch-struct":
+            return try inOneRead(rows) { db in try Player.fetchAll(db).reduce(0) { $0 &+ $1.check } }
+        case "fetch-codable":
+            return try inOneRead(rows) { db in try CodablePlayer.fetchAll(db).reduce(0) { $0 &+ $1.check } }
+        case "first-struct":
+            return try inFreshReader { db in try Player.fetchAll(db).reduce(0) { $0 &+ $1.check } }
+        case "first-codable":
+            return try inFreshReader { db in try CodablePlayer.fetchAll(db).reduce(0) { $0 &+ $1.check } }
         case "key-one-read":
             return try inOneRead(assignment.calls) { db in
                 var sum: Int64 = 0
-                for index in 0..<assignment.calls { sum &+= try Player.fetchOne(db, id: assignment.key(index))?.check ?? 0 }
+                for index in 0..<assignment.calls {
+                    sum &+= try Player.fetchOne(db, id: assignment.key(index))?.check ?? 0
+                }
                 return sum
             }
         case "request":
@@ -49,7 +56,8 @@ enum Records {
             let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
                 var sum: Int64 = 0
                 for index in 0..<count {
-                    sum &+= try pool.read { db in try Player.fetchOne(db, id: assignment.key(index)) }?.check ?? 0
+                    sum &+=
+                        try pool.read { db in try Player.fetchOne(db, id: assignment.key(index)) }?.check ?? 0
                 }
                 return sum
             }
@@ -93,7 +101,8 @@ enum Records {
                             var sum: Int64 = 0
                             for index in stride(from: first, to: count, by: 100) {
                                 let key = assignment.key(index)
-                                sum &+= try await pool.read { db in try Player.fetchOne(db, id: key) }?.check ?? 0
+                                sum &+=
+                                    try await pool.read { db in try Player.fetchOne(db, id: key) }?.check ?? 0
                             }
                             return sum
                         }

@@ -14,11 +14,14 @@ enum Runner {
     static func main(special: @Sendable (Assignment) throws -> Result?) async throws {
         let assignment = try Assignment()
         let result = try await run(assignment, special)
-        let measurement = Measurement(workload: assignment.workload, outcome: result, engine: try engine(assignment))
+        let measurement = Measurement(
+            workload: assignment.workload, outcome: result, engine: try engine(assignment))
         print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
     }
 
-    private static func run(_ assignment: Assignment, _ special: @Sendable (Assignment) throws -> Result?) async throws -> Result {
+    private static func run(_ assignment: Assignment, _ special: @Sendable (Assignment) throws -> Result?)
+        async throws -> Result
+    {
         if let result = try special(assignment) { return result }
         if assignment.workload == "open-pool" { return try Opening.run(assignment) }
         if assignment.workload == "backup" { return try copy(assignment) }

@@ -5,7 +5,8 @@ import GRDB
 import Coffer
 #endif
 
-/// What writes: each repetition into a file of its own, which is made and opened outside of the measured time.
+/// What writes: each repetition into a file of its own, which is made and opened outside of the measured
+/// time.
 enum Writing {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         let rows = Int64(assignment.rows)
@@ -31,7 +32,8 @@ enum Writing {
                         try db.execute(
                             sql: Equal.insert,
                             arguments: [
-                                player.id, player.name, player.team, player.score, player.rating, player.bonus,
+                                player.id, player.name, player.team, player.score, player.rating,
+                                player.bonus,
                             ])
                     }
                 }
@@ -40,9 +42,11 @@ enum Writing {
         }
     }
 
-    /// - Parameter observe: starts what observes the file, outside of the measured time, up to the end of the repetition.
+    /// - Parameter observe: starts what observes the file, outside of the measured time, up to the end of the
+    ///   repetition.
     static func measured(
-        _ assignment: Assignment, _ operations: Int, observe: (DatabasePool) throws -> [AnyDatabaseCancellable] = { _ in [] },
+        _ assignment: Assignment, _ operations: Int,
+        observe: (DatabasePool) throws -> [AnyDatabaseCancellable] = { _ in [] },
         _ work: (DatabasePool) throws -> Void
     ) throws -> Runner.Result {
         var last: (pool: DatabasePool, path: String, observations: [AnyDatabaseCancellable])?
@@ -67,7 +71,9 @@ enum Writing {
                 try work(pool)
                 return 0
             })
-        let sum = "SELECT sum(id + length(name) + ifnull(length(team), 0) + score + CAST(rating * 4 AS INTEGER) + bonus) FROM player"
+        let sum =
+            "SELECT sum(id + length(name) + ifnull(length(team), 0) + score + CAST(rating * 4 AS INTEGER) + "
+            + "bonus) FROM player"
         let check = try last?.pool.read { try Int64.fetchOne($0, sql: sum) } ?? -1
         try end()
         return Runner.Result(seconds: seconds, check: check, operations: operations)

@@ -185,7 +185,9 @@ struct ReaderPoolStateTests {
                 let end = lent.remove(at: Int.random(in: lent.indices, using: &random))
                 model.busy -= 1
                 let isDropped = Int.random(in: 0..<10, using: &random) == 0
-                let grants = isDropped ? state.didFailToOpenReader() : state.release(end.reader, generation: end.generation)
+                let grants =
+                    isDropped
+                    ? state.didFailToOpenReader() : state.release(end.reader, generation: end.generation)
                 take(grants, expected: model.serve())
             case 5...7 where model.isBarrierActive:
                 model.isBarrierActive = false

@@ -8,11 +8,14 @@ struct RandomSchemaTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("whatever tables and rows there are, the shell reads the same in an encrypted copy and in a decrypted one")
+    @Test(
+        "whatever tables and rows there are, the shell reads the same in an encrypted copy and in a decrypted one"
+    )
     func roundTrip() throws {
         var random = SeededRandom("schemas")
         for number in 0..<Nightly.pick(100, byDay: 4) {
-            let plain = try ShellFile(directory.path("\(number).db"), format: .plaintext, script: RandomSchema.script(&random))
+            let plain = try ShellFile(
+                directory.path("\(number).db"), format: .plaintext, script: RandomSchema.script(&random))
             let before = try SampleSchema.dump(plain.shell)
             let key = DatabaseKey.rawKey(ShellFile.key)
             let path = directory.path("\(number) encrypted.db")
@@ -20,7 +23,8 @@ struct RandomSchemaTests {
             let after = try SampleSchema.dump(SQLCipherShell(path: path, rawKey: ShellFile.key))
             #expect(before == after)
             let back = directory.path("\(number) back.db")
-            let decrypted = try DatabaseFile(path: path).decrypt(to: back, key: key, confirming: .contentBecomesReadableByAnyone)
+            let decrypted = try DatabaseFile(path: path).decrypt(
+                to: back, key: key, confirming: .contentBecomesReadableByAnyone)
             #expect(try SampleSchema.dump(SQLCipherShell(plaintextPath: back)) == before)
             #expect(decrypted.proof?.contentDigest == encrypted.proof?.contentDigest)
         }
@@ -41,32 +45,47 @@ private enum RandomSchema {
     }
 
     private static func table(_ number: Int, _ random: inout SeededRandom) -> [String] {
-        let name = "\(["t", "T \"x\"", "é", "select", "a'b", "_"].randomElement(using: &random) ?? "t")\(number)".quotedDatabaseIdentifier
-        let names = ["rowid", "oid", "_rowid_", "a", "B", "c d", "\"", "from", "ü", "e'"].shuffled(using: &random)
-            .prefix(Int.random(in: 1...6, using: &random)).map(\.quotedDatabaseIdentifier)
+        let name =
+            "\(["t", "T \"x\"", "é", "select", "a'b", "_"].randomElement(using: &random) ?? "t")\(number)"
+            .quotedDatabaseIdentifier
+        let names = ["rowid", "oid", "_rowid_", "a", "B", "c d", "\"", "from", "ü", "e'"].shuffled(
+            using: &random
+        )
+        .prefix(Int.random(in: 1...6, using: &random)).map(\.quotedDatabaseIdentifier)
         let kind = Int.random(in: 0...3, using: &random)
         let types = ["", "INTEGER", "TEXT", "BLOB", "REAL", "NUMERIC", "INTEGER PRIMARYISH"]
         var definitions = names.enumerated().map { index, column in
-            if index == 0 && kind == 0 { return "\(column) INTEGER PRIMARY KEY\(Bool.random(using: &random) ? " AUTOINCREMENT" : "")" }
+            if index == 0 && kind == 0 {
+                return "\(column) INTEGER PRIMARY KEY\(Bool.random(using: &random) ? " AUTOINCREMENT" : "")"
+            }
             if index == 0 && kind == 2 { return "\(column) INT" }
             let collation = ["", "", " COLLATE NOCASE", " COLLATE RTRIM"].randomElement(using: &random) ?? ""
             return "\(column) \(types.randomElement(using: &random) ?? "")\(collation)"
         }
         if Bool.random(using: &random) {
-            definitions.append("generated AS (typeof(\(names[0]))) \(Bool.random(using: &random) ? "STORED" : "")")
+            definitions.append(
+                "generated AS (typeof(\(names[0]))) \(Bool.random(using: &random) ? "STORED" : "")")
         }
-        if kind == 1 { definitions.append("PRIMARY KEY (\(names.shuffled(using: &random).joined(separator: ", ")))") }
+        if kind == 1 {
+            definitions.append("PRIMARY KEY (\(names.shuffled(using: &random).joined(separator: ", ")))")
+        }
         if kind == 2 { definitions.append("PRIMARY KEY (\(names[0]) DESC)") }
-        var lines = ["CREATE TABLE \(name) (\(definitions.joined(separator: ", ")))\(kind == 1 ? " WITHOUT ROWID" : "");"]
+        var lines = [
+            "CREATE TABLE \(name) (\(definitions.joined(separator: ", ")))\(kind == 1 ? " WITHOUT ROWID" : "");"
+        ]
         for _ in 0..<Int.random(in: 0...30, using: &random) {
             let values = names.indices.map { index in
                 index == 0 && kind == 0 ? "\(Int64(truncatingIfNeeded: random.next()))" : value(&random)
             }
-            lines.append("INSERT OR IGNORE INTO \(name) (\(names.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")));")
+            lines.append(
+                "INSERT OR IGNORE INTO \(name) (\(names.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")));"
+            )
         }
         if let column = names.randomElement(using: &random), Bool.random(using: &random) {
-            lines.append("CREATE INDEX \"i \(number)\" ON \(name) (\(column) DESC) WHERE \(names[0]) IS NOT NULL;")
-            lines.append("CREATE TRIGGER \"g \(number)\" AFTER INSERT ON \(name) BEGIN DELETE FROM \(name); END;")
+            lines.append(
+                "CREATE INDEX \"i \(number)\" ON \(name) (\(column) DESC) WHERE \(names[0]) IS NOT NULL;")
+            lines.append(
+                "CREATE TRIGGER \"g \(number)\" AFTER INSERT ON \(name) BEGIN DELETE FROM \(name); END;")
         }
         if Bool.random(using: &random) { lines.append("DELETE FROM \(name) WHERE \(names[0]) IS NULL;") }
         return lines

@@ -2,7 +2,8 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Databases with everything that makes copies go wrong, made by the `sqlcipher` shell so that it does not depend on Coffer.
+/// Databases with everything that makes copies go wrong, made by the `sqlcipher` shell so that it does not
+/// depend on Coffer.
 enum SampleSchema {
     /// One of everything. It leaves out what needs an encoding: see ``texts``.
     static let everything = #"""
@@ -68,22 +69,27 @@ enum SampleSchema {
     static let texts = """
         CREATE TABLE texts (t TEXT, u);
         INSERT INTO texts VALUES
-            (char(0xfeff) || 'mark', 'é'), (char(0xfffe) || 'swapped', char(0x1f600)), (CAST(x'ff41' AS TEXT), CAST(x'c328' AS TEXT)),
-            (CAST(x'00d8' AS TEXT), CAST(x'00d84100' AS TEXT)), ('', char(0)), (char(0xfeff), char(0xfeff)), (NULL, x'fffe41');
+            (char(0xfeff) || 'mark', 'é'), (char(0xfffe) || 'swapped', char(0x1f600)), (CAST(x'ff41' AS \
+        TEXT), CAST(x'c328' AS TEXT)),
+            (CAST(x'00d8' AS TEXT), CAST(x'00d84100' AS TEXT)), ('', char(0)), (char(0xfeff), char(0xfeff)), \
+        (NULL, x'fffe41');
 
         """
 
-    /// What the shell reads, to be compared: the schema, each row with its row ID, as literals and as bytes, and the version numbers.
+    /// What the shell reads, to be compared: the schema, each row with its row ID, as literals and as bytes,
+    /// and the version numbers.
     static func dump(_ shell: SQLCipherShell) throws -> [String] {
         let lines = try shell.run(
             """
             SELECT json_array(m.name, l.wr, x.name) FROM sqlite_master m
-            JOIN pragma_table_list l ON l.schema = 'main' AND l.name = m.name JOIN pragma_table_xinfo(m.name) x
+            JOIN pragma_table_list l ON l.schema = 'main' AND l.name = m.name JOIN \
+            pragma_table_xinfo(m.name) x
             WHERE m.type = 'table' AND m.rootpage > 0 ORDER BY m.name, x.cid;
             """)
         var tables: [(name: String, isClustered: Bool, columns: [String])] = []
         for line in lines {
-            guard let fields = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [Any], let name = fields[0] as? String,
+            guard let fields = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [Any],
+                let name = fields[0] as? String,
                 let column = fields[2] as? String
             else { throw SQLCipherShell.Failure(description: "not expected: \(line)") }
             if tables.last?.name != name { tables.append((name, fields[1] as? Int == 1, [])) }

@@ -37,26 +37,31 @@ struct ShellFile {
 
     /// Runs a script on a file that does not exist yet.
     ///
-    /// The format is set before the key: given afterwards, as is usual, the pages keep the room that format 4 needs, which files of
-    /// older versions do not have.
+    /// The format is set before the key: given afterwards, as is usual, the pages keep the room that format 4
+    /// needs, which files of older versions do not have.
     init(_ path: String, format: Format, script: String) throws {
         self.path = path
         self.format = format
-        let input = ".bail on\n.output /dev/null\n\(ShellFile.preparation(format))\n.output stdout\n\(script)\n"
-        let process = try ChildProcess.run("sqlcipher", ["-batch", "-init", "/dev/null", path], input: Data(input.utf8))
+        let input =
+            ".bail on\n.output /dev/null\n\(ShellFile.preparation(format))\n.output stdout\n\(script)\n"
+        let process = try ChildProcess.run(
+            "sqlcipher", ["-batch", "-init", "/dev/null", path], input: Data(input.utf8))
         guard process.status == 0, process.errors.isEmpty else {
-            throw SQLCipherShell.Failure(description: "sqlcipher ended with \(process.status): \(process.errorText)")
+            throw SQLCipherShell.Failure(
+                description: "sqlcipher ended with \(process.status): \(process.errorText)")
         }
     }
 
     private static func preparation(_ format: Format) -> String {
         guard let number = format.number else { return "" }
-        return "PRAGMA cipher_default_compatibility = \(number);\nPRAGMA key = \"x'\(String(repeating: "51", count: 32))'\";"
+        return
+            "PRAGMA cipher_default_compatibility = \(number);\nPRAGMA key = \"x'\(String(repeating: "51", count: 32))'\";"
     }
 
     /// A shell that reads the file.
     var shell: SQLCipherShell {
         guard let number = format.number else { return SQLCipherShell(plaintextPath: path) }
-        return SQLCipherShell(path: path, rawKey: ShellFile.key, preparation: "PRAGMA cipher_compatibility = \(number);")
+        return SQLCipherShell(
+            path: path, rawKey: ShellFile.key, preparation: "PRAGMA cipher_compatibility = \(number);")
     }
 }

@@ -19,7 +19,9 @@ struct UnwillingContentTests {
         return DatabaseFile(path: directory.path("a.db"))
     }
 
-    @Test("a table with a name that the copy would use itself is copied", arguments: ["coffer sequence", "COFFER Sequence"])
+    @Test(
+        "a table with a name that the copy would use itself is copied",
+        arguments: ["coffer sequence", "COFFER Sequence"])
     func names(name: String) throws {
         let file = try make(
             """
@@ -32,7 +34,10 @@ struct UnwillingContentTests {
         configuration.key = Keys.old
         let queue = try DatabaseQueue(path: file.path, configuration: configuration)
         #expect(try queue.read { try String.fetchOne($0, sql: "SELECT a FROM \"\(name)\"") } == "mine")
-        #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_sequence'") } == 1)
+        #expect(
+            try queue.read {
+                try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_sequence'")
+            } == 1)
     }
 
     @Test(
@@ -49,17 +54,24 @@ struct UnwillingContentTests {
             """)
         if schema.contains("PRIMARY") {
             // Two rows that a unique index does not know of.
-            let queue = try DatabaseQueue(path: file.path, configuration: Configuration().with { $0.allowsPlaintext = true })
+            let queue = try DatabaseQueue(
+                path: file.path, configuration: Configuration().with { $0.allowsPlaintext = true })
             try queue.writeWithoutTransaction { db in
-                try db.execute(sql: "DELETE FROM t; CREATE UNIQUE INDEX i ON t (b); INSERT INTO t VALUES (1, 1)")
-                try db.execute(sql: "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = 'CREATE INDEX i ON t (b)' WHERE name = 'i'")
+                try db.execute(
+                    sql: "DELETE FROM t; CREATE UNIQUE INDEX i ON t (b); INSERT INTO t VALUES (1, 1)")
+                try db.execute(
+                    sql:
+                        "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = 'CREATE INDEX i ON t (b)' WHERE name = 'i'"
+                )
                 try db.execute(sql: "PRAGMA writable_schema = 0")
             }
             try queue.close()
-            let second = try DatabaseQueue(path: file.path, configuration: Configuration().with { $0.allowsPlaintext = true })
+            let second = try DatabaseQueue(
+                path: file.path, configuration: Configuration().with { $0.allowsPlaintext = true })
             try second.writeWithoutTransaction { db in
                 try db.execute(sql: "INSERT INTO t VALUES (2, 1); PRAGMA writable_schema = 1")
-                try db.execute(sql: "UPDATE sqlite_master SET sql = 'CREATE UNIQUE INDEX i ON t (b)' WHERE name = 'i'")
+                try db.execute(
+                    sql: "UPDATE sqlite_master SET sql = 'CREATE UNIQUE INDEX i ON t (b)' WHERE name = 'i'")
                 try db.execute(sql: "PRAGMA writable_schema = 0")
             }
             try second.close()
@@ -80,7 +92,9 @@ struct UnwillingContentTests {
             #expect(words.contains("constraint failed"), "\(words)")
             #expect(try directory.snapshot() == before)
         }
-        #expect(DatabaseFileError(.inconsistent("x"), path: "a.db").databaseError.resultCode == .SQLITE_CONSTRAINT)
+        #expect(
+            DatabaseFileError(.inconsistent("x"), path: "a.db").databaseError.resultCode == .SQLITE_CONSTRAINT
+        )
     }
 
     @Test("a backup of a damaged database says so, and which pages", arguments: [false, true])
@@ -95,7 +109,10 @@ struct UnwillingContentTests {
                 switch work {
                 case "backup": try file.backup(to: directory.path("b.db"), key: Keys.old)
                 case "vacuum into": try file.vacuum(into: directory.path("b.db"), key: Keys.old)
-                default: try file.decrypt(to: directory.path("b.db"), key: Keys.old, confirming: .contentBecomesReadableByAnyone)
+                default:
+                    try file.decrypt(
+                        to: directory.path("b.db"), key: Keys.old, confirming: .contentBecomesReadableByAnyone
+                    )
                 }
             }
             #expect(problem == .damaged(pages: damaged), "\(work)")

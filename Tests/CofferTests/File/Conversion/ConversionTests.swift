@@ -27,30 +27,40 @@ struct ConversionTests {
         "formats 1 to 3 become format 4 with everything, which the shell opens without a pragma; mode, owner and journal mode stay",
         arguments: [ShellFile.Format.sqlcipher1, .sqlcipher2, .sqlcipher3], [true, false])
     func upgrade(format: ShellFile.Format, wal: Bool) throws {
-        let script = "PRAGMA encoding = 'UTF-16le';\nPRAGMA auto_vacuum = FULL;\n" + SampleSchema.everything + SampleSchema.texts
-        let old = try ShellFile(directory.path("a.db"), format: format, script: script + (wal ? "PRAGMA journal_mode = WAL;" : ""))
+        let script =
+            "PRAGMA encoding = 'UTF-16le';\nPRAGMA auto_vacuum = FULL;\n" + SampleSchema.everything
+            + SampleSchema.texts
+        let old = try ShellFile(
+            directory.path("a.db"), format: format, script: script + (wal ? "PRAGMA journal_mode = WAL;" : "")
+        )
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: old.path)
         let before = try SampleSchema.dump(old.shell)
         let file = DatabaseFile(path: old.path)
         let bytes = try directory.bytes(of: "a.db")
         let plan = try file.upgradePlan(key: key)
         // They differ in the derivation of passphrases only.
-        #expect(plan.format == (format == .sqlcipher2 ? 3 : format.number) && !plan.isAlreadyDone && plan.leftovers.isEmpty)
+        #expect(
+            plan.format == (format == .sqlcipher2 ? 3 : format.number) && !plan.isAlreadyDone
+                && plan.leftovers.isEmpty)
         #expect(try directory.bytes(of: "a.db") == bytes && directory.fileNames() == ["a.db"])
 
         var phases: Set<DatabaseFile.Progress.Phase> = []
         let result = try file.upgrade(key: key) { phases.insert($0.phase) }
         let proof = try #require(result.proof)
         #expect(result.isChanged && !result.isResumed)
-        #expect(proof.pageSize == 4096 && proof.saltBefore != proof.saltAfter && proof.oldKeyID != proof.newKeyID)
+        #expect(
+            proof.pageSize == 4096 && proof.saltBefore != proof.saltAfter && proof.oldKeyID != proof.newKeyID)
         #expect(phases.isSuperset(of: [.copying, .verifying, .checkingStructure, .publishing]))
         #expect(directory.fileNames() == ["a.db"])
         expectSame(before, try SampleSchema.dump(shell("a.db")))
         #expect(
-            try shell("a.db").run("PRAGMA integrity_check; PRAGMA cipher_integrity_check; PRAGMA journal_mode;") == [
-                "ok", wal ? "wal" : "delete",
-            ])
-        #expect(throws: SQLCipherShell.Failure.self) { try old.shell.run("SELECT count(*) FROM sqlite_master;") }
+            try shell("a.db").run(
+                "PRAGMA integrity_check; PRAGMA cipher_integrity_check; PRAGMA journal_mode;") == [
+                    "ok", wal ? "wal" : "delete",
+                ])
+        #expect(throws: SQLCipherShell.Failure.self) {
+            try old.shell.run("SELECT count(*) FROM sqlite_master;")
+        }
         let attributes = try FileManager.default.attributesOfItem(atPath: old.path)
         #expect(attributes[.posixPermissions] as? Int == 0o640)
 
@@ -59,10 +69,13 @@ struct ConversionTests {
         #expect(try file.upgradePlan(key: key).isAlreadyDone)
     }
 
-    @Test("a passphrase opens the upgraded file as before, and a new one does instead where it is given", arguments: 1...3)
+    @Test(
+        "a passphrase opens the upgraded file as before, and a new one does instead where it is given",
+        arguments: 1...3)
     func upgradeOfPassphrase(format: Int) throws {
         let old = SQLCipherShell(
-            path: directory.path("a.db"), passphrase: "old one", preparation: "PRAGMA cipher_compatibility = \(format);")
+            path: directory.path("a.db"), passphrase: "old one",
+            preparation: "PRAGMA cipher_compatibility = \(format);")
         _ = try old.run("CREATE TABLE t (a); INSERT INTO t VALUES ('x'); PRAGMA user_version = 3;")
         let file = DatabaseFile(path: directory.path("a.db"))
         #expect(reason { try file.upgrade(key: .passphrase("wrong one")) } == .key(.wrongKey))
@@ -79,7 +92,10 @@ struct ConversionTests {
 
     @Test(
         "a step that fails leaves the old file or the whole new one, and the next run completes it",
-        arguments: [FailPoint.noteMade, .copyCreated, .copying, .copied, .verified, .copySynchronized, .renamed, .reopened])
+        arguments: [
+            FailPoint.noteMade, .copyCreated, .copying, .copied, .verified, .copySynchronized, .renamed,
+            .reopened,
+        ])
     func failures(point: FailPoint) throws {
         let old = try ShellFile(directory.path("a.db"), format: .sqlcipher3, script: SampleSchema.everything)
         let before = try SampleSchema.dump(old.shell)
@@ -98,16 +114,23 @@ struct ConversionTests {
 
     // MARK: - Encrypting and decrypting
 
-    @Test("a plaintext file is encrypted and decrypted again, in place and into other files, and stays the same", arguments: [true, false])
+    @Test(
+        "a plaintext file is encrypted and decrypted again, in place and into other files, and stays the same",
+        arguments: [true, false])
     func encryption(isInPlace: Bool) throws {
-        let script = "PRAGMA page_size = 8192;\nPRAGMA auto_vacuum = INCREMENTAL;\n" + SampleSchema.everything + SampleSchema.texts
-        let plain = try ShellFile(directory.path("a.db"), format: .plaintext, script: script + "PRAGMA journal_mode = WAL;")
+        let script =
+            "PRAGMA page_size = 8192;\nPRAGMA auto_vacuum = INCREMENTAL;\n" + SampleSchema.everything
+            + SampleSchema.texts
+        let plain = try ShellFile(
+            directory.path("a.db"), format: .plaintext, script: script + "PRAGMA journal_mode = WAL;")
         let before = try SampleSchema.dump(plain.shell)
         let file = DatabaseFile(path: plain.path)
         let bytes = try directory.bytes(of: "a.db")
         let names = isInPlace ? ["a.db", "a.db"] : ["b.db", "c.db"]
         let encrypted = try file.encrypt(to: isInPlace ? nil : directory.path(names[0]), key: key)
-        #expect(encrypted.proof?.pageSize == 4096 && encrypted.proof?.saltBefore == nil && encrypted.proof?.saltAfter != nil)
+        #expect(
+            encrypted.proof?.pageSize == 4096 && encrypted.proof?.saltBefore == nil
+                && encrypted.proof?.saltAfter != nil)
         #expect(encrypted.path == directory.path(names[0]))
         expectSame(before, try SampleSchema.dump(shell(names[0])))
         #expect(try shell(names[0]).run("PRAGMA journal_mode;") == [isInPlace ? "wal" : "delete"])
@@ -121,7 +144,8 @@ struct ConversionTests {
         var options = DatabaseFile.ConversionOptions()
         options.keepOldPath = isInPlace ? directory.path("kept.db") : nil
         let decrypted = try DatabaseFile(path: directory.path(names[0])).decrypt(
-            to: isInPlace ? nil : directory.path(names[1]), key: key, confirming: .contentBecomesReadableByAnyone, options: options)
+            to: isInPlace ? nil : directory.path(names[1]), key: key,
+            confirming: .contentBecomesReadableByAnyone, options: options)
         #expect(decrypted.proof?.contentDigest == encrypted.proof?.contentDigest)
         #expect(decrypted.proof?.pageSize == 4096 && decrypted.proof?.saltAfter == nil)
         expectSame(before, try SampleSchema.dump(SQLCipherShell(plaintextPath: directory.path(names[1]))))
@@ -129,17 +153,22 @@ struct ConversionTests {
         #expect(directory.fileNames() == (isInPlace ? ["a.db", "kept.db"] : ["a.db", "b.db", "c.db"]))
     }
 
-    @Test("the page size of an encrypted file is that of the decrypted one, and of one that is encrypted with settings for it")
+    @Test(
+        "the page size of an encrypted file is that of the decrypted one, and of one that is encrypted with settings for it"
+    )
     func pageSize() throws {
         var options = DatabaseFile.ConversionOptions()
         options.cipher = .sqlcipher(format: 3)
         let file = try ShellFile(directory.path("a.db"), format: .sqlcipher3, script: SampleSchema.everything)
         try DatabaseFile(path: file.path).decrypt(
-            to: directory.path("b.db"), key: key, confirming: .contentBecomesReadableByAnyone, options: options)
-        #expect(try SQLCipherShell(plaintextPath: directory.path("b.db")).run("PRAGMA page_size;") == ["1024"])
+            to: directory.path("b.db"), key: key, confirming: .contentBecomesReadableByAnyone,
+            options: options)
+        #expect(
+            try SQLCipherShell(plaintextPath: directory.path("b.db")).run("PRAGMA page_size;") == ["1024"])
         options.newCipher = CipherSettings()
         options.newCipher?.pageSize = 16384
-        let result = try DatabaseFile(path: directory.path("b.db")).encrypt(to: directory.path("c.db"), key: key, options: options)
+        let result = try DatabaseFile(path: directory.path("b.db")).encrypt(
+            to: directory.path("c.db"), key: key, options: options)
         #expect(result.proof?.pageSize == 16384)
     }
 
@@ -151,27 +180,38 @@ struct ConversionTests {
             try queue.inDatabase { db in
                 db.add(collation: collation)
                 try db.execute(
-                    sql: "CREATE TABLE t (a TEXT COLLATE backwards); CREATE INDEX i ON t (a); INSERT INTO t VALUES ('x'), ('y')")
+                    sql:
+                        "CREATE TABLE t (a TEXT COLLATE backwards); CREATE INDEX i ON t (a); INSERT INTO t VALUES ('x'), ('y')"
+                )
             }
         }
         let file = DatabaseFile(path: directory.path("a.db"))
         #expect(try file.rotate(from: key, to: Keys.new).isChanged)
         let target = directory.path("b.db")
-        #expect(reason { try file.decrypt(to: target, key: Keys.new, confirming: .contentBecomesReadableByAnyone) } != nil)
+        #expect(
+            reason {
+                try file.decrypt(to: target, key: Keys.new, confirming: .contentBecomesReadableByAnyone)
+            } != nil)
         var options = DatabaseFile.ConversionOptions()
         options.collations = [collation]
-        let result = try file.decrypt(to: target, key: Keys.new, confirming: .contentBecomesReadableByAnyone, options: options)
+        let result = try file.decrypt(
+            to: target, key: Keys.new, confirming: .contentBecomesReadableByAnyone, options: options)
         #expect(result.proof?.rowCount == 2)
         #expect(directory.fileNames() == ["a.db", "b.db"])
     }
 
     // MARK: - Copies
 
-    @Test("a file in use is copied as it is, with the log that it has, and nothing of it changes", arguments: [true, false])
+    @Test(
+        "a file in use is copied as it is, with the log that it has, and nothing of it changes",
+        arguments: [true, false])
     func liveCopies(isBackup: Bool) throws {
         let pool = try directory.makePool("a.db", Configuration.rawKeyed(0x51))
         try pool.write { db in
-            try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a); CREATE TABLE gone AS SELECT randomblob(90000)")
+            try db.execute(
+                sql:
+                    "CREATE TABLE t (id INTEGER PRIMARY KEY, a); CREATE TABLE gone AS SELECT randomblob(90000)"
+            )
             for _ in 0..<100 { try db.execute(sql: "INSERT INTO t (a) VALUES (randomblob(500))") }
         }
         try pool.write { try $0.execute(sql: "DROP TABLE gone") }
@@ -186,14 +226,20 @@ struct ConversionTests {
         let after = try directory.snapshot()
         #expect(after["a.db"] == before["a.db"] && after["a.db-wal"] == before["a.db-wal"])
         #expect(result.proof?.rowCount == 100 && result.proof?.saltBefore != result.proof?.saltAfter)
-        let freeCount = isBackup ? try #require(pool.read { try Int.fetchOne($0, sql: "PRAGMA freelist_count") }) : 0
+        let freeCount =
+            isBackup ? try #require(pool.read { try Int.fetchOne($0, sql: "PRAGMA freelist_count") }) : 0
         #expect(isBackup == (freeCount > 0))
         let copy = shell("b.db", key: isBackup ? ShellFile.key : Keys.newBytes)
-        #expect(try copy.run("SELECT count(*) FROM t; PRAGMA freelist_count; PRAGMA integrity_check;") == ["100", "\(freeCount)", "ok"])
+        #expect(
+            try copy.run("SELECT count(*) FROM t; PRAGMA freelist_count; PRAGMA integrity_check;") == [
+                "100", "\(freeCount)", "ok",
+            ])
         try pool.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
     }
 
-    @Test("a backup by pages has the rows and the digest of a copy by rows, whatever a log says", arguments: [false, true])
+    @Test(
+        "a backup by pages has the rows and the digest of a copy by rows, whatever a log says",
+        arguments: [false, true])
     func backupByPages(wal: Bool) throws {
         let database: any DatabaseWriter
         if wal {
@@ -202,12 +248,19 @@ struct ConversionTests {
             database = try directory.makeQueue("a.db", Configuration.rawKeyed(0x51))
         }
         try database.write { db in
-            try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a); CREATE INDEX t_a ON t (a); CREATE TABLE gone (a)")
-            for id in 1...3000 { try db.execute(sql: "INSERT INTO t VALUES (?, ?)", arguments: [id, "row \(id)"]) }
+            try db.execute(
+                sql:
+                    "CREATE TABLE t (id INTEGER PRIMARY KEY, a); CREATE INDEX t_a ON t (a); CREATE TABLE gone (a)"
+            )
+            for id in 1...3000 {
+                try db.execute(sql: "INSERT INTO t VALUES (?, ?)", arguments: [id, "row \(id)"])
+            }
         }
         if wal { try database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) } }
         // As many pages as before, some of which are in the log now.
-        try database.write { try $0.execute(sql: "UPDATE t SET a = 'new' || substr(a, 4) WHERE id % 100 = 0; DROP TABLE gone") }
+        try database.write {
+            try $0.execute(sql: "UPDATE t SET a = 'new' || substr(a, 4) WHERE id % 100 = 0; DROP TABLE gone")
+        }
         let file = DatabaseFile(path: directory.path("a.db"))
         let backup = try #require(file.backup(to: directory.path("b.db"), key: key).proof)
         let copy = try #require(file.vacuum(into: directory.path("c.db"), key: key).proof)
@@ -216,7 +269,8 @@ struct ConversionTests {
         #expect(backup.saltAfter != backup.saltBefore && backup.oldKeyID != backup.newKeyID)
         let other = try #require(file.backup(to: directory.path("d.db"), key: key, newKey: Keys.new).proof)
         #expect(other.rowCount == 3000 && other.contentDigest != backup.contentDigest)
-        let sql = "PRAGMA cipher_integrity_check; PRAGMA integrity_check; SELECT count(*) FROM t WHERE a LIKE 'new%';"
+        let sql =
+            "PRAGMA cipher_integrity_check; PRAGMA integrity_check; SELECT count(*) FROM t WHERE a LIKE 'new%';"
         #expect(try shell("b.db").run(sql) == ["ok", "30"])
         #expect(try shell("d.db", key: Keys.newBytes).run(sql) == ["ok", "30"])
     }
@@ -244,12 +298,16 @@ struct ConversionTests {
     @Test("what cannot be done is a typed error, the source stays as it is, and nothing is left")
     func refusals() throws {
         struct Stop: Error {}
-        let file = DatabaseFile(path: try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: SampleSchema.everything).path)
+        let file = DatabaseFile(
+            path: try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: SampleSchema.everything)
+                .path)
         try directory.write([1], to: "there")
         let before = try directory.snapshot()
         #expect(reason { try file.backup(to: directory.path("there"), key: key) } == .exists)
         #expect(reason { try file.backup(to: directory.path("b.db"), key: Keys.other) } == .key(.wrongKey))
-        #expect(reason { try file.backup(to: directory.path("no/b.db"), key: key) } == .unsafeFile(.directory(errno: ENOENT)))
+        #expect(
+            reason { try file.backup(to: directory.path("no/b.db"), key: key) }
+                == .unsafeFile(.directory(errno: ENOENT)))
         #expect(reason { try file.encrypt(to: directory.path("b.db"), key: key) } == .key(.noKey))
         #expect(reason { try file.upgrade(key: key, newKey: Keys.new) } != nil)
         #expect(reason { try DatabaseFile(path: directory.path("missing")).upgrade(key: key) } == .missing)
@@ -258,7 +316,9 @@ struct ConversionTests {
                 == .unsafeFile(.notARegularFile))
         for phase in [DatabaseFile.Progress.Phase.copying, .verifying, .publishing] {
             #expect(throws: Stop.self) {
-                try file.vacuum(into: directory.path("b.db"), key: key) { if $0.phase == phase { throw Stop() } }
+                try file.vacuum(into: directory.path("b.db"), key: key) {
+                    if $0.phase == phase { throw Stop() }
+                }
             }
         }
         #expect(try directory.snapshot() == before)
@@ -269,11 +329,15 @@ struct ConversionTests {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
                 signal(SIGXFSZ, SIG_IGN)
-                let script = "CREATE TABLE t (a); INSERT INTO t SELECT randomblob(1000) FROM generate_series(1, 1000);"
-                let file = DatabaseFile(path: try ShellFile(directory.path("a.db"), format: .sqlcipher3, script: script).path)
-                let plain = DatabaseFile(path: try ShellFile(directory.path("p.db"), format: .plaintext, script: script).path)
+                let script =
+                    "CREATE TABLE t (a); INSERT INTO t SELECT randomblob(1000) FROM generate_series(1, 1000);"
+                let file = DatabaseFile(
+                    path: try ShellFile(directory.path("a.db"), format: .sqlcipher3, script: script).path)
+                let plain = DatabaseFile(
+                    path: try ShellFile(directory.path("p.db"), format: .plaintext, script: script).path)
                 let key = DatabaseKey.rawKey(ShellFile.key)
-                let queue = try DatabaseQueue(path: file.path, configuration: ShellFile.Format.sqlcipher3.configuration)
+                let queue = try DatabaseQueue(
+                    path: file.path, configuration: ShellFile.Format.sqlcipher3.configuration)
                 let before = try directory.snapshot()
                 var limit = rlimit()
                 unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
@@ -307,10 +371,14 @@ struct ConversionTests {
         try directory.write([1, 2, 3], to: SystemFile.name(of: names.copy(run)))
         try directory.write([1, 2, 3], to: "other.db")
         // Backups of a careful user, and the copy of a run that no note names.
-        let kept = ["a.db.rotate-20261122", "a.db.vacuum-20261122", SystemFile.name(of: names.copy(RunIdentifier(number: 8)))]
+        let kept = [
+            "a.db.rotate-20261122", "a.db.vacuum-20261122",
+            SystemFile.name(of: names.copy(RunIdentifier(number: 8))),
+        ]
         for name in kept { try directory.write([4], to: name) }
         let plan = try file.erasurePlan().map { SystemFile.name(of: $0) }
-        #expect(plan.sorted() == [SystemFile.name(of: names.copy(run)), "a.db", "a.db-wal", "a.db.rotate.json"])
+        #expect(
+            plan.sorted() == [SystemFile.name(of: names.copy(run)), "a.db", "a.db-wal", "a.db.rotate.json"])
         let before = try directory.snapshot()
         #expect(reason { try file.erase(confirming: "b.db") } != nil)
         try FileManager.default.linkItem(atPath: file.path, toPath: directory.path("second"))
@@ -319,7 +387,9 @@ struct ConversionTests {
         #expect(try directory.snapshot() == before)
         let descriptor = try FileHandle(forReadingFrom: URL(fileURLWithPath: directory.path("other.db")))
         let result = try file.erase(confirming: "a.db")
-        #expect(result.removedPaths.count == 4 && result.overwrittenByteCount == 65536 + 6 + note.count && !result.limits.isEmpty)
+        #expect(
+            result.removedPaths.count == 4 && result.overwrittenByteCount == 65536 + 6 + note.count
+                && !result.limits.isEmpty)
         #expect(directory.fileNames() == (kept + ["other.db"]).sorted())
         try descriptor.close()
         #expect(reason { try file.erase(confirming: "a.db") } == .missing)

@@ -17,8 +17,13 @@ struct BackupTests {
 
     private func fill(_ writer: some DatabaseWriter, rows: Int = 50) throws {
         try writer.write { db in
-            try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); CREATE INDEX i ON t (a); PRAGMA user_version = 5")
-            for id in 1...rows { try db.execute(sql: "INSERT INTO t VALUES (?, hex(randomblob(200)))", arguments: [id]) }
+            try db.execute(
+                sql:
+                    "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); CREATE INDEX i ON t (a); PRAGMA user_version = 5"
+            )
+            for id in 1...rows {
+                try db.execute(sql: "INSERT INTO t VALUES (?, hex(randomblob(200)))", arguments: [id])
+            }
         }
     }
 
@@ -28,14 +33,18 @@ struct BackupTests {
 
     // MARK: - The destination in between
 
-    @Test("the destination cannot be used before the copy is complete, and has no content until then", arguments: Access.allCases)
+    @Test(
+        "the destination cannot be used before the copy is complete, and has no content until then",
+        arguments: Access.allCases)
     func destinationInUse(access: Access) throws {
         let (from, to) = try (directory.makeQueue("a.db"), directory.make(access, "b.db"))
         try fill(from)
         try fill(to, rows: 1)
         let uses: [(Database) throws -> Void] = [
-            { _ = try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }, { try $0.execute(sql: "INSERT INTO t (a) VALUES ('x')") },
-            { _ = try $0.tableExists("t") }, { try $0.execute(sql: "PRAGMA journal_mode = WAL") }, { try $0.execute(sql: "VACUUM") },
+            { _ = try Int.fetchOne($0, sql: "SELECT count(*) FROM t") },
+            { try $0.execute(sql: "INSERT INTO t (a) VALUES ('x')") },
+            { _ = try $0.tableExists("t") }, { try $0.execute(sql: "PRAGMA journal_mode = WAL") },
+            { try $0.execute(sql: "VACUUM") },
             { try $0.checkpoint() }, { try $0.inTransaction { .commit } }, { try $0.readOnly {} },
         ]
         var (reports, refusals) = (0, 0)
@@ -43,7 +52,9 @@ struct BackupTests {
             guard !progress.isCompleted else { return }
             reports += 1
             for use in uses {
-                let error = #expect(throws: DatabaseError.self) { try to.unsafeReentrantWrite { try use($0) } }
+                let error = #expect(throws: DatabaseError.self) {
+                    try to.unsafeReentrantWrite { try use($0) }
+                }
                 if error?.resultCode == .SQLITE_LOCKED { refusals += 1 }
             }
             to.unsafeReentrantWrite { $0.releaseMemory() }
@@ -64,7 +75,8 @@ struct BackupTests {
         "between all formats, made by us or by the shell, the copy is right or nothing is copied: a fresh connection reads it",
         arguments: ShellFile.Format.allCases.filter { $0 != .plaintext }, 1...4)
     func formats(source: ShellFile.Format, destination: Int) throws {
-        // The pages of these files have just the room that their format needs, which the engine does not compare with what others need.
+        // The pages of these files have just the room that their format needs, which the engine does not
+        // compare with what others need.
         let file = try ShellFile(directory.path("a.db"), format: source, script: SampleSchema.everything)
         let from = try DatabaseQueue(path: file.path, configuration: source.configuration)
         let to = try directory.makeQueue("b.db", BackupTests.configuration(format: destination, byte: 0x43))
@@ -72,7 +84,10 @@ struct BackupTests {
         try from.backup(to: to)
         #expect(try to.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM plain") } == 5)
         try to.write {
-            try $0.execute(sql: "INSERT INTO plain (a) VALUES (1); DELETE FROM plain WHERE a = 1 AND b IS NULL; DELETE FROM log")
+            try $0.execute(
+                sql:
+                    "INSERT INTO plain (a) VALUES (1); DELETE FROM plain WHERE a = 1 AND b IS NULL; DELETE FROM log"
+            )
         }
         try to.close()
         let shell = SQLCipherShell(
@@ -86,10 +101,15 @@ struct BackupTests {
         #expect(try shell.run("PRAGMA integrity_check;") == ["ok"])
     }
 
-    @Test("the engine still copies pages into a database whose codec needs more room, and calls it done: why layouts are compared")
+    @Test(
+        "the engine still copies pages into a database whose codec needs more room, and calls it done: why layouts are compared"
+    )
     func engineFact() throws {
-        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher3, script: "CREATE TABLE t (a); INSERT INTO t VALUES ('x');")
-        let from = try DatabaseQueue(path: file.path, configuration: ShellFile.Format.sqlcipher3.configuration)
+        let file = try ShellFile(
+            directory.path("a.db"), format: .sqlcipher3,
+            script: "CREATE TABLE t (a); INSERT INTO t VALUES ('x');")
+        let from = try DatabaseQueue(
+            path: file.path, configuration: ShellFile.Format.sqlcipher3.configuration)
         let wide = Configuration.rawKeyed.with { $0.cipher.pageSize = 1024 }
         let to = try directory.makeQueue("b.db", wide)
         try from.inDatabase { source in
@@ -115,7 +135,9 @@ struct BackupTests {
 
     // MARK: - Protection
 
-    @Test("memory, with or without a key, can be filled from an encrypted file, and saved into one", arguments: [true, false])
+    @Test(
+        "memory, with or without a key, can be filled from an encrypted file, and saved into one",
+        arguments: [true, false])
     func memory(isKeyed: Bool) throws {
         let queue = try directory.makeQueue()
         try fill(queue)
@@ -126,11 +148,14 @@ struct BackupTests {
         let saved = try directory.makeQueue("saved.db", .rawKeyed(0x43))
         try memory.backup(to: saved)
         try saved.close()
-        let shell = SQLCipherShell(path: directory.path("saved.db"), rawKey: [UInt8](repeating: 0x43, count: 32))
+        let shell = SQLCipherShell(
+            path: directory.path("saved.db"), rawKey: [UInt8](repeating: 0x43, count: 32))
         #expect(try shell.run("SELECT count(*) FROM t; PRAGMA user_version;") == ["10", "5"])
     }
 
-    @Test("an encrypted database goes into a file without a key only where that was allowed, and never into a temporary one")
+    @Test(
+        "an encrypted database goes into a file without a key only where that was allowed, and never into a temporary one"
+    )
     func plaintext() throws {
         let queue = try directory.makeQueue()
         try fill(queue)
@@ -147,7 +172,8 @@ struct BackupTests {
         #expect(try rows(directory.makeQueue("again.db")) == rows(queue))
     }
 
-    @Test("plain databases of different page sizes are copied, into files in WAL mode and into memory as well")
+    @Test(
+        "plain databases of different page sizes are copied, into files in WAL mode and into memory as well")
     func plainPageSizes() throws {
         var configuration = Configuration()
         configuration.allowsPlaintext = true
@@ -167,7 +193,9 @@ struct BackupTests {
 
     // MARK: - Semantics
 
-    @Test("queues, pools and snapshots are sources; queues and pools destinations, whose readers see the new content")
+    @Test(
+        "queues, pools and snapshots are sources; queues and pools destinations, whose readers see the new content"
+    )
     func sources() throws {
         let pool = try directory.makePool()
         try fill(pool)
@@ -251,7 +279,9 @@ struct BackupTests {
             }
         }
         #expect(busy?.resultCode == .SQLITE_BUSY)
-        #expect(throws: DatabaseError.self) { try copy.write { destination in try queue.read { try $0.backup(to: destination) } } }
+        #expect(throws: DatabaseError.self) {
+            try copy.write { destination in try queue.read { try $0.backup(to: destination) } }
+        }
         try queue.read { source in try copy.writeWithoutTransaction { try source.backup(to: $0) } }
         #expect(try rows(copy) == rows(queue))
     }
@@ -286,6 +316,8 @@ struct BackupTests {
         try queue.backup(to: copy)
         #expect(try rows(copy) == rows(queue))
         try copy.close()
-        #expect(try SQLCipherShell(path: directory.path("b.db"), passphrase: "prepared").run("SELECT count(*) FROM t;") == ["50"])
+        #expect(
+            try SQLCipherShell(path: directory.path("b.db"), passphrase: "prepared").run(
+                "SELECT count(*) FROM t;") == ["50"])
     }
 }

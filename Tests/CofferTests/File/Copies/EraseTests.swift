@@ -10,11 +10,14 @@ struct EraseTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("everything is gone, and the key, the format, the encoding and the journal mode stay", arguments: Access.allCases, 1...4)
+    @Test(
+        "everything is gone, and the key, the format, the encoding and the journal mode stay",
+        arguments: Access.allCases, 1...4)
     func everything(access: Access, format: Int) throws {
         let kind = ShellFile.Format.allCases[format]
         let preparation = "PRAGMA encoding = 'UTF-16le';\nPRAGMA auto_vacuum = FULL;\n"
-        let file = try ShellFile(directory.path("a.db"), format: kind, script: preparation + SampleSchema.everything)
+        let file = try ShellFile(
+            directory.path("a.db"), format: kind, script: preparation + SampleSchema.everything)
         let writer = try directory.make(access, "a.db", kind.configuration)
         // Statements and schemas that are cached must not survive.
         #expect(try writer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM plain") } == 5)
@@ -24,7 +27,8 @@ struct EraseTests {
             #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 0)
             #expect(try Int.fetchOne(db, sql: "PRAGMA application_id") == 0)
             #expect(try !db.tableExists("plain"))
-            #expect(try String.fetchOne(db, sql: "PRAGMA journal_mode") == (access == .pool ? "wal" : "delete"))
+            #expect(
+                try String.fetchOne(db, sql: "PRAGMA journal_mode") == (access == .pool ? "wal" : "delete"))
             #expect(throws: DatabaseError.self) { try Int.fetchOne(db, sql: "SELECT count(*) FROM plain") }
         }
         let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
@@ -34,7 +38,8 @@ struct EraseTests {
         try writer.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES ('newer')") }
         try writer.close()
         #expect(
-            try file.shell.run("SELECT a FROM t; PRAGMA encoding; PRAGMA auto_vacuum; PRAGMA integrity_check;")
+            try file.shell.run(
+                "SELECT a FROM t; PRAGMA encoding; PRAGMA auto_vacuum; PRAGMA integrity_check;")
                 == ["newer", "UTF-16le", "1", "ok"])
     }
 
@@ -42,17 +47,23 @@ struct EraseTests {
     func others() throws {
         let plain = try directory.makeQueue("plain.db", Configuration().with { $0.allowsPlaintext = true })
         try plain.inDatabase { try $0.execute(sql: "PRAGMA page_size = 1024") }
-        for queue in [try DatabaseQueue(), try DatabaseQueue(named: "erase"), try DatabaseQueue(configuration: .rawKeyed), plain] {
-            try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t SELECT randomblob(9000)") }
+        for queue in [
+            try DatabaseQueue(), try DatabaseQueue(named: "erase"),
+            try DatabaseQueue(configuration: .rawKeyed), plain,
+        ] {
+            try queue.write {
+                try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t SELECT randomblob(9000)")
+            }
             try queue.erase()
             #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_master") } == 0)
             try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
         }
         try plain.close()
         #expect(
-            try SQLCipherShell(plaintextPath: directory.path("plain.db")).run("PRAGMA page_size; PRAGMA integrity_check;") == [
-                "1024", "ok",
-            ])
+            try SQLCipherShell(plaintextPath: directory.path("plain.db")).run(
+                "PRAGMA page_size; PRAGMA integrity_check;") == [
+                    "1024", "ok",
+                ])
     }
 
     @Test("foreign keys, recursive triggers and immediate constraints do not stand in the way")
@@ -97,10 +108,15 @@ struct EraseTests {
     @Test("nothing of the erased content is in the files of a plain database any more")
     func remains() throws {
         let pool = try directory.makePool("a.db", Configuration().with { $0.allowsPlaintext = true })
-        try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (replace(hex(zeroblob(9000)), '00', 'needle'))") }
+        try pool.write {
+            try $0.execute(
+                sql: "CREATE TABLE t (a); INSERT INTO t VALUES (replace(hex(zeroblob(9000)), '00', 'needle'))"
+            )
+        }
         try pool.erase()
         for name in directory.fileNames() {
-            #expect(Data(try directory.bytes(of: name)).range(of: Data("needleneedle".utf8)) == nil, "\(name)")
+            #expect(
+                Data(try directory.bytes(of: name)).range(of: Data("needleneedle".utf8)) == nil, "\(name)")
         }
     }
 

@@ -16,7 +16,8 @@ struct BulkWorkTests {
     @Test("files are verified and rotated by AVX-512", .enabled(if: PageLanes.available.contains(.avx512)))
     func avx512() async { await #expect(processExitsWith: .success) { try BulkWork.run("avx512") } }
 
-    @Test("what a progress function throws ends a verification on any number of threads", arguments: [1, 2, 5])
+    @Test(
+        "what a progress function throws ends a verification on any number of threads", arguments: [1, 2, 5])
     func stopped(threadCount: Int) throws {
         struct Stop: Error {}
         let directory = try TestDirectory()
@@ -54,7 +55,9 @@ private enum BulkWork {
     static func run(_ lanes: String) throws {
         unsafe setenv("COFFER_PAGE_LANES", lanes, 1)
         try #require("\(PageLanes.current)" == lanes)
-        for settings in [CipherSettings(), .sqlcipher(format: 3), .sqlcipher(format: 1)] { try verifyAndRotate(settings) }
+        for settings in [CipherSettings(), .sqlcipher(format: 3), .sqlcipher(format: 1)] {
+            try verifyAndRotate(settings)
+        }
         try #require("\(PageLanes.current)" == lanes, "libcrypto had another answer")
     }
 
@@ -62,7 +65,9 @@ private enum BulkWork {
     private static func verifyAndRotate(_ settings: CipherSettings) throws {
         let directory = try TestDirectory()
         let file = try directory.makeFile(rows: 6000) { $0.cipher = settings }
-        let (content, intact) = try (directory.content(key: Keys.old) { $0.cipher = settings }, directory.bytes(of: "a.db"))
+        let (content, intact) = try (
+            directory.content(key: Keys.old) { $0.cipher = settings }, directory.bytes(of: "a.db")
+        )
         let pageCount = intact.count / settings.pageSize
         try #require(intact.count > 3 << 20)
         var bytes = intact
@@ -81,20 +86,26 @@ private enum BulkWork {
             options.threadCount = threadCount
             try directory.write(intact, to: "a.db")
             var last = 0
-            let whole = try file.verify(key: Keys.old, options: options) { if $0.phase == .verifying { last = $0.completedPageCount } }
+            let whole = try file.verify(key: Keys.old, options: options) {
+                if $0.phase == .verifying { last = $0.completedPageCount }
+            }
             try #require(whole.isIntact && last == pageCount)
             try directory.write(bytes, to: "a.db")
             if settings.usesHMAC {
-                try #require(try file.verify(key: Keys.old, options: options).damagedPages == damaged.sorted())
+                try #require(
+                    try file.verify(key: Keys.old, options: options).damagedPages == damaged.sorted())
             }
         }
-        for (threadCount, keys) in [(1, (Keys.old, Keys.new)), (2, (Keys.new, Keys.old)), (5, (Keys.old, Keys.new))] {
+        for (threadCount, keys) in [
+            (1, (Keys.old, Keys.new)), (2, (Keys.new, Keys.old)), (5, (Keys.old, Keys.new)),
+        ] {
             if threadCount == 1 { try directory.write(intact, to: "a.db") }
             var options = DatabaseFile.RotationOptions()
             options.cipher = settings
             options.threadCount = threadCount
             options.lockTimeout = Patience.seconds
-            try #require(try file.rotate(from: keys.0, to: keys.1, options: options).proof?.isContentEqual == true)
+            try #require(
+                try file.rotate(from: keys.0, to: keys.1, options: options).proof?.isContentEqual == true)
         }
         try #require(try directory.content(key: Keys.new) { $0.cipher = settings } == content)
         if settings == CipherSettings(), SQLCipherShell.isAvailable {

@@ -23,7 +23,8 @@ struct PageProofTests {
 
     /// Copies `a.db` into `copy.db`, as a rotation does.
     private func copy(
-        to key: DatabaseKey = Keys.new, _ settings: CipherSettings = CipherSettings(), progress: ProgressReport = silent
+        to key: DatabaseKey = Keys.new, _ settings: CipherSettings = CipherSettings(),
+        progress: ProgressReport = silent
     ) throws {
         let change = try change(key, settings)
         let source = try change.before.open(change.path, flags: .readOnly)
@@ -39,12 +40,14 @@ struct PageProofTests {
         let source = try change.before.open(change.path, flags: .readOnly)
         let file = try FileBytes(directory.bytes(of: "copy.db"))
         let copy = try change.after.open(viewing: file)
-        return try PageProof().prove(copy.handle, in: file, against: source.handle, change, PageProofTests.silent)
+        return try PageProof().prove(
+            copy.handle, in: file, against: source.handle, change, PageProofTests.silent)
     }
 
     private func change(_ key: DatabaseKey, _ settings: CipherSettings) throws -> FileChange {
         try FileChange(
-            path: directory.path("a.db"), before: .encrypted(Keys.old, cipher: settings), after: .encrypted(key, cipher: settings))
+            path: directory.path("a.db"), before: .encrypted(Keys.old, cipher: settings),
+            after: .encrypted(key, cipher: settings))
     }
 
     private func write(_ bytes: [UInt8]) throws {
@@ -60,24 +63,33 @@ struct PageProofTests {
         }
     }
 
-    @Test("a copy opens with the new key only, by us and by the shell, and proves equal", arguments: [60, 4000])
+    @Test(
+        "a copy opens with the new key only, by us and by the shell, and proves equal", arguments: [60, 4000])
     func copies(rows: Int) throws {
         try directory.makeFile(rows: rows)
         let content = try directory.content(key: Keys.old)
         try copy()
         let comparison = try prove()
-        #expect(comparison.structure == [] && comparison.isOldKeyAccepted == false && comparison.digest.count == 64)
+        #expect(
+            comparison.structure == [] && comparison.isOldKeyAccepted == false
+                && comparison.digest.count == 64)
         #expect(try directory.content("copy.db", key: Keys.new) == content)
         #expect(!directory.opens("copy.db", key: Keys.old))
         let (old, new) = try (directory.bytes(of: "a.db"), directory.bytes(of: "copy.db"))
         #expect(old.count == new.count && old.prefix(16) != new.prefix(16))
         if SQLCipherShell.isAvailable {
             let shell = SQLCipherShell(path: directory.path("copy.db"), rawKey: Keys.newBytes)
-            #expect(try shell.run("SELECT count(*) FROM t; PRAGMA cipher_integrity_check; PRAGMA integrity_check;") == ["\(rows)", "ok"])
+            #expect(
+                try shell.run(
+                    "SELECT count(*) FROM t; PRAGMA cipher_integrity_check; PRAGMA integrity_check;") == [
+                        "\(rows)", "ok",
+                    ])
         }
     }
 
-    @Test("in each format and with a part of the header in the clear, the engine reads what we encrypted", arguments: 0...4)
+    @Test(
+        "in each format and with a part of the header in the clear, the engine reads what we encrypted",
+        arguments: 0...4)
     func formats(format: Int) throws {
         let salt = [UInt8](repeating: 0x5c, count: 16)
         var settings = format == 0 ? CipherSettings() : CipherSettings.sqlcipher(format: format)
@@ -161,13 +173,16 @@ struct PageProofTests {
             try db.execute(
                 sql: """
                     PRAGMA writable_schema = 1;
-                    UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 't') WHERE name = 'implicit';
+                    UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = \
+                    't') WHERE name = 'implicit';
                     PRAGMA writable_schema = 0
                     """)
         }
         try queue.close()
         let before = try directory.snapshot()
-        #expect(reason { try file.rotate(from: Keys.old, to: Keys.new, options: PageProofTests.patient) } == .damaged(pages: []))
+        #expect(
+            reason { try file.rotate(from: Keys.old, to: Keys.new, options: PageProofTests.patient) }
+                == .damaged(pages: []))
         #expect(try directory.snapshot() == before)
     }
 
@@ -189,7 +204,9 @@ struct PageProofTests {
         try Data(bytes).write(to: URL(fileURLWithPath: directory.path("a.db")))
         #expect(throws: EngineError.self) { try copy() }
         let file = DatabaseFile(path: directory.path("a.db"))
-        #expect(reason { try file.rotate(from: Keys.old, to: Keys.new, options: PageProofTests.patient) } == .damaged(pages: [last]))
+        #expect(
+            reason { try file.rotate(from: Keys.old, to: Keys.new, options: PageProofTests.patient) }
+                == .damaged(pages: [last]))
         #expect(directory.fileNames().sorted() == ["a.db", "copy.db"])
     }
 }

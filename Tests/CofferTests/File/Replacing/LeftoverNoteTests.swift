@@ -40,9 +40,13 @@ struct LeftoverNoteTests {
         }
     }
 
-    private func content(_ work: Work) throws -> [String] { try directory.content(key: work == .vacuum ? Keys.old : Keys.new) }
+    private func content(_ work: Work) throws -> [String] {
+        try directory.content(key: work == .vacuum ? Keys.old : Keys.new)
+    }
 
-    private func writeNote(_ work: Work, id: String = "0123456789abcdef", kept: String? = nil) throws -> String {
+    private func writeNote(_ work: Work, id: String = "0123456789abcdef", kept: String? = nil) throws
+        -> String
+    {
         var note = ReplacementNote(work.operation, id: RunIdentifier(number: 1), step: "publish")
         note.id = id
         note.keepOldPath = kept
@@ -58,9 +62,11 @@ struct LeftoverNoteTests {
         arguments: Work.allCases)
     func namesTheDatabase(work: Work) throws {
         _ = try directory.makeFolder("sub")
-        try FileManager.default.createSymbolicLink(atPath: directory.path("sub/here"), withDestinationPath: directory.path)
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path("sub/here"), withDestinationPath: directory.path)
         let spellings = [
-            directory.path("a.db"), "a.db", "./a.db", directory.path("sub/../a.db"), directory.path("sub/here/a.db"),
+            directory.path("a.db"), "a.db", "./a.db", directory.path("sub/../a.db"),
+            directory.path("sub/here/a.db"),
             "\(directory.path)//a.db", "/proc/self/cwd/a.db",
         ]
         for kept in spellings {
@@ -88,7 +94,9 @@ struct LeftoverNoteTests {
         #expect(directory.fileNames() == ["a.db"] && directory.opens(key: Keys.new))
     }
 
-    @Test("files that are named like copies are not removed, unless a note names them", arguments: Work.allCases)
+    @Test(
+        "files that are named like copies are not removed, unless a note names them", arguments: Work.allCases
+    )
     func userFiles(work: Work) throws {
         let file = try makeFile(work)
         let names = ReplacementNames(path: file.path, operation: work.operation)
@@ -103,7 +111,9 @@ struct LeftoverNoteTests {
         #expect(directory.fileNames() == (mine + ["a.db"]).sorted())
     }
 
-    @Test("an identifier in a note leads nowhere else", arguments: ["../other.db", "../../x", "0123456789abcde", "0123456789ABCDEF", ""])
+    @Test(
+        "an identifier in a note leads nowhere else",
+        arguments: ["../other.db", "../../x", "0123456789abcde", "0123456789ABCDEF", ""])
     func identifier(id: String) throws {
         let file = try directory.makeFile()
         try directory.write([1], to: "other.db")
@@ -125,13 +135,18 @@ struct LeftoverNoteTests {
         #expect(directory.fileNames() == ["a.db", "victim.rotate"])
     }
 
-    @Test("a relative path in a note has nothing removed: it led from the directory of a process that is gone")
+    @Test(
+        "a relative path in a note has nothing removed: it led from the directory of a process that is gone")
     func relativePath() throws {
         let file = try directory.makeFile()
         try FileManager.default.linkItem(atPath: file.path, toPath: directory.path("kept.db"))
         _ = try writeNote(.rotate, kept: "kept.db")
         let result = try ChildProcess.run(
-            "sh", ["-c", "cd \"$1\" && exec \"$2\" rotate a.db 66 23", "sh", directory.path, ChildProcess.built("CrashWorker")])
+            "sh",
+            [
+                "-c", "cd \"$1\" && exec \"$2\" rotate a.db 66 23", "sh", directory.path,
+                ChildProcess.built("CrashWorker"),
+            ])
         #expect(result.outputText.hasPrefix("failed"), "\(result.outputText) \(result.errorText)")
         #expect(directory.opens(key: Keys.old) && directory.opens("kept.db", key: Keys.old))
     }
@@ -146,7 +161,8 @@ struct LeftoverNoteTests {
         let name = "a.db.\(work.operation.rawValue).json"
         let mine: [UInt8] =
             switch kind {
-            case "report": Array(#"{"schema":1,"type":"result","command":"rotate","path":"a.db","code":0}"#.utf8)
+            case "report":
+                Array(#"{"schema":1,"type":"result","command":"rotate","path":"a.db","code":0}"#.utf8)
             case "text": Array("my notes\n".utf8)
             case "binary": [UInt8](repeating: 0, count: 70_000)
             default: []
@@ -191,10 +207,13 @@ struct LeftoverNoteTests {
         try directory.write([1, 2, 3], to: "victim")
         let note = directory.path("a.db.\(work.operation.rawValue).json")
         switch kind {
-        case "link": try FileManager.default.createSymbolicLink(atPath: note, withDestinationPath: directory.path("victim"))
+        case "link":
+            try FileManager.default.createSymbolicLink(
+                atPath: note, withDestinationPath: directory.path("victim"))
         case "second name": try FileManager.default.linkItem(atPath: directory.path("victim"), toPath: note)
         case "pipe": try #require(unsafe mkfifo(note, 0o600) == 0)
-        case "folder": try FileManager.default.createDirectory(atPath: note, withIntermediateDirectories: true)
+        case "folder":
+            try FileManager.default.createDirectory(atPath: note, withIntermediateDirectories: true)
         default:
             _ = try writeNote(work, kept: file.path)
             try #require(unsafe kind == "writable" ? chmod(note, 0o666) == 0 : chown(note, 65534, 65534) == 0)
@@ -229,7 +248,8 @@ struct LeftoverNoteTests {
         try file.write(long)
         let before = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         try file.write(ReplacementNote(.rotate, id: .random(), step: "copy", journalMode: "wal"))
-        // Whoever is in the middle of reading, as a crash would be in the middle of writing, has the whole of one of them.
+        // Whoever is in the middle of reading, as a crash would be in the middle of writing, has the whole of
+        // one of them.
         let bytes = try Array(before.readToEnd() ?? Data())
         #expect(ReplacementNote.decode(bytes)?.step == "quiesce")
         #expect(NoteFile.read(path)?.step == "copy")
@@ -257,12 +277,14 @@ struct LeftoverNoteTests {
     func keptAsItself(name: String) throws {
         let file = try directory.makeFile()
         _ = try directory.makeFolder("sub")
-        try FileManager.default.createSymbolicLink(atPath: directory.path("sub/here"), withDestinationPath: directory.path)
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path("sub/here"), withDestinationPath: directory.path)
         var options = DatabaseFile.RotationOptions()
         options.keepOldPath = directory.path(name)
         for hasNote in [false, true] {
             if hasNote { _ = try writeNote(.rotate, kept: file.path) }
-            #expect(reason { try file.rotationPlan(from: Keys.old, to: Keys.new, options: options) } == .exists)
+            #expect(
+                reason { try file.rotationPlan(from: Keys.old, to: Keys.new, options: options) } == .exists)
             #expect(reason { try file.rotate(from: Keys.old, to: Keys.new, options: options) } == .exists)
         }
         #expect(directory.opens(key: Keys.old))

@@ -11,7 +11,9 @@ struct NewDatabaseFileTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("a copy that somebody makes is busy for others, who do not disturb it", arguments: ["backup", "vacuum"])
+    @Test(
+        "a copy that somebody makes is busy for others, who do not disturb it",
+        arguments: ["backup", "vacuum"])
     func living(kind: String) throws {
         let file = try directory.makeFile()
         let content = try directory.content(key: Keys.old)
@@ -42,7 +44,8 @@ struct NewDatabaseFileTests {
     }
 
     @Test(
-        "a copy is not made where a log or a journal lies that would be played back into it", arguments: ["-wal", "-journal"],
+        "a copy is not made where a log or a journal lies that would be played back into it",
+        arguments: ["-wal", "-journal"],
         ["backup", "decryption"])
     func besideLeftSideFile(suffix: String, kind: String) throws {
         let file = try directory.makeFile()
@@ -64,9 +67,12 @@ struct NewDatabaseFileTests {
         try directory.write([], to: "copy.db\(suffix)")
         try make()
         // And one that comes while the copy is made.
-        for name in ["copy.db", "copy.db\(suffix)"] { try FileManager.default.removeItem(atPath: directory.path(name)) }
+        for name in ["copy.db", "copy.db\(suffix)"] {
+            try FileManager.default.removeItem(atPath: directory.path(name))
+        }
         #expect(throws: DatabaseFileError.self) {
-            try file.vacuum(into: copy, key: Keys.old) { _ in try directory.write([1], to: "copy.db\(suffix)") }
+            try file.vacuum(into: copy, key: Keys.old) { _ in try directory.write([1], to: "copy.db\(suffix)")
+            }
         }
         #expect(directory.fileNames() == ["a.db", "copy.db\(suffix)"])
     }
@@ -79,11 +85,13 @@ struct NewDatabaseFileTests {
         let run = RunIdentifier(number: 1)
         let left = [names.lock, names.temporary(run)]
         let kept = [
-            others.temporary(run), names.temporary(RunIdentifier(number: 2)), names.temporary(run) + "x", directory.path(".coffer-notes"),
+            others.temporary(run), names.temporary(RunIdentifier(number: 2)), names.temporary(run) + "x",
+            directory.path(".coffer-notes"),
             names.lock + ".tmp",
         ]
         func leave() throws {
-            try Data(ReplacementNote(nil, id: run, step: "copy").encoded()).write(to: URL(fileURLWithPath: names.lock))
+            try Data(ReplacementNote(nil, id: run, step: "copy").encoded()).write(
+                to: URL(fileURLWithPath: names.lock))
             try Data([1]).write(to: URL(fileURLWithPath: names.temporary(run)))
         }
         for path in kept { try Data([1]).write(to: URL(fileURLWithPath: path)) }
@@ -103,7 +111,10 @@ struct NewDatabaseFileTests {
 
     @Test(
         "a step that fails leaves nothing",
-        arguments: [FailPoint.copyCreated, .copying, .copied, .verified, .copySynchronized, .renamed, .directorySynchronized])
+        arguments: [
+            FailPoint.copyCreated, .copying, .copied, .verified, .copySynchronized, .renamed,
+            .directorySynchronized,
+        ])
     func failures(point: FailPoint) throws {
         let file = try directory.makeFile()
         for isBackup in [true, false] {

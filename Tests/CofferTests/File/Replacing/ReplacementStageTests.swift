@@ -4,8 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// The stages of a replacement, by their property: a failure before the copy has its place takes back everything that was begun, one afterwards
-/// takes back nothing, and the next run completes.
+/// The stages of a replacement, by their property: a failure before the copy has its place takes back
+/// everything that was begun, one afterwards takes back nothing, and the next run completes.
 @Suite("The stages of a replacement")
 struct ReplacementStageTests {
     let directory: TestDirectory
@@ -13,13 +13,17 @@ struct ReplacementStageTests {
     init() throws { directory = try TestDirectory() }
 
     static let works: [FileWork] = FileWork.allCases.filter { $0 != .rotateInPlace }
-    private static let published: Set<FailPoint> = [.renamed, .directorySynchronized, .reopened, .audited, .noteRemoved]
+    private static let published: Set<FailPoint> = [
+        .renamed, .directorySynchronized, .reopened, .audited, .noteRemoved,
+    ]
 
     private func make(_ work: FileWork, wal: Bool) throws -> String {
         let path = directory.path("a.db")
         let configuration = work.before.configuration.with { $0.journalMode = wal ? .wal : .default }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
-        try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (randomblob(20000))") }
+        try queue.write {
+            try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (randomblob(20000))")
+        }
         try queue.close()
         return path
     }
@@ -28,9 +32,11 @@ struct ReplacementStageTests {
         try DatabaseFile(path: path).inspect(key: form.key, cipher: form.cipher).journalMode
     }
 
-    @Test("a failure at any step leaves one of two states", arguments: ReplacementStageTests.works, [false, true])
+    @Test(
+        "a failure at any step leaves one of two states", arguments: ReplacementStageTests.works,
+        [false, true])
     func failures(work: FileWork, wal: Bool) throws {
-        for point in FailPoint.allCases where ![.rekeyed, .oldKept].contains(point) {
+        for point in FailPoint.allCases where ![.rekeyed, .released, .oldKept].contains(point) {
             let path = try make(work, wal: wal)
             let error = #expect(throws: DatabaseFileError.self, "\(point)") {
                 try FailPoint.$failing.withValue(point) { try work.run(path) }
@@ -50,7 +56,9 @@ struct ReplacementStageTests {
         }
     }
 
-    @Test("the names that a step leaves are those of the steps before it", arguments: ReplacementStageTests.works)
+    @Test(
+        "the names that a step leaves are those of the steps before it",
+        arguments: ReplacementStageTests.works)
     func order(work: FileWork) throws {
         let path = try make(work, wal: true)
         let note = "a.db.\(work.rawValue).json"
@@ -65,18 +73,24 @@ struct ReplacementStageTests {
         #expect(directory.fileNames() == ["a.db"])
     }
 
-    private func run(_ work: FileWork, _ path: String, _ progress: @escaping DatabaseFile.ProgressFunction) throws {
+    private func run(_ work: FileWork, _ path: String, _ progress: @escaping DatabaseFile.ProgressFunction)
+        throws
+    {
         let file = DatabaseFile(path: path)
         let key = try #require(work.before.key ?? work.after.key)
         switch work {
-        case .rotate, .rotateInPlace: try file.rotate(from: key, to: work.after.key ?? key, progress: progress)
+        case .rotate, .rotateInPlace:
+            try file.rotate(from: key, to: work.after.key ?? key, progress: progress)
         case .upgrade: try file.upgrade(key: key, progress: progress)
         case .encrypt: try file.encrypt(key: key, progress: progress)
-        case .decrypt: try file.decrypt(key: key, confirming: .contentBecomesReadableByAnyone, progress: progress)
+        case .decrypt:
+            try file.decrypt(key: key, confirming: .contentBecomesReadableByAnyone, progress: progress)
         }
     }
 
-    @Test("a vacuum that keeps the old file, and was interrupted when it had its result, is completed by the same call")
+    @Test(
+        "a vacuum that keeps the old file, and was interrupted when it had its result, is completed by the same call"
+    )
     func keptByVacuum() throws {
         let file = try directory.makeFile(wal: true)
         var options = DatabaseFile.ConversionOptions()

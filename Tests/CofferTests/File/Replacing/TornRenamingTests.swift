@@ -11,10 +11,13 @@ struct TornRenamingTests {
 
     init() throws { directory = try TestDirectory() }
 
-    private func names(_ file: DatabaseFile) -> ReplacementNames { ReplacementNames(path: file.path, operation: .rotate) }
+    private func names(_ file: DatabaseFile) -> ReplacementNames {
+        ReplacementNames(path: file.path, operation: .rotate)
+    }
 
     private func writeNote(_ file: DatabaseFile, id: RunIdentifier) throws {
-        try directory.write(ReplacementNote(.rotate, id: id, step: "publish").encoded(), to: "a.db.rotate.json")
+        try directory.write(
+            ReplacementNote(.rotate, id: id, step: "publish").encoded(), to: "a.db.rotate.json")
     }
 
     @Test("of a note does not keep the next run from taking it over")

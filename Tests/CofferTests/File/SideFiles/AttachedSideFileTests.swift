@@ -12,15 +12,19 @@ struct AttachedSideFileTests {
 
     /// How a statement gives the key.
     enum Way: String, CaseIterable, Sendable {
-        case inherited, inheritedWithSameSalt, inheritedPassphrase, passphrase, rawKey, rawKeyAsBlob, rawKeyWithSalt
+        case inherited, inheritedWithSameSalt, inheritedPassphrase, passphrase, rawKey, rawKeyAsBlob,
+            rawKeyWithSalt
 
-        var isPassphrase: Bool { self == .passphrase || self == .inheritedPassphrase || self == .inheritedWithSameSalt }
+        var isPassphrase: Bool {
+            self == .passphrase || self == .inheritedPassphrase || self == .inheritedWithSameSalt
+        }
         var configuration: Configuration { isPassphrase ? .passphrase("secret") : .rawKeyed }
     }
 
     private func attach(_ way: Way, _ name: String = "a.db") throws -> SQL {
         let path = directory.path(name)
-        let digits = "x'" + [UInt8](repeating: 0x42, count: 32).map { String(format: "%02x", $0) }.joined() + "'"
+        let digits =
+            "x'" + [UInt8](repeating: 0x42, count: 32).map { String(format: "%02x", $0) }.joined() + "'"
         switch way {
         case .inherited, .inheritedWithSameSalt, .inheritedPassphrase: return "ATTACH \(path) AS b"
         case .passphrase: return "ATTACH \(path) AS b KEY 'secret'"
@@ -42,7 +46,9 @@ struct AttachedSideFileTests {
         return try directory.makeQueue("main.db", isForeign ? .rawKeyed(0x17) : way.configuration)
     }
 
-    @Test("is refused if it does not belong to the file, and nothing changes", arguments: Way.allCases, ["-journal", "-wal"])
+    @Test(
+        "is refused if it does not belong to the file, and nothing changes", arguments: Way.allCases,
+        ["-journal", "-wal"])
     func foreign(way: Way, suffix: String) throws {
         let key = try #require(way.configuration.key)
         _ = try directory.makeFile(key: key, rows: 300)
@@ -67,21 +73,27 @@ struct AttachedSideFileTests {
         }
         #expect(try directory.bytes(of: "a.db") == before)
         #expect(try directory.bytes(of: "a.db\(suffix)") == side)
-        for name in directory.fileNames() where name.hasPrefix("a.db-") { try FileManager.default.removeItem(atPath: directory.path(name)) }
+        for name in directory.fileNames() where name.hasPrefix("a.db-") {
+            try FileManager.default.removeItem(atPath: directory.path(name))
+        }
         try main.inDatabase { db in
             try db.execute(literal: sql)
             #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM b.t") == 300)
         }
     }
 
-    @Test("is looked at where the name of the directory is no text, too", arguments: [Way.passphrase, .rawKey, .inheritedWithSameSalt])
+    @Test(
+        "is looked at where the name of the directory is no text, too",
+        arguments: [Way.passphrase, .rawKey, .inheritedWithSameSalt])
     func nameOfBytes(way: Way) throws {
         _ = try directory.makeFile(key: #require(way.configuration.key), rows: 300)
         let main = try makeMain(way)
         let folder = directory.path("d").utf8.map { CChar(bitPattern: $0) } + [-1, 0]
         try #require(unsafe mkdir(folder, 0o700) == 0 && symlink(folder, directory.path("link")) == 0)
         defer {
-            for name in ["a.db", "a.db-journal"] { try? FileManager.default.removeItem(atPath: directory.path("link/\(name)")) }
+            for name in ["a.db", "a.db-journal"] {
+                try? FileManager.default.removeItem(atPath: directory.path("link/\(name)"))
+            }
             unsafe rmdir(folder)
         }
         let before = try directory.bytes(of: "a.db")
@@ -112,7 +124,9 @@ struct AttachedSideFileTests {
             let state = try directory.crash("a.db", way.configuration)
             crash = (state.file, state.journal)
         }
-        let expected = try directory.makeQueue("a.db", way.configuration).read { try String.fetchOne($0, sql: content + "t") }
+        let expected = try directory.makeQueue("a.db", way.configuration).read {
+            try String.fetchOne($0, sql: content + "t")
+        }
         let main = try makeMain(way)
         try directory.write(crash.file, to: "b.db")
         try directory.write(crash.side, to: isLog ? "b.db-wal" : "b.db-journal")
@@ -125,7 +139,9 @@ struct AttachedSideFileTests {
         #expect(try DatabaseFile(path: directory.path("b.db")).verify(key: key).isIntact)
     }
 
-    @Test("is not played back with a wrong key, nor into an encrypted file without one", arguments: [" KEY 'wrong'", " KEY ''", ""])
+    @Test(
+        "is not played back with a wrong key, nor into an encrypted file without one",
+        arguments: [" KEY 'wrong'", " KEY ''", ""])
     func wrongKey(key: String) throws {
         _ = try directory.makeFile(rows: 300)
         let crash = try directory.crash()
@@ -136,7 +152,9 @@ struct AttachedSideFileTests {
         let plain = Configuration().with { $0.allowsPlaintext = true }
         let main = try DatabaseQueue(configuration: plain)
         let error = #expect(throws: DatabaseError.self) {
-            try main.inDatabase { try $0.execute(sql: "ATTACH ? AS b\(key)", arguments: [directory.path("b.db")]) }
+            try main.inDatabase {
+                try $0.execute(sql: "ATTACH ? AS b\(key)", arguments: [directory.path("b.db")])
+            }
         }
         #expect(error?.resultCode == .SQLITE_NOTADB, "\(String(describing: error))")
         #expect(try directory.snapshot() == before)

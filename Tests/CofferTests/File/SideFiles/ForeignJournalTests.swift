@@ -30,7 +30,8 @@ struct ForeignJournalTests {
         case doomedFile, commonNameOfOtherBytes, voidByCommonName
     }
 
-    @Test("that would destroy the file is refused, and named, and nothing changes", arguments: Attack.allCases)
+    @Test(
+        "that would destroy the file is refused, and named, and nothing changes", arguments: Attack.allCases)
     func foreign(attack: Attack) throws {
         _ = try directory.makeFile(rows: 300)
         let content = try directory.content(key: Keys.old)
@@ -41,7 +42,8 @@ struct ForeignJournalTests {
         let files = try directory.snapshot()
 
         let path = directory.path("a.db-journal")
-        let misfits = try directory.openings(of: "a.db", doNotFailWith: .foreignSideFile(path: path, isFileWhole: true))
+        let misfits = try directory.openings(
+            of: "a.db", doNotFailWith: .foreignSideFile(path: path, isFileWhole: true))
         #expect(misfits == [])
         #expect(try directory.snapshot() == files)
         #expect(try directory.bytes(of: "a.db") == before)
@@ -51,20 +53,25 @@ struct ForeignJournalTests {
     }
 
     /// In a directory of its own, as those who list a directory want texts.
-    private var commonNameOfOtherBytes: [UInt8] { Array(elsewhere.path("x").utf8) + [0xff] + Array("-mj012345678".utf8) }
+    private var commonNameOfOtherBytes: [UInt8] {
+        Array(elsewhere.path("x").utf8) + [0xff] + Array("-mj012345678".utf8)
+    }
 
     private func forge(_ attack: Attack) throws -> [UInt8] {
         let own = try directory.crash()
         let pageCount = UInt32(own.before.count / 4096)
         var records = Forgery.records(of: own.journal)
         func other(_ configuration: Configuration) throws -> [UInt8] {
-            _ = try directory.makeFile("other.db", key: configuration.key ?? Keys.old, rows: 300) { $0 = configuration }
+            _ = try directory.makeFile("other.db", key: configuration.key ?? Keys.old, rows: 300) {
+                $0 = configuration
+            }
             defer { try? FileManager.default.removeItem(atPath: directory.path("other.db")) }
             return try directory.crash("other.db", configuration).journal
         }
         switch attack {
         case .plaintext:
-            let queue = try directory.makeQueue("plain.db", Configuration().with { $0.allowsPlaintext = true })
+            let queue = try directory.makeQueue(
+                "plain.db", Configuration().with { $0.allowsPlaintext = true })
             try queue.write { try $0.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b BLOB)") }
             try queue.write { db in
                 for _ in 0..<300 { try db.execute(sql: "INSERT INTO t (a, b) VALUES ('a', randomblob(300))") }
@@ -83,14 +90,16 @@ struct ForeignJournalTests {
         case .exchangedNumbers:
             (records[1].page, records[2].page) = (records[2].page, records[1].page)
             return Forgery.journal(pageCount: pageCount, records: records)
-        case .zeros: return Forgery.journal(pageCount: pageCount, records: [(3, [UInt8](repeating: 0, count: 4096))])
+        case .zeros:
+            return Forgery.journal(pageCount: pageCount, records: [(3, [UInt8](repeating: 0, count: 4096))])
         case .salt:
             var page = Array(own.before[0..<4096])
             page[3] ^= 1
             return Forgery.journal(pageCount: pageCount, records: [(1, page)])
         case .cutToOnePage: return Forgery.journal(pageCount: 1, records: [])
         case .cutToNothing: return Forgery.journal(pageCount: 0, records: [])
-        case .cutToFewer: return Forgery.journal(pageCount: pageCount - 1, records: records.filter { $0.page < pageCount })
+        case .cutToFewer:
+            return Forgery.journal(pageCount: pageCount - 1, records: records.filter { $0.page < pageCount })
         case .grown: return Forgery.journal(pageCount: 0x7fff_fff0, records: [])
         case .sectorBehindEnd:
             var journal = Forgery.journal(pageCount: 2, records: [])
@@ -114,7 +123,9 @@ struct ForeignJournalTests {
         }
     }
 
-    private func page(_ number: Int, _ file: [UInt8]) -> [UInt8] { Array(file[(number - 1) * 4096..<number * 4096]) }
+    private func page(_ number: Int, _ file: [UInt8]) -> [UInt8] {
+        Array(file[(number - 1) * 4096..<number * 4096])
+    }
 
     /// Journals that SQLite takes nothing from.
     enum Idle: String, CaseIterable, Sendable {
@@ -132,7 +143,9 @@ struct ForeignJournalTests {
         case .zeroedHeader: journal.replaceSubrange(0..<28, with: [UInt8](repeating: 0, count: 28))
         case .otherMagic: journal[5] ^= 1
         case .strangePageSize: Forgery.put(1000, into: &journal, at: 24)
-        case .ownVoidByCommonName: journal = Forgery.withCommonName(directory.path("a.db-mj012345678"), try directory.crash().journal)
+        case .ownVoidByCommonName:
+            journal = Forgery.withCommonName(
+                directory.path("a.db-mj012345678"), try directory.crash().journal)
         }
         try directory.write(journal, to: "a.db-journal")
         #expect(try directory.content(key: Keys.old) == content)
@@ -149,7 +162,8 @@ struct ForeignJournalTests {
         try queue.close()
         let pageCount = try directory.bytes(of: "a.db").count / 4096
         try #require(pageCount > Int(Forgery.word(journal, 16)))
-        try directory.write(Forgery.withCommonName(directory.path("a.db-mj012345678"), journal), to: "a.db-journal")
+        try directory.write(
+            Forgery.withCommonName(directory.path("a.db-mj012345678"), journal), to: "a.db-journal")
         let found = try file.verify(key: Keys.old)
         #expect(found.isIntact && found.pageCount == pageCount)
     }
@@ -177,7 +191,8 @@ struct ForeignJournalTests {
         let journal = Forgery.journal(pageCount: 1, records: [(1, [UInt8](repeating: 7, count: 4096))])
         try directory.write(journal, to: "a.db-journal")
         let error = #expect(throws: DatabaseError.self) { _ = try directory.makeQueue("a.db") }
-        let expected = EncryptionFailure.foreignSideFile(path: directory.path("a.db-journal"), isFileWhole: false)
+        let expected = EncryptionFailure.foreignSideFile(
+            path: directory.path("a.db-journal"), isFileWhole: false)
         #expect(error?.encryptionFailure == expected)
         #expect(try directory.bytes(of: "a.db") == file)
     }
@@ -209,13 +224,17 @@ struct ForeignJournalTests {
         let before = try directory.snapshot()
         for key in [Keys.other, .passphrase("wrong")] {
             let error = #expect(throws: DatabaseError.self) {
-                _ = try DatabaseQueue(path: directory.path("b.db"), configuration: .rawKeyed.with { $0.key = key })
+                _ = try DatabaseQueue(
+                    path: directory.path("b.db"), configuration: .rawKeyed.with { $0.key = key })
             }
             #expect(error?.encryptionFailure == .wrongKey)
         }
         let error = #expect(throws: DatabaseError.self) {
-            _ = try DatabaseQueue(path: directory.path("b.db"), configuration: Configuration().with { $0.allowsPlaintext = true })
-                .read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
+            _ = try DatabaseQueue(
+                path: directory.path("b.db"),
+                configuration: Configuration().with { $0.allowsPlaintext = true }
+            )
+            .read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
         }
         #expect(error?.encryptionFailure == .noKey)
         #expect(try directory.snapshot() == before)
@@ -229,7 +248,9 @@ struct ForeignJournalTests {
         let count = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
         let before = try directory.bytes(of: "a.db")
         try directory.write(Forgery.journal(pageCount: 1, records: []), to: "a.db-journal")
-        let error = #expect(throws: DatabaseError.self) { try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } }
+        let error = #expect(throws: DatabaseError.self) {
+            try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
+        }
         #expect(error?.resultCode == .SQLITE_CANTOPEN)
         #expect(error?.message?.contains("does not belong to it") == true)
         #expect(try directory.bytes(of: "a.db") == before)
@@ -237,7 +258,9 @@ struct ForeignJournalTests {
         #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == count)
     }
 
-    @Test("of a file without codes is refused where it is plaintext or cuts the file, which is all that can be told")
+    @Test(
+        "of a file without codes is refused where it is plaintext or cuts the file, which is all that can be told"
+    )
     func formatWithoutCodes() throws {
         let settings: (inout Configuration) -> Void = { $0.cipher = .sqlcipher(format: 1) }
         _ = try directory.makeFile(key: .passphrase("p"), rows: 200, settings)
@@ -246,7 +269,9 @@ struct ForeignJournalTests {
         let crash = try directory.crash("a.db", configuration)
         let before = try directory.bytes(of: "a.db")
         let pageCount = UInt32(before.count / 1024)
-        let plain = (1...4).map { _ in (page: UInt32(3), content: Array("plain text ".utf8) + [UInt8](repeating: 32, count: 1013)) }
+        let plain = (1...4).map { _ in
+            (page: UInt32(3), content: Array("plain text ".utf8) + [UInt8](repeating: 32, count: 1013))
+        }
         let forgeries = [
             Forgery.journal(pageSize: 1024, pageCount: 1, records: []),
             Forgery.journal(pageSize: 1024, pageCount: pageCount, records: plain),
@@ -254,8 +279,12 @@ struct ForeignJournalTests {
         ]
         for forgery in forgeries {
             try directory.write(forgery, to: "a.db-journal")
-            let error = #expect(throws: DatabaseError.self) { _ = try directory.makeQueue("a.db", configuration) }
-            #expect(error?.encryptionFailure == .foreignSideFile(path: directory.path("a.db-journal"), isFileWhole: true))
+            let error = #expect(throws: DatabaseError.self) {
+                _ = try directory.makeQueue("a.db", configuration)
+            }
+            #expect(
+                error?.encryptionFailure
+                    == .foreignSideFile(path: directory.path("a.db-journal"), isFileWhole: true))
             #expect(try directory.bytes(of: "a.db") == before)
         }
         try directory.write(crash.file, to: "a.db")

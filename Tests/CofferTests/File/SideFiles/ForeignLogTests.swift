@@ -26,7 +26,8 @@ struct ForeignLogTests {
         case cut, grown, besideRollbackMode
     }
 
-    @Test("that would destroy the file is refused, and named, and nothing changes", arguments: Attack.allCases)
+    @Test(
+        "that would destroy the file is refused, and named, and nothing changes", arguments: Attack.allCases)
     func foreign(attack: Attack) throws {
         _ = try directory.makeFile(rows: 300)
         let own = try directory.crashInWAL()
@@ -40,7 +41,8 @@ struct ForeignLogTests {
         let files = try directory.snapshot()
 
         let path = directory.path("a.db-wal")
-        let misfits = try directory.openings(of: "a.db", doNotFailWith: .foreignSideFile(path: path, isFileWhole: true))
+        let misfits = try directory.openings(
+            of: "a.db", doNotFailWith: .foreignSideFile(path: path, isFileWhole: true))
         #expect(misfits == [])
         #expect(try directory.snapshot().filter { !$0.key.hasSuffix("-shm") } == files)
         #expect(try directory.bytes(of: "a.db") == before)
@@ -53,7 +55,9 @@ struct ForeignLogTests {
         let pageCount = UInt32(try directory.bytes(of: "a.db").count / 4096)
         var frames = Forgery.frames(of: own)
         func other(_ configuration: Configuration) throws -> [UInt8] {
-            _ = try directory.makeFile("other.db", key: configuration.key ?? Keys.old, rows: 300) { $0 = configuration }
+            _ = try directory.makeFile("other.db", key: configuration.key ?? Keys.old, rows: 300) {
+                $0 = configuration
+            }
             defer { try? FileManager.default.removeItem(atPath: directory.path("other.db")) }
             return try directory.crashInWAL("other.db", configuration).log
         }
@@ -63,8 +67,14 @@ struct ForeignLogTests {
             let queue = try directory.makeQueue("plain.db", configuration)
             try queue.write { try $0.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b BLOB)") }
             try queue.close()
-            defer { for name in ["plain.db", "plain.db-shm"] { try? FileManager.default.removeItem(atPath: directory.path(name)) } }
-            return try directory.crashInWAL("plain.db", configuration, sql: "INSERT INTO t (a, b) VALUES ('a', randomblob(9000))").log
+            defer {
+                for name in ["plain.db", "plain.db-shm"] {
+                    try? FileManager.default.removeItem(atPath: directory.path(name))
+                }
+            }
+            return try directory.crashInWAL(
+                "plain.db", configuration, sql: "INSERT INTO t (a, b) VALUES ('a', randomblob(9000))"
+            ).log
         case .otherKey: return try other(.rawKeyed(0x17))
         case .otherSalt: return try other(.rawKeyed)
         case .otherPageSize: return try other(.rawKeyed.with { $0.cipher = .sqlcipher(format: 3) })
@@ -80,13 +90,15 @@ struct ForeignLogTests {
             let (first, second) = (frames.count - 1, frames.count - 2)
             (frames[first].page, frames[second].page) = (frames[second].page, frames[first].page)
             return Forgery.log(pageCount: pageCount, frames: frames)
-        case .zeros: return Forgery.log(pageCount: pageCount, frames: [(3, [UInt8](repeating: 0, count: 4096))])
+        case .zeros:
+            return Forgery.log(pageCount: pageCount, frames: [(3, [UInt8](repeating: 0, count: 4096))])
         case .salt:
             var page = Array(try directory.bytes(of: "a.db")[0..<4096])
             page[7] ^= 1
             return Forgery.log(pageCount: pageCount, frames: [(1, page)])
         case .withoutFirstPage:
-            // The engine would read page 1 from the file, and all would be well until it brings the log into the file.
+            // The engine would read page 1 from the file, and all would be well until it brings the log into
+            // the file.
             let foreign = Forgery.frames(of: try other(.rawKeyed)).filter { $0.page > 1 }
             return Forgery.log(pageCount: pageCount, frames: foreign)
         case .cut: return Forgery.log(pageCount: 1, frames: frames.filter { $0.page == 1 } + [frames[0]])
@@ -94,17 +106,22 @@ struct ForeignLogTests {
         }
     }
 
-    @Test("is judged by the last frame of each page: earlier ones are used by nobody", arguments: Access.allCases)
+    @Test(
+        "is judged by the last frame of each page: earlier ones are used by nobody",
+        arguments: Access.allCases)
     func earlierFrames(access: Access) throws {
         _ = try directory.makeFile(rows: 300)
         let own = try directory.crashInWAL()
         let content = try directory.content(key: Keys.old)
         var frames = Forgery.frames(of: own.log)
-        let earlier = frames.indices.filter { index in frames[(index + 1)...].contains { $0.page == frames[index].page } }
+        let earlier = frames.indices.filter { index in
+            frames[(index + 1)...].contains { $0.page == frames[index].page }
+        }
         try #require(!earlier.isEmpty)
         for index in earlier { frames[index].content = [UInt8](repeating: 7, count: 4096) }
         try directory.write(own.file, to: "b.db")
-        try directory.write(Forgery.log(pageCount: UInt32(own.file.count / 4096), frames: frames), to: "b.db-wal")
+        try directory.write(
+            Forgery.log(pageCount: UInt32(own.file.count / 4096), frames: frames), to: "b.db-wal")
         let writer = try directory.make(access, "b.db")
         try writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try writer.close()
@@ -127,23 +144,31 @@ struct ForeignLogTests {
         }
     }
 
-    @Test("that another queue or pool of this process has open is looked at by each one anew", arguments: Access.allCases)
+    @Test(
+        "that another queue or pool of this process has open is looked at by each one anew",
+        arguments: Access.allCases)
     func openElsewhere(access: Access) throws {
         _ = try directory.makeFile(wal: true, rows: 300)
         let pageCount = UInt32(try directory.bytes(of: "a.db").count / 4096)
         let first = try directory.make(access, "a.db")
         try first.write { try $0.execute(sql: "INSERT INTO t (a) VALUES ('x')") }
         // Into the file that the first one has open.
-        try directory.write(Forgery.log(pageCount: pageCount, frames: [(3, [UInt8](repeating: 0, count: 4096))]), to: "a.db-wal")
+        try directory.write(
+            Forgery.log(pageCount: pageCount, frames: [(3, [UInt8](repeating: 0, count: 4096))]),
+            to: "a.db-wal")
         let error = #expect(throws: DatabaseError.self) { try directory.makeQueue("a.db").close() }
-        #expect(error?.encryptionFailure == .foreignSideFile(path: directory.path("a.db-wal"), isFileWhole: true))
+        #expect(
+            error?.encryptionFailure == .foreignSideFile(path: directory.path("a.db-wal"), isFileWhole: true))
         try? first.close()
     }
 
-    @Test("of an earlier file of that name, of the same key, is refused while a pool of this process still has that file")
+    @Test(
+        "of an earlier file of that name, of the same key, is refused while a pool of this process still has that file"
+    )
     func sharedLog() throws {
         // With its salt in the key, nothing in the pages tells the files apart.
-        let key = DatabaseKey.rawKey([UInt8](repeating: 0x42, count: 32), salt: [UInt8](repeating: 5, count: 16))
+        let key = DatabaseKey.rawKey(
+            [UInt8](repeating: 0x42, count: 32), salt: [UInt8](repeating: 5, count: 16))
         let configuration = Configuration().with { $0.key = key }
         let pool = try directory.makePool("a.db", configuration)
         try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
@@ -153,7 +178,8 @@ struct ForeignLogTests {
         try FileManager.default.removeItem(atPath: directory.path("a.db"))
         try directory.write(backup, to: "a.db")
         let error = #expect(throws: DatabaseError.self) { _ = try directory.makePool("a.db", configuration) }
-        #expect(error?.encryptionFailure == .foreignSideFile(path: directory.path("a.db-wal"), isFileWhole: true))
+        #expect(
+            error?.encryptionFailure == .foreignSideFile(path: directory.path("a.db-wal"), isFileWhole: true))
         #expect(try directory.bytes(of: "a.db") == backup)
         try pool.close()
     }

@@ -3,7 +3,8 @@ import CofferTestSupport
 import Foundation
 
 extension TestDirectory {
-    /// What a process leaves that is killed in the middle of a transaction that does not fit into its cache: the file and its journal.
+    /// What a process leaves that is killed in the middle of a transaction that does not fit into its cache:
+    /// the file and its journal.
     ///
     /// - Returns: the bytes of the file as it was before, as it is now, and of the journal.
     func crash(
@@ -27,7 +28,8 @@ extension TestDirectory {
 
     /// The file and the log of a process that is killed after some transactions in WAL mode.
     func crashInWAL(
-        _ name: String = "a.db", _ configuration: Configuration = .rawKeyed, sql: String = "UPDATE t SET a = a || 'w' WHERE id % 3 = 0"
+        _ name: String = "a.db", _ configuration: Configuration = .rawKeyed,
+        sql: String = "UPDATE t SET a = a || 'w' WHERE id % 3 = 0"
     ) throws -> (file: [UInt8], log: [UInt8]) {
         let queue = try makeQueue(name, configuration.with { $0.journalMode = .wal })
         try queue.inDatabase { db in
@@ -40,7 +42,8 @@ extension TestDirectory {
         return result
     }
 
-    /// How opening a file fails, in each of the ways that there are; the names of those that do not fail in the expected way.
+    /// How opening a file fails, in each of the ways that there are; the names of those that do not fail in
+    /// the expected way.
     func openings(of name: String, doNotFailWith expected: EncryptionFailure) throws -> [String] {
         let path = path(name)
         let file = DatabaseFile(path: path)
@@ -49,8 +52,10 @@ extension TestDirectory {
             ("read-only queue", { _ = try self.makeQueue(name, .rawKeyed.with { $0.readonly = true }) }),
             ("snapshot", { _ = try DatabaseSnapshotPool(path: path, configuration: .rawKeyed) }),
             ("copy", { _ = try DatabaseQueue.inMemoryCopy(fromPath: path, configuration: .rawKeyed) }),
-            ("verify", { _ = try file.verify(key: Keys.old) }), ("inspect", { _ = try file.inspect(key: Keys.old) }),
-            ("rotate", { try file.rotate(from: Keys.old, to: Keys.new) }), ("vacuum", { try file.vacuum(key: Keys.old) }),
+            ("verify", { _ = try file.verify(key: Keys.old) }),
+            ("inspect", { _ = try file.inspect(key: Keys.old) }),
+            ("rotate", { try file.rotate(from: Keys.old, to: Keys.new) }),
+            ("vacuum", { try file.vacuum(key: Keys.old) }),
             (
                 "decrypt",
                 { try file.decrypt(key: Keys.old, confirming: .contentBecomesReadableByAnyone) }
@@ -76,17 +81,23 @@ extension TestDirectory {
 
 /// Journals and logs as somebody may forge them: checksums are right wherever everybody can compute them.
 enum Forgery {
-    static func word(_ bytes: [UInt8], _ offset: Int) -> UInt32 { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+    static func word(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
+        bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
 
     static func put(_ word: UInt32, into bytes: inout [UInt8], at offset: Int) {
-        for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32(index))) }
+        for index in 0..<4 {
+            bytes[offset + index] = UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32(index)))
+        }
     }
 
     /// A journal with other records, or another header, which SQLite would play back.
     static func journal(
-        pageSize: Int = 4096, pageCount: UInt32, records: [(page: UInt32, content: [UInt8])], count: UInt32? = nil
+        pageSize: Int = 4096, pageCount: UInt32, records: [(page: UInt32, content: [UInt8])],
+        count: UInt32? = nil
     ) -> [UInt8] {
-        var bytes: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7] + [UInt8](repeating: 0, count: 504)
+        var bytes: [UInt8] =
+            [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7] + [UInt8](repeating: 0, count: 504)
         put(count ?? UInt32(records.count), into: &bytes, at: 8)
         put(77, into: &bytes, at: 12)
         put(pageCount, into: &bytes, at: 16)
@@ -95,7 +106,9 @@ enum Forgery {
         for (page, content) in records {
             var record = [UInt8](repeating: 0, count: 4) + content + [0, 0, 0, 0]
             put(page, into: &record, at: 0)
-            let sum = stride(from: pageSize - 200, to: 0, by: -200).reduce(UInt32(77)) { $0 &+ UInt32(content[$1]) }
+            let sum = stride(from: pageSize - 200, to: 0, by: -200).reduce(UInt32(77)) {
+                $0 &+ UInt32(content[$1])
+            }
             put(sum, into: &record, at: 4 + pageSize)
             bytes += record
         }
@@ -104,12 +117,16 @@ enum Forgery {
 
     /// The records of a journal with sectors of 512 bytes and one header.
     static func records(of journal: [UInt8], pageSize: Int = 4096) -> [(page: UInt32, content: [UInt8])] {
-        stride(from: 512, through: journal.count - pageSize - 8, by: pageSize + 8).prefix(Int(word(journal, 8))).map {
+        stride(from: 512, through: journal.count - pageSize - 8, by: pageSize + 8).prefix(
+            Int(word(journal, 8))
+        ).map {
             (word(journal, $0), Array(journal[$0 + 4..<$0 + 4 + pageSize]))
         }
     }
 
-    static func withCommonName(_ path: String, _ journal: [UInt8]) -> [UInt8] { withCommonName(Array(path.utf8), journal) }
+    static func withCommonName(_ path: String, _ journal: [UInt8]) -> [UInt8] {
+        withCommonName(Array(path.utf8), journal)
+    }
 
     static func withCommonName(_ name: [UInt8], _ journal: [UInt8]) -> [UInt8] {
         var end = [UInt8](repeating: 0, count: 4) + name + [UInt8](repeating: 0, count: 8)
@@ -117,12 +134,16 @@ enum Forgery {
         put((1 << 30) / 4096 + 1, into: &end, at: 0)
         put(UInt32(name.count), into: &end, at: 4 + name.count)
         // As SQLite adds them up where characters have a sign.
-        put(name.reduce(0) { $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1))) }, into: &end, at: 8 + name.count)
+        put(
+            name.reduce(0) { $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1))) }, into: &end,
+            at: 8 + name.count)
         return journal + end + journal[0..<8]
     }
 
     /// A log of one transaction.
-    static func log(pageSize: Int = 4096, pageCount: UInt32, frames: [(page: UInt32, content: [UInt8])]) -> [UInt8] {
+    static func log(pageSize: Int = 4096, pageCount: UInt32, frames: [(page: UInt32, content: [UInt8])])
+        -> [UInt8]
+    {
         var bytes = [UInt8](repeating: 0, count: 32)
         put(0x377f_0683, into: &bytes, at: 0)
         put(3_007_000, into: &bytes, at: 4)

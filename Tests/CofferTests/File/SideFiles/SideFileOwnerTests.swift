@@ -5,14 +5,16 @@ import Testing
 
 /// Files beside the database that another user owns, in a directory in which everybody can make files.
 ///
-/// The engine finds the pages of a log by its index (`-shm`), which has no codes: a forged one has a checkpoint bring into the file whatever is in a log.
+/// The engine finds the pages of a log by its index (`-shm`), which has no codes: a forged one has a
+/// checkpoint bring into the file whatever is in a log.
 @Suite("What another user owns beside an encrypted file")
 struct SideFileOwnerTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    /// What lies there, and is not ours: of another user where the test may give files away, and a file with a second name otherwise.
+    /// What lies there, and is not ours: of another user where the test may give files away, and a file with
+    /// a second name otherwise.
     private func leave(_ suffix: String, _ bytes: [UInt8], beside name: String = "a.db") throws -> String {
         let path = directory.path("\(name)\(suffix)")
         try directory.write(bytes, to: "\(name)\(suffix)")
@@ -26,7 +28,9 @@ struct SideFileOwnerTests {
 
     private func share() throws { try #require(unsafe chmod(directory.path, 0o1777) == 0) }
 
-    @Test("is refused in a shared directory before the engine opens it, and named", arguments: ["-wal", "-shm"], Access.allCases)
+    @Test(
+        "is refused in a shared directory before the engine opens it, and named",
+        arguments: ["-wal", "-shm"], Access.allCases)
     func refused(suffix: String, access: Access) throws {
         _ = try directory.makeFile(rows: 300)
         let content = try directory.content(key: Keys.old)
@@ -37,7 +41,9 @@ struct SideFileOwnerTests {
         let error = #expect(throws: DatabaseError.self) { try directory.make(access, "a.db").close() }
         #expect(error?.encryptionFailure == .sideFileOfAnotherUser(path: path))
         #expect(error?.resultCode == .SQLITE_CANTOPEN)
-        #expect(throws: DatabaseFileError.self) { try DatabaseFile(path: directory.path("a.db")).rotate(from: Keys.old, to: Keys.new) }
+        #expect(throws: DatabaseFileError.self) {
+            try DatabaseFile(path: directory.path("a.db")).rotate(from: Keys.old, to: Keys.new)
+        }
         #expect(try directory.bytes(of: "a.db") == before)
         // Neither is it removed: it is somebody's.
         #expect(FileManager.default.fileExists(atPath: path))
@@ -45,7 +51,9 @@ struct SideFileOwnerTests {
         #expect(try directory.content(key: Keys.old) == content)
     }
 
-    @Test("is refused beside a file in rollback mode, and a new journal does not go into it", arguments: ["-wal", "-journal"])
+    @Test(
+        "is refused beside a file in rollback mode, and a new journal does not go into it",
+        arguments: ["-wal", "-journal"])
     func rollbackMode(suffix: String) throws {
         _ = try directory.makeFile(rows: 10)
         try share()
@@ -60,7 +68,9 @@ struct SideFileOwnerTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("is refused beside attached files and those without a key as well", arguments: ["-wal", "-journal", "-shm"])
+    @Test(
+        "is refused beside attached files and those without a key as well",
+        arguments: ["-wal", "-journal", "-shm"])
     func otherConnections(suffix: String) throws {
         let plain = Configuration().with { $0.allowsPlaintext = true }
         let makers = [("plain.db", plain), ("attached.db", .rawKeyed)]
@@ -82,7 +92,9 @@ struct SideFileOwnerTests {
         }
         let errors = [
             #expect(throws: DatabaseError.self) {
-                try directory.makeQueue("plain.db", plain).read { _ = try Int.fetchOne($0, sql: "SELECT a FROM t") }
+                try directory.makeQueue("plain.db", plain).read {
+                    _ = try Int.fetchOne($0, sql: "SELECT a FROM t")
+                }
             },
             #expect(throws: DatabaseError.self) {
                 try main.inDatabase { db in
@@ -95,7 +107,9 @@ struct SideFileOwnerTests {
         #expect(try makers.map { try directory.bytes(of: $0.0) } == before)
     }
 
-    @Test("is none of our business where others cannot make files, or may write to the database itself", arguments: ["folder", "file"])
+    @Test(
+        "is none of our business where others cannot make files, or may write to the database itself",
+        arguments: ["folder", "file"])
     func harmless(what: String) throws {
         _ = try directory.makeFile(rows: 10)
         if what == "file" {
@@ -112,7 +126,8 @@ struct SideFileOwnerTests {
     @Test(
         "counts as well where a group may write to the database, unless the user is of that group, or of the access control list",
         .enabled(if: getuid() == 0, "needs a user who can give files away"),
-        .enabled(if: AccessControlList.areAvailable, "needs python3, and access control lists of temporary files"),
+        .enabled(
+            if: AccessControlList.areAvailable, "needs python3, and access control lists of temporary files"),
         arguments: ["none", "group", "user", "users of a list", "member that a list refuses"])
     func writers(kind: String) throws {
         _ = try directory.makeFile(rows: 10)
@@ -135,7 +150,9 @@ struct SideFileOwnerTests {
         }
         let path = try leave("-shm", [])
         let use = {
-            try directory.makeQueue().inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL; INSERT INTO t (a) VALUES ('x')") }
+            try directory.makeQueue().inDatabase {
+                try $0.execute(sql: "PRAGMA journal_mode = WAL; INSERT INTO t (a) VALUES ('x')")
+            }
         }
         if kind == "group" || kind == "user" { return try use() }
         let error = #expect(throws: DatabaseError.self, performing: use)
@@ -148,7 +165,9 @@ struct SideFileOwnerTests {
         let folder = directory.path("d").utf8.map { CChar(bitPattern: $0) } + [-1, 0]
         try #require(unsafe mkdir(folder, 0o700) == 0 && symlink(folder, directory.path("link")) == 0)
         defer {
-            for name in ["a.db", "a.db\(suffix)"] { try? FileManager.default.removeItem(atPath: directory.path("link/\(name)")) }
+            for name in ["a.db", "a.db\(suffix)"] {
+                try? FileManager.default.removeItem(atPath: directory.path("link/\(name)"))
+            }
             unsafe rmdir(folder)
         }
         let queue = try directory.makeQueue("link/a.db")
@@ -158,20 +177,30 @@ struct SideFileOwnerTests {
         try #require(unsafe chmod(folder, 0o1777) == 0)
         _ = try leave(suffix, [UInt8](repeating: 0, count: suffix == "-shm" ? 32768 : 0), beside: "link/a.db")
         for access in Access.allCases {
-            let error = #expect(throws: DatabaseError.self) { try directory.make(access, "link/a.db").close() }
-            guard case .sideFileOfAnotherUser = error?.encryptionFailure else { Issue.record("\(String(describing: error))"); continue }
+            let error = #expect(throws: DatabaseError.self) {
+                try directory.make(access, "link/a.db").close()
+            }
+            guard case .sideFileOfAnotherUser = error?.encryptionFailure else {
+                Issue.record("\(String(describing: error))"); continue
+            }
         }
     }
 
-    @Test("is not waited for where it is a pipe, whoever has made it", arguments: ["-journal", "-wal", "-shm"], Access.allCases)
+    @Test(
+        "is not waited for where it is a pipe, whoever has made it", arguments: ["-journal", "-wal", "-shm"],
+        Access.allCases)
     func pipe(suffix: String, access: Access) throws {
         _ = try directory.makeFile(rows: 10)
-        if suffix != "-journal" { try directory.makeQueue().inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") } }
+        if suffix != "-journal" {
+            try directory.makeQueue().inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        }
         let path = directory.path("a.db\(suffix)")
         try #require(unsafe mkfifo(path, 0o600) == 0)
         let error = #expect(throws: DatabaseError.self) { try directory.make(access, "a.db").close() }
         #expect(error?.encryptionFailure == .sideFileOfAnotherUser(path: path))
-        #expect(throws: DatabaseFileError.self) { try DatabaseFile(path: directory.path("a.db")).rotate(from: Keys.old, to: Keys.new) }
+        #expect(throws: DatabaseFileError.self) {
+            try DatabaseFile(path: directory.path("a.db")).rotate(from: Keys.old, to: Keys.new)
+        }
         #expect(FileManager.default.fileExists(atPath: path))
     }
 

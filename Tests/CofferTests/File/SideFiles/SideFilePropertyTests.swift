@@ -14,7 +14,9 @@ struct SideFilePropertyTests {
 
     private static func mutate(_ bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
         var bytes = bytes
-        if Bool.random(using: &random) { bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random))) }
+        if Bool.random(using: &random) {
+            bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))
+        }
         for _ in 0..<Int.random(in: 0...4, using: &random) where !bytes.isEmpty {
             // Headers matter most.
             let end = Bool.random(using: &random) ? min(64, bytes.count) : bytes.count
@@ -40,7 +42,8 @@ struct SideFilePropertyTests {
         let journal = Forgery.journal(pageSize: 1024, pageCount: 6, records: pages)
         let log = Forgery.log(pageSize: 1024, pageCount: 6, frames: pages)
         func hotJournal(_ bytes: [UInt8]) throws -> HotJournal {
-            try HotJournal(pageSize: 1024, size: Int64(bytes.count), read: Self.read(bytes), exists: { _ in true })
+            try HotJournal(
+                pageSize: 1024, size: Int64(bytes.count), read: Self.read(bytes), exists: { _ in true })
         }
         #expect(try hotJournal(journal).offsets.count == 6)
         #expect(try CommittedLog(pageSize: 1024, read: Self.read(log)).offsets.count == 6)
@@ -56,7 +59,9 @@ struct SideFilePropertyTests {
         }
     }
 
-    @Test("that comes from another database never changes the content, however it was cut and changed", arguments: [false, true])
+    @Test(
+        "that comes from another database never changes the content, however it was cut and changed",
+        arguments: [false, true])
     func neverAccepted(isLog: Bool) throws {
         var random = SeededRandom("foreign \(isLog)")
         _ = try directory.makeFile(rows: 40)

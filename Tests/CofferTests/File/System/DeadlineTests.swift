@@ -4,7 +4,9 @@ import Testing
 
 @Suite("A deadline")
 struct DeadlineTests {
-    @Test("is over at once if there is no time, and not in the next years if there is", arguments: [0, -1, -Double.infinity])
+    @Test(
+        "is over at once if there is no time, and not in the next years if there is",
+        arguments: [0, -1, -Double.infinity])
     func ends(time: Double) {
         #expect(Deadline(after: time).isOver)
         #expect(!Deadline(after: 1e9).isOver && !Deadline(after: .infinity).isOver)

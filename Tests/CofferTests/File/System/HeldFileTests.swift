@@ -5,7 +5,8 @@ import Testing
 
 @testable import Coffer
 
-/// What another user could do who may rename files in the directory: done here by the progress function, in the middle of the work.
+/// What another user could do who may rename files in the directory: done here by the progress function, in
+/// the middle of the work.
 @Suite("Files that are held while they are made")
 struct HeldFileTests {
     let directory: TestDirectory
@@ -18,24 +19,32 @@ struct HeldFileTests {
         var makesNewFile: Bool { [.backup, .vacuumInto, .decryptInto].contains(self) }
     }
 
-    private func run(_ work: Work, _ file: DatabaseFile, _ progress: DatabaseFile.ProgressFunction? = nil) throws {
+    private func run(_ work: Work, _ file: DatabaseFile, _ progress: DatabaseFile.ProgressFunction? = nil)
+        throws
+    {
         let copy = directory.path("copy.db")
         switch work {
         case .rotate: try file.rotate(from: Keys.old, to: Keys.new, progress: progress)
         case .vacuum: try file.vacuum(key: Keys.old, progress: progress)
-        case .decrypt: try file.decrypt(key: Keys.old, confirming: .contentBecomesReadableByAnyone, progress: progress)
+        case .decrypt:
+            try file.decrypt(key: Keys.old, confirming: .contentBecomesReadableByAnyone, progress: progress)
         case .backup: try file.backup(to: copy, key: Keys.old, progress: progress)
         case .vacuumInto: try file.vacuum(into: copy, key: Keys.old, progress: progress)
-        case .decryptInto: try file.decrypt(to: copy, key: Keys.old, confirming: .contentBecomesReadableByAnyone, progress: progress)
+        case .decryptInto:
+            try file.decrypt(
+                to: copy, key: Keys.old, confirming: .contentBecomesReadableByAnyone, progress: progress)
         }
     }
 
     private func unfinishedCopies() -> [String] {
-        directory.fileNames().filter { $0.hasPrefix(".coffer-") && !$0.hasSuffix(".lock") && !$0.hasSuffix(".note") }
+        directory.fileNames().filter {
+            $0.hasPrefix(".coffer-") && !$0.hasSuffix(".lock") && !$0.hasSuffix(".note")
+        }
     }
 
     @Test(
-        "a file that is put in the place of the copy gets no byte of the content, and is not published", arguments: Work.allCases,
+        "a file that is put in the place of the copy gets no byte of the content, and is not published",
+        arguments: Work.allCases,
         [DatabaseFile.Progress.Phase.copying, .verifying, .publishing])
     func exchange(work: Work, phase: DatabaseFile.Progress.Phase) throws {
         let file = try directory.makeFile(rows: 2000)
@@ -43,9 +52,12 @@ struct HeldFileTests {
         var copy: String?
         let problem = reason {
             try run(work, file) { progress in
-                guard progress.phase == phase, copy == nil, let name = unfinishedCopies().first else { return }
+                guard progress.phase == phase, copy == nil, let name = unfinishedCopies().first else {
+                    return
+                }
                 copy = name
-                try FileManager.default.moveItem(atPath: directory.path(name), toPath: directory.path("stolen"))
+                try FileManager.default.moveItem(
+                    atPath: directory.path(name), toPath: directory.path("stolen"))
                 try directory.write([], to: name)
             }
         }
@@ -63,11 +75,14 @@ struct HeldFileTests {
         try #require(unsafe chmod(file.path, 0o666) == 0)
         var modes: Set<UInt32> = []
         try run(work, file) { _ in
-            for name in unfinishedCopies() { modes.insert(try SystemFile.status(directory.path(name))?.permissions ?? 0) }
+            for name in unfinishedCopies() {
+                modes.insert(try SystemFile.status(directory.path(name))?.permissions ?? 0)
+            }
         }
         #expect(modes == [0o600])
         // What was readable by all was ciphertext.
-        let result = try SystemFile.status(work.makesNewFile ? directory.path("copy.db") : file.path)?.permissions
+        let result = try SystemFile.status(work.makesNewFile ? directory.path("copy.db") : file.path)?
+            .permissions
         #expect(result == (work.makesNewFile || work == .decrypt ? 0o600 : 0o666))
     }
 
@@ -91,10 +106,13 @@ struct HeldFileTests {
             switch work {
             case .rotate: try file.rotate(from: Keys.old, to: Keys.new).isChanged
             case .vacuum: try file.vacuum(key: Keys.old).isChanged
-            case .decrypt: try file.decrypt(key: Keys.old, confirming: .contentBecomesReadableByAnyone).isChanged
+            case .decrypt:
+                try file.decrypt(key: Keys.old, confirming: .contentBecomesReadableByAnyone).isChanged
             case .backup: try file.backup(to: copy, key: Keys.old).isChanged
             case .vacuumInto: try file.vacuum(into: copy, key: Keys.old).isChanged
-            case .decryptInto: try file.decrypt(to: copy, key: Keys.old, confirming: .contentBecomesReadableByAnyone).isChanged
+            case .decryptInto:
+                try file.decrypt(to: copy, key: Keys.old, confirming: .contentBecomesReadableByAnyone)
+                    .isChanged
             }
         }
         // Encrypted content in a new file is held while it is made, and belongs to nobody else.
@@ -108,22 +126,30 @@ struct HeldFileTests {
         }
     }
 
-    @Test("where others may rename files, nothing is replaced, and nothing is written in the clear", arguments: Work.allCases)
+    @Test(
+        "where others may rename files, nothing is replaced, and nothing is written in the clear",
+        arguments: Work.allCases)
     func sharedFolders(work: Work) throws {
         // A group of its own has no file of this process.
         let strangers: UInt32 = getuid() == 0 ? 54321 : getegid()
         let cases: [(mode: UInt32, group: UInt32?, owner: UInt32?, isRefused: Bool)] = [
-            (0o700, nil, nil, false), (0o755, nil, nil, false), (0o777, nil, nil, true), (0o1777, nil, nil, false),
-            (0o702, nil, nil, true), (0o770, strangers, nil, true), (0o1770, strangers, nil, false), (0o750, strangers, nil, false),
+            (0o700, nil, nil, false), (0o755, nil, nil, false), (0o777, nil, nil, true),
+            (0o1777, nil, nil, false),
+            (0o702, nil, nil, true), (0o770, strangers, nil, true), (0o1770, strangers, nil, false),
+            (0o750, strangers, nil, false),
             (0o755, nil, 54321, true), (0o1777, nil, 54321, true),
         ]
         for (mode, group, owner, isRefused) in cases {
             if (group != nil || owner != nil) && getuid() != 0 { continue }
             let folder = try directory.makeFolder("folder")
             try directory.makeFile("folder/a.db")
-            if group != nil || owner != nil { try #require(unsafe chown(folder, owner ?? getuid(), group ?? getgid()) == 0) }
+            if group != nil || owner != nil {
+                try #require(unsafe chown(folder, owner ?? getuid(), group ?? getgid()) == 0)
+            }
             try #require(unsafe chmod(folder, mode) == 0)
-            try check(work, isRefused: isRefused, "\(String(mode, radix: 8)) \(String(describing: group)) \(String(describing: owner))")
+            try check(
+                work, isRefused: isRefused,
+                "\(String(mode, radix: 8)) \(String(describing: group)) \(String(describing: owner))")
             try FileManager.default.removeItem(atPath: folder)
         }
     }
@@ -138,12 +164,15 @@ struct HeldFileTests {
 
     @Test(
         "an access control list by which others may write to the directory counts, and one that a new file gets is taken from it",
-        .enabled(if: AccessControlList.areAvailable, "needs python3, and access control lists of temporary files"))
+        .enabled(
+            if: AccessControlList.areAvailable, "needs python3, and access control lists of temporary files"))
     func accessLists() throws {
         let folder = try directory.makeFolder("folder")
         try directory.makeFile("folder/a.db")
         // User 4711 may read and write what is made here.
-        let list = "02000000" + "01000700ffffffff" + "0200070067120000" + "04000000ffffffff" + "10000700ffffffff" + "20000000ffffffff"
+        let list =
+            "02000000" + "01000700ffffffff" + "0200070067120000" + "04000000ffffffff" + "10000700ffffffff"
+            + "20000000ffffffff"
         try #require(try AccessControlList.set(list, on: folder, "system.posix_acl_default"))
         try #require(unsafe chmod("\(folder)/a.db", 0o660) == 0)
         try check(.rotate, isRefused: false, "a default list")
@@ -166,7 +195,8 @@ struct HeldFileTests {
             try file.rotate(from: Keys.old, to: Keys.new) { progress in
                 guard progress.phase == .verifying, !isMoved else { return }
                 isMoved = true
-                try FileManager.default.moveItem(atPath: directory.path("folder"), toPath: directory.path("moved"))
+                try FileManager.default.moveItem(
+                    atPath: directory.path("folder"), toPath: directory.path("moved"))
                 _ = try directory.makeFolder("folder")
                 try directory.makeFile("folder/a.db", key: Keys.other)
             }
@@ -287,7 +317,9 @@ struct HeldFileTests {
         deinit { end() }
     }
 
-    @Test("a process that opens a file in the last moment that is kept is named, and the next run completes the rotation")
+    @Test(
+        "a process that opens a file in the last moment that is kept is named, and the next run completes the rotation"
+    )
     func keptFileInUse() throws {
         let file = try directory.makeFile()
         let before = try directory.bytes(of: "a.db")
@@ -316,7 +348,9 @@ struct HeldFileTests {
         if isKept { options.keepOldPath = directory.path("old.db") }
         var held: FileHandle?
         try file.rotate(from: Keys.old, to: Keys.new, options: options) { progress in
-            if progress.phase == .publishing { held = try FileHandle(forReadingFrom: URL(fileURLWithPath: file.path)) }
+            if progress.phase == .publishing {
+                held = try FileHandle(forReadingFrom: URL(fileURLWithPath: file.path))
+            }
         }
         let after = try Array(held?.readToEnd() ?? Data())
         #expect((after == before) == isKept)

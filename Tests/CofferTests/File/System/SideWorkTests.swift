@@ -45,7 +45,8 @@ struct SideWorkTests {
                 let object = Held()
                 held = object
                 _ = try SideWork<Void>.run(
-                    side: { [object] _ in withExtendedLifetime(object) {} }, main: { _ in throw Failure(name: "main") })
+                    side: { [object] _ in withExtendedLifetime(object) {} },
+                    main: { _ in throw Failure(name: "main") })
             }
             #expect(held == nil)
         }

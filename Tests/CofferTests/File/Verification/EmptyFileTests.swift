@@ -10,7 +10,9 @@ struct EmptyFileTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("an empty file is not intact, unless it is said that it may be empty", arguments: [nil, Keys.old] as [DatabaseKey?])
+    @Test(
+        "an empty file is not intact, unless it is said that it may be empty",
+        arguments: [nil, Keys.old] as [DatabaseKey?])
     func verification(key: DatabaseKey?) throws {
         try directory.write([], to: "a.db")
         let file = DatabaseFile(path: directory.path("a.db"))
@@ -43,10 +45,13 @@ struct EmptyFileTests {
             ("rotate, plan", { _ = try file.rotationPlan(from: Keys.old, to: Keys.new) }),
             ("in place", { try file.rotate(from: Keys.old, to: Keys.new, options: inPlace) }),
             ("in place, plan", { _ = try file.rotationPlan(from: Keys.old, to: Keys.new, options: inPlace) }),
-            ("vacuum", { try file.vacuum(key: Keys.old) }), ("vacuum, plan", { _ = try file.vacuumPlan(key: Keys.old) }),
+            ("vacuum", { try file.vacuum(key: Keys.old) }),
+            ("vacuum, plan", { _ = try file.vacuumPlan(key: Keys.old) }),
             ("vacuum, plaintext", { try file.vacuum(key: nil) }),
-            ("upgrade", { try file.upgrade(key: Keys.old) }), ("upgrade, plan", { _ = try file.upgradePlan(key: Keys.old) }),
-            ("encrypt", { try file.encrypt(key: Keys.old) }), ("encrypt, plan", { _ = try file.encryptionPlan(key: Keys.old) }),
+            ("upgrade", { try file.upgrade(key: Keys.old) }),
+            ("upgrade, plan", { _ = try file.upgradePlan(key: Keys.old) }),
+            ("encrypt", { try file.encrypt(key: Keys.old) }),
+            ("encrypt, plan", { _ = try file.encryptionPlan(key: Keys.old) }),
             ("encrypt into", { try file.encrypt(to: copy, key: Keys.old) }),
             ("decrypt", { try file.decrypt(key: Keys.old, confirming: meant) }),
             ("decrypt, plan", { _ = try file.decryptionPlan(key: Keys.old) }),

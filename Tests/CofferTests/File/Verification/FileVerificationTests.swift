@@ -17,7 +17,9 @@ struct FileVerificationTests {
         var options = DatabaseFile.VerificationOptions()
         options.structure = .full
         var last = 0
-        let result = try file.verify(key: Keys.old, options: options) { if $0.phase == .verifying { last = $0.completedPageCount } }
+        let result = try file.verify(key: Keys.old, options: options) {
+            if $0.phase == .verifying { last = $0.completedPageCount }
+        }
         #expect(result.isIntact && result.isAuthenticated)
         #expect(result.cipher == CipherSettings())
         #expect(result.pageCount * 4096 == before["a.db"]?.count)
@@ -25,7 +27,8 @@ struct FileVerificationTests {
         #expect(result.pageCountFromLog == 0)
         let contents = try file.inspect(key: Keys.old)
         #expect(
-            contents.format == 4 && contents.tables == ["implicit", "t"] && contents.userVersion == 42 && contents.applicationID == 1234)
+            contents.format == 4 && contents.tables == ["implicit", "t"] && contents.userVersion == 42
+                && contents.applicationID == 1234)
         #expect(contents.journalMode == (wal ? "wal" : "delete"))
         #expect(contents.pageCount == result.pageCount && contents.freePageCount > 0)
         #expect(try directory.snapshot() == before)
@@ -53,16 +56,21 @@ struct FileVerificationTests {
         #expect(try DatabaseFile(path: directory.path("regular")).inspect().kind == .notADatabase)
         #expect(try DatabaseFile(path: directory.path("empty")).inspect().kind == .empty)
         let plain = try DatabaseFile(path: directory.path("plain.db")).inspect()
-        #expect(plain.kind == .plaintext && plain.pageSize == 4096 && !plain.isPageSizeGuessed && plain.salt == nil)
+        #expect(
+            plain.kind == .plaintext && plain.pageSize == 4096 && !plain.isPageSizeGuessed
+                && plain.salt == nil)
         #expect(reason { _ = try DatabaseFile(path: directory.path("none")).inspect() } == .missing)
         #expect(try DatabaseFile(path: directory.path("plain.db")).verify(key: nil).isIntact)
-        #expect(try DatabaseFile(path: directory.path("plain.db")).inspect(key: nil).tables == ["implicit", "t"])
+        #expect(
+            try DatabaseFile(path: directory.path("plain.db")).inspect(key: nil).tables == ["implicit", "t"])
         #expect(try directory.snapshot() == before)
     }
 
     @Test("the formats 1 to 4 are found out", arguments: 1...4)
     func formats(format: Int) throws {
-        let file = try directory.makeFile(key: .passphrase("p"), rows: 20) { $0.cipher = .sqlcipher(format: format) }
+        let file = try directory.makeFile(key: .passphrase("p"), rows: 20) {
+            $0.cipher = .sqlcipher(format: format)
+        }
         let result = try file.verify(key: .passphrase("p"))
         #expect(result.isIntact && result.cipher == .sqlcipher(format: format))
         #expect(result.isAuthenticated == (format > 1))
@@ -78,8 +86,12 @@ struct FileVerificationTests {
         _ = try directory.makeFile("plain.db", rows: 3) {
             $0.key = nil; $0.allowsPlaintext = true
         }
-        #expect(reason { _ = try DatabaseFile(path: directory.path("plain.db")).verify(key: Keys.old) } == .key(.plaintextFile))
-        #expect(reason { _ = try DatabaseFile(path: directory.path).verify(key: Keys.old) } == .unsafeFile(.notARegularFile))
+        #expect(
+            reason { _ = try DatabaseFile(path: directory.path("plain.db")).verify(key: Keys.old) }
+                == .key(.plaintextFile))
+        #expect(
+            reason { _ = try DatabaseFile(path: directory.path).verify(key: Keys.old) }
+                == .unsafeFile(.notARegularFile))
     }
 
     @Test("one changed byte in each region of every page is found, and the page is named")
@@ -121,7 +133,8 @@ struct FileVerificationTests {
         }
     }
 
-    @Test("pages that were exchanged, taken from a copy with another salt, or overwritten with zeros are found")
+    @Test(
+        "pages that were exchanged, taken from a copy with another salt, or overwritten with zeros are found")
     func exchangedPages() throws {
         let file = try directory.makeFile(rows: 60)
         let intact = try directory.bytes(of: "a.db")
@@ -150,7 +163,9 @@ struct FileVerificationTests {
             #expect(findings == [.zeroed(page: number)] || findings.isEmpty)
             zeroed += findings.count
             if number == 2 { #expect(findings == [.zeroed(page: number)]) }
-            if !findings.isEmpty { #expect(reason { try file.rotate(from: Keys.old, to: Keys.new) } == .damaged(pages: [number])) }
+            if !findings.isEmpty {
+                #expect(reason { try file.rotate(from: Keys.old, to: Keys.new) } == .damaged(pages: [number]))
+            }
         }
     }
 
@@ -165,14 +180,20 @@ struct FileVerificationTests {
         #expect(try directory.snapshot() == before)
     }
 
-    @Test("the content of a write-ahead log is what a reader would see, damage in it is found, and it stays as it is")
+    @Test(
+        "the content of a write-ahead log is what a reader would see, damage in it is found, and it stays as it is"
+    )
     func writeAheadLog() throws {
         let writer = try directory.makePool("a.db")
         try writer.write { try $0.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB)") }
         try writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-        try writer.write { db in for _ in 0..<200 { try db.execute(sql: "INSERT INTO t (b) VALUES (randomblob(500))") } }
+        try writer.write { db in
+            for _ in 0..<200 { try db.execute(sql: "INSERT INTO t (b) VALUES (randomblob(500))") }
+        }
         // What a process leaves that is killed.
-        for name in ["a.db", "a.db-wal"] { try directory.write(directory.bytes(of: name), to: name.replacing("a.db", with: "b.db")) }
+        for name in ["a.db", "a.db-wal"] {
+            try directory.write(directory.bytes(of: name), to: name.replacing("a.db", with: "b.db"))
+        }
         let live = try DatabaseFile(path: directory.path("a.db")).verify(key: Keys.old)
         #expect(live.isIntact && live.pageCountFromLog > 20)
         try writer.close()
@@ -180,7 +201,9 @@ struct FileVerificationTests {
         let file = DatabaseFile(path: directory.path("b.db"))
         let before = try directory.snapshot()
         let result = try file.verify(key: Keys.old)
-        #expect(result.isIntact && result.pageCount == live.pageCount && result.pageCountFromLog == live.pageCountFromLog)
+        #expect(
+            result.isIntact && result.pageCount == live.pageCount
+                && result.pageCountFromLog == live.pageCountFromLog)
         #expect(try file.inspect(key: Keys.old).pageCount == live.pageCount)
         #expect(try file.inspect().companions.map(\.role) == [.wal])
         #expect(try directory.snapshot() == before)
@@ -235,7 +258,10 @@ struct FileVerificationTests {
         let file = try directory.makeFile(rows: 10)
         let queue = try directory.makeQueue()
         try queue.write { db in
-            try db.execute(sql: "CREATE TABLE u (a); INSERT INTO u VALUES (zeroblob(400000)); CREATE TABLE v (a); DROP TABLE u")
+            try db.execute(
+                sql:
+                    "CREATE TABLE u (a); INSERT INTO u VALUES (zeroblob(400000)); CREATE TABLE v (a); DROP TABLE u"
+            )
             try db.execute(sql: "INSERT INTO v VALUES (randomblob(3000))")
         }
         try queue.close()
@@ -255,7 +281,9 @@ struct FileVerificationTests {
                 number += 1
                 let current = number
                 try await pool.write { try Bank.transfer($0, teller: 1, number: current, noteSize: 2000) }
-                if number.isMultiple(of: 20) { try await pool.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } }
+                if number.isMultiple(of: 20) {
+                    try await pool.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
+                }
             }
         }
         var busy = 0
@@ -300,7 +328,9 @@ struct FileVerificationTests {
         struct Stop: Error {}
         let file = try directory.makeFile()
         #expect(throws: Stop.self) { try file.verify(key: Keys.old) { _ in throw Stop() } }
-        #expect(throws: Stop.self) { try file.verify(key: Keys.old) { if $0.phase == .checkingStructure { throw Stop() } } }
+        #expect(throws: Stop.self) {
+            try file.verify(key: Keys.old) { if $0.phase == .checkingStructure { throw Stop() } }
+        }
         let task = Task {
             unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
             return try file.verify(key: Keys.old)

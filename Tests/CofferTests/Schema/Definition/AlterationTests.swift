@@ -25,7 +25,10 @@ struct AlterationTests {
                 t.drop(column: "missing")
                 t.drop(column: "score")
             }
-            #expect(try db.columns(in: "player").map(\.name) == ["id", "homeURL", "score", "a", "b", "c", "d", "e", "f", "g"])
+            #expect(
+                try db.columns(in: "player").map(\.name) == [
+                    "id", "homeURL", "score", "a", "b", "c", "d", "e", "f", "g",
+                ])
         }
         #expect(
             sql == [

@@ -29,12 +29,13 @@ struct BelongsToTests {
         #expect(
             sql == [
                 """
-                CREATE TABLE "p" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "teamId" INTEGER REFERENCES "team"("id"), \
-                "countryCode" TEXT NOT NULL REFERENCES "countries"("code"), \
-                "hiddenId" INTEGER REFERENCES "hidden"("rowid") ON DELETE CASCADE ON UPDATE SET NULL DEFERRABLE INITIALLY DEFERRED, \
-                "pairA" INTEGER, "pairBigName" VARCHAR(10), "city_id" BLOB UNIQUE REFERENCES "city"("_id"), \
-                "bossId" INTEGER NOT NULL ON CONFLICT REPLACE REFERENCES "team"("id"), "noTypeId" REFERENCES "noType"("id"), \
-                FOREIGN KEY ("pairA", "pairBigName") REFERENCES "pair"("a", "bigName"))
+                CREATE TABLE "p" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "teamId" INTEGER REFERENCES \
+                "team"("id"), "countryCode" TEXT NOT NULL REFERENCES "countries"("code"), "hiddenId" INTEGER \
+                REFERENCES "hidden"("rowid") ON DELETE CASCADE ON UPDATE SET NULL DEFERRABLE INITIALLY \
+                DEFERRED, "pairA" INTEGER, "pairBigName" VARCHAR(10), "city_id" BLOB UNIQUE REFERENCES \
+                "city"("_id"), "bossId" INTEGER NOT NULL ON CONFLICT REPLACE REFERENCES "team"("id"), \
+                "noTypeId" REFERENCES "noType"("id"), FOREIGN KEY ("pairA", "pairBigName") REFERENCES \
+                "pair"("a", "bigName"))
                 """,
                 #"CREATE INDEX "p_on_teamId" ON "p"("teamId")"#,
                 #"CREATE INDEX "p_on_countryCode" ON "p"("countryCode")"#,
@@ -54,9 +55,10 @@ struct BelongsToTests {
         #expect(
             sql == [
                 """
-                CREATE TABLE IF NOT EXISTS "p" ("pairA" INTEGER NOT NULL, "pairBigName" VARCHAR(10) NOT NULL, \
-                "otherA" INTEGER, "otherBigName" VARCHAR(10), FOREIGN KEY ("pairA", "pairBigName") REFERENCES "pair"("a", "bigName"), \
-                FOREIGN KEY ("otherA", "otherBigName") REFERENCES "pair"("a", "bigName") ON DELETE CASCADE)
+                CREATE TABLE IF NOT EXISTS "p" ("pairA" INTEGER NOT NULL, "pairBigName" VARCHAR(10) NOT \
+                NULL, "otherA" INTEGER, "otherBigName" VARCHAR(10), FOREIGN KEY ("pairA", "pairBigName") \
+                REFERENCES "pair"("a", "bigName"), FOREIGN KEY ("otherA", "otherBigName") REFERENCES \
+                "pair"("a", "bigName") ON DELETE CASCADE)
                 """,
                 #"CREATE UNIQUE INDEX IF NOT EXISTS "index_p_on_pairA_pairBigName" ON "p"("pairA", "pairBigName")"#,
                 #"CREATE INDEX IF NOT EXISTS "index_p_on_otherA_otherBigName" ON "p"("otherA", "otherBigName")"#,
@@ -77,9 +79,9 @@ struct BelongsToTests {
         #expect(
             sql == [
                 """
-                CREATE TABLE "p" ("teamId" INTEGER NOT NULL REFERENCES "team"("id"), "pairA" INTEGER NOT NULL, \
-                "pairBigName" VARCHAR(10) NOT NULL, "c" TEXT NOT NULL, PRIMARY KEY ("teamId", "pairA", "pairBigName", "c"), \
-                FOREIGN KEY ("pairA", "pairBigName") REFERENCES "pair"("a", "bigName"))
+                CREATE TABLE "p" ("teamId" INTEGER NOT NULL REFERENCES "team"("id"), "pairA" INTEGER NOT \
+                NULL, "pairBigName" VARCHAR(10) NOT NULL, "c" TEXT NOT NULL, PRIMARY KEY ("teamId", "pairA", \
+                "pairBigName", "c"), FOREIGN KEY ("pairA", "pairBigName") REFERENCES "pair"("a", "bigName"))
                 """
             ])
     }
@@ -114,16 +116,16 @@ struct BelongsToTests {
         #expect(
             sql == [
                 """
-                CREATE TABLE "employee" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, \
-                "managerId" INTEGER REFERENCES "employee"("id") ON DELETE SET NULL, "deputy" REFERENCES "employee"("id"))
+                CREATE TABLE "employee" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "managerId" INTEGER \
+                REFERENCES "employee"("id") ON DELETE SET NULL, "deputy" REFERENCES "employee"("id"))
                 """,
                 #"CREATE TABLE "node" ("parentCode" TEXT REFERENCES "node"("code"), "code" TEXT PRIMARY KEY NOT NULL)"#,
                 #"CREATE TABLE "entries" ("entryId" INTEGER REFERENCES "entries"("rowid"), "x")"#,
                 """
-                CREATE TABLE "pair" ("employeeId" INTEGER NOT NULL REFERENCES "employee"("id"), "b" BLOB NOT NULL, \
-                "pairEmployeeId" INTEGER, "pairB" BLOB, "x", "y", PRIMARY KEY ("employeeId", "b"), \
-                FOREIGN KEY ("pairEmployeeId", "pairB") REFERENCES "pair"("employeeId", "b"), \
-                FOREIGN KEY ("x", "y") REFERENCES "pair"("employeeId", "b"))
+                CREATE TABLE "pair" ("employeeId" INTEGER NOT NULL REFERENCES "employee"("id"), "b" BLOB NOT \
+                NULL, "pairEmployeeId" INTEGER, "pairB" BLOB, "x", "y", PRIMARY KEY ("employeeId", "b"), \
+                FOREIGN KEY ("pairEmployeeId", "pairB") REFERENCES "pair"("employeeId", "b"), FOREIGN KEY \
+                ("x", "y") REFERENCES "pair"("employeeId", "b"))
                 """,
             ])
     }
@@ -155,7 +157,9 @@ struct BelongsToTests {
                 #"CREATE TABLE "c" ("personUuid" BLOB REFERENCES "people"("uuid"))"#,
                 #"CREATE TABLE "d" ("TEAMId" INTEGER REFERENCES "TEAM"("id"))"#,
             ])
-        let error = try databaseError(after: schema) { db in try db.create(table: "e") { $0.belongsTo("teams") } }
+        let error = try databaseError(after: schema) { db in
+            try db.create(table: "e") { $0.belongsTo("teams") }
+        }
         #expect(error?.message == "no such table: teams")
     }
 
@@ -163,18 +167,24 @@ struct BelongsToTests {
     func missingTables() throws {
         let schema = "CREATE VIEW v AS SELECT 1 AS id"
         #expect(
-            try databaseError(after: schema) { db in try db.create(table: "t") { $0.belongsTo("v") } }?.message == "no such table: v")
+            try databaseError(after: schema) { db in try db.create(table: "t") { $0.belongsTo("v") } }?
+                .message == "no such table: v")
         #expect(
-            try databaseError { db in try db.create(table: "t") { $0.column("a").references("nowhere") } }?.message
+            try databaseError { db in try db.create(table: "t") { $0.column("a").references("nowhere") } }?
+                .message
                 == "no such table: nowhere")
         #expect(
-            try recordedSQL { db in try db.create(table: "t") { $0.column("a").references("nowhere", column: "b") } }
+            try recordedSQL { db in
+                try db.create(table: "t") { $0.column("a").references("nowhere", column: "b") }
+            }
                 == [#"CREATE TABLE "t" ("a" REFERENCES "nowhere"("b"))"#])
     }
 
     @Test("what the shell of SQLite would refuse is refused at once")
     func mismatch() throws {
-        let error = try databaseError(after: Self.schema) { db in try db.create(table: "t") { $0.column("a").references("pair") } }
+        let error = try databaseError(after: Self.schema) { db in
+            try db.create(table: "t") { $0.column("a").references("pair") }
+        }
         #expect(error?.message == #"foreign key on a should reference only one column of table "pair""#)
     }
 }

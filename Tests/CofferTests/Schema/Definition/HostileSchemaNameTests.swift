@@ -30,16 +30,19 @@ struct HostileSchemaNameTests {
                 t.add(column: "f" + text, .text)
                 t.drop(column: "f" + text)
             }
-            try db.create(index: index, on: table, columns: ["e" + text], condition: Column("e" + text) == text)
+            try db.create(
+                index: index, on: table, columns: ["e" + text], condition: Column("e" + text) == text)
             try db.create(indexOn: table, columns: ["b" + text])
             try db.drop(indexOn: table, columns: ["b" + text])
             try db.create(
-                view: view, columns: ["x" + text], asLiteral: "SELECT \(Column(text)) FROM \(sql: table.quotedDatabaseIdentifier)")
+                view: view, columns: ["x" + text],
+                asLiteral: "SELECT \(Column(text)) FROM \(sql: table.quotedDatabaseIdentifier)")
             try db.drop(view: view)
             try db.drop(index: index)
             #expect(
                 try db.columns(in: table).map(\.name) == [
-                    text, "b" + text, "c" + text, "parent" + text + text.prefix(1).uppercased() + text.dropFirst(), "e" + text,
+                    text, "b" + text, "c" + text,
+                    "parent" + text + text.prefix(1).uppercased() + text.dropFirst(), "e" + text,
                 ])
             #expect(try db.primaryKey(table).columns == [text])
             try db.drop(table: other)
@@ -73,7 +76,10 @@ struct HostileSchemaNameTests {
                     t.autoIncrementedPrimaryKey("id")
                     t.column(name, .text).notNull().indexed()
                 }
-                try db.execute(sql: "INSERT INTO \(name.quotedDatabaseIdentifier) (\(name.quotedDatabaseIdentifier)) VALUES ('x')")
+                try db.execute(
+                    sql:
+                        "INSERT INTO \(name.quotedDatabaseIdentifier) (\(name.quotedDatabaseIdentifier)) VALUES ('x')"
+                )
             }
             try queue.close()
             guard SQLCipherShell.isAvailable else { return }

@@ -5,20 +5,25 @@ import Testing
 
 @Suite("Indexes")
 struct IndexTests {
-    private static let schema = "CREATE TABLE player (id INTEGER PRIMARY KEY, email TEXT, score INTEGER, bonus INTEGER)"
+    private static let schema =
+        "CREATE TABLE player (id INTEGER PRIMARY KEY, email TEXT, score INTEGER, bonus INTEGER)"
 
     @Test("the SQL of indexes")
     func sql() throws {
         let sql = try recordedSQL(after: Self.schema) { (db) throws in
             try db.create(indexOn: "player", columns: ["email"])
             try db.create(
-                indexOn: "player", columns: ["email", "score"], options: [.unique, .ifNotExists], condition: Column("score") > 10)
+                indexOn: "player", columns: ["email", "score"], options: [.unique, .ifNotExists],
+                condition: Column("score") > 10)
             try db.create(index: "i1", on: "player", columns: ["email"], options: .unique)
-            try db.create(index: "i2", on: "player", columns: ["email"], unique: true, ifNotExists: true, condition: Column("email") != nil)
+            try db.create(
+                index: "i2", on: "player", columns: ["email"], unique: true, ifNotExists: true,
+                condition: Column("email") != nil)
             try db.create(
                 index: "i3", on: "player",
                 expressions: [
-                    Column("email").collating(.nocase), Column("score") + Column("bonus"), SQL("score + \(3)"),
+                    Column("email").collating(.nocase), Column("score") + Column("bonus"),
+                    SQL("score + \(3)"),
                 ])
             try db.create(
                 index: "i4", on: "player", expressions: [SQL("LENGTH(\(Column("email")))")], options: .unique,
@@ -42,7 +47,8 @@ struct IndexTests {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: Self.schema)
             try db.create(indexOn: "player", columns: ["email"], condition: Column("bonus") == true)
-            let plan = try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN SELECT * FROM player WHERE email = 'x' AND bonus = 1")
+            let plan = try Row.fetchAll(
+                db, sql: "EXPLAIN QUERY PLAN SELECT * FROM player WHERE email = 'x' AND bonus = 1")
             #expect("\(plan)".contains("index_player_on_email"))
         }
     }
@@ -78,7 +84,9 @@ struct IndexTests {
         #expect(
             try databaseError(after: schema) { db in try db.drop(indexOn: "t", columns: ["a"]) }?.message
                 == "index associated with UNIQUE or PRIMARY KEY constraint cannot be dropped")
-        #expect(try databaseError { db in try db.drop(indexOn: "t", columns: ["a"]) }?.message == "no such table: t")
+        #expect(
+            try databaseError { db in try db.drop(indexOn: "t", columns: ["a"]) }?.message
+                == "no such table: t")
     }
 
     @Test("indexes are built again when a collation has changed")
@@ -91,7 +99,10 @@ struct IndexTests {
             try db.execute(sql: "INSERT INTO t VALUES ('a'), ('b'), ('c')")
             db.add(collation: descending)
             try db.reindex(collation: descending)
-            #expect(try String.fetchAll(db, sql: "SELECT a FROM t INDEXED BY t_on_a ORDER BY a") == ["c", "b", "a"])
+            #expect(
+                try String.fetchAll(db, sql: "SELECT a FROM t INDEXED BY t_on_a ORDER BY a") == [
+                    "c", "b", "a",
+                ])
             #expect(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"])
         }
         #expect(try recordedSQL { db in try db.reindex(collation: .nocase) } == [#"REINDEX NOCASE"#])

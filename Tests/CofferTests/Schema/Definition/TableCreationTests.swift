@@ -12,7 +12,8 @@ struct TableCreationTests {
                 t.autoIncrementedPrimaryKey("id")
                 t.column("a")
                 t.column("b", .text).notNull().unique().defaults(to: "O'Brien").collate(.nocase)
-                t.column("c", .integer).notNull(onConflict: .ignore).unique(onConflict: .replace).defaults(to: -1)
+                t.column("c", .integer).notNull(onConflict: .ignore).unique(onConflict: .replace).defaults(
+                    to: -1)
                 t.column("d", .datetime).defaults(sql: "CURRENT_TIMESTAMP")
                 t.column("e", .text).check { SQL("LENGTH(\($0))") > 3 }.check(sql: "e <> 'x'")
                 t.column("f", .double).generatedAs(sql: "c + 1", .stored)
@@ -26,12 +27,13 @@ struct TableCreationTests {
         #expect(
             sql == [
                 """
-                CREATE TABLE "t" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "a", \
-                "b" TEXT NOT NULL UNIQUE DEFAULT 'O''Brien' COLLATE NOCASE, \
-                "c" INTEGER NOT NULL ON CONFLICT IGNORE UNIQUE ON CONFLICT REPLACE DEFAULT -1, \
-                "d" DATETIME DEFAULT CURRENT_TIMESTAMP, "e" TEXT CHECK ((LENGTH("e")) > 3) CHECK (e <> 'x'), \
-                "f" DOUBLE GENERATED ALWAYS AS (c + 1) STORED, "g" ANY GENERATED ALWAYS AS ("c" + 2) VIRTUAL, \
-                "h" TEXT COLLATE \(DatabaseCollation.unicodeCompare.name), "i" DECIMAL(10, -5), j TEXT, k TEXT DEFAULT 'a''b')
+                CREATE TABLE "t" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "a", "b" TEXT NOT NULL UNIQUE \
+                DEFAULT 'O''Brien' COLLATE NOCASE, "c" INTEGER NOT NULL ON CONFLICT IGNORE UNIQUE ON \
+                CONFLICT REPLACE DEFAULT -1, "d" DATETIME DEFAULT CURRENT_TIMESTAMP, "e" TEXT CHECK \
+                ((LENGTH("e")) > 3) CHECK (e <> 'x'), "f" DOUBLE GENERATED ALWAYS AS (c + 1) STORED, "g" ANY \
+                GENERATED ALWAYS AS ("c" + 2) VIRTUAL, "h" TEXT \
+                COLLATE \(DatabaseCollation.unicodeCompare.name), "i" DECIMAL(10, -5), j TEXT, k TEXT \
+                DEFAULT 'a''b')
                 """
             ])
     }
@@ -39,8 +41,10 @@ struct TableCreationTests {
     @Test("the types of columns")
     func columnTypes() throws {
         let types: [(Database.ColumnType, String)] = [
-            (.text, "TEXT"), (.integer, "INTEGER"), (.double, "DOUBLE"), (.real, "REAL"), (.numeric, "NUMERIC"), (.boolean, "BOOLEAN"),
-            (.blob, "BLOB"), (.date, "DATE"), (.datetime, "DATETIME"), (.any, "ANY"), (.jsonText, "TEXT"), (.jsonb, "BLOB"),
+            (.text, "TEXT"), (.integer, "INTEGER"), (.double, "DOUBLE"), (.real, "REAL"),
+            (.numeric, "NUMERIC"), (.boolean, "BOOLEAN"),
+            (.blob, "BLOB"), (.date, "DATE"), (.datetime, "DATETIME"), (.any, "ANY"), (.jsonText, "TEXT"),
+            (.jsonb, "BLOB"),
             (Database.ColumnType(rawValue: "VARCHAR(10)"), "VARCHAR(10)"),
             (Database.ColumnType(rawValue: "UNSIGNED BIG INT"), "UNSIGNED BIG INT"),
         ]
@@ -53,7 +57,9 @@ struct TableCreationTests {
         }
     }
 
-    @Test("what SQLite does not take for a type becomes one name", arguments: hostileTexts.filter { !["", " ", "select"].contains($0) })
+    @Test(
+        "what SQLite does not take for a type becomes one name",
+        arguments: hostileTexts.filter { !["", " ", "select"].contains($0) })
     func hostileTypes(text: String) throws {
         try makeCanaryQueue().write { (db) throws in
             try db.create(table: "hostile") { $0.column("a", Database.ColumnType(rawValue: text)).notNull() }
@@ -66,7 +72,9 @@ struct TableCreationTests {
     @Test("options of the table")
     func options() throws {
         let sql = try recordedSQL { (db) throws in
-            try db.create(table: "a", options: [.temporary, .ifNotExists, .withoutRowID, .strict]) { $0.primaryKey("id", .text) }
+            try db.create(table: "a", options: [.temporary, .ifNotExists, .withoutRowID, .strict]) {
+                $0.primaryKey("id", .text)
+            }
             try db.create(table: "b", temporary: true, ifNotExists: true, withoutRowID: true) {
                 $0.primaryKey("id", .text, onConflict: .fail)
             }
@@ -106,7 +114,9 @@ struct TableCreationTests {
     func primaryKeys() throws {
         let sql = try recordedSQL { (db) throws in
             try db.create(table: "a") { $0.column("id", .integer).primaryKey() }
-            try db.create(table: "b") { $0.column("id", .integer).primaryKey(onConflict: .replace, autoincrement: true) }
+            try db.create(table: "b") {
+                $0.column("id", .integer).primaryKey(onConflict: .replace, autoincrement: true)
+            }
             try db.create(table: "c") { t in
                 t.column("x", .integer)
                 t.column("y")
@@ -169,7 +179,8 @@ struct TableCreationTests {
                 t.uniqueKey(["a", "b"])
                 t.uniqueKey(["b"], onConflict: .replace)
                 t.foreignKey(
-                    ["a", "b"], references: "u", columns: ["x", "y"], onDelete: .cascade, onUpdate: .restrict, deferred: true)
+                    ["a", "b"], references: "u", columns: ["x", "y"], onDelete: .cascade, onUpdate: .restrict,
+                    deferred: true)
                 t.check(Column("a") + Column("b") < 10)
                 t.check(true)
                 t.check(sql: "a <> 3 -- why")
@@ -180,15 +191,18 @@ struct TableCreationTests {
         #expect(
             sql == [
                 """
-                CREATE TABLE "t" ("a" INTEGER, "b" INTEGER, UNIQUE ("a", "b"), UNIQUE ("b") ON CONFLICT REPLACE, \
-                FOREIGN KEY ("a", "b") REFERENCES "u"("x", "y") ON DELETE CASCADE ON UPDATE RESTRICT DEFERRABLE INITIALLY DEFERRED, \
-                CHECK (("a" + "b") < 10), CHECK (1), CHECK (a <> 3 -- why
+                CREATE TABLE "t" ("a" INTEGER, "b" INTEGER, UNIQUE ("a", "b"), UNIQUE ("b") ON CONFLICT \
+                REPLACE, FOREIGN KEY ("a", "b") REFERENCES "u"("x", "y") ON DELETE CASCADE ON UPDATE \
+                RESTRICT DEFERRABLE INITIALLY DEFERRED, CHECK (("a" + "b") < 10), CHECK (1), CHECK (a <> 3 \
+                -- why
                 ), CHECK (a <> 4), CHECK (a > -10))
                 """
             ])
     }
 
-    @Test("actions of foreign keys", arguments: [Database.ForeignKeyAction.cascade, .restrict, .setNull, .setDefault])
+    @Test(
+        "actions of foreign keys",
+        arguments: [Database.ForeignKeyAction.cascade, .restrict, .setNull, .setDefault])
     func actions(action: Database.ForeignKeyAction) throws {
         try DatabaseQueue().write { (db) throws in
             try db.create(table: "parent") { $0.primaryKey("id", .integer) }
@@ -241,7 +255,8 @@ struct TableCreationTests {
     @Test("values of defaults and checks come back as they were given")
     func values() throws {
         let values: [any DatabaseValueConvertible] = [
-            0, Int64.min, Int64.max, 1.5, -0.1, Double.leastNonzeroMagnitude, Double.greatestFiniteMagnitude, Double.infinity,
+            0, Int64.min, Int64.max, 1.5, -0.1, Double.leastNonzeroMagnitude, Double.greatestFiniteMagnitude,
+            Double.infinity,
             -Double.infinity, "", "O'Brien",
             "a\0b", "\u{1F600}", "'; DROP TABLE t; --", Data(), Data([0, 255, 39]), true, DatabaseValue.null,
             Date(timeIntervalSince1970: 0), UUID(),
@@ -261,7 +276,9 @@ struct TableCreationTests {
         }
     }
 
-    @Test("the sqlcipher shell sees the tables as they were defined", .enabled(if: SQLCipherShell.isAvailable), arguments: Access.allCases)
+    @Test(
+        "the sqlcipher shell sees the tables as they were defined", .enabled(if: SQLCipherShell.isAvailable),
+        arguments: Access.allCases)
     func shell(access: Access) throws {
         try withTestDirectory { (directory) throws in
             let writer = try directory.make(access)
@@ -281,11 +298,17 @@ struct TableCreationTests {
             let shell = SQLCipherShell(path: directory.path("a.db"))
             #expect(
                 try shell.run("PRAGMA table_xinfo(player)") == [
-                    "0|id|INTEGER|0||1|0", "1|teamCode|TEXT|1||0|0", "2|score|INTEGER|0|10|0|0", "3|double|INTEGER|0||0|3",
+                    "0|id|INTEGER|0||1|0", "1|teamCode|TEXT|1||0|0", "2|score|INTEGER|0|10|0|0",
+                    "3|double|INTEGER|0||0|3",
                 ])
-            #expect(try shell.run("PRAGMA foreign_key_list(player)") == ["0|0|team|teamCode|code|NO ACTION|CASCADE|NONE"])
             #expect(
-                try shell.run("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name") == [
+                try shell.run("PRAGMA foreign_key_list(player)") == [
+                    "0|0|team|teamCode|code|NO ACTION|CASCADE|NONE"
+                ])
+            #expect(
+                try shell.run(
+                    "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name"
+                ) == [
                     #"player_on_score|CREATE INDEX "player_on_score" ON "player"("score")"#,
                     #"player_on_teamCode|CREATE INDEX "player_on_teamCode" ON "player"("teamCode")"#,
                 ])
@@ -293,12 +316,17 @@ struct TableCreationTests {
                 try shell.run(
                     """
                     PRAGMA foreign_keys = 1;
-                    BEGIN; INSERT INTO player (teamCode) VALUES ('RED'); INSERT INTO team VALUES ('RED', 'Red'); COMMIT;
+                    BEGIN; INSERT INTO player (teamCode) VALUES ('RED'); INSERT INTO team VALUES ('RED', \
+                    'Red'); COMMIT;
                     SELECT * FROM player; SELECT count(*) FROM team WHERE name = 'rED';
                     PRAGMA integrity_check;
                     """) == ["1|RED|10|20", "1", "ok"])
-            #expect(throws: SQLCipherShell.Failure.self) { try shell.run("INSERT INTO player (teamCode, score) VALUES ('RED', -1)") }
-            #expect(throws: SQLCipherShell.Failure.self) { try shell.run("INSERT INTO player (teamCode, score) VALUES ('RED', 'x')") }
+            #expect(throws: SQLCipherShell.Failure.self) {
+                try shell.run("INSERT INTO player (teamCode, score) VALUES ('RED', -1)")
+            }
+            #expect(throws: SQLCipherShell.Failure.self) {
+                try shell.run("INSERT INTO player (teamCode, score) VALUES ('RED', 'x')")
+            }
         }
     }
 }

@@ -13,8 +13,11 @@ struct ViewTests {
             try db.create(view: "v1", as: SQLRequest<Row>(sql: "SELECT * FROM player"))
             try db.create(
                 view: "v2", options: [.ifNotExists, .temporary], columns: ["a\"", "b"],
-                as: SQLRequest<Row>("SELECT id, name FROM player WHERE name = \("O'Brien") AND score IN \([1, 2])"))
-            try db.create(view: "v3", asLiteral: "SELECT \(Data([1, 2])) AS blob, \(1.5) AS double, \(String?.none) AS empty")
+                as: SQLRequest<Row>(
+                    "SELECT id, name FROM player WHERE name = \("O'Brien") AND score IN \([1, 2])"))
+            try db.create(
+                view: "v3",
+                asLiteral: "SELECT \(Data([1, 2])) AS blob, \(1.5) AS double, \(String?.none) AS empty")
             try db.drop(view: "v1")
         }
         #expect(
@@ -33,16 +36,22 @@ struct ViewTests {
             try db.create(
                 view: "v",
                 as: SQLRequest<Row>(
-                    sql: "SELECT ? AS a, '?' AS b, :name AS c, ? AS d, :name || \":x\" /* ? */ AS e, $other AS f FROM (SELECT 1 AS \":x\")",
+                    sql:
+                        "SELECT ? AS a, '?' AS b, :name AS c, ? AS d, :name || \":x\" /* ? */ AS e, $other AS f FROM (SELECT 1 AS \":x\")",
                     arguments: StatementArguments(["name": "n", "other": 2]) + ["it's", 4]))
             #expect(
-                try Row.fetchAll(db, sql: "SELECT * FROM v") == [["a": "it's", "b": "?", "c": "n", "d": 4, "e": "n1", "f": 2]])
+                try Row.fetchAll(db, sql: "SELECT * FROM v") == [
+                    ["a": "it's", "b": "?", "c": "n", "d": 4, "e": "n1", "f": 2]
+                ])
         }
     }
 
     @Test(
         "arguments that do not fit are an error",
-        arguments: [("SELECT ?", [1, 2]), ("SELECT ?, ?", [1]), ("SELECT 1", [1]), ("SELECT ?1", [1]), ("SELECT ?", [])])
+        arguments: [
+            ("SELECT ?", [1, 2]), ("SELECT ?, ?", [1]), ("SELECT 1", [1]), ("SELECT ?1", [1]),
+            ("SELECT ?", []),
+        ])
     func mismatchingArguments(sql: String, arguments: [Int]) throws {
         let error = try databaseError { db in
             try db.create(view: "v", as: SQLRequest<Row>(sql: sql, arguments: StatementArguments(arguments)))

@@ -13,7 +13,8 @@ struct Catalog {
             try db.execute(
                 sql: """
                     CREATE TABLE package (
-                        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version TEXT NOT NULL, section TEXT NOT NULL,
+                        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version TEXT NOT NULL, section \
+                    TEXT NOT NULL,
                         installedKibibytes INTEGER, summary TEXT NOT NULL, description TEXT NOT NULL);
                     CREATE TABLE path (package TEXT NOT NULL, path TEXT NOT NULL);
                     """)
@@ -25,11 +26,13 @@ struct Catalog {
             }
             let insertPackage = try db.makeStatement(
                 sql: """
-                    INSERT INTO package (name, version, section, installedKibibytes, summary, description) VALUES (?, ?, ?, ?, ?, ?)
+                    INSERT INTO package (name, version, section, installedKibibytes, summary, description) \
+                    VALUES (?, ?, ?, ?, ?, ?)
                     """)
             for package in packages {
                 try insertPackage.execute(arguments: [
-                    package.name, package.version, package.section, package.installedKibibytes, package.summary, package.description,
+                    package.name, package.version, package.section, package.installedKibibytes,
+                    package.summary, package.description,
                 ])
             }
             let insertPath = try db.makeStatement(sql: "INSERT INTO path (package, path) VALUES (?, ?)")
@@ -43,7 +46,8 @@ struct Catalog {
         try queue.read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM package ORDER BY id").map { row in
                 InstalledPackage(
-                    name: row["name"], version: row["version"], section: row["section"], installedKibibytes: row["installedKibibytes"],
+                    name: row["name"], version: row["version"], section: row["section"],
+                    installedKibibytes: row["installedKibibytes"],
                     summary: row["summary"], description: row["description"])
             }
         }
@@ -65,7 +69,8 @@ struct Catalog {
         var snippet: String
     }
 
-    /// The packages that have all words that begin as those that are typed, best first: a word in the name counts more.
+    /// The packages that have all words that begin as those that are typed, best first: a word in the name
+    /// counts more.
     func search(_ words: String) throws -> [Match] {
         let snippet = FTS5.snippet(Column("description"), from: "[", to: "]", ellipsis: "...", tokenCount: 10)
         let request = Table("packageText")

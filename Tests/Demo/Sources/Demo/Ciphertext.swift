@@ -6,7 +6,8 @@ struct Ciphertext {
 
     init(path: String) throws { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) }
 
-    /// The first 16 bytes, where a plain SQLite file says "SQLite format 3". In an encrypted file they are the salt.
+    /// The first 16 bytes, where a plain SQLite file says "SQLite format 3". In an encrypted file they are
+    /// the salt.
     var header: String { bytes.prefix(16).map { String(format: "%02x", $0) }.joined(separator: " ") }
 
     /// Bits for each byte: 8 is what randomness has; text and plain databases have 4 to 6.
@@ -19,6 +20,7 @@ struct Ciphertext {
         }
     }
 
-    /// The texts that can be read in the file. Each should be long enough not to appear by chance: 8 bytes or more.
+    /// The texts that can be read in the file. Each should be long enough not to appear by chance: 8 bytes or
+    /// more.
     func readable(_ texts: [String]) -> [String] { texts.filter { bytes.range(of: Data($0.utf8)) != nil } }
 }

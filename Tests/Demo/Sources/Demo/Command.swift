@@ -8,7 +8,8 @@ struct Failure: Error, CustomStringConvertible {
 
 /// Runs another program of this machine, and returns what it writes on its standard output.
 ///
-/// `input` reaches the program through its standard input, so that a passphrase never stands in the list of processes.
+/// `input` reaches the program through its standard input, so that a passphrase never stands in the list of
+/// processes.
 func output(of program: String, _ arguments: [String], input: String = "") throws -> String {
     let process = Process()
     let (toProgram, fromProgram) = (Pipe(), Pipe())
@@ -23,7 +24,10 @@ func output(of program: String, _ arguments: [String], input: String = "") throw
     let data = try fromProgram.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     guard process.terminationReason == .exit, process.terminationStatus == 0 else {
-        throw Failure("'\(program)' failed with status \(process.terminationStatus); is it installed? Scripts/bootstrap installs it")
+        throw Failure(
+            "'\(program)' failed with status \(process.terminationStatus); is it installed? "
+                + "Scripts/bootstrap installs it"
+        )
     }
     return String(decoding: data, as: UTF8.self)
 }

@@ -1,9 +1,11 @@
 import Coffer
 import Foundation
 
-/// Stores this machine's package database in an encrypted file, and proves each claim that the README makes about such files.
+/// Stores this machine's package database in an encrypted file, and proves each claim that the README makes
+/// about such files.
 ///
-/// The only argument is the folder to work in. Any claim that does not hold ends the program with a message and status 1.
+/// The only argument is the folder to work in. Any claim that does not hold ends the program with a message
+/// and status 1.
 @main
 struct Demo {
     static func main() {
@@ -17,7 +19,9 @@ struct Demo {
     }
 
     let folder: String
-    let passphrase = "a passphrase made for one run " + (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+    let passphrase =
+        "a passphrase made for one run "
+        + (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
 
     var path: String { folder + "/packages.sqlite" }
 
@@ -30,14 +34,19 @@ struct Demo {
     func run() throws {
         let (packages, paths) = try step("read this machine's package database") {
             let found = (try InstalledPackage.all(), try InstalledPath.all())
-            guard !found.0.isEmpty, found.1.count > 1_000 else { throw Failure("dpkg knows too few packages to show anything") }
+            guard !found.0.isEmpty, found.1.count > 1_000 else {
+                throw Failure("dpkg knows too few packages to show anything")
+            }
             return (found, "\(found.0.count) packages, \(found.1.count) paths")
         }
         try step("store them encrypted, with a full-text index") {
             let catalog = try Catalog(path: path, configuration: configuration(.passphrase(passphrase)))
             try catalog.store(packages, paths)
             try catalog.queue.close()
-            return ((), "\(packages.count + paths.count) rows in \(try Ciphertext(path: path).bytes.count / 1024) KiB")
+            return (
+                (),
+                "\(packages.count + paths.count) rows in \(try Ciphertext(path: path).bytes.count / 1024) KiB"
+            )
         }
         try readBack(packages, paths)
         try lookAtFile(packages)
@@ -48,23 +57,32 @@ struct Demo {
 
     func readBack(_ packages: [InstalledPackage], _ paths: [InstalledPath]) throws {
         let catalog = try step("open it again with the passphrase") {
-            (try Catalog(path: path, configuration: configuration(.passphrase(passphrase))), "one key derivation")
+            (
+                try Catalog(path: path, configuration: configuration(.passphrase(passphrase))),
+                "one key derivation"
+            )
         }
         try step("read every row back and compare") {
-            guard try catalog.packages() == packages else { throw Failure("the packages read are not those that were written") }
-            guard try catalog.paths() == paths else { throw Failure("the paths read are not those that were written") }
+            guard try catalog.packages() == packages else {
+                throw Failure("the packages read are not those that were written")
+            }
+            guard try catalog.paths() == paths else {
+                throw Failure("the paths read are not those that were written")
+            }
             return ((), "all equal")
         }
         try step("search for what is typed: 'compres") {
             let found = try catalog.search("'compres")
-            let expected = packages.filter { "\($0.name) \($0.description)".lowercased().contains("compres") }.map(\.name)
+            let expected = packages.filter { "\($0.name) \($0.description)".lowercased().contains("compres") }
+                .map(\.name)
             guard !found.isEmpty, Set(found.map(\.name)).isSubset(of: expected),
                 let match = found.first(where: { $0.snippet.contains("[") })
             else { throw Failure("the search found \(found)") }
             let snippet = match.snippet.split(whereSeparator: \.isNewline).joined(separator: " ")
             return (
                 (),
-                "\(found.count) packages: " + found.prefix(4).map(\.name).joined(separator: ", ") + ", ...\n      \(match.name): \(snippet)"
+                "\(found.count) packages: " + found.prefix(4).map(\.name).joined(separator: ", ")
+                    + ", ...\n      \(match.name): \(snippet)"
             )
         }
         try catalog.queue.close()
@@ -73,12 +91,20 @@ struct Demo {
     func lookAtFile(_ packages: [InstalledPackage]) throws {
         try step("look at the file as a thief does") {
             let file = try Ciphertext(path: path)
-            let texts = ["SQLite format 3", "CREATE TABLE"] + packages.map(\.summary).filter { $0.utf8.count >= 8 }.prefix(50)
+            let texts =
+                ["SQLite format 3", "CREATE TABLE"]
+                + packages.map(\.summary).filter { $0.utf8.count >= 8 }.prefix(50)
             let readable = file.readable(texts)
             guard readable.isEmpty else { throw Failure("the file holds plaintext: \(readable)") }
-            guard file.entropy > 7.99 else { throw Failure("the file looks like data: \(file.entropy) bits for each byte") }
+            guard file.entropy > 7.99 else {
+                throw Failure("the file looks like data: \(file.entropy) bits for each byte")
+            }
             let entropy = String(format: "%.4f", file.entropy)
-            return ((), "\(entropy) bits for each byte, none of \(texts.count) texts found\n      first bytes: \(file.header)")
+            return (
+                (),
+                "\(entropy) bits for each byte, none of \(texts.count) texts found\n      first bytes: "
+                    + "\(file.header)"
+            )
         }
     }
 
@@ -90,7 +116,9 @@ struct Demo {
 
                 """
             let answer = try output(of: "sqlcipher", ["-batch", path], input: input)
-            guard answer.contains("rows=\(packages.count)+\(paths.count)\n") else { throw Failure("the shell answered: \(answer)") }
+            guard answer.contains("rows=\(packages.count)+\(paths.count)\n") else {
+                throw Failure("the shell answered: \(answer)")
+            }
             return ((), "it counts the same rows")
         }
     }

@@ -15,17 +15,24 @@ struct InstalledPath: Equatable {
 }
 
 extension InstalledPackage {
-    /// Every installed package, from dpkg's own database. The separators are control characters, which dpkg's fields never hold.
+    /// Every installed package, from dpkg's own database. The separators are control characters, which dpkg's
+    /// fields never hold.
     static func all() throws -> [InstalledPackage] {
-        let fields = ["db:Status-Status", "binary:Package", "Version", "Section", "Installed-Size", "binary:Summary", "Description"]
+        let fields = [
+            "db:Status-Status", "binary:Package", "Version", "Section", "Installed-Size", "binary:Summary",
+            "Description",
+        ]
         let format = fields.map { "${\($0)}" }.joined(separator: "\u{1F}") + "\u{1E}"
         return try output(of: "dpkg-query", ["--show", "--showformat", format])
             .split(separator: "\u{1E}")
-            .map { record in record.split(separator: "\u{1F}", omittingEmptySubsequences: false).map(String.init) }
+            .map { record in
+                record.split(separator: "\u{1F}", omittingEmptySubsequences: false).map(String.init)
+            }
             .filter { $0.count == fields.count && $0[0] == "installed" }
             .map {
                 InstalledPackage(
-                    name: $0[1], version: $0[2], section: $0[3], installedKibibytes: Int($0[4]), summary: $0[5], description: $0[6])
+                    name: $0[1], version: $0[2], section: $0[3], installedKibibytes: Int($0[4]),
+                    summary: $0[5], description: $0[6])
             }
     }
 }
@@ -39,7 +46,9 @@ extension InstalledPath {
             .flatMap { line -> [InstalledPath] in
                 guard let colon = line.firstRange(of: ": /") else { return [] }
                 let path = String(line[line.index(colon.lowerBound, offsetBy: 2)...])
-                return line[..<colon.lowerBound].split(separator: ", ").map { InstalledPath(package: String($0), path: path) }
+                return line[..<colon.lowerBound].split(separator: ", ").map {
+                    InstalledPath(package: String($0), path: path)
+                }
             }
     }
 }

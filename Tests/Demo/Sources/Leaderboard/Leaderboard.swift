@@ -5,8 +5,8 @@ import Foundation
 ///
 ///     swift run Leaderboard [rounds]
 ///
-/// It ends with status 1 if a task has seen rounds in another order than they were played in, or if the last thing that it has printed is
-/// not what the file holds.
+/// It ends with status 1 if a task has seen rounds in another order than they were played in, or if the last
+/// thing that it has printed is not what the file holds.
 @main
 struct Leaderboard {
     static let names = ["Arthur", "Barbara", "Craig", "Danielle", "Elena", "Frank"]
@@ -21,15 +21,21 @@ struct Leaderboard {
     }
 
     static func run(rounds: Int) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("leaderboard-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "leaderboard-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
 
         var configuration = Configuration()
         configuration.key = .passphrase("correct horse battery staple")
-        let pool = try DatabasePool(path: folder.appendingPathComponent("scores.db").path, configuration: configuration)
+        let pool = try DatabasePool(
+            path: folder.appendingPathComponent("scores.db").path, configuration: configuration)
         try await pool.write { db in
-            try db.execute(sql: "CREATE TABLE player (name TEXT PRIMARY KEY, score INTEGER NOT NULL); CREATE TABLE game (round INTEGER)")
+            try db.execute(
+                sql:
+                    "CREATE TABLE player (name TEXT PRIMARY KEY, score INTEGER NOT NULL); CREATE TABLE game "
+                    + "(round INTEGER)"
+            )
             for name in names { try db.execute(sql: "INSERT INTO player VALUES (?, 0)", arguments: [name]) }
         }
 
@@ -38,12 +44,17 @@ struct Leaderboard {
         async let points = printProgress(of: pool, until: rounds)
         try await play(rounds, in: pool)
         let last = try await (topThree, leader, points)
-        let stored = try await pool.read { db in (try Self.topThree(db), try Self.leader(db), try Self.points(db)) }
-        guard last == stored else { throw Failure("the last lines say \(last), and the file holds \(stored)") }
+        let stored = try await pool.read { db in
+            (try Self.topThree(db), try Self.leader(db), try Self.points(db))
+        }
+        guard last == stored else {
+            throw Failure("the last lines say \(last), and the file holds \(stored)")
+        }
         print("The game is over. What the file holds:\n")
         try await pool.read { db in
             try db.dumpTables(["player"], format: .debug(header: true))
-            try db.dumpRequest(Table("game").select(Column("round")).order(Column("round").desc).limit(3), format: .line())
+            try db.dumpRequest(
+                Table("game").select(Column("round")).order(Column("round").desc).limit(3), format: .line())
         }
     }
 
@@ -77,23 +88,31 @@ struct Leaderboard {
     }
 
     static func printTopThree(of pool: DatabasePool, until rounds: Int) async throws -> [String] {
-        let observation = ValueObservation.tracking { db in View(round: try round(db), content: try topThree(db)) }
+        let observation = ValueObservation.tracking { db in
+            View(round: try round(db), content: try topThree(db))
+        }
         // Values that come while this one is printed are out of date: only the newest is kept.
-        return try await follow(observation.values(in: pool, bufferingPolicy: .bufferingNewest(1)), until: rounds) { view in
+        return try await follow(
+            observation.values(in: pool, bufferingPolicy: .bufferingNewest(1)), until: rounds
+        ) { view in
             print("[top 3]    after round \(view.round): \(view.content.joined(separator: ", "))")
         }
     }
 
     static func printLeader(of pool: DatabasePool, until rounds: Int) async throws -> String {
-        let observation = ValueObservation.tracking { db in View(round: try round(db), content: try leader(db)) }
-            .removeDuplicates { $0.content == $1.content && $1.round < rounds }
+        let observation = ValueObservation.tracking { db in
+            View(round: try round(db), content: try leader(db))
+        }
+        .removeDuplicates { $0.content == $1.content && $1.round < rounds }
         return try await follow(observation.values(in: pool), until: rounds) { view in
             print("[leader]   since round \(view.round): \(view.content)")
         }
     }
 
     static func printProgress(of pool: DatabasePool, until rounds: Int) async throws -> Int {
-        let observation = ValueObservation.tracking { db in View(round: try round(db), content: try points(db)) }
+        let observation = ValueObservation.tracking { db in
+            View(round: try round(db), content: try points(db))
+        }
         return try await follow(observation.values(in: pool), until: rounds) { view in
             print("[progress] \(view.round) of \(rounds) rounds, \(view.content) points")
         }

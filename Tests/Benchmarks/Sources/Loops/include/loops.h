@@ -14,7 +14,8 @@ typedef struct {
     int64_t bonus;
 } player;
 
-// Opens a file with a key, checks the key, applies the settings. Ends the process with a message if anything fails.
+// Opens a file with a key, checks the key, applies the settings. Ends the process with a message if anything
+// fails.
 sqlite3 *loop_open(const char *path, const void *key, int key_length, const char *pragmas);
 void loop_close(sqlite3 *db);
 void loop_execute(sqlite3 *db, const char *sql);

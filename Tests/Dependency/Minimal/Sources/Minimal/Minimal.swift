@@ -1,12 +1,15 @@
 import Coffer
 
-/// What a first user of Coffer writes: opens an encrypted file, writes, reads, and fails if it reads something else.
+/// What a first user of Coffer writes: opens an encrypted file, writes, reads, and fails if it reads
+/// something else.
 @main
 struct Minimal {
     struct Failure: Error { var message: String }
 
     static func main() throws {
-        guard CommandLine.arguments.count == 3 else { throw Failure(message: "usage: Minimal <database> <text>") }
+        guard CommandLine.arguments.count == 3 else {
+            throw Failure(message: "usage: Minimal <database> <text>")
+        }
         let (path, text) = (CommandLine.arguments[1], CommandLine.arguments[2])
 
         var configuration = Configuration()

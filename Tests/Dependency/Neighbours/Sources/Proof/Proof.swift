@@ -24,7 +24,10 @@ public func prove(path: String, text: String) throws -> Outcome {
             try db.execute(sql: "INSERT INTO note VALUES (?)", arguments: [text])
         }
         let (found, version) = try queue.read { db in
-            (try String.fetchAll(db, sql: "SELECT text FROM note"), try String.fetchOne(db, sql: "PRAGMA cipher_version"))
+            (
+                try String.fetchAll(db, sql: "SELECT text FROM note"),
+                try String.fetchOne(db, sql: "PRAGMA cipher_version")
+            )
         }
         guard found == [text] else { throw Failure("read \(found), not what was written") }
         guard let version else { throw Failure("Coffer opened a keyed file on an engine without a cipher") }

@@ -7,7 +7,9 @@ struct RawEngine {
     struct Failure: Error { var message: String }
 
     static func main() throws {
-        guard CommandLine.arguments.count == 3 else { throw Failure(message: "usage: RawEngine <database> <text>") }
+        guard CommandLine.arguments.count == 3 else {
+            throw Failure(message: "usage: RawEngine <database> <text>")
+        }
         let (path, text) = (CommandLine.arguments[1], CommandLine.arguments[2])
 
         var configuration = Configuration()
@@ -20,6 +22,8 @@ struct RawEngine {
         }
         guard changes == 2 else { throw Failure(message: "the engine counted \(changes) changes, not 2") }
         try queue.close()
-        print("SQLite", String(cString: sqlite3_libversion()), "counted", changes, "changes on Coffer's connection")
+        print(
+            "SQLite", String(cString: sqlite3_libversion()), "counted", changes,
+            "changes on Coffer's connection")
     }
 }

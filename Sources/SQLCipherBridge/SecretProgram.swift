@@ -1,9 +1,12 @@
+internal import CSQLCipher
 internal import Glibc
+package import KeyMaterial
 
 /// A program that prints a secret, such as the client of a secret store.
 ///
-/// No shell takes part. The program gets the standard error and the environment of this process, a request on its standard input, and no descriptor that is
-/// closed on `exec`. What is secret goes through the pipes only: arguments and the environment can be read by others.
+/// No shell takes part. The program gets the standard error and the environment of this process, a request on
+/// its standard input, and no descriptor that is closed on `exec`. What is secret goes through the pipes
+/// only: arguments and the environment can be read by others.
 package enum SecretProgram {
     package enum Problem: Error, Hashable {
         /// The number of the failed system call.
@@ -29,13 +32,16 @@ package enum SecretProgram {
     ///   - words: the program, looked for in `PATH` where its name has no slash, and its arguments.
     ///   - request: what it can read, up to ``requestLimit`` bytes; where it is empty, the standard input is.
     ///   - timeout: after so many seconds it is ended.
-    package static func run(_ words: [String], request: [UInt8] = [], timeout: Double) throws(Problem) -> SecretBytes {
+    package static func run(_ words: [String], request: [UInt8] = [], timeout: Double) throws(Problem)
+        -> SecretBytes
+    {
         precondition(request.count <= requestLimit)
         let deadline = ContinuousClock.now + .seconds(timeout)
         let reading: PipeEnd
         let process: Process
         do {
-            // The ends of the program are closed here once it has them, so that its end is the end of the pipe.
+            // The ends of the program are closed here once it has them, so that its end is the end of the
+            // pipe.
             let output = try Pipe()
             reading = output.reading
             process = try start(words, input: input(request), output: output.writing)
@@ -96,7 +102,8 @@ package enum SecretProgram {
         }
     }
 
-    private static func start(_ words: [String], input: PipeEnd?, output: PipeEnd) throws(Problem) -> Process {
+    private static func start(_ words: [String], input: PipeEnd?, output: PipeEnd) throws(Problem) -> Process
+    {
         guard let program = words.first, !program.isEmpty else { throw .notStarted(ENOENT) }
         // What follows a zero would be lost without a word.
         guard !words.contains(where: { $0.utf8.contains(0) }) else { throw .notStarted(EINVAL) }
@@ -155,9 +162,12 @@ private struct Pipe {
 
     init() throws(SecretProgram.Problem) {
         var numbers: [CInt] = [-1, -1]
-        guard unsafe pipe(&numbers) == 0 else { throw .notStarted(errno) }
-        for number in numbers { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
-        (reading, writing) = (try Pipe.above(numbers[0], else: numbers[1]), try Pipe.above(numbers[1], else: -1))
+        // In one step: a program that another thread starts meanwhile would have the ends, and could read a
+        // secret, or keep the pipe from ending.
+        guard unsafe coffer_private_pipe(&numbers) == 0 else { throw .notStarted(errno) }
+        (reading, writing) = (
+            try Pipe.above(numbers[0], else: numbers[1]), try Pipe.above(numbers[1], else: -1)
+        )
     }
 
     /// Where the standard descriptors of this process are closed, a pipe gets their numbers.

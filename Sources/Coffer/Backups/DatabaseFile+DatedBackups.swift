@@ -21,8 +21,11 @@ extension DatabaseFile {
         /// What it does not keep, and is proved to be a backup that was made under its name.
         public var outdated: [DatedBackup] = []
 
-        /// What is not proved to be a backup, whatever its name is: with the reasons, in words. It stays, and takes no other one's place.
-        public var unproved: [(backup: DatedBackup, reason: String)] { reasons.map { ($0.backup, $0.reason) } }
+        /// What is not proved to be a backup, whatever its name is: with the reasons, in words. It stays, and
+        /// takes no other one's place.
+        public var unproved: [(backup: DatedBackup, reason: String)] {
+            reasons.map { ($0.backup, $0.reason) }
+        }
 
         /// What is dated later than now: a clock was wrong, or is. It stays, and takes no other one's place.
         public var future: [DatedBackup] = []
@@ -35,10 +38,13 @@ extension DatabaseFile {
         }
     }
 
-    /// Copies the file into a folder of backups, as ``backup(to:key:newKey:options:progress:)`` does, under a name with the date.
+    /// Copies the file into a folder of backups, as ``backup(to:key:newKey:options:progress:)`` does, under a
+    /// name with the date.
     ///
-    /// Names are those of the file, with the time in UTC, the first digits of the salt, and eight digits that stand for the path of the file, such as
-    /// `vault.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup`. They sort by time, and one backup never has that of another one. What a crash leaves goes with the next backup of a file of this name into the folder.
+    /// Names are those of the file, with the time in UTC, the first digits of the salt, and eight digits that
+    /// stand for the path of the file, such as `vault.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup`. They
+    /// sort by time, and one backup never has that of another one. What a crash leaves goes with the next
+    /// backup of a file of this name into the folder.
     ///
     /// ```swift
     /// let made = try vault.backup(into: folder, key: key)
@@ -48,15 +54,20 @@ extension DatabaseFile {
     /// print(made.path)
     /// ```
     /// - Parameters:
-    ///   - folder: where the backup goes; one folder may hold those of many files, also of several that have one name.
+    ///   - folder: where the backup goes; one folder may hold those of many files, also of several that have
+    ///     one name.
     ///   - key: the key of the file; nil for a file without encryption.
     ///   - newKey: the key of the backup; nil for that of the file.
-    ///   - progress: hears of pages; throws to end the work.
-    /// - Returns: what was done and proved. ``ConversionResult/path`` is that of the backup, which is on the disk to stay.
-    /// - Throws: a ``DatabaseFileError``: `missing` when there is no such folder, `busy` when another process backs up a file of this name into it.
+    ///   - options: how it is done.
+    ///   - progress: called with the pages that were done; throws to end it.
+    /// - Returns: what was done and proved. ``ConversionResult/path`` is that of the backup, which is on the
+    ///   disk to stay.
+    /// - Throws: a ``DatabaseFileError``: `missing` when there is no such folder, `busy` when another process
+    ///   backs up a file of this name into it.
     @discardableResult
     public func backup(
-        into folder: String, key: DatabaseKey?, newKey: DatabaseKey? = nil, options: ConversionOptions = ConversionOptions(),
+        into folder: String, key: DatabaseKey?, newKey: DatabaseKey? = nil,
+        options: ConversionOptions = ConversionOptions(),
         progress: ProgressFunction? = nil
     ) throws -> ConversionResult {
         try perform(.datedBackup(in: folder, key, newKey: newKey), options: options, progress: progress)
@@ -64,24 +75,33 @@ extension DatabaseFile {
 
     /// Makes a backup, proves it, and gives it out in pieces, such as into a pipe. No file stays.
     ///
-    /// The copy is in a file without a name until then, which nobody else can open. The first piece comes when all of the copy is proved. Who reads them
-    /// knows by the number of pages in the file whether they were all: see ``verify(key:options:progress:)``.
+    /// The copy is in a file without a name until then, which no other process can open. The first piece
+    /// comes when all of the copy is proved. Who reads them knows by the number of pages in the file whether
+    /// they were all: see ``verify(key:options:progress:)``.
     /// - Parameters:
     ///   - folder: where there is room for the copy meanwhile.
-    ///   - write: called with one piece after the other. It throws to end the work.
+    ///   - key: the key of the file; nil for a file without encryption.
+    ///   - newKey: the key of the backup; nil for that of the file.
+    ///   - options: how it is done.
+    ///   - progress: called with the pages that were done; throws to end it.
+    ///   - write: called with one piece after the other. It throws to end it.
     /// - Returns: what was done and proved, with an empty path.
     /// - Throws: a ``DatabaseFileError``, or what `write` throws.
     @discardableResult
     public func backup(
-        through folder: String, key: DatabaseKey?, newKey: DatabaseKey? = nil, options: ConversionOptions = ConversionOptions(),
+        through folder: String, key: DatabaseKey?, newKey: DatabaseKey? = nil,
+        options: ConversionOptions = ConversionOptions(),
         progress: ProgressFunction? = nil, writing write: @escaping @Sendable ([UInt8]) throws -> Void
     ) throws -> ConversionResult {
-        try perform(.streamedBackup(in: folder, key, newKey: newKey, write: write), options: options, progress: progress)
+        try perform(
+            .streamedBackup(in: folder, key, newKey: newKey, write: write), options: options,
+            progress: progress)
     }
 
     /// The backups of this file in a folder, by their names, oldest first. What else is there is left out.
     ///
-    /// The names tell them from those of a file of the same name in another directory. A file that was moved begins anew.
+    /// The names distinguish them from those of a file of the same name in another directory. A file that was
+    /// moved begins anew.
     public func backups(in folder: String) throws -> [DatedBackup] {
         try BackupName.checkIsFolder(folder)
         let origin = try DatabaseFileError.translated(path) { try BackupOrigin(path) }
@@ -92,16 +112,20 @@ extension DatabaseFile {
 
     /// Finds out which backups of this file in a folder are not to be kept. Nothing is removed.
     ///
-    /// A file counts, as one to keep or one to remove, when three things hold: its name is one that a backup of this file gets; it is a regular file of
-    /// this user with this one name; and its content proves it. The proof is its salt, of which the name has the first
-    /// digits, so that backups with a key that was given up can go without it; or else that one of `keys` opens it. Everything else stays, whatever
-    /// its name is, and is no reason to give up another one. Whether the pages are whole is not looked at: see ``verify(key:options:progress:)``.
+    /// A file counts, as one to keep or one to remove, when three things hold: its name is one that a backup
+    /// of this file gets; it is a regular file of this user with this one name; and its content proves it.
+    /// The proof is its salt, of which the name has the first digits, so that backups with a key that was
+    /// given up can go without it; or else that one of `keys` opens it. Everything else stays, whatever its
+    /// name is, and is no reason to give up another one. Whether the pages are whole is not looked at: see
+    /// ``verify(key:options:progress:)``.
     /// - Parameters:
+    ///   - folder: where the backups are.
     ///   - retention: what is kept, besides the newest backup.
     ///   - planned: the moment of a backup that is not there yet, and is kept.
     ///   - keys: tried on files whose salt is another one, such as those whose key was rotated.
     ///   - cipher: the cipher settings of these files.
-    /// - Throws: a ``DatabaseFileError``: `unsafeFile(.sharedDirectory)` where other users may rename files in the folder.
+    /// - Throws: a ``DatabaseFileError``: `unsafeFile(.sharedDirectory)` where other users may rename files
+    ///   in the folder.
     public func backupPruning(
         in folder: String, keeping retention: BackupRetention, planned: Date? = nil, keys: [DatabaseKey] = [],
         cipher: CipherSettings = CipherSettings()
@@ -134,24 +158,30 @@ extension DatabaseFile {
         return result
     }
 
-    /// Removes a backup that ``backupPruning(in:keeping:planned:keys:cipher:)`` has found outdated, and proves once more that it is one.
+    /// Removes a backup that ``backupPruning(in:keeping:planned:keys:cipher:)`` has found outdated, and
+    /// proves once more that it is one.
     ///
     /// - Parameters:
+    ///   - backup: one that the pruning has found.
     ///   - keys: as for the pruning.
-    /// - Throws: a ``DatabaseFileError``: `busy` while another process has it open, `unsupported` when it is not proved any more. One that is gone
-    ///   already is no error.
-    public func removeBackup(_ backup: DatedBackup, keys: [DatabaseKey] = [], cipher: CipherSettings = CipherSettings()) throws {
+    ///   - cipher: as for the pruning.
+    /// - Throws: a ``DatabaseFileError``: `busy` while another process has it open, `unsupported` when it is
+    ///   not proved any more. One that is gone already is no error.
+    public func removeBackup(
+        _ backup: DatedBackup, keys: [DatabaseKey] = [], cipher: CipherSettings = CipherSettings()
+    ) throws {
         let objection = try BackupProof(keys, cipher).objection(to: backup) {
             try SystemFile.remove(backup.path)
-            // Of a backup that is gone, nobody needs the keyring.
-            let keyring = "\(backup.path).keys"
-            if let status = try SystemFile.status(keyring), status.isRegular { try SystemFile.remove(keyring) }
+            // Of a backup that is gone, nobody needs the keyring. What is none stays, whatever its name is.
+            let keyring = KeyringFile(path: "\(backup.path).keys")
+            if (try? keyring.document()) != nil { try SystemFile.remove(keyring.path) }
         }
         switch objection {
         case nil: break
         case .isGone: return
         case .isOpen(let users): throw DatabaseFileError(.busy(users), path: backup.path)
-        case .isNone(let words): throw DatabaseFileError(.unsupported("It is not removed: \(words)."), path: backup.path)
+        case .isNone(let words):
+            throw DatabaseFileError(.unsupported("It is not removed: \(words)."), path: backup.path)
         }
         try SystemFile.synchronize(directoryOf: backup.path)
     }
@@ -176,7 +206,8 @@ private struct BackupProof {
         var words: String {
             switch self {
             case .isGone: "it is gone"
-            case .isOpen(let users): "process \(users.map { String($0.processID) }.joined(separator: ", ")) has it open"
+            case .isOpen(let users):
+                "process \(users.map { String($0.processID) }.joined(separator: ", ")) has it open"
             case .isNone(let words): words
             }
         }
@@ -195,7 +226,8 @@ private struct BackupProof {
         guard status.linkCount == 1 else { return .isNone("it has other names (hard links)") }
         guard status.isOwn else { return .isNone("it belongs to another user") }
         for companion in ["-wal", "-journal"] where try SystemFile.status(backup.path + companion) != nil {
-            return .isNone("a program has written to it: '\(SystemFile.name(of: backup.path))\(companion)' is there")
+            return .isNone(
+                "a program has written to it: '\(SystemFile.name(of: backup.path))\(companion)' is there")
         }
         let file: ReadFile
         do {
@@ -205,11 +237,15 @@ private struct BackupProof {
         }
         guard try file.status().isSameFile(as: status) else { return .isNone("it was replaced") }
         guard try isMade(under: backup.name, file) else {
-            return .isNone("its salt is not the one of its name" + (keys.isEmpty ? "" : ", and the key does not open it"))
+            return .isNone(
+                "its salt is not the one of its name" + (keys.isEmpty ? "" : ", and the key does not open it")
+            )
         }
         let users = toBeRemoved ? FileUsers.others(of: status) : []
         guard users.isEmpty else { return .isOpen(users) }
-        guard try SystemFile.status(backup.path)?.isSameFile(as: status) == true else { return .isNone("it was replaced") }
+        guard try SystemFile.status(backup.path)?.isSameFile(as: status) == true else {
+            return .isNone("it was replaced")
+        }
         try body()
         return nil
     }
@@ -228,11 +264,14 @@ private struct BackupProof {
     }
 }
 
-/// A file that is only read, and need not be a database. Neither a link is followed nor the other end of a pipe waited for.
+/// A file that is only read, and need not be a database. Neither a link is followed nor the other end of a
+/// pipe waited for.
 private final class ReadFile: StoredBytes {
     private let file: FileDescriptor
 
-    init(_ path: String) throws(DatabaseFileError) { file = try FileDescriptor.openNote(path, forWriting: false) }
+    init(_ path: String) throws(DatabaseFileError) {
+        file = try FileDescriptor.openNote(path, forWriting: false)
+    }
 
     var size: Int64 { (try? file.status().size) ?? 0 }
 
@@ -240,5 +279,7 @@ private final class ReadFile: StoredBytes {
 
     func bytes(count: Int) throws(DatabaseFileError) -> [UInt8] { try file.read(at: 0, count: count) }
 
-    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int { try file.read(at: offset, into: &target) }
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+        try file.read(at: offset, into: &target)
+    }
 }

@@ -1,0 +1,148 @@
+internal import SQLCipherBridge
+
+/// The content of a copy that is brought up to date while others write to its source.
+struct FollowedContent {
+    let change: FileChange
+    let target: HeldFile
+
+    /// Of the copy.
+    private let salt: [UInt8]
+    private var pageCount = 0
+    private var digests: PageDigests
+    /// What was proved of all pages, as they were at one time.
+    private var proved: ProvedContent?
+
+    /// How many pages are copied and compared at once.
+    private static let portion = 64
+
+    init(_ change: FileChange, in target: HeldFile) throws {
+        self.change = change
+        self.target = target
+        salt = try change.after.saltForNewFile()
+        digests = PageDigests(
+            lockPage: DatabaseHeader.lockPage(pageSize: change.before.ring?.settings.pageSize ?? 4096))
+    }
+
+    /// Copies all pages of a pinned state.
+    mutating func copyAll(
+        of pin: borrowing PinnedState, _ contents: LogContents, threadCount: Int, _ progress: ProgressReport
+    ) throws {
+        let (size, before) = (pin.size, change.before)
+        try PageCopy(threadCount: threadCount).copy(
+            pages(pin, contents), to: target, salt: salt, change, progress, path: change.path
+        ) { handle in try PageFile(PinnedBytes(handle, size, contents), before) }
+        pageCount = size.pageCount
+    }
+
+    /// Copies the pages of a pinned state that have changed since the last one.
+    mutating func follow(
+        _ pin: borrowing PinnedState, _ contents: LogContents, _ changes: LogHistory.Changes,
+        _ progress: ProgressReport
+    )
+        throws
+    {
+        let source = try pages(pin, contents)
+        let pages = try copy(changes, of: source, progress)
+        guard proved != nil else { return }
+        try prove(pages, PageFile(target, change.after), against: source)
+    }
+
+    /// Proves all pages, of the state that was copied or followed last.
+    ///
+    /// This takes as long as the copy. What is copied afterwards is proved page by page.
+    mutating func proveAll(of pin: borrowing PinnedState, _ contents: LogContents, _ progress: ProgressReport)
+        throws
+    {
+        let copy: EngineConnection
+        do {
+            copy = try change.after.open(viewing: target)
+        } catch KeyError.encryption(let failure, _) {
+            throw DatabaseFileError(
+                .copyRejected("the new key does not open it (\(failure))"), path: change.path)
+        }
+        var digests = digests
+        digests.resize(to: pageCount)
+        let content = try PageProof.prove(
+            copy.handle, in: target, against: pages(pin, contents), change, progress
+        ) { number, digest in
+            digests.note(number, digest)
+        }
+        // The content is equal, so that the source has what is found.
+        if let findings = content.structure, !findings.isEmpty {
+            throw DatabaseFileError(.damaged(pages: []), path: change.path)
+        }
+        guard content.isOldKeyAccepted == false else {
+            throw DatabaseFileError(.copyRejected("the old key opens it as well"), path: change.path)
+        }
+        self.digests = digests
+        proved = content
+    }
+
+    /// Copies what is left, from a file to which nobody writes.
+    ///
+    /// - Returns: what proves that.
+    mutating func completed(
+        from source: ConnectionHandle, _ changes: LogHistory.Changes, _ progress: ProgressReport
+    ) throws -> any ContentProof {
+        guard let proved else {
+            throw DatabaseFileError(.copyRejected("it was not proved"), path: change.path)
+        }
+        var changes = changes
+        // Its header has the journal mode.
+        changes.pages.insert(1)
+        let pages = try copy(changes, of: PageFile(source, change.before), progress)
+        return FollowedProof(pages: pages, digests: digests, proved: proved)
+    }
+
+    private func pages(_ pin: borrowing PinnedState, _ contents: LogContents) throws -> PageFile {
+        try PageFile(PinnedBytes(pin.handle, pin.size, contents), change.before)
+    }
+
+    private mutating func copy(_ changes: LogHistory.Changes, of source: PageFile, _ progress: ProgressReport)
+        throws -> [Range<Int>]
+    {
+        let pages = FollowedContent.portions(changes.pages(from: pageCount, to: source.pageCount))
+        try PageCopy().copy(pages, of: source, to: target, salt: salt, change, progress)
+        pageCount = source.pageCount
+        if proved != nil { digests.resize(to: pageCount) }
+        return pages
+    }
+
+    private mutating func prove(_ pages: [Range<Int>], _ copy: PageFile, against source: PageFile) throws {
+        try PageComparison(source: source, copy: copy, path: change.path).run(pages) { digests.note($0, $1) }
+    }
+
+    /// Pages that follow each other.
+    static func portions(_ pages: [Int]) -> [Range<Int>] {
+        var portions: [Range<Int>] = []
+        for page in pages {
+            if let last = portions.last, last.upperBound == page, last.count < portion {
+                portions[portions.count - 1] = last.lowerBound..<page + 1
+            } else {
+                portions.append(page..<page + 1)
+            }
+        }
+        return portions
+    }
+}
+
+/// Proves the pages that were copied last, where all others were proved before, and nothing has changed them
+/// since.
+private struct FollowedProof: ContentProof {
+    let pages: [Range<Int>]
+    let digests: PageDigests
+    let proved: ProvedContent
+
+    func prove(
+        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle,
+        _ change: FileChange,
+        _ progress: ProgressReport
+    ) throws -> ProvedContent {
+        var digests = digests
+        let (mine, theirs) = try (PageFile(source, change.before), PageFile(copy, change.after))
+        try PageComparison(source: mine, copy: theirs, path: change.path).run(pages) { digests.note($0, $1) }
+        var content = proved
+        content.digest = try digests.finish()
+        return content
+    }
+}

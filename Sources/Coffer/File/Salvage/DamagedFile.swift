@@ -1,0 +1,253 @@
+internal import SQLCipherBridge
+
+internal import Glibc
+
+/// A damaged file, and the settings that any of its pages proves.
+struct DamagedFile {
+    let file: PageFile
+    let settings: CipherSettings
+    /// The pages that the disk does not give, among those that were asked for so far.
+    let unreadable: UnreadablePages
+
+    /// The sizes that pages may have.
+    private static let pageSizes = (9...16).map { 1 << $0 }
+
+    init(path: String, key: DatabaseKey?, _ options: DatabaseFile.SalvageOptions) throws {
+        _ = try SystemFile.regularFile(path, followsLinks: true)
+        let path = try SystemFile.resolved(path)
+        guard let key = key?.placed(at: path) else {
+            (file, unreadable) = try DamagedFile.plaintext(path, timeout: options.lockTimeout)
+            settings = CipherSettings()
+            return
+        }
+        if let salt = options.salt, salt.count != 16 {
+            throw DatabaseFileError(.unsupported("a salt has 16 bytes, not \(salt.count)"), path: path)
+        }
+        let (knownSalt, foreign) = try DamagedFile.salt(of: key, options, path)
+        for settings in DamagedFile.candidates(options) {
+            let protection = try FileProtection.encrypted(key, cipher: settings)
+            let view = try StoredView(
+                path, pageSize: settings.pageSize, timeout: options.lockTimeout, mayBeUnreadable: true)
+            let unreadable = UnreadablePages(view, pageSize: settings.pageSize)
+            let bytes: any StoredBytes = knownSalt.map { ReplacedBytes(unreadable, at: 0, $0) } ?? unreadable
+            let file = try PageFile(bytes, protection)
+            guard try file.isProved(usesHMAC: settings.usesHMAC) else { continue }
+            if let material = try protection.material(fileSalt: knownSalt ?? view.fileSalt),
+                let sideFile = view.sideFilePath,
+                case .foreign(let isFileWhole) = try view.verdictOnSideFile(material, settings)
+            {
+                throw KeyError.failure(.foreignSideFile(path: sideFile, isFileWhole: isFileWhole))
+            }
+            (self.file, self.settings) =
+                try DamagedFile.withPlaintextHeader(
+                    file, settings, key, bytes, isGiven: options.cipher != nil)
+            self.unreadable = unreadable
+            return
+        }
+        throw foreign ?? DatabaseFileError(.key(.wrongKey), path: path)
+    }
+
+    /// The salt that takes the place of the one in the file: the one that was given, or the one that a
+    /// keyring knows, where the file has another one.
+    ///
+    /// - Returns: also what the keyring says of the salt that the file has.
+    private static func salt(
+        of key: DatabaseKey, _ options: DatabaseFile.SalvageOptions, _ path: String
+    ) throws -> (salt: [UInt8]?, foreign: (any Error)?) {
+        guard options.salt == nil, case .located(let keyring) = key.kind else { return (options.salt, nil) }
+        let stored = try StoredView(
+            path, pageSize: CipherSettings().pageSize, timeout: options.lockTimeout, mayBeUnreadable: true
+        ).fileSalt
+        do throws(KeyError) {
+            _ = try keyring.material(path: path, fileSalt: stored)
+            return (nil, nil)
+        } catch {
+            return (try keyring.material(path: path, fileSalt: []).salt, error)
+        }
+    }
+
+    /// What a file may be encrypted with: formats whose pages carry codes first, as a code proves more than a
+    /// plausible content.
+    private static func candidates(_ options: DatabaseFile.SalvageOptions) -> [CipherSettings] {
+        if let cipher = options.cipher { return [cipher] }
+        let formats = [4, 3, 2, 1].map { CipherSettings.sqlcipher(format: $0) }
+        let others = formats.flatMap { format in
+            // The engine takes no smaller ones.
+            pageSizes.filter { $0 >= 1024 && $0 != format.pageSize }.map { size in
+                var settings = format
+                settings.pageSize = size
+                return settings
+            }
+        }
+        return (formats + others).filter(\.usesHMAC) + (formats + others).filter { !$0.usesHMAC }
+    }
+
+    /// The same file, read as one whose first bytes are stored in the clear, where that makes its first page
+    /// authentic.
+    private static func withPlaintextHeader(
+        _ file: PageFile, _ settings: CipherSettings, _ key: DatabaseKey, _ bytes: any StoredBytes,
+        isGiven: Bool
+    ) throws -> (PageFile, CipherSettings) {
+        guard !isGiven, settings.usesHMAC, try FileHeader(bytes, count: 100).hasSQLiteMagic else {
+            return (file, settings)
+        }
+        for size in stride(from: 16, through: 96, by: 16) {
+            var settings = settings
+            settings.plaintextHeaderSize = size
+            // Not every key goes with such a header.
+            guard let protection = try? FileProtection.encrypted(key, cipher: settings) else { continue }
+            let file = try PageFile(bytes, protection)
+            if try file.authenticates(1) { return (file, settings) }
+        }
+        return (file, settings)
+    }
+
+    /// A plaintext file, with the size of pages that makes trees of them where its header does not say it.
+    private static func plaintext(_ path: String, timeout: Double) throws -> (PageFile, UnreadablePages) {
+        let view = try StoredView(path, pageSize: nil, timeout: timeout, mayBeUnreadable: true)
+        let unreadable = UnreadablePages(view, pageSize: view.pageSize)
+        let file = try PageFile(unreadable, .plaintext)
+        guard try !FileHeader(unreadable, count: 100).hasSQLiteMagic else { return (file, unreadable) }
+        // The smallest first: a page may be taken for the start of a larger one.
+        for size in pageSizes {
+            let view = try StoredView(path, pageSize: size, timeout: timeout, mayBeUnreadable: true)
+            let unreadable = UnreadablePages(view, pageSize: size)
+            let stored: [UInt8] = size == 65536 ? [0, 1] : [UInt8(size >> 8), 0]
+            let file = try PageFile(ReplacedBytes(unreadable, at: 16, stored), .plaintext)
+            if try file.hasTreePage() { return (file, unreadable) }
+        }
+        return (file, unreadable)
+    }
+}
+
+extension PageFile {
+    /// All of the first pages, and as many again from the rest.
+    private var sample: [Int] {
+        let step = max(1, pageCount / 256)
+        return Set(1..<min(pageCount, 256) + 1).union(stride(from: 1, through: pageCount, by: step))
+            .subtracting([lockPage]).sorted()
+    }
+
+    /// Whether any of a sample of pages is authentic; or, where pages carry no codes, whether one of them can
+    /// only be what it is with the right key.
+    fileprivate func isProved(usesHMAC: Bool) throws -> Bool {
+        if usesHMAC { return try sample.contains { try authenticates($0) } }
+        return try header().map { $0.isPlausible && $0.pageSize == pageSize } ?? false || hasTreePage()
+    }
+
+    fileprivate func authenticates(_ number: Int) throws -> Bool {
+        guard number <= pageCount else { return false }
+        var run = PageRun(self)
+        try run.read(number..<number + 1, from: self)
+        return try !run.isZero(number) && run.authenticates(number)
+    }
+
+    /// Whether one of a sample of pages is a leaf of a tree, all of it, with several rows.
+    fileprivate func hasTreePage() throws -> Bool {
+        let usableSize = pageSize - (layout?.reserve ?? 0)
+        return try sample.contains { number in
+            guard number > 1,
+                let page = BTreePage(
+                    try content(number), number: number, usableSize: usableSize, pageCount: pageCount),
+                !page.kind.isInterior, page.cellCount > 1
+            else { return false }
+            var isSound = true
+            page.forEachCell { cell in
+                guard let payload = cell?.payload,
+                    let record = StoredRecord(payload.local, isWhole: payload.overflowPage == nil)
+                else {
+                    return isSound = false
+                }
+                if record.values.isEmpty { isSound = false }
+            }
+            return isSound
+        }
+    }
+}
+
+/// The bytes of a file with some of them replaced by what they should be.
+private final class ReplacedBytes: StoredBytes {
+    private let bytes: any StoredBytes
+    private let start: Int64
+    private let replacement: [UInt8]
+
+    init(_ bytes: any StoredBytes, at start: Int64, _ replacement: [UInt8]) {
+        self.bytes = bytes
+        self.start = start
+        self.replacement = replacement
+    }
+
+    var size: Int64 { bytes.size }
+
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+        let count = try bytes.read(at: offset, into: &target)
+        for (index, byte) in replacement.enumerated() {
+            let place = start + Int64(index) - offset
+            if place >= 0, place < Int64(count) { target[Int(place)] = byte }
+        }
+        return count
+    }
+}
+
+/// The bytes of a file on a disk that fails: zeros where it gives nothing.
+///
+/// What cannot be read is halved until it is as small as a block of the disk, so that a bad block costs as
+/// few attempts as possible: each may take seconds.
+final class UnreadablePages: StoredBytes {
+    /// Those that were found so far.
+    private(set) var numbers: Set<Int> = []
+    private let bytes: any StoredBytes
+    private let pageSize: Int
+
+    private static let blockSize = 4096
+
+    init(_ bytes: any StoredBytes, pageSize: Int) {
+        self.bytes = bytes
+        self.pageSize = pageSize
+    }
+
+    var size: Int64 { bytes.size }
+
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+        do {
+            return try bytes.read(at: offset, into: &target)
+        } catch  where UnreadablePages.isOfDisk(error) {
+            let count = Int(max(0, min(Int64(target.count), size - offset)))
+            try readParts(at: offset, 0..<count, of: &target)
+            return count
+        }
+    }
+
+    private func readParts(at offset: Int64, _ range: Range<Int>, of target: inout MutableSpan<UInt8>) throws
+    {
+        guard range.count > UnreadablePages.blockSize else {
+            for index in range { target[index] = 0 }
+            let first = Int((offset + Int64(range.lowerBound)) / Int64(pageSize)) + 1
+            let last =
+                Int((offset + Int64(max(range.lowerBound, range.upperBound - 1))) / Int64(pageSize)) + 1
+            numbers.formUnion(first...last)
+            return
+        }
+        let middle =
+            range.lowerBound + max(1, range.count / UnreadablePages.blockSize / 2) * UnreadablePages.blockSize
+        for part in [range.lowerBound..<middle, middle..<range.upperBound] where !part.isEmpty {
+            do {
+                let done = try target.withPart(part) {
+                    try bytes.read(at: offset + Int64(part.lowerBound), into: &$0)
+                }
+                for index in part.lowerBound + done..<part.upperBound { target[index] = 0 }
+            } catch  where UnreadablePages.isOfDisk(error) {
+                try readParts(at: offset, part, of: &target)
+            }
+        }
+    }
+
+    private static func isOfDisk(_ error: any Error) -> Bool {
+        switch error {
+        case let error as EngineError: error.primaryCode == EngineCode.ioError
+        case let error as DatabaseFileError:
+            if case .inputOutput(_, let number) = error.reason { number == EIO } else { false }
+        default: false
+        }
+    }
+}

@@ -1,0 +1,111 @@
+internal import SQLCipherBridge
+
+/// The tables of a salvaged database for rows that have no place in another one.
+struct LostRows {
+    private(set) var count = 0
+    /// How many of them are from free pages.
+    private(set) var freeRowCount = 0
+    private let connection: ConnectionHandle
+    private let encoding: TextEncoding
+    private let taken: Set<CaseInsensitiveName>
+    private var insertions: [Int: Insertion] = [:]
+
+    private final class Insertion {
+        let statement: EngineStatement
+        let table: String
+        var rowCount = 0
+
+        init(_ statement: consuming EngineStatement, table: String) {
+            self.statement = statement
+            self.table = table
+        }
+    }
+
+    /// How many rows each of the tables has.
+    var rowCounts: [String: Int] {
+        Dictionary(uniqueKeysWithValues: insertions.values.map { ($0.table, $0.rowCount) })
+    }
+
+    /// The column of a copy of a table that has its row IDs, as SQL.
+    static let rowID = "\"coffer row id\""
+
+    /// Why rows of free pages are here.
+    static let free = "the page is free: its rows were deleted, or moved"
+
+    /// The most values that a table has columns for, beside those that say where a row is from.
+    private static let mostValues = 1990
+
+    init(_ connection: ConnectionHandle, encoding: TextEncoding, taken: [String]) {
+        self.connection = connection
+        self.encoding = encoding
+        self.taken = Set(taken.map(CaseInsensitiveName.init))
+    }
+
+    /// - Parameter table: the one that the row belongs to, if that is known.
+    mutating func add(_ row: TreeReader.Row, table: String?, reason: String) throws {
+        let values = row.record.values.prefix(LostRows.mostValues)
+        let insertion = try insertions[values.count] ?? makeTable(values.count)
+        insertions[values.count] = insertion
+        let statement = insertion.statement.handle
+        try connection.check(table.map { statement.bind($0, at: 1) } ?? statement.bindNull(at: 1))
+        try connection.check(statement.bind(Int64(row.page), at: 2))
+        try connection.check(statement.bind(row.record.isCut ? "its end is lost" : reason, at: 3))
+        try connection.check(statement.bind(row.rowID, at: 4))
+        for (index, value) in values.enumerated() {
+            try connection.check(statement.bind(value, encoding, at: CInt(index + 5)))
+        }
+        let code = statement.step()
+        guard code == EngineCode.done else {
+            throw EngineError(code: code, message: connection.lastErrorMessage)
+        }
+        statement.reset()
+        count += 1
+        insertion.rowCount += 1
+        if reason == LostRows.free { freeRowCount += 1 }
+    }
+
+    /// Adds the rows of one table whose row IDs another one does not have.
+    ///
+    /// - Parameters:
+    ///   - source: as SQL, as are `values`, its columns, and `other`.
+    /// - Returns: how many there are.
+    mutating func add(
+        from source: String, values: [String], notIn other: (table: String, rowID: String), table: String,
+        reason: String
+    ) throws -> Int {
+        let insertion = try insertions[values.count] ?? makeTable(values.count)
+        insertions[values.count] = insertion
+        let found =
+            "FROM \(source) WHERE \(LostRows.rowID) NOT IN (SELECT \(other.rowID) FROM main.\(other.table))"
+        var added = 0
+        try connection.forEachRow(trusted: "SELECT count(*) \(found)") { added = Int($0.int64(at: 0)) }
+        let selected = (["?1", "?2", LostRows.rowID] + values).joined(separator: ", ")
+        let columns = (["table_name", "reason", "row_id"] + values.indices.map { "c\($0)" }).joined(
+            separator: ", ")
+        let sql = "INSERT INTO main.\(insertion.table) (\(columns)) SELECT \(selected) \(found)"
+        guard let statement = try connection.prepare(trusted: sql) else { return 0 }
+        try connection.check(statement.handle.bind(table, at: 1))
+        try connection.check(statement.handle.bind(reason, at: 2))
+        let code = statement.handle.step()
+        guard code == EngineCode.done else {
+            throw EngineError(code: code, message: connection.lastErrorMessage)
+        }
+        insertion.rowCount += added
+        count += added
+        return added
+    }
+
+    private func makeTable(_ valueCount: Int) throws -> Insertion {
+        var name = "lost_and_found_\(valueCount)"
+        while taken.contains(CaseInsensitiveName(name)) { name += "_" }
+        let columns = (0..<valueCount).map { "c\($0)" }
+        let list = (["table_name", "page", "reason", "row_id"] + columns).joined(separator: ", ")
+        try connection.execute(trusted: "CREATE TABLE \(name) (\(list))")
+        let insertion =
+            "INSERT INTO main.\(name) (\(list)) VALUES (\(databaseQuestionMarks(count: valueCount + 4)))"
+        guard let statement = try connection.prepare(trusted: insertion) else {
+            throw EngineError(code: EngineCode.error, message: "The statement is empty")
+        }
+        return Insertion(statement, table: name)
+    }
+}

@@ -1,0 +1,18 @@
+internal import ArgumentParser
+
+/// How many threads work on the pages of one file.
+struct ThreadCount: ExpressibleByArgument, Sendable {
+    let number: Int
+
+    /// As many as the library takes when nothing is said.
+    static let usual = ThreadCount(number: 2)
+
+    init?(argument: String) {
+        guard let number = Int(argument), (1...64).contains(number) else { return nil }
+        self.init(number: number)
+    }
+
+    private init(number: Int) { self.number = number }
+
+    var defaultValueDescription: String { "\(number)" }
+}

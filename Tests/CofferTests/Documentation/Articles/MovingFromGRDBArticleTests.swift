@@ -1,0 +1,62 @@
+import Coffer
+import CofferTestSupport
+import Testing
+
+/// The blocks of the article on moving from GRDB, as they are there: `Scripts/check-docs` compares them.
+@Suite("The article on moving from GRDB")
+struct MovingFromGRDBArticleTests {
+    private let directory: TestDirectory
+    private var path: String { directory.path("vault.db") }
+
+    init() throws {
+        directory = try TestDirectory()
+    }
+
+    func openVault(path: String, key: DatabaseKey) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.key = key
+        do {
+            return try DatabasePool(path: path, configuration: configuration)
+        } catch let error as DatabaseError where error.encryptionFailure == .plaintextFile {
+            try DatabaseFile(path: path).encrypt(key: key)
+            return try DatabasePool(path: path, configuration: configuration)
+        }
+    }
+
+    @Test("a plaintext file is encrypted at its first opening")
+    func plaintext() throws {
+        var configuration = Configuration()
+        configuration.allowsPlaintext = true
+        let plain = try DatabaseQueue(path: path, configuration: configuration)
+        try plain.write { db in
+            try db.execute(sql: "CREATE TABLE item (name TEXT); INSERT INTO item VALUES ('ring')")
+        }
+        try plain.close()
+        #expect(try directory.bytes(of: "vault.db").starts(with: Array("SQLite format 3".utf8)))
+        let key = DatabaseKey.rawKey([UInt8](repeating: 7, count: 32))
+        for _ in 1...2 {
+            let pool = try openVault(path: path, key: key)
+            #expect(try pool.read { db in try String.fetchOne(db, sql: "SELECT name FROM item") } == "ring")
+            try pool.close()
+        }
+        #expect(try !directory.bytes(of: "vault.db").starts(with: Array("SQLite".utf8)))
+    }
+
+    @Test(
+        "a file of the stock shell opens in both ways", .enabled(if: SQLCipherShell.isAvailable),
+        arguments: [false, true])
+    func passphrase(byPreparation: Bool) throws {
+        let shell = SQLCipherShell(path: path, passphrase: "correct horse battery staple")
+        _ = try shell.run("CREATE TABLE item (name TEXT); INSERT INTO item VALUES ('ring');")
+        var configuration = Configuration()
+        if byPreparation {
+            configuration.prepareDatabase { db in
+                try db.usePassphrase("correct horse battery staple")
+            }
+        } else {
+            configuration.key = .passphrase("correct horse battery staple")
+        }
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        #expect(try pool.read { db in try String.fetchOne(db, sql: "SELECT name FROM item") } == "ring")
+    }
+}

@@ -1,0 +1,95 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// The examples of files, as the documentation has them: `Scripts/check-docs` finds their lines in this
+/// folder.
+@Suite("Examples of files")
+struct FileExampleTests {
+    private final class TextBuffer: TextOutputStream {
+        var text = ""
+        func write(_ string: String) { text += string }
+    }
+
+    private let directory: TestDirectory
+    private let key = DatabaseKey.rawKey([UInt8](repeating: 0x42, count: 32))
+    private let next = DatabaseKey.rawKey([UInt8](repeating: 0x43, count: 32))
+    private var path: String { directory.path("vault.db") }
+
+    init() throws {
+        directory = try TestDirectory()
+        let queue = try directory.makeQueue("vault.db")
+        try queue.write { db in
+            try db.execute(
+                sql: "CREATE TABLE item (name TEXT, worth INTEGER); INSERT INTO item VALUES ('ring', 9000)")
+        }
+        try queue.close()
+    }
+
+    @Test("looking and rotating")
+    func rotating() throws {
+        let file = DatabaseFile(path: path)
+        let look = try file.inspect()
+        print(look.kind, look.size, look.leftovers)
+        #expect(look.kind == .encrypted)
+        let found = try file.verify(key: key)
+        for finding in found.findings {
+            print(finding)
+        }
+        #expect(found.isIntact)
+        do {
+            let plan = try file.rotationPlan(from: key, to: next)
+            print(plan.requiredSpace <= plan.availableSpace, plan.steps)
+            #expect(!plan.isAlreadyRotated)
+        }
+        do {
+            let result = try file.rotate(from: key, to: next)
+            print(result.isChanged, result.proof?.pageCount ?? 0)
+            #expect(result.isChanged)
+        }
+        #expect(try file.verify(key: next).isIntact)
+        let queue = try DatabaseQueue(path: path, configuration: .rawKeyed(0x43))
+        do {
+            let next = key
+            try queue.rotateKey(to: next)
+        }
+        try queue.close()
+        #expect(try file.verify(key: key).isIntact)
+        let compactPath = directory.path("compact.db")
+        try file.vacuum(into: compactPath, key: key)
+        #expect(try DatabaseFile(path: compactPath).verify(key: key).isIntact)
+        try DatabaseFile(path: path).erase(confirming: "vault.db")
+        #expect(directory.fileNames() == ["compact.db"])
+    }
+
+    @Test("copies")
+    func copies() throws {
+        let configuration = Configuration.rawKeyed
+        do {
+            let copy = try DatabaseQueue.inMemoryCopy(fromPath: path, configuration: configuration)
+            #expect(try copy.read { db in try String.fetchOne(db, sql: "SELECT name FROM item") } == "ring")
+        }
+        let copy = try DatabaseQueue.temporaryCopy(fromPath: path, configuration: configuration)
+        #expect(try copy.read { db in try String.fetchOne(db, sql: "SELECT name FROM item") } == "ring")
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        let compactPath = directory.path("compact.db")
+        try queue.vacuum(into: compactPath)
+        #expect(try DatabaseFile(path: compactPath).verify(key: key).isIntact)
+        let other = try DatabaseQueue()
+        try queue.backup(to: other)
+        #expect(try other.read { db in try String.fetchOne(db, sql: "SELECT name FROM item") } == "ring")
+        let text = TextBuffer()
+        try queue.dumpSQL("SELECT name, worth FROM item", format: .line(), to: text)
+        #expect(text.text == " name = ring\nworth = 9000\n")
+    }
+
+    @Test("encrypting")
+    func encrypting() throws {
+        let (plainPath, encryptedPath) = (directory.path("plain.db"), directory.path("encrypted.db"))
+        try DatabaseFile(path: path).decrypt(
+            to: plainPath, key: key, confirming: .contentBecomesReadableByAnyone)
+        try DatabaseFile(path: plainPath).encrypt(to: encryptedPath, key: key)
+        #expect(try DatabaseFile(path: encryptedPath).verify(key: key).isIntact)
+    }
+}

@@ -1,0 +1,326 @@
+import CofferTestSupport
+import Foundation
+import SQLCipherBridge
+import Testing
+
+@testable import Coffer
+
+@Suite("What a salvage reads from")
+struct SalvageSourcesTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private static let key = DatabaseKey.rawKey(ShellFile.key)
+
+    private func result(_ name: String) -> SQLCipherShell {
+        SQLCipherShell(path: directory.path(name), rawKey: ShellFile.key)
+    }
+
+    private func bytes(_ path: String) throws -> [UInt8] {
+        try Array(Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    private func overwrite(_ path: String, _ change: (inout [UInt8]) -> Void) throws {
+        var bytes = try bytes(path)
+        change(&bytes)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
+
+    private func fingerprint(_ path: String, _ settings: CipherSettings?) throws -> ContentFingerprint {
+        let protection: FileProtection =
+            if let settings { try .encrypted(SalvageSourcesTests.key, cipher: settings) } else { .plaintext }
+        let connection = try protection.open(path, flags: .readOnly)
+        return try ContentFingerprint(of: connection.handle)
+    }
+
+    @Test(
+        "the content has the fingerprint of the source, whatever the size of its pages",
+        arguments: [true, false])
+    func pageSizes(isEncrypted: Bool) throws {
+        let sizes = (isEncrypted ? 10...16 : 9...16).map { 1 << $0 }
+        for size in sizes where Nightly.isOn || [512, 1024, 65536].contains(size) {
+            for autoVacuum in 0...(Nightly.isOn ? 2 : 0) {
+                let script =
+                    "PRAGMA \(isEncrypted ? "cipher_page_size" : "page_size") = \(size);\nPRAGMA auto_vacuum = \(autoVacuum);\n"
+                let file = try ShellFile(
+                    directory.path("\(size)-\(autoVacuum).db"),
+                    format: isEncrypted ? .sqlcipher4 : .plaintext,
+                    script: script + SampleSchema.everything + SampleSchema.texts)
+                var settings = CipherSettings()
+                settings.pageSize = size
+                let before = try fingerprint(file.path, isEncrypted ? settings : nil)
+                let salvage = try DatabaseFile(path: file.path).salvage(
+                    key: isEncrypted ? SalvageSourcesTests.key : nil, to: directory.path("new.db"),
+                    newKey: SalvageSourcesTests.key)
+                #expect(salvage.isComplete, "\(size): \(salvage)")
+                if isEncrypted { #expect(salvage.cipher.pageSize == size) }
+                #expect(try fingerprint(directory.path("new.db"), CipherSettings()) == before, "\(size)")
+                try FileManager.default.removeItem(atPath: directory.path("new.db"))
+            }
+        }
+    }
+
+    @Test(
+        "without its first page each format comes back by its key, with the salt",
+        arguments: ShellFile.Format.allCases)
+    func firstPageOfEachFormat(format: ShellFile.Format) throws {
+        let script = """
+            CREATE TABLE item (id INTEGER PRIMARY KEY, title TEXT, content BLOB);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+            INSERT INTO item SELECT i, 'item ' || i, randomblob(100) FROM n;
+            """
+        for size in format == .plaintext ? [512, 8192] : [format.configuration.cipher.pageSize, 8192] {
+            let pragma = format == .plaintext ? "page_size" : "cipher_page_size"
+            let settings =
+                "PRAGMA \(pragma) = \(size); PRAGMA encoding = '\(size == 8192 ? "UTF-16be" : "UTF-8")';\n"
+            let file = try ShellFile(directory.path("\(size).db"), format: format, script: settings + script)
+            var options = DatabaseFile.SalvageOptions()
+            options.salt = format == .plaintext ? nil : Array(try bytes(file.path).prefix(16))
+            try overwrite(file.path) {
+                for index in 0..<size { $0[index] = UInt8(truncatingIfNeeded: index &* 7 &+ 3) }
+            }
+            let salvage = try DatabaseFile(path: file.path).salvage(
+                key: format == .plaintext ? nil : SalvageSourcesTests.key,
+                to: directory.path("\(size) new.db"),
+                newKey: SalvageSourcesTests.key,
+                options: options)
+            if format != .plaintext { #expect(salvage.cipher.pageSize == size) }
+            #expect(
+                try result("\(size) new.db").run(
+                    "SELECT count(*), count(DISTINCT c1) FROM lost_and_found_3 WHERE c1 = 'item ' || row_id")
+                    == ["400|400"])
+        }
+    }
+
+    @Test("a header that is stored in the clear is found out")
+    func plaintextHeader() throws {
+        var configuration = Configuration()
+        let salt = [UInt8](repeating: 9, count: 16)
+        configuration.key = .rawKey(ShellFile.key, salt: salt)
+        configuration.cipher.plaintextHeaderSize = 32
+        let queue = try DatabaseQueue(path: directory.path("a.db"), configuration: configuration)
+        try queue.write {
+            try $0.execute(sql: "CREATE TABLE item (title); INSERT INTO item VALUES ('ring'), ('coin')")
+        }
+        try queue.close()
+        let key = DatabaseKey.rawKey(ShellFile.key, salt: salt)
+        let salvage = try DatabaseFile(path: directory.path("a.db")).salvage(
+            key: key, to: directory.path("b.db"), newKey: SalvageSourcesTests.key)
+        #expect(salvage.isComplete && salvage.cipher.plaintextHeaderSize == 32, "\(salvage)")
+        #expect(try result("b.db").run("SELECT title FROM item") == ["ring", "coin"])
+        // The key knows the salt itself.
+        configuration.cipher.plaintextHeaderSize = 0
+        let other = try DatabaseQueue(path: directory.path("c.db"), configuration: configuration)
+        try other.write {
+            try $0.execute(sql: "CREATE TABLE item (title); INSERT INTO item VALUES ('ring'), ('coin')")
+        }
+        try other.close()
+        try overwrite(directory.path("c.db")) { for index in 0..<16 { $0[index] = 0 } }
+        let again = try DatabaseFile(path: directory.path("c.db")).salvage(
+            key: key, to: directory.path("d.db"), newKey: SalvageSourcesTests.key)
+        #expect(again.isComplete, "\(again)")
+    }
+
+    @Test(
+        "pages of a log are read in the place of those of the file, and a hot journal is played back, while the file stays as it is"
+    )
+    func sideFiles() throws {
+        // A log that nobody has checkpointed.
+        var configuration = Configuration()
+        configuration.key = SalvageSourcesTests.key
+        configuration.journalMode = .wal
+        let path = directory.path("wal.db")
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        try queue.write { db in
+            try db.execute(
+                sql:
+                    "CREATE TABLE item (id INTEGER PRIMARY KEY, title); INSERT INTO item VALUES (1, 'old'), (2, 'coin')"
+            )
+        }
+        try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        try queue.write { try $0.execute(sql: "UPDATE item SET title = 'new' WHERE id = 1") }
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(
+                atPath: path + suffix, toPath: directory.path("copy.db") + suffix)
+        }
+        try queue.close()
+        let before = try (bytes(directory.path("copy.db")), bytes(directory.path("copy.db-wal")))
+        let salvage = try DatabaseFile(path: directory.path("copy.db")).salvage(
+            key: SalvageSourcesTests.key, to: directory.path("a.db"))
+        #expect(salvage.isComplete)
+        #expect(try result("a.db").run("SELECT title FROM item") == ["new", "coin"])
+        #expect(try (bytes(directory.path("copy.db")), bytes(directory.path("copy.db-wal"))) == before)
+
+        // A journal of a transaction that had reached the file when its process died.
+        configuration.journalMode = .default
+        let other = directory.path("journal.db")
+        let writer = try DatabaseQueue(path: other, configuration: configuration)
+        try writer.write { db in
+            try db.execute(sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, title, filler)")
+            for id in 1...300 {
+                try db.execute(sql: "INSERT INTO item VALUES (?, 'old', randomblob(500))", arguments: [id])
+            }
+        }
+        try? writer.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA cache_size = 1; BEGIN; UPDATE item SET title = 'new'")
+            for suffix in ["", "-journal"] {
+                try FileManager.default.copyItem(
+                    atPath: other + suffix, toPath: directory.path("hot.db") + suffix)
+            }
+            try db.execute(sql: "ROLLBACK")
+        }
+        try writer.close()
+        let hot = try DatabaseFile(path: directory.path("hot.db")).salvage(
+            key: SalvageSourcesTests.key, to: directory.path("b.db"))
+        #expect(hot.isComplete, "\(hot)")
+        #expect(try result("b.db").run("SELECT title, count(*) FROM item GROUP BY 1") == ["old|300"])
+        #expect(directory.fileNames().contains("hot.db-journal"))
+    }
+
+    @Test(
+        "rows of pages that are not authentic come on demand only, marked, with the table whose tree leads to the page"
+    )
+    func damagedPages() throws {
+        let script = """
+            CREATE TABLE item (title, note);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+            INSERT INTO item SELECT 'item ' || i, hex(randomblob(40)) FROM n;
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
+        try overwrite(file.path) { $0[3 * 4096 + 2000] ^= 1 }
+        let without = try DatabaseFile(path: file.path).salvage(
+            key: SalvageSourcesTests.key, to: directory.path("b.db"))
+        #expect(without.damagedPages == [4] && without.lostRowCount == 0, "\(without)")
+        let lost = 300 - without.tables[0].rowCount
+        #expect(abs(try #require(without.tables[0].estimatedLostRowCount) - lost) <= lost / 3, "\(without)")
+        var options = DatabaseFile.SalvageOptions()
+        options.includesDamagedPages = true
+        let with = try DatabaseFile(path: file.path).salvage(
+            key: SalvageSourcesTests.key, to: directory.path("c.db"), options: options)
+        #expect(with.lostRowCount >= lost - 2 && !with.isComplete, "\(with)")
+        #expect(
+            try result("c.db").run("SELECT DISTINCT table_name, page, reason FROM lost_and_found_2") == [
+                "item|4|the page is not authentic"
+            ]
+        )
+    }
+
+    @Test(
+        "rows of free pages come on demand only, with a warning, and the rest comes back into its tables all the same"
+    )
+    func freePages() throws {
+        let script = """
+            CREATE TABLE item (title, note);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+            INSERT INTO item SELECT 'item ' || i, hex(randomblob(40)) FROM n;
+            CREATE TABLE gone (a, b, c); WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+            INSERT INTO gone SELECT 'deleted', i, hex(randomblob(80)) FROM n;
+            PRAGMA secure_delete = OFF;
+            DROP TABLE gone;
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
+        // Without the root of the table, its pages are stray ones.
+        try overwrite(file.path) { $0[4096 + 2000] ^= 1 }
+        let without = try DatabaseFile(path: file.path).salvage(
+            key: SalvageSourcesTests.key, to: directory.path("b.db"))
+        #expect(without.tables[0].rowCount == 3000 && without.lostRowCount == 0, "\(without)")
+        var options = DatabaseFile.SalvageOptions()
+        options.includesFreePages = true
+        let with = try DatabaseFile(path: file.path).salvage(
+            key: SalvageSourcesTests.key, to: directory.path("c.db"), options: options)
+        #expect(with.tables[0].rowCount == 3000 && with.lostRowCount > 100, "\(with)")
+        #expect(with.problems.contains { $0.contains("deleted") })
+        #expect(
+            try result("c.db").run("SELECT DISTINCT c0, reason FROM lost_and_found_3")
+                == ["deleted|the page is free: its rows were deleted, or moved"])
+    }
+
+    @Test("what the disk does not give is damage of its pages, and of no others")
+    func unreadable() throws {
+        /// A file of which some bytes cannot be read.
+        final class FailingDisk: StoredBytes {
+            let bytes: [UInt8]
+            let bad: [Range<Int>]
+            var attempts = 0
+            var size: Int64 { Int64(bytes.count) }
+            init(_ bytes: [UInt8], bad: [Range<Int>]) { (self.bytes, self.bad) = (bytes, bad) }
+            func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+                attempts += 1
+                let range = Int(offset)..<min(bytes.count, Int(offset) + target.count)
+                if bad.contains(where: { $0.overlaps(range) }) {
+                    throw EngineError(code: EngineCode.ioError, message: "disk I/O error")
+                }
+                for index in range { target[index - range.lowerBound] = bytes[index] }
+                return range.count
+            }
+        }
+        let content = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 4096 + 1) }
+        let disk = FailingDisk(content, bad: [20_500..<20_501, 1_000_000..<1_010_000, 2_999_990..<3_000_000])
+        let pages = UnreadablePages(disk, pageSize: 4096)
+        let found = try pages.read(at: 0, count: content.count)
+        #expect(found.count == content.count)
+        let bad = Set(found.indices.filter { found[$0] != content[$0] }.map { $0 / 4096 + 1 })
+        #expect(bad == [6, 245, 246, 247, 733] && pages.numbers == bad, "\(bad) \(pages.numbers)")
+        #expect(disk.attempts < 120)
+        #expect(throws: CancellationError.self) {
+            final class Ended: StoredBytes {
+                var size: Int64 { 10_000 }
+                func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+                    throw CancellationError()
+                }
+            }
+            _ = try UnreadablePages(Ended(), pageSize: 4096).read(at: 0, count: 10_000)
+        }
+    }
+
+    @Test(
+        "a file that is shorter than a page has no rows, and says so", arguments: [0, 1, 100, 511, 600, 4095])
+    func shorterThanAPage(size: Int) throws {
+        let file = try ShellFile(
+            directory.path("a.db"), format: .plaintext,
+            script: "CREATE TABLE item (a); INSERT INTO item VALUES (1);")
+        try Data(bytes(file.path).prefix(size)).write(to: URL(fileURLWithPath: file.path))
+        do {
+            let salvage = try DatabaseFile(path: file.path).salvage(
+                key: nil, to: directory.path("b.db"), newKey: SalvageSourcesTests.key)
+            #expect(salvage.tables.isEmpty && salvage.lostRowCount == 0 && !salvage.isComplete, "\(salvage)")
+        } catch let error as DatabaseFileError {
+            // Nothing may be left of it.
+            #expect(!directory.fileNames().contains("b.db"), "\(error)")
+        }
+    }
+
+    @Test("a file that was cut off says how much is missing")
+    func cutOff() throws {
+        let file = try directory.makeFile("a.db", rows: 800)
+        let whole = try bytes(file.path)
+        try Data(whole.prefix(whole.count / 2 + 100)).write(to: URL(fileURLWithPath: file.path))
+        let salvage = try file.salvage(key: Keys.old, to: directory.path("b.db"))
+        #expect(
+            salvage.missingPageCount == whole.count / 4096 - whole.count / 2 / 4096 && !salvage.isComplete,
+            "\(salvage)")
+        #expect((1..<800).contains(salvage.tables[0].rowCount))
+    }
+
+    @Test("work that is ended in the middle leaves nothing, and the next one begins anew")
+    func ended() throws {
+        let file = try directory.makeFile("a.db", rows: 2000)
+        var phases: [DatabaseFile.Progress.Phase] = []
+        _ = try file.salvage(key: Keys.old, to: directory.path("whole.db")) { progress in
+            if phases.last != progress.phase { phases.append(progress.phase) }
+        }
+        #expect(phases == [.verifying, .copying, .verifying, .checkingStructure, .publishing])
+        for end in phases.indices {
+            var seen: [DatabaseFile.Progress.Phase] = []
+            #expect(throws: CancellationError.self, "\(end)") {
+                _ = try file.salvage(key: Keys.old, to: directory.path("b.db")) { progress in
+                    if seen.last != progress.phase { seen.append(progress.phase) }
+                    if seen.count > end { throw CancellationError() }
+                }
+            }
+            #expect(directory.fileNames() == ["a.db", "whole.db"], "\(end)")
+        }
+        #expect(try file.salvage(key: Keys.old, to: directory.path("b.db")).isComplete)
+    }
+}

@@ -1,0 +1,119 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Synchronization
+
+/// What rotations of a key do to those who use the database meanwhile.
+enum StressWork {
+    private struct Tally {
+        var (transfers, reads, values) = (0, 0, 0)
+        /// In seconds.
+        var (longestWrite, longestRead) = (0.0, 0.0)
+        var failures: [String] = []
+    }
+
+    /// `stress PATH KEY KEY COUNT MEGABYTES`: makes a file of this size, and rotates its key back and forth
+    /// while four threads transfer money, eight read, and one value is observed.
+    ///
+    /// Prints each pause and each duration, and at last what the others have done, and how long they waited
+    /// at most. Ends with 1 if one of them has failed, or if anything is missing.
+    static func stress(_ arguments: [String]) throws {
+        let (path, count, megabytes) = (arguments[0], Int(arguments[3]) ?? 1, Int(arguments[4]) ?? 1)
+        var configuration = RotationWork.configuration(arguments[1])
+        configuration.busyMode = .timeout(Patience.seconds)
+        configuration.maximumReaderCount = 8
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        try pool.write { db in
+            try Bank.open(db)
+            try db.execute(
+                sql: """
+                    CREATE TABLE ballast (id INTEGER PRIMARY KEY, bytes);
+                    CREATE TABLE place (id INTEGER PRIMARY KEY, n INTEGER NOT NULL, bytes);
+                    WITH RECURSIVE c (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 20000)
+                    INSERT INTO place SELECT i, 0, randomblob(400) FROM c;
+                    """)
+        }
+        for _ in 0..<megabytes {
+            try pool.write { db in
+                for _ in 0..<16 {
+                    try db.execute(sql: "INSERT INTO ballast (bytes) VALUES (randomblob(65000))")
+                }
+            }
+        }
+        let tally = Mutex(Tally())
+        let isOver = Atomic<Bool>(false)
+        let observation = ValueObservation.tracking {
+            try Int.fetchOne($0, sql: "SELECT count(*) FROM transfer") ?? 0
+        }
+        let observer = observation.start(
+            in: pool, scheduling: .async(onQueue: DispatchQueue(label: "values")),
+            onError: { error in tally.withLock { $0.failures.append("observer: \(error)") } },
+            onChange: { _ in tally.withLock { $0.values += 1 } })
+        let before = try RotationWork.peakMemory()
+        let group = DispatchGroup()
+        func run(_ name: String, _ body: @escaping @Sendable () throws -> Void) {
+            group.enter()
+            Thread.detachNewThread {
+                do {
+                    while !isOver.load(ordering: .relaxed) { try body() }
+                } catch {
+                    tally.withLock { $0.failures.append("\(name): \(error)") }
+                }
+                group.leave()
+            }
+        }
+        for teller in 1...4 {
+            run("teller \(teller)") {
+                let start = ContinuousClock.now
+                try pool.write { db in
+                    try Bank.transfer(
+                        db, teller: teller, number: try Bank.lastNumber(db, teller: teller) + 1, noteSize: 500
+                    )
+                    try db.execute(sql: "UPDATE place SET n = n + 1 WHERE id = abs(random()) % 20000")
+                }
+                let seconds = (ContinuousClock.now - start) / .seconds(1)
+                tally.withLock { tally in
+                    tally.transfers += 1
+                    tally.longestWrite = max(tally.longestWrite, seconds)
+                }
+                usleep(1000)
+            }
+        }
+        for reader in 1...8 {
+            run("reader \(reader)") {
+                let start = ContinuousClock.now
+                try pool.read { try Bank.glance($0) }
+                let seconds = (ContinuousClock.now - start) / .seconds(1)
+                tally.withLock { tally in
+                    tally.reads += 1
+                    tally.longestRead = max(tally.longestRead, seconds)
+                }
+                usleep(2000)
+            }
+        }
+        var options = DatabaseFile.RotationOptions()
+        options.whileInUse = DatabaseFile.WhileInUse()
+        for number in 0..<count {
+            let result = try pool.rotateKey(
+                to: RotationWork.key(arguments[number % 2 == 0 ? 2 : 1]), options: options)
+            print(
+                String(format: "pause %.1f ms, duration %.2f s", 1000 * (result.pause ?? 0), result.duration))
+        }
+        isOver.store(true, ordering: .relaxed)
+        group.wait()
+        observer.cancel()
+        let after = try RotationWork.peakMemory()
+        try pool.read { try Bank.audit($0) }
+        let written = try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM transfer") ?? 0 }
+        try pool.close()
+        let end = tally.withLock { $0 }
+        print(
+            String(
+                format: "longest write %.1f ms, longest read %.1f ms", 1000 * end.longestWrite,
+                1000 * end.longestRead),
+            "\(end.transfers) transfers, \(end.reads) reads, \(end.values) values, \(after - before) KiB more"
+        )
+        for failure in end.failures { print(failure) }
+        if !end.failures.isEmpty || written != end.transfers || end.values == 0 { exit(1) }
+    }
+}

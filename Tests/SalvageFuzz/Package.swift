@@ -1,0 +1,13 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, as it is built with the sanitizer of addresses: see Tests/salvage-fuzz.
+let package = Package(
+    name: "SalvageFuzz",
+    dependencies: [.package(name: "Coffer", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "SalvageFuzz", dependencies: [.product(name: "Coffer", package: "Coffer")], path: "Sources")
+    ],
+    swiftLanguageModes: [.v6]
+)
