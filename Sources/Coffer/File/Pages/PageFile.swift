@@ -249,6 +249,9 @@ struct PageRun: ~Copyable {
         _ number: Int, _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result { try body(bytes.span.extracting(place(number..<number + 1))) }
 
+    /// See ``DatabaseHeader/lockPage(pageSize:)``.
+    var lockPage: Int { coder.lockPage }
+
     /// Whether a page is nothing but zeros, as one that was never written.
     func isZero(_ number: Int) -> Bool { withPage(number) { $0.isZero } }
 

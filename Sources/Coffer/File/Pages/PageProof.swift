@@ -3,9 +3,10 @@ internal import SQLCipherBridge
 /// Proves a copy that has the layout of its source: what ``PageCopy`` made, other code looks at, on two
 /// threads.
 ///
-/// This thread compares the content of each page with the source, and has the engine check each code with the
-/// new key, on the fresh connection. The other one checks the structure of the decrypted content, and tries
-/// the old key. What each of them reads is the same file, which nobody writes to.
+/// This thread compares the content of each page with the source, and checks each code with the new key. It
+/// does both by libcrypto alone, where the copy was made by lanes. The other one has the engine check the
+/// structure of the decrypted content, and tries the old key. What each of them reads is the same file, which
+/// nobody writes to.
 struct PageProof: ContentProof {
     private struct Aside: Sendable {
         var structure: [String]
@@ -41,10 +42,7 @@ struct PageProof: ContentProof {
                     source: source, copy: PageFile(copy, change.after), path: change.path
                 )
                 .run(progress: progress, note: note)
-                // The engine checks the codes of a file in one go, which nothing can interrupt: the moment
-                // before is the last to end it.
                 try progress(.checkingStructure, 0, of: 0)
-                try copy.checkCodes(change.after, change.path)
                 _ = try side.value { try progress(.checkingStructure, 0, of: 0) }
                 return digest
             })
@@ -69,7 +67,7 @@ extension PageProof {
     /// Proves a copy by its pages while this thread also looks at its rows: for a copy under another name.
     ///
     /// This thread compares the content of each page with the source, and reads rows from pages that are
-    /// decrypted without a look at their codes. These the engine checks meanwhile, on another thread.
+    /// decrypted without a look at their codes. These another thread checks meanwhile.
     /// - Parameters:
     ///   - copy: a fresh connection to the copy, that cannot write.
     ///   - reading: called with a connection to the content of the copy, which equals that of the source. It
@@ -80,15 +78,16 @@ extension PageProof {
         _ progress: ProgressReport, reading: (ConnectionHandle) throws -> Rows
     ) throws -> Rows {
         try SideWork<Void>.run(
-            side: { _ in
-                let connection = try change.after.open(viewing: file)
-                try connection.handle.checkCodes(change.after, change.path)
+            side: { signal in
+                try PageFile(file, change.after).forEachRun(progress: { _ in try signal.check() }) { run in
+                    for number in run.numbers { try run.checkCode(number, path: change.path) }
+                }
             },
             main: { side in
                 _ = try PageComparison(
                     source: PageFile(source, change.before), copy: PageFile(copy, change.after),
                     path: change.path
-                ).run(progress: progress)
+                ).run(checksCodes: false, progress: progress)
                 let connection = try openDecrypted(file, change.after)
                 let rows = try reading(connection.handle)
                 try side.value { try progress(.checkingStructure, 0, of: 0) }
@@ -120,13 +119,17 @@ struct PageComparison {
     let copy: PageFile
     let path: String
 
-    /// Reads both files once. It does not look at codes, which the engine checks.
+    /// Reads both files once.
     ///
-    /// - Parameter note: called with the number of each page and the digest of its content.
+    /// - Parameters:
+    ///   - checksCodes: whether the codes of the copy are checked as well.
+    ///   - note: called with the number of each page and the digest of its content.
     /// - Returns: the digest of their content, as hexadecimal digits.
     /// - Throws: ``DatabaseFileError/Reason/damaged(pages:)`` for the source,
     ///   ``DatabaseFileError/Reason/copyRejected(_:)`` for the copy.
-    func run(progress: ProgressReport, note: (Int, [UInt8]) -> Void = { _, _ in }) throws -> String {
+    func run(
+        checksCodes: Bool = true, progress: ProgressReport, note: (Int, [UInt8]) -> Void = { _, _ in }
+    ) throws -> String {
         try checkSize()
         let total = source.pageCount
         let digest = try RunningPageDigest()
@@ -136,6 +139,7 @@ struct PageComparison {
             try pair.read(pages)
             for number in pages where number != source.lockPage {
                 try pair.compare(number)
+                if checksCodes { try pair.checkCode(number) }
                 note(number, try digest.add(number, &pair.content))
             }
         }
@@ -144,7 +148,7 @@ struct PageComparison {
         return try digest.finish()
     }
 
-    /// Compares some pages, and has libcrypto check the codes that they have in the copy.
+    /// Compares some pages, and checks the codes that they have in the copy.
     ///
     /// - Parameters:
     ///   - pages: in order, each part small enough to be read at once.
@@ -212,14 +216,21 @@ private struct PagePair: ~Copyable {
         }
     }
 
-    func checkCode(_ number: Int) throws {
-        guard try theirs.authenticates(number) else {
-            throw DatabaseFileError(.copyRejected("its page \(number) has a wrong code"), path: files.path)
-        }
-    }
+    func checkCode(_ number: Int) throws { try theirs.checkCode(number, path: files.path) }
 
     func checkZeroPages() throws {
         let damaged = try files.source.used(zeroPages)
         guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: files.path) }
+    }
+}
+
+extension PageRun {
+    /// Has libcrypto check the code of a page of a copy, in which each page that SQLite uses was written.
+    ///
+    /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``.
+    fileprivate func checkCode(_ number: Int, path: String) throws {
+        guard try number == lockPage || authenticates(number) else {
+            throw DatabaseFileError(.copyRejected("its page \(number) has a wrong code"), path: path)
+        }
     }
 }
