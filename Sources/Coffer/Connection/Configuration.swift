@@ -3,7 +3,8 @@ internal import SQLCipherBridge
 
 /// How connections are opened: their key, their behaviour, and where their work runs.
 ///
-/// A configuration is read when a ``DatabaseQueue`` is created; later changes have no effect on it.
+/// A configuration is copied when a ``DatabaseQueue`` or a ``DatabasePool`` is created; later changes of it
+/// have no effect on them.
 ///
 ///     var configuration = Configuration()
 ///     configuration.key = .passphrase("correct horse battery staple")

@@ -89,7 +89,8 @@ extension Database {
     /// - Parameters:
     ///   - sql: SQL text. Never put values into it: use arguments.
     ///   - arguments: the values of its parameters.
-    /// - Throws: a ``DatabaseError``; the statements before the failed one have been executed.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails, or arguments are missing or
+    ///   left; the statements before the failed one have been executed.
     public func execute(sql: String, arguments: StatementArguments = StatementArguments()) throws {
         let mayComeAgain =
             !arguments.values.isEmpty && arguments.namedValues.isEmpty

@@ -36,6 +36,8 @@ extension Database {
     ///
     /// - Parameter kind: nil is immediate on a connection that can write, so that a lock that is not free is
     ///   noticed at once instead of in the middle; deferred on one that only reads.
+    /// - Throws: a ``DatabaseError``: `SQLITE_BUSY` if another connection has the lock, `SQLITE_ERROR` inside
+    ///   of a transaction.
     public func beginTransaction(_ kind: TransactionKind? = nil) throws {
         let text: StatementCaches.FixedText =
             switch kind ?? (isReadingOnly ? .deferred : .immediate) {
@@ -47,6 +49,10 @@ extension Database {
     }
 
     /// Commits the transaction.
+    ///
+    /// - Throws: a ``DatabaseError``: `SQLITE_BUSY`, or `SQLITE_CONSTRAINT` for a deferred foreign key, which
+    ///   leave the transaction open; `SQLITE_ERROR` outside of a transaction; the error of an observer who
+    ///   refuses the commit, which rolls it back.
     public func commit() throws { try checkOut(.commit).execute() }
 
     /// Rolls the transaction back, also in a cancelled task. There is no error if SQLite has done so already.
@@ -90,6 +96,8 @@ extension Database {
     /// - Parameters:
     ///   - kind: nil is immediate on a connection that can write.
     ///   - operations: reads and writes, and says how the transaction ends.
+    /// - Throws: the error of `operations`, and what ``beginTransaction(_:)`` and ``commit()`` throw. The
+    ///   transaction is rolled back then.
     public func inTransaction(
         _ kind: TransactionKind? = nil, _ operations: () throws -> TransactionCompletion
     ) throws {
@@ -117,6 +125,9 @@ extension Database {
     ///             return .rollback
     ///         }
     ///     }
+    ///
+    /// - Parameter operations: reads and writes, and says whether its changes stay.
+    /// - Throws: the error of `operations`, whose changes are taken back then.
     public func inSavepoint(_ operations: () throws -> TransactionCompletion) throws {
         guard isInsideTransaction else {
             return try inTransaction(nil, operations)

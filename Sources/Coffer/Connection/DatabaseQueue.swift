@@ -6,7 +6,9 @@
 ///     var configuration = Configuration()
 ///     configuration.key = .keyFile(keyPath)
 ///     let queue = try DatabaseQueue(path: path, configuration: configuration)
-///     let names = try queue.read { db in try String.fetchAll(db, sql: "SELECT name FROM owner") }
+///     let names = try queue.read { db in
+///         try String.fetchAll(db, sql: "SELECT name FROM owner")
+///     }
 public final class DatabaseQueue {
     /// The configuration of the connection.
     public var configuration: Configuration { connection.configuration }
@@ -40,6 +42,7 @@ public final class DatabaseQueue {
     ///   - name: queues of one name share one database, as long as one of them lives; nil is a database of
     ///     its own.
     ///   - configuration: the behaviour of the connection. A database in memory needs no key.
+    /// - Throws: what a function of ``Configuration/prepareDatabase(_:)`` throws.
     public convenience init(named name: String? = nil, configuration: Configuration = Configuration()) throws
     {
         try self.init(location: .memory(name: name), configuration: configuration)
@@ -168,6 +171,7 @@ extension DatabaseQueue {
     /// - Parameters:
     ///   - kind: nil is immediate: see ``Database/beginTransaction(_:)``.
     ///   - updates: writes, and says how the transaction ends.
+    /// - Throws: what ``Database/inTransaction(_:_:)`` throws.
     public func inTransaction(
         _ kind: Database.TransactionKind? = nil,
         _ updates: (Database) throws -> Database.TransactionCompletion

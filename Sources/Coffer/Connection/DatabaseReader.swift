@@ -9,11 +9,12 @@ public protocol DatabaseReader: AnyObject, Sendable {
     /// The path of the database file; `":memory:"` or empty for databases without one.
     var path: String { get }
 
-    /// Closes all connections.
+    /// Closes all connections, once the accesses before it have ended.
     ///
     /// There is no need to call this: connections are closed at the end of the reader's life. After it, each
-    /// access throws `SQLITE_MISUSE`.
-    /// - Throws: `SQLITE_BUSY` if an access is running or statements are still alive.
+    /// access throws `SQLITE_MISUSE`. Closing once more does nothing.
+    /// - Throws: `SQLITE_BUSY` if statements are still alive. The database can be used as before then.
+    /// - Precondition: the current thread is not inside of an access of the same reader.
     func close() throws
 
     /// Aborts the statements that are running, which throw `SQLITE_INTERRUPT`. Can be called from any thread.

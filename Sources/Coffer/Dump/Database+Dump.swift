@@ -15,7 +15,6 @@ extension Database {
     ///
     ///     try db.dumpSQL("SELECT id, fileName FROM attachment WHERE size > \(4096)")
     ///     // 1|deed.pdf
-    ///     // 2|seal.png
     ///
     /// Statements without rows run and write nothing.
     /// - Parameters:
@@ -23,7 +22,8 @@ extension Database {
     ///   - format: how rows are written.
     ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
     ///     see what was written.
-    /// - Throws: a ``DatabaseError``; what was written before it stays.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails; what was written before it
+    ///   stays.
     public func dumpSQL(
         _ sql: SQL, format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil
     ) throws {
@@ -47,15 +47,16 @@ extension Database {
     ///     // 2|Grace
     ///     //
     ///     // items
-    ///     // 1|1|Passport
-    ///     // 2|1|Letter
+    ///     // 1|1|ring
+    ///     // 2|1|safe
     ///
     /// - Parameters:
     ///   - request: the request.
     ///   - format: how rows are written.
     ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
     ///     see what was written.
-    /// - Throws: a ``DatabaseError``; what was written before it stays.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails; what was written before it
+    ///   stays.
     public func dumpRequest(
         _ request: some FetchRequest, format: some DumpFormat = .debug(),
         to stream: (any TextOutputStream)? = nil
@@ -69,9 +70,10 @@ extension Database {
     ///     try db.dumpTables(["owner", "attachment"])
     ///     // owner
     ///     // 1|Ada
+    ///     // 2|Grace
     ///     //
     ///     // attachment
-    ///     // 1|deed.pdf
+    ///     // 1|deed.pdf|41920
     ///
     /// Rows of tables are sorted by the primary key, or the row ID where there is none.
     /// - Parameters:
@@ -82,7 +84,8 @@ extension Database {
     ///     all columns.
     ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
     ///     see what was written.
-    /// - Throws: a ``DatabaseError``; what was written before it stays.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails; what was written before it
+    ///   stays.
     public func dumpTables(
         _ tables: [String], format: some DumpFormat = .debug(),
         tableHeader: DumpTableHeaderOptions = .automatic, stableOrder: Bool = false,
@@ -102,7 +105,8 @@ extension Database {
     ///   - format: how rows are written.
     ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
     ///     see what was written.
-    /// - Throws: a ``DatabaseError``; what was written before it stays.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails; what was written before it
+    ///   stays.
     public func dumpContent(format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil)
         throws
     {
@@ -119,13 +123,13 @@ extension Database {
     ///
     ///     try db.dumpSchema()
     ///     // sqlite_master
-    ///     // CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT);
-    ///     // CREATE INDEX itemName ON item(name);
+    ///     // CREATE TABLE owner (id INTEGER PRIMARY KEY, name TEXT);
+    ///     // CREATE INDEX ownerName ON owner(name);
     ///
     /// What SQLite, the library and virtual tables have created for themselves is left out.
     /// - Parameter stream: where the text goes; nil is the standard output. It has to be an object for the
     ///   caller to see what was written.
-    /// - Throws: a ``DatabaseError``.
+    /// - Throws: a ``DatabaseError`` if the schema cannot be read.
     public func dumpSchema(to stream: (any TextOutputStream)? = nil) throws {
         var stream = DumpStream(stream)
         writeSchema(try dumpedObjects(), to: &stream)

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A JSON array with an object for each row.
 ///
-///     try db.dumpRequest(Attachment.all(), format: .json())  // [{"id":1,"fileName":"deed.pdf"}]
+///     try db.dumpRequest(Attachment.all(), format: .json())  // [{"id":1,"fileName":"deed.pdf","size":41920}]
 ///
 /// Blobs are in base 64. The members of an object are in the order of the columns, and two columns of one
 /// name are two members.

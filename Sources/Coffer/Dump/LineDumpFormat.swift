@@ -1,7 +1,9 @@
 /// A line for each value, with the name of its column: what the shell of SQLite calls the mode "line".
 ///
-///        id = 1
-///     fileName = deed.pdf
+///     try db.dumpRequest(Attachment.all(), format: .line())
+///     //       id = 1
+///     // fileName = deed.pdf
+///     //     size = 41920
 public struct LineDumpFormat: DumpFormat, Sendable {
     /// What stands for NULL.
     public var nullValue: String

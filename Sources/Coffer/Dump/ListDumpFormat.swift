@@ -1,5 +1,7 @@
 /// A line for each row, with blobs as text: what the shell of SQLite calls the mode "list".
 ///
+///     try db.dumpRequest(Attachment.all(), format: .list())  // 1|deed.pdf|41920
+///
 /// Texts are written as they are, with the new lines that they contain.
 public struct ListDumpFormat: DumpFormat, Sendable {
     /// Whether the names of the columns come before the first row.

@@ -17,7 +17,7 @@ extension DatabaseKey {
     /// A raw key, written as 64 hexadecimal digits, or 96 with its salt.
     ///
     /// ```swift
-    /// config.key = .hexadecimal(digits)              // Data or [UInt8], from a keyring
+    /// config.key = .hexadecimal(digits)              // Data or [UInt8], from a secret store
     /// config.key = .hexadecimal(text.utf8)           // where the digits are a String already
     /// ```
     public static func hexadecimal(_ digits: some Sequence<UInt8>) -> DatabaseKey {
@@ -50,7 +50,7 @@ extension DatabaseKey {
     /// longer opens with it.
     ///
     /// ```swift
-    /// config.key = .keyFile("/etc/vault/key")        // made by: coffer keygen --out /etc/vault/key
+    /// config.key = .keyFile(keyPath)  // a file that `coffer keygen --out` has made
     /// ```
     ///
     /// The file must be regular, or a pipe. Unless insecure files are allowed, nobody but its owner may have

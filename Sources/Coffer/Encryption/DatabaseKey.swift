@@ -10,7 +10,7 @@ internal import Synchronization
 /// var config = Configuration()
 /// config.key = .passphrase("correct horse battery staple")
 /// config.key = .rawKey(bytes)
-/// config.key = .provider { try .passphrase(contentsOfKeyring()) }
+/// config.key = .provider { try .passphrase(answerOfStore()) }
 /// ```
 ///
 /// A passphrase costs about a tenth of a second, because it is stretched by PBKDF2 with the file's salt.

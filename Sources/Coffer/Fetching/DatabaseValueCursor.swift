@@ -1,8 +1,9 @@
 /// A cursor over the values of one column, by way of ``DatabaseValue``.
 ///
 /// ```swift
-/// let urls = try Link.fetchCursor(db, sql: "SELECT url FROM link")  // DatabaseValueCursor<Link>
-/// while let url = try urls.next() { ... }
+/// // DatabaseValueCursor<UUID>
+/// let identifiers = try UUID.fetchCursor(db, sql: "SELECT id FROM attachment")
+/// while let identifier = try identifiers.next() { print(identifier) }
 /// ```
 public final class DatabaseValueCursor<Value: DatabaseValueConvertible>: DatabaseCursor {
     public typealias Element = Value

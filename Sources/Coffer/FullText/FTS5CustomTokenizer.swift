@@ -11,12 +11,12 @@ internal import SQLCipherBridge
 ///     init(db: Database, arguments: [String]) {}
 ///
 ///     func tokenize(
-///         context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?, nText: CInt,
-///         tokenCallback: @escaping FTS5TokenCallback
+///         context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?,
+///         nText: CInt, tokenCallback: @escaping FTS5TokenCallback
 ///     ) -> CInt {
-///         guard let text = pText else { return 0 }
+///         guard let text = unsafe pText else { return 0 }
 ///         for start in stride(from: 0, to: nText - 1, by: 3) {
-///             let code = tokenCallback(context, 0, text + Int(start), 2, start, start + 2)
+///             let code = unsafe tokenCallback(context, 0, text + Int(start), 2, start, start + 2)
 ///             if code != 0 { return code }
 ///         }
 ///         return 0

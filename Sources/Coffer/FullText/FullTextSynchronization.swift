@@ -101,7 +101,8 @@ extension Database {
     ///     try db.drop(table: "itemText")
     ///
     /// - Parameter tableName: the full-text table. Triggers that are not there are no error.
-    /// - Throws: a ``DatabaseError``.
+    /// - Throws: a ``DatabaseError`` if the schema cannot be written: `SQLITE_READONLY` in a read,
+    ///   `SQLITE_BUSY` while another connection writes.
     public func dropFTS4SynchronizationTriggers(forTable tableName: String) throws {
         try dropSynchronizationTriggers(["bu", "bd", "au", "ai"], of: tableName)
     }
@@ -113,7 +114,8 @@ extension Database {
     ///     try db.drop(table: "itemText")
     ///
     /// - Parameter tableName: the full-text table. Triggers that are not there are no error.
-    /// - Throws: a ``DatabaseError``.
+    /// - Throws: a ``DatabaseError`` if the schema cannot be written: `SQLITE_READONLY` in a read,
+    ///   `SQLITE_BUSY` while another connection writes.
     public func dropFTS5SynchronizationTriggers(forTable tableName: String) throws {
         try dropSynchronizationTriggers(["ai", "ad", "au"], of: tableName)
     }

@@ -7,7 +7,7 @@ extension DatabaseKey {
     /// ```swift
     /// var config = Configuration()
     /// config.key = .keyring(unlockedBy: .passphrase(passphrase))
-    /// let pool = try DatabasePool(path: "/srv/vault/items.db", configuration: config)
+    /// let pool = try DatabasePool(path: path, configuration: config)
     /// ```
     ///
     /// The keyring is read, opened and proved when a database is opened for the first time: once for all

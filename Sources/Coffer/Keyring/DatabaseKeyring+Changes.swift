@@ -5,9 +5,11 @@ extension DatabaseKeyring {
     /// Adds a slot.
     ///
     /// - Parameters:
-    ///   - slot: the slot, or its number.
+    ///   - slot: the slot that is made.
     ///   - secret: what opens a slot of this keyring.
     /// - Returns: its number.
+    /// - Throws: a ``DatabaseFileError``, if the secret opens no slot, among others. The keyring is as it was
+    ///   then.
     @discardableResult
     public func add(_ slot: NewSlot, unlockedBy secret: Secret) throws -> Int {
         try change(secret) { change, _ in try change.add(slot) }
@@ -17,7 +19,7 @@ extension DatabaseKeyring {
     /// the data key, still opens the database until ``rotateDataKey(unlockedBy:options:progress:)``.
     ///
     /// - Parameters:
-    ///   - slot: the slot, or its number.
+    ///   - slot: its number.
     ///   - secret: what opens a slot of this keyring.
     /// - Throws: `lastSlot` for the only slot.
     public func remove(slot: Int, unlockedBy secret: Secret) throws {

@@ -26,8 +26,7 @@ extension DatabaseFile {
     ///
     /// ```swift
     /// // A host that makes backups, and cannot read them afterwards:
-    /// let vault = DatabaseFile(path: "/srv/vault/vault.db")
-    /// try vault.backup(into: "/backup", key: key, slots: [.recipient(owner)])
+    /// try DatabaseFile(path: path).backup(into: folder, key: key, slots: [.recipient(owner)])
     /// ```
     ///
     /// The keyring has the name of the backup with `.keys`, and is on the disk before the backup has its
@@ -39,7 +38,8 @@ extension DatabaseFile {
     ///   - options: how it is done.
     ///   - progress: called with the pages that were done; throws to end it.
     /// - Returns: what was done and proved.
-    /// - Throws: a ``DatabaseFileError``.
+    /// - Throws: a ``DatabaseFileError``: `missing` when there is no such folder, `key` when the key does not
+    ///   open the file, `busy` when another process backs up a file of this name into the folder.
     @discardableResult
     public func backup(
         into folder: String, key: DatabaseKey?, slots: [DatabaseKeyring.NewSlot],
@@ -61,9 +61,9 @@ extension DatabaseKeyring {
     /// keyring stays as it is.
     ///
     /// ```swift
-    /// let keyring = DatabaseKeyring(databasePath: "/srv/vault/vault.db")
+    /// let keyring = DatabaseKeyring(databasePath: path)
     /// let key = try keyring.keyForRestoring(unlockedBy: .passphrase(passphrase))
-    /// try DatabaseFile(path: backupPath).restore(to: keyring.databasePath, key: backupKey, newKey: key)
+    /// try DatabaseFile(path: path).restore(from: backupPath, key: backupKey, newKey: key)
     /// ```
     ///
     /// - Parameter secret: what opens a slot of the keyring.

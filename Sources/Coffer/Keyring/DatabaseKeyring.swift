@@ -4,14 +4,14 @@ internal import SQLCipherBridge
 /// The keyring beside a database: several ways to one random data key, with which the database is encrypted.
 ///
 /// ```swift
-/// let keyring = DatabaseKeyring(databasePath: "/srv/vault/items.db")      // its keyring is items.db.keys
+/// let keyring = DatabaseKeyring(databasePath: path)  // for vault.db, the keyring is vault.db.keys
 /// try keyring.make([
 ///     .secret(.passphrase(passphrase), name: "Anna"),
-///     .recipient(try .init("coffer-recipient-1-..."), name: "recovery office"),
+///     .recipient(office, name: "recovery office"),
 /// ])
 /// var config = Configuration()
 /// config.key = .keyring(unlockedBy: .passphrase(passphrase))
-/// let queue = try DatabaseQueue(path: "/srv/vault/items.db", configuration: config)
+/// let queue = try DatabaseQueue(path: path, configuration: config)
 ///
 /// // No page of the database is written:
 /// try keyring.change(slot: 1, to: .passphrase(better), unlockedBy: .passphrase(passphrase))

@@ -6,7 +6,7 @@ extension DatabaseKeyring {
     /// A program that opens slots, such as the client of a key service, of a TPM or of an HSM.
     ///
     /// ```swift
-    /// let service = DatabaseKeyring.Command("/usr/libexec/vault-key", ["--region", "eu-1"], timeout: 10)
+    /// let service = DatabaseKeyring.Command(programPath, ["--region", "eu-1"], timeout: 10)
     /// try keyring.add(.secret(.command(service), name: "key service"), unlockedBy: .passphrase(passphrase))
     /// config.key = .keyring(unlockedBy: .command(service))
     /// ```

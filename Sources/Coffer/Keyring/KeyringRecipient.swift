@@ -5,7 +5,7 @@ extension DatabaseKeyring {
     /// Who can open what is sealed to them: a public key, which is no secret.
     ///
     /// ```swift
-    /// let owner = try DatabaseKeyring.Recipient("coffer-recipient-1-...")
+    /// let owner = try DatabaseKeyring.Recipient(text)  // "coffer-recipient-1-..."
     /// ```
     public struct Recipient: Sendable, Hashable, CustomStringConvertible {
         static let prefix = "coffer-recipient-1-"
@@ -41,8 +41,8 @@ extension DatabaseKeyring {
     ///
     /// ```swift
     /// let identity = try DatabaseKeyring.Identity.random()
-    /// try identity.withUnsafeText { text in try store(text) }      // a secret
-    /// print(identity.recipient)                                     // for everybody
+    /// unsafe identity.withUnsafeText { text in unsafe store(text) }  // a secret
+    /// print(identity.recipient)  // for everybody
     /// ```
     public struct Identity: Sendable {
         static let prefix = "coffer-identity-1-"

@@ -7,7 +7,7 @@ extension DatabaseKeyring {
     /// ```swift
     /// let recovery = try DatabaseKeyring.RecoveryKey.random()
     /// try keyring.add(.secret(recovery.secret, name: "safe"), unlockedBy: .passphrase(passphrase))
-    /// recovery.withUnsafeText { text in printSheet(text) }         // once: it is stored nowhere
+    /// unsafe recovery.withUnsafeText { text in unsafe printSheet(text) }  // once: it is stored nowhere
     /// ```
     public struct RecoveryKey: Sendable {
         private let bytes: SharedSecret

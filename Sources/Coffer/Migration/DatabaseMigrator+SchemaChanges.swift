@@ -10,6 +10,10 @@ extension DatabaseMigrator {
     /// `sqlite_` and `grdb_`, are not compared.
     ///
     ///     let isOutdated = try queue.read { db in try vault.hasSchemaChanges(db) }
+    ///
+    /// - Parameter db: the connection of the access.
+    /// - Throws: a ``DatabaseError`` if the schema cannot be read, and the error of a migration that fails on
+    ///   an empty database.
     public func hasSchemaChanges(_ db: Database) throws -> Bool {
         let applied = try appliedIdentifiers(db)
         guard applied.isSubset(of: knownIdentifiers) else { return true }

@@ -79,10 +79,13 @@ extension DatabaseMigrator {
 
     /// Registers a migration that takes the place of several older ones, which are registered no more.
     ///
-    ///     migrator.registerMigration("v3", merging: ["v1", "v2"]) { db, applied in
-    ///         if !applied.contains("v1") { ... }
-    ///         if !applied.contains("v2") { ... }
-    ///         ...
+    ///     migrator.registerMigration("guests", merging: ["guests 1", "guests 2"]) { db, applied in
+    ///         if !applied.contains("guests 1") {
+    ///             try db.create(table: "guest") { table in table.primaryKey("name", .text) }
+    ///         }
+    ///         if !applied.contains("guests 2") {
+    ///             try db.alter(table: "guest") { table in table.add(column: "since", .date) }
+    ///         }
     ///     }
     ///
     /// It does not run on a database where a migration of its own name was applied.

@@ -114,8 +114,8 @@ extension CommonTableExpression where RowDecoder == Row {
 extension CommonTableExpression {
     /// The request for all of its rows. The request that is executed needs the definition, by `with(_:)`.
     ///
-    ///     // WITH "name" AS (...) SELECT * FROM "name"
-    ///     let rows = try cte.all().with(cte).fetchAll(db)
+    ///     // WITH "heavy" AS (...) SELECT * FROM "heavy"
+    ///     let rows = try heavy.all().with(heavy).fetchAll(db)
     public func all() -> QueryInterfaceRequest<RowDecoder> {
         QueryInterfaceRequest(relation: Relation(table: tableName, selection: [.allColumns]))
     }

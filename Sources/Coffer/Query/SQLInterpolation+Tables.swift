@@ -54,8 +54,8 @@ extension SQLInterpolation {
     /// Appends the definition of a common table expression. The keyword before it is yours: `WITH`, or `WITH
     /// RECURSIVE`.
     ///
-    ///     // WITH "name" AS (SELECT ?) SELECT * FROM "name"
-    ///     "WITH \(definitionFor: cte) SELECT * FROM \(cte)"
+    ///     // WITH "heavy" AS (SELECT * FROM "item" WHERE "weight" > ?) SELECT * FROM "heavy"
+    ///     "WITH \(definitionFor: heavy) SELECT * FROM \(heavy)"
     public mutating func appendInterpolation(definitionFor cte: CommonTableExpression<some Any>) {
         append(.commonTable(cte.definition))
     }

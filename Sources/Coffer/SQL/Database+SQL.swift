@@ -3,7 +3,8 @@ extension Database {
     ///
     ///     try db.execute(literal: "DELETE FROM share WHERE itemId = \(item.id) AND expiry < \(today)")
     ///
-    /// - Throws: a ``DatabaseError``; the statements before the failed one have been executed.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails, or values are missing or left;
+    ///   the statements before the failed one have been executed.
     public func execute(literal sqlLiteral: SQL) throws {
         let (sql, arguments) = try sqlLiteral.build(self)
         try execute(sql: sql, arguments: arguments)

@@ -4,10 +4,10 @@
 ///     let isShared: SQL = "id IN (SELECT itemId FROM share)"
 ///     "SELECT * FROM item WHERE ownerId = \(owner.id)"               // values become arguments
 ///     "SELECT * FROM item WHERE name IN \(["ring", "letter"])"       // (?,?)
-///     "SELECT \(Column("worth") * Column("amount")) FROM item"       // ("worth" * "amount")
+///     "SELECT \(Column("worth") * Column("amount")) FROM item"       // "worth" * "amount"
 ///     "SELECT \(CodingKeys.weight) FROM item"                        // "weight"
 ///     "SELECT * FROM item ORDER BY \(Column("weight").asc)"          // "weight" ASC
-///     "SELECT * FROM owner ORDER BY email COLLATE \(.nocase)"        // "NOCASE"
+///     "SELECT * FROM owner ORDER BY email COLLATE \(.nocase)"        // NOCASE
 ///     "SELECT * FROM item WHERE worth > (\(averageWorth))"           // requests become subqueries
 ///     "SELECT * FROM item WHERE \(literal: isShared)"                // other SQL literals
 ///     "SELECT * FROM \(sql: tableName)"                              // plain SQL: keep user input out of it

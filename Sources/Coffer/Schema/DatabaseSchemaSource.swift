@@ -3,7 +3,7 @@
 /// SQLite knows no primary keys of views. Requests and records that need one, such as `fetchOne(_:id:)` and
 /// `orderByPrimaryKey()`, work with views that a schema source knows of:
 ///
-///     /// Each view of this vault has the key of the table whose name its own begins with: `item_heavy`, `item_shared`.
+///     /// Each view of this vault has the key of the table that its name begins with, such as `item_heavy`.
 ///     struct PrefixKeys: DatabaseSchemaSource {
 ///         func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]? {
 ///             let table = view.name.prefix { $0 != "_" }

@@ -8,7 +8,8 @@ extension Database {
     ///   - name: the name of the table, which may contain anything.
     ///   - options: whether the table is temporary, or may exist already.
     ///   - module: what comes after `USING`: the module and its arguments. It is SQL, and written as it is.
-    /// - Throws: a ``DatabaseError``.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if there is no such module, the module refuses
+    ///   its arguments, or the name is taken.
     public func create(virtualTable name: String, options: VirtualTableOptions = [], using module: String)
         throws
     {
@@ -30,7 +31,8 @@ extension Database {
     ///   - options: whether the table is temporary, or may exist already.
     ///   - module: the kind of the table: ``FTS5``, for instance.
     ///   - body: defines the table.
-    /// - Throws: a ``DatabaseError``; errors of the module and of `body`.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if SQLite has no such module, or the name is
+    ///   taken; errors of the module and of `body`.
     public func create<Module>(
         virtualTable tableName: String, options: VirtualTableOptions = [], using module: Module,
         _ body: ((Module.TableDefinition) throws -> Void)? = nil

@@ -88,7 +88,8 @@ extension Database {
     /// try db.execute(sql: "UPDATE item SET weight = ? WHERE name = ?", values: 12, "lamp")
     /// ```
     ///
-    /// - Throws: a ``DatabaseError``; the statements before the failed one have been executed.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails, or values are missing or left;
+    ///   the statements before the failed one have been executed.
     @inlinable
     public func execute<First: DatabaseValueConvertible, each Other: DatabaseValueConvertible>(
         sql: String, values first: First, _ others: repeat each Other

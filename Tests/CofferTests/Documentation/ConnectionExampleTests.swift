@@ -109,6 +109,57 @@ struct ConnectionExampleTests {
         }
     }
 
+    @Test("reading and writing")
+    func readingAndWriting() throws {
+        let (vault, owner) = (queue, Owner(id: 7, name: "Ada"))
+        let heavy = try vault.read { db in
+            try Item.filter { $0.weight > 20_000 }.fetchAll(db)
+        }
+        #expect(heavy.map(\.name) == ["safe"])
+        let ring = try vault.write { db in
+            try Item(ownerId: owner.id, name: "ring").inserted(db)
+        }
+        #expect(ring.id == 4)
+    }
+
+    @Test("traces, and what an engine of one's own can do")
+    func traces() throws {
+        struct Log: Sendable {
+            let printed: Printed
+            func notice(_ line: String) { printed.add(line) }
+        }
+        final class History: TransactionObserver {
+            private(set) var deletedItems: [DatabasePreUpdateEvent] = []
+            func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+            func databaseDidChange(with event: DatabaseEvent) {}
+            func databaseDidCommit(_ db: Database) {}
+            func databaseDidRollback(_ db: Database) {}
+            func databaseWillChange(with event: DatabasePreUpdateEvent) {
+                if event.kind == .delete, event.tableName == "item" { deletedItems.append(event.copy()) }
+            }
+        }
+        let (printed, vault, history) = (Printed(), queue, History())
+        let log = Log(printed: printed)
+        var configuration = Configuration()
+        configuration.prepareDatabase { connection in
+            connection.trace(options: .profile) { event in
+                if case .profile(let statement, let seconds) = event, seconds > 0.1 {
+                    log.notice("slow: \(statement.sql)")
+                }
+            }
+        }
+        let other = try DatabaseQueue(configuration: configuration)
+        #expect(try other.read { db in try Int.fetchOne(db, sql: "SELECT 1") } == 1)
+        do {
+            try EngineFeature.preUpdateEvents.require()
+            vault.add(transactionObserver: history)
+            try vault.write { db in _ = try Item.deleteOne(db, key: 3) }
+            #expect(history.deletedItems.count == 1)
+        } catch let error as EngineFeatureError {
+            #expect(error.feature == .preUpdateEvents && !EngineFeature.preUpdateEvents.isAvailable)
+        }
+    }
+
     @Test("errors")
     func errors() throws {
         let error = #expect(throws: DatabaseError.self) {

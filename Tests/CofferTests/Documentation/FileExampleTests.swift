@@ -44,6 +44,7 @@ struct FileExampleTests {
             #expect(!plan.isAlreadyRotated)
         }
         do {
+            let file = DatabaseFile(path: path)
             let result = try file.rotate(from: key, to: next)
             print(result.isChanged, result.proof?.pageCount ?? 0)
             #expect(result.isChanged)
@@ -82,6 +83,47 @@ struct FileExampleTests {
         let text = TextBuffer()
         try queue.dumpSQL("SELECT name, worth FROM item", format: .line(), to: text)
         #expect(text.text == " name = ring\nworth = 9000\n")
+    }
+
+    @Test("backups, differences, restoring")
+    func backups() throws {
+        let (backupPath, folder) = (directory.path("backup.db"), try directory.makeFolder("backups"))
+        let retention = DatabaseFile.BackupRetention("7d,4w,6m")
+        #expect(retention == DatabaseFile.BackupRetention(days: 7, weeks: 4, months: 6))
+        try DatabaseFile(path: path).backup(to: backupPath, key: key)
+        try DatabaseFile(path: path).backup(into: folder, key: key)
+        let queue = try DatabaseQueue(path: path, configuration: .rawKeyed)
+        try queue.write { db in try db.execute(sql: "INSERT INTO item VALUES ('candle', 2)") }
+        try queue.close()
+        var printed: [String] = []
+        func print(_ values: Any...) { printed.append(values.map { "\($0)" }.joined(separator: " ")) }
+        let backup = DatabaseFile(path: backupPath)
+        let difference = try DatabaseFile(path: path).difference(from: backup, key: key)
+        for table in difference.tables where table.isDifferent {
+            print(table.name, table.addedCount, table.removedCount)
+        }
+        #expect(printed == ["item 1 0"])
+        let vault = DatabaseFile(path: path)
+        if let last = try vault.backups(in: folder).last {
+            let result = try vault.restore(from: last.path, key: key)
+            print(result.keptOldPath ?? "nothing was there")
+        }
+        #expect(printed.last?.contains("vault.db.replaced-") == true)
+        #expect(
+            try DatabaseFile(path: path).difference(from: DatabaseFile(path: backupPath), key: key).tables
+                .allSatisfy { !$0.isDifferent })
+    }
+
+    @Test("rotating while others work")
+    func rotatingInUse() throws {
+        let pool = try DatabasePool(path: path, configuration: .rawKeyed)
+        var options = DatabaseFile.RotationOptions()
+        options.whileInUse = DatabaseFile.WhileInUse(maximumLogSize: 256 << 20)
+        let result = try pool.rotateKey(to: next, options: options)
+        print("The owners of items waited for \(result.pause ?? 0) seconds.")
+        #expect(result.pause != nil)
+        try pool.close()
+        #expect(try DatabaseFile(path: path).verify(key: next).isIntact)
     }
 
     @Test("encrypting")

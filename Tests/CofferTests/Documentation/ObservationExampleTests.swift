@@ -8,6 +8,8 @@ import Testing
 @Suite("Examples of observations", .timeLimit(.minutes(5)))
 struct ObservationExampleTests {
     typealias Item = Vault.Item
+    typealias Attachment = Vault.Attachment
+    typealias Share = Vault.Share
 
     private final class Printed: Sendable {
         private let lines = Mutex<[String]>([])
@@ -48,6 +50,53 @@ struct ObservationExampleTests {
         let shared = count.shared(in: queue)
         var values = shared.values().makeAsyncIterator()
         #expect(try await values.next() == 3)
+    }
+
+    @Test("values in a loop")
+    func loops() async throws {
+        final class Badge { var number = 0 }
+        let (pool, guest, badge, printed) = (queue, 3 as Int64, Badge(), Printed())
+        func revoke(_ shares: [Vault.Share]) async throws { printed.add("\(shares.count)") }
+        let sharesOfGuest = ValueObservation.tracking { db in
+            try Share.filter { $0.guestId == guest }.fetchCount(db)
+        }
+        for try await count in sharesOfGuest.removeDuplicates().values(in: pool) {
+            badge.number = count
+            break
+        }
+        #expect(badge.number == 1)
+        let expiredShares = ValueObservation.tracking { db in
+            try Share.filter { $0.expiry == nil }.fetchAll(db)
+        }
+        for try await expired in expiredShares.values(in: pool, bufferingPolicy: .bufferingNewest(1)) {
+            try await revoke(expired)
+            break
+        }
+        #expect(printed.all == ["1"])
+        // Counts the attachments anew when an item gets another name, and for no other reason.
+        let counts = ValueObservation.tracking(region: Item.select(\.name)) { db in
+            try Attachment.fetchCount(db)
+        }
+        #expect(try await firstValue(counts) == 2)
+    }
+
+    @Test("transactions that change a region")
+    func regions() throws {
+        struct Log: Sendable {
+            let printed: Printed
+            func error(_ line: String) { printed.add(line) }
+            func info(_ line: String) { printed.add(line) }
+        }
+        let (pool, printed) = (queue, Printed())
+        let log = Log(printed: printed)
+        let watch = DatabaseRegionObservation(tracking: Share.all(), Table("attachment"))
+        let cancellable = watch.start(in: pool, onError: { log.error("no longer watched: \($0)") }) { db in
+            let count = try? Share.fetchCount(db)
+            log.info("shares or attachments have changed: \(count ?? 0) shares")
+        }
+        try queue.write { db in _ = try Attachment.filter { $0.size == 0 }.deleteAll(db) }
+        #expect(printed.all == ["shares or attachments have changed: 1 shares"])
+        cancellable.cancel()
     }
 
     @Test("the end of a transaction, and changes that SQLite does not report")

@@ -28,6 +28,7 @@ public final class DatabaseFuture<Value>: Sendable {
     /// Blocks the current thread until the read has ended, and returns its result. Can be called on any
     /// thread, several times.
     ///
+    /// - Throws: the error of the read.
     /// - Precondition: not called from inside of the read itself, which would wait forever.
     public func wait() throws -> Value {
         isDone.wait()

@@ -11,7 +11,9 @@ internal import Dispatch
 /// end, as a barrier does.
 ///
 ///     let pool = try DatabasePool(path: path, configuration: configuration)
-///     let names = try pool.read { db in try String.fetchAll(db, sql: "SELECT name FROM owner") }
+///     let names = try pool.read { db in
+///         try String.fetchAll(db, sql: "SELECT name FROM owner")
+///     }
 public final class DatabasePool: Sendable {
     /// The configuration of the connections.
     public var configuration: Configuration { writer.configuration }
@@ -138,6 +140,7 @@ extension DatabasePool: DatabaseWriter {
     /// - Parameters:
     ///   - kind: nil is immediate: see ``Database/beginTransaction(_:)``.
     ///   - updates: writes, and says how the transaction ends.
+    /// - Throws: what ``Database/inTransaction(_:_:)`` throws.
     public func writeInTransaction(
         _ kind: Database.TransactionKind? = nil,
         _ updates: (Database) throws -> Database.TransactionCompletion

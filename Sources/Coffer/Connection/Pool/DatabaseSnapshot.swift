@@ -104,6 +104,8 @@ extension DatabasePool {
     ///
     /// Inside of a write access it is the state of this moment; elsewhere others may commit before the
     /// snapshot is taken.
+    /// - Throws: a ``DatabaseError``: what opening a connection throws, and `SQLITE_MISUSE` once the pool is
+    ///   closed.
     /// - Precondition: not called inside of a transaction of the writer.
     public func makeSnapshot() throws -> DatabaseSnapshot {
         checkCanMakeSnapshot()

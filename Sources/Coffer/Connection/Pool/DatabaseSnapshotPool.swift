@@ -152,6 +152,7 @@ extension DatabasePool {
     ///
     /// Inside of a write access it is the state of this moment; elsewhere others may commit before the
     /// snapshot is taken.
+    /// - Throws: what ``DatabaseSnapshotPool/init(_:configuration:)`` throws.
     /// - Precondition: not called inside of a transaction of the writer.
     public func makeSnapshotPool() throws -> DatabaseSnapshotPool {
         checkCanMakeSnapshot()

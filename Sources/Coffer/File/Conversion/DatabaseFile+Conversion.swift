@@ -75,7 +75,9 @@ extension DatabaseFile {
     ///   - options: how it is done.
     ///   - progress: called with the pages that were done; throws to end it, which leaves everything as it
     ///     was.
-    /// - Throws: a ``DatabaseFileError``.
+    /// - Throws: a ``DatabaseFileError``: `exists` when there is something at the destination; in place,
+    ///   `busy` when another connection or process has the file open, and `unsafeFile(.sharedDirectory)`
+    ///   where other users may rename files in the directory.
     @discardableResult
     public func encrypt(
         to destination: String? = nil, key: DatabaseKey, options: ConversionOptions = ConversionOptions(),
@@ -96,15 +98,15 @@ extension DatabaseFile {
         try plan(.encrypt(to: destination, key), options: options)
     }
 
-    /// Decrypts a database: the result is a SQLite file that anybody can read.
+    /// Decrypts a database: the result is a SQLite file that needs no key.
     ///
     /// It is made and proved as ``encrypt(to:key:options:progress:)`` says. Only its owner can read the
     /// result, also where others could read the encrypted file: give them the right to read it afterwards, if
     /// that is meant.
     ///
     /// ```swift
-    /// try DatabaseFile(path: "/srv/vault/vault.db").decrypt(
-    ///     to: "/srv/vault/export.db", key: .passphrase("old"), confirming: .contentBecomesReadableByAnyone)
+    /// try DatabaseFile(path: path).decrypt(
+    ///     to: plainPath, key: key, confirming: .contentBecomesReadableByAnyone)
     /// ```
     /// - Parameters:
     ///   - destination: a path where nothing is; nil to take the place of the file.
@@ -218,7 +220,9 @@ extension DatabaseFile {
     ///   - options: how it is done.
     ///   - progress: called with the pages that were done; throws to end it, which leaves everything as it
     ///     was.
-    /// - Throws: a ``DatabaseFileError``.
+    /// - Throws: a ``DatabaseFileError``: `key` when the key opens the file in no format, `busy` when another
+    ///   connection or process has it open, `unsafeFile(.sharedDirectory)` where other users may rename files
+    ///   in the directory.
     @discardableResult
     public func upgrade(
         key: DatabaseKey, newKey: DatabaseKey? = nil, options: ConversionOptions = ConversionOptions(),

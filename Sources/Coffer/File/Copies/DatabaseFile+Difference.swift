@@ -90,9 +90,8 @@ extension DatabaseFile {
     /// However large the databases are, a few rows at a time are in memory.
     ///
     /// ```swift
-    /// let vault = DatabaseFile(path: "/srv/vault/vault.db")
-    /// let backup = DatabaseFile(path: "/backup/vault.db")
-    /// let difference = try backup.difference(from: vault, key: .passphrase("secret"))
+    /// let backup = DatabaseFile(path: backupPath)
+    /// let difference = try DatabaseFile(path: path).difference(from: backup, key: key)
     /// for table in difference.tables where table.isDifferent {
     ///     print(table.name, table.addedCount, table.removedCount)
     /// }

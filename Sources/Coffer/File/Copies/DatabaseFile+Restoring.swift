@@ -9,9 +9,9 @@ extension DatabaseFile {
     /// the new one.
     ///
     /// ```swift
-    /// let vault = DatabaseFile(path: "/srv/vault/vault.db")
-    /// if let last = try vault.backups(in: "/backup").last {
-    ///     let result = try vault.restore(from: last.path, key: .passphrase("secret"))
+    /// let vault = DatabaseFile(path: path)
+    /// if let last = try vault.backups(in: folder).last {
+    ///     let result = try vault.restore(from: last.path, key: key)
     ///     print(result.keptOldPath ?? "nothing was there")
     /// }
     /// ```

@@ -9,6 +9,7 @@ extension DatabaseQueue {
     /// - Parameters:
     ///   - path: the path of the file.
     ///   - configuration: the key, and all else that the connections have in common.
+    /// - Throws: what opening the file throws: it is not made where there is none.
     public static func inMemoryCopy(fromPath path: String, configuration: Configuration = Configuration())
         throws -> DatabaseQueue
     {
@@ -25,6 +26,7 @@ extension DatabaseQueue {
     /// - Parameters:
     ///   - path: the path of the file.
     ///   - configuration: the key, and all else that the connections have in common.
+    /// - Throws: what opening the file throws: it is not made where there is none.
     public static func temporaryCopy(fromPath path: String, configuration: Configuration = Configuration())
         throws -> DatabaseQueue
     {

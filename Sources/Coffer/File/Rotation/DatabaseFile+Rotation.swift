@@ -57,7 +57,7 @@ extension DatabaseFile {
     /// ```swift
     /// var options = DatabaseFile.RotationOptions()
     /// options.whileInUse = DatabaseFile.WhileInUse(maximumLogSize: 256 << 20)
-    /// let result = try vault.rotateKey(to: newKey, options: options)
+    /// let result = try pool.rotateKey(to: next, options: options)
     /// print("The owners of items waited for \(result.pause ?? 0) seconds.")
     /// ```
     public struct WhileInUse: Sendable, Hashable {

@@ -1,12 +1,11 @@
 /// A database file as an operator sees it: something to look at, to verify, and to give another key.
 ///
-/// Its methods open the file for themselves, and expect that this process has no connection to it: use
-/// `rotateKey(to:options:progress:)` and `rotateKey(to:options:progress:)` for databases in use. Other
-/// processes are noticed; see the methods.
+/// Its methods open the file for themselves, and expect that this process has no connection to it: queues and
+/// pools have `rotateKey(to:options:progress:)` of their own. Other processes are noticed; see the methods.
 ///
 /// ```swift
-/// let file = DatabaseFile(path: "/srv/app/orders.db")
-/// let result = try file.rotate(from: .passphrase("old"), to: .passphrase("new"))
+/// let file = DatabaseFile(path: path)
+/// let result = try file.rotate(from: key, to: next)
 /// print(result.isChanged, result.proof?.pageCount ?? 0)
 /// ```
 ///

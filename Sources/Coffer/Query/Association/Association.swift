@@ -7,7 +7,7 @@
 /// by requests: see ``JoinableRequest`` and ``AssociationAggregate``. They are requests of their destination
 /// that are not fetched by themselves: filter, sort, and join them as any request.
 ///
-///     Owner.including(all: Owner.items.filter { $0.isFavorite }.order(\.name))
+///     Owner.including(all: Owner.items.filter { $0.worth > 5000 }.order(\.name))
 ///
 /// An association is a value. It can be made at any time, kept in a constant, and shared by threads. The
 /// schema is looked at when a request that has it is used: a missing or ambiguous foreign key throws a
@@ -52,8 +52,8 @@ extension AssociationToMany {
     /// The association with another key, which is used as it is by `including(all:)`, and in the singular
     /// where one row is meant.
     ///
-    ///     // The rows are in "largeItems", the number of them is in the column "largeItemCount".
-    ///     let largeItems = Owner.items.filter { $0.size > 1_000_000 }.forKey("largeItems")
+    ///     // The rows are in "heavyItems", the number of them is in the column "heavyItemCount".
+    ///     let heavyItems = Owner.items.filter { $0.weight > 20_000 }.forKey("heavyItems")
     public func forKey(_ key: String) -> Self {
         var result = self
         result._sqlAssociation = _sqlAssociation.withKey(AssociationKey(ofMany: key))

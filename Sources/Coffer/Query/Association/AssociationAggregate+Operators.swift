@@ -202,7 +202,7 @@ extension AssociationAggregate {
 
     /// The `IFNULL` function: `rhs` where the aggregate is NULL. It keeps the name of the aggregate.
     ///
-    ///     Owner.annotated(with: Owner.items.max { $0.size } ?? 0)
+    ///     Owner.annotated(with: Owner.items.max { $0.worth } ?? 0)
     public static func ?? (lhs: Self, rhs: some SQLExpressible) -> Self {
         let rhs = rhs.sqlExpression
         return lhs.map({ $0 ?? rhs }, key: lhs.key)

@@ -171,7 +171,7 @@ extension AssociationToMany {
 extension AssociationToMany where RowDecoder: TableRecord {
     /// The mean of the values that are not NULL: see `average(_:)`.
     ///
-    ///     Owner.annotated(with: Owner.items.average { $0.size })
+    ///     Owner.annotated(with: Owner.items.average { $0.worth })
     public func average(
         _ expression: (DatabaseComponents) throws -> some SQLSpecificExpressible
     ) rethrows -> AssociationAggregate<OriginRowDecoder> {

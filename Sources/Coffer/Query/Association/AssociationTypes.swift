@@ -4,7 +4,7 @@
 /// ``TableRecord/belongsTo(_:key:using:)-(Destination.Type,_,_)``.
 ///
 ///     extension Item {
-///         static let owner: BelongsToAssociation<Item, Owner> = belongsTo(Owner.self)
+///         static let keeper: BelongsToAssociation<Item, Owner> = belongsTo(Owner.self)
 ///     }
 public struct BelongsToAssociation<Origin, Destination>: AssociationToOne {
     public typealias OriginRowDecoder = Origin
@@ -34,7 +34,7 @@ public struct HasOneAssociation<Origin, Destination>: AssociationToOne {
 /// ``TableRecord/hasMany(_:key:using:)-(Destination.Type,_,_)``.
 ///
 ///     extension Owner {
-///         static let items: HasManyAssociation<Owner, Item> = hasMany(Item.self)
+///         static let belongings: HasManyAssociation<Owner, Item> = hasMany(Item.self)
 ///     }
 public struct HasManyAssociation<Origin, Destination>: AssociationToMany {
     public typealias OriginRowDecoder = Origin

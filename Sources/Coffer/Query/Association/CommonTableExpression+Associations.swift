@@ -1,9 +1,10 @@
 extension CommonTableExpression {
     /// Declares an association to a common table expression, by a condition.
     ///
-    ///     let large = CommonTableExpression(named: "large", request: Item.filter { $0.size > 1_000_000 })
-    ///     let association = Owner.association(to: large, on: { owner, item in item[Column("ownerId")] == owner[Column("id")] })
-    ///     let request = Owner.with(large).including(optional: association)
+    ///     let heavy = CommonTableExpression(named: "heavy", request: Item.filter { $0.weight > 20_000 })
+    ///     let lent = CommonTableExpression(named: "lent", request: Share.select(\.itemId))
+    ///     let loans = heavy.association(to: lent) { item, loan in loan[Column("itemId")] == item[Column("id")] }
+    ///     let request = heavy.all().with(heavy).with(lent).joining(required: loans)
     ///
     /// The request needs the definition of each common table expression, by `with(_:)`.
     /// - Parameters:
@@ -27,9 +28,9 @@ extension CommonTableExpression {
 
     /// Declares an association to the table of a record type, by a condition.
     ///
-    ///     let large = CommonTableExpression(named: "large", request: Item.filter { $0.size > 1_000_000 })
-    ///     let association = Owner.association(to: large, on: { owner, item in item[Column("ownerId")] == owner[Column("id")] })
-    ///     let request = Owner.with(large).including(optional: association)
+    ///     let heavy = CommonTableExpression(named: "heavy", request: Item.filter { $0.weight > 20_000 })
+    ///     let keeper = heavy.association(to: Owner.self) { item, owner in owner.id == item[Column("ownerId")] }
+    ///     let request = heavy.all().with(heavy).including(required: keeper)
     ///
     /// The request needs the definition of each common table expression, by `with(_:)`.
     /// - Parameters:
@@ -54,9 +55,10 @@ extension CommonTableExpression {
 
     /// Declares an association to a table, by a condition.
     ///
-    ///     let large = CommonTableExpression(named: "large", request: Item.filter { $0.size > 1_000_000 })
-    ///     let association = Owner.association(to: large, on: { owner, item in item[Column("ownerId")] == owner[Column("id")] })
-    ///     let request = Owner.with(large).including(optional: association)
+    ///     let heavy = CommonTableExpression(named: "heavy", request: Item.filter { $0.weight > 20_000 })
+    ///     let owners = Table("owner")
+    ///     let keeper = heavy.association(to: owners) { item, owner in owner[Column("id")] == item[Column("ownerId")] }
+    ///     let request = heavy.all().with(heavy).including(required: keeper)
     ///
     /// The request needs the definition of each common table expression, by `with(_:)`.
     /// - Parameters:

@@ -86,9 +86,9 @@ extension Table {
 
     /// Declares an association to the rows that two associations lead to, one behind the other.
     ///
-    ///     extension Owner {
-    ///         static let attachments = hasMany(Attachment.self, through: items, using: Item.attachments)
-    ///     }
+    ///     let (owners, items) = (Table("owner"), Table("item"))
+    ///     let files = owners.hasMany(
+    ///         Row.self, through: owners.hasMany(items), using: items.hasMany(Table("attachment")))
     ///
     /// - Parameters:
     ///   - destination: what the rows of the second association become.
@@ -106,9 +106,9 @@ extension Table {
 
     /// Declares an association to the row that two associations to one row lead to, one behind the other.
     ///
-    ///     extension Attachment {
-    ///         static let owner = hasOne(Owner.self, through: item, using: Item.owner)
-    ///     }
+    ///     let (attachments, items) = (Table("attachment"), Table("item"))
+    ///     let owner = attachments.hasOne(
+    ///         Row.self, through: attachments.belongsTo(items), using: items.belongsTo(Table("owner")))
     ///
     /// - Parameters:
     ///   - destination: what the row of the second association becomes.
@@ -126,9 +126,10 @@ extension Table {
 
     /// Declares an association to a common table expression, by a condition.
     ///
-    ///     let large = CommonTableExpression(named: "large", request: Item.filter { $0.size > 1_000_000 })
-    ///     let association = Owner.association(to: large, on: { owner, item in item[Column("ownerId")] == owner[Column("id")] })
-    ///     let request = Owner.with(large).including(optional: association)
+    ///     let heavy = CommonTableExpression(named: "heavy", request: Item.filter { $0.weight > 20_000 })
+    ///     let owners = Table("owner")
+    ///     let load = owners.association(to: heavy) { owner, item in item[Column("ownerId")] == owner[Column("id")] }
+    ///     let request = owners.with(heavy).including(optional: load)
     ///
     /// The request needs the definition of each common table expression, by `with(_:)`.
     /// - Parameters:

@@ -126,9 +126,9 @@ extension TableRecord {
 
     /// Declares an association to a common table expression, by a condition.
     ///
-    ///     let large = CommonTableExpression(named: "large", request: Item.filter { $0.size > 1_000_000 })
-    ///     let association = Owner.association(to: large, on: { owner, item in item[Column("ownerId")] == owner[Column("id")] })
-    ///     let request = Owner.with(large).including(optional: association)
+    ///     let heavy = CommonTableExpression(named: "heavy", request: Item.filter { $0.weight > 20_000 })
+    ///     let load = Owner.association(to: heavy) { owner, item in item[Column("ownerId")] == owner.id }
+    ///     let request = Owner.with(heavy).including(optional: load)
     ///
     /// The request needs the definition of each common table expression, by `with(_:)`.
     /// - Parameters:

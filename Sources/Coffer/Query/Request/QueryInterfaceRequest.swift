@@ -5,7 +5,7 @@
 ///     // SELECT * FROM "item" WHERE "weight" > 20000 ORDER BY "worth" DESC LIMIT 3
 ///     let lift = Item.filter { $0.weight > 20_000 }.order(\.worth.desc).limit(3)
 ///     for item in try lift.fetchAll(db) { print(item.name) }
-///     let count = try request.fetchCount(db)
+///     let count = try lift.fetchCount(db)
 ///
 /// A request is a value, and knows no connection: it can be kept, passed on and used as often as wanted, and
 /// be a subquery of another request. Names are quoted and values become arguments, whatever they contain.

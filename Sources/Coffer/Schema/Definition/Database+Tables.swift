@@ -49,7 +49,8 @@ extension Database {
     /// - Parameters:
     ///   - name: the name of the table.
     ///   - body: says what changes.
-    /// - Throws: a ``DatabaseError``. The steps before the failed one are done: use a transaction.
+    /// - Throws: a ``DatabaseError`` if there is no such table or column, or SQLite cannot make the change.
+    ///   The steps before the failed one are done: use a transaction.
     public func alter(table name: String, body: (TableAlteration) -> Void) throws {
         checkIsUsedInItsAccess()
         let alteration = TableAlteration(name: name)

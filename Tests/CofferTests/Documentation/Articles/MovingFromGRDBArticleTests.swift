@@ -1,5 +1,6 @@
 import Coffer
 import CofferTestSupport
+import Foundation
 import Testing
 
 /// The blocks of the article on moving from GRDB, as they are there: `Scripts/check-docs` compares them.
@@ -21,6 +22,35 @@ struct MovingFromGRDBArticleTests {
             try DatabaseFile(path: path).encrypt(key: key)
             return try DatabasePool(path: path, configuration: configuration)
         }
+    }
+
+    @Test("the command replaces imports and names of the module, and no address")
+    func imports() throws {
+        let article =
+            URL(fileURLWithPath: #filePath).pathComponents.prefix { $0 != "Tests" }
+            + ["Sources", "Coffer", "Coffer.docc", "MovingFromGRDB.md"]
+        let text = try String(contentsOfFile: NSString.path(withComponents: Array(article)), encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+        let command = text.drop { !$0.hasSuffix("```sh") }.dropFirst().prefix { !$0.hasSuffix("```") }
+        #expect(!command.isEmpty)
+        let lines = [
+            "import GRDB", "@testable import GRDBDemo", "// See <https://github.com/groue/GRDB.swift>",
+            "let writer: any GRDB.DatabaseWriter",
+        ]
+        _ = try directory.makeFolder("Sources/Demo")
+        _ = try directory.makeFolder("Tests")
+        try directory.write(lines.joined(separator: "\n").utf8, to: "Sources/Demo/Store.swift")
+        try directory.write("@testable import GRDB".utf8, to: "Tests/StoreTests.swift")
+        let script = "cd '\(directory.path)' && \(command.joined(separator: "\n"))"
+        #expect(try ChildProcess.run("sh", ["-c", script]).status == 0)
+        let changed = String(decoding: try directory.bytes(of: "Sources/Demo/Store.swift"), as: UTF8.self)
+        #expect(
+            changed.split(separator: "\n") == [
+                "import Coffer", "@testable import GRDBDemo", "// See <https://github.com/groue/GRDB.swift>",
+                "let writer: any Coffer.DatabaseWriter",
+            ])
+        let test = String(decoding: try directory.bytes(of: "Tests/StoreTests.swift"), as: UTF8.self)
+        #expect(test == "@testable import Coffer")
     }
 
     @Test("a plaintext file is encrypted at its first opening")
