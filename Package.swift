@@ -116,6 +116,10 @@ let package = Package(
             name: "CofferTestWorker", dependencies: ["Coffer", "CofferTestSupport"],
             path: "Tests/CofferTestWorker",
             swiftSettings: rules),
+        .executableTarget(
+            name: "KeyringParser", dependencies: ["Coffer", "SQLCipherBridge"], path: "Tests/KeyringParser",
+            swiftSettings: rules
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

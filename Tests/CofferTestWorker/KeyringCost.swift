@@ -39,22 +39,28 @@ enum KeyringCost {
             }
             try queue.close()
         }
-        func open(_ name: String, _ configuration: Configuration) throws -> Duration {
+        func open(_ name: String, _ configuration: Configuration, _ isPool: Bool) throws -> Duration {
             try clock.measure {
-                let queue = try DatabaseQueue(path: directory.path(name), configuration: configuration)
-                _ = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") }
-                try queue.close()
+                let path = directory.path(name)
+                let database: any DatabaseWriter =
+                    isPool
+                    ? try DatabasePool(path: path, configuration: configuration)
+                    : try DatabaseQueue(path: path, configuration: configuration)
+                _ = try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") }
+                try database.close()
             }
         }
-        var (plain, slot, identity): ([Duration], [Duration], [Duration]) = ([], [], [])
-        for _ in 0..<rounds {
-            plain.append(try open("plain.db", .rawKeyed))
-            slot.append(try open("keyring.db", configuration(raw(1))))
-            identity.append(try open("keyring.db", configuration(office.secret)))
+        for isPool in [false, true] {
+            var (plain, slot, identity): ([Duration], [Duration], [Duration]) = ([], [], [])
+            for _ in 0..<rounds {
+                plain.append(try open("plain.db", .rawKeyed, isPool))
+                slot.append(try open("keyring.db", configuration(raw(1)), isPool))
+                identity.append(try open("keyring.db", configuration(office.secret), isPool))
+            }
+            print(
+                "opening a \(isPool ? "pool" : "queue"), a read and closing by a raw key: \(text(plain)), "
+                    + "by a raw slot: \(text(slot)), by an identity: \(text(identity))")
         }
-        print(
-            "a first read by a raw key: \(text(plain)), by a raw slot: \(text(slot)), by an identity: \(text(identity))"
-        )
     }
 
     private static func changes(_ directory: TestDirectory, megabytes: Int) throws {

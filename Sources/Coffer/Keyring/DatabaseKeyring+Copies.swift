@@ -82,8 +82,8 @@ extension DatabaseKeyring {
     /// - Parameters:
     ///   - slots: at least one.
     ///   - restore: puts the database in its place with the key that it is given.
-    /// - Throws: what `restore` throws: there is no keyring then. `exists` where there is one: see
-    ///   ``keyForRestoring(unlockedBy:)``.
+    /// - Throws: what `restore` throws: there is no keyring then, unless the database has its place and the
+    ///   new key already. `exists` where there is a keyring: see ``keyForRestoring(unlockedBy:)``.
     public func adopt<Result>(_ slots: [NewSlot], restoring restore: (_ key: DatabaseKey) throws -> Result)
         throws -> Result
     {

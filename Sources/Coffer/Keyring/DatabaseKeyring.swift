@@ -110,8 +110,8 @@ extension DatabaseKeyring {
     /// - Parameters:
     ///   - slots: at least one; ``slotsForCopies(unlockedBy:)`` are those of another keyring.
     ///   - copy: makes the database with the key that it is given: a new data key, with its salt.
-    /// - Throws: what `copy` throws: there is no keyring then, and what `copy` has made is of no use.
-    ///   `exists` as ``make(_:)``.
+    /// - Throws: what `copy` throws: there is no keyring then, unless the database has its place and the new
+    ///   key already. `exists` as ``make(_:)``.
     public func make<Result>(_ slots: [NewSlot], copying copy: (_ key: DatabaseKey) throws -> Result) throws
         -> Result
     {
@@ -123,11 +123,48 @@ extension DatabaseKeyring {
 
     func making<Result>(_ slots: [NewSlot], _ copy: (_ key: DatabaseKey) throws -> Result) throws -> Result {
         let (made, isNew) = try translated { try makeOrTakeFile(slots) }
+        return try holding(made, isNew: isNew) {
+            try copy(translated { try made.databaseKey(made.document.epochs[0]) })
+        }
+    }
+
+    /// Runs the work that gives the database the data key of a new keyring. Nobody else changes the keyring,
+    /// or does such a work with it, meanwhile: they get `busy`, and leave it.
+    ///
+    /// - Parameter isNew: whether this process has made the keyring: it goes where the work fails.
+    private func holding<Result>(_ made: UnlockedKeyring, isNew: Bool, _ body: () throws -> Result) throws
+        -> Result
+    {
+        // Errors of the body leave as they are, and those of the keyring with its path.
+        var result: Swift.Result<Result, any Error>?
+        try translated {
+            try file.changing { bytes, _ in
+                guard try file.document(of: bytes).document == made.document else {
+                    throw file.problem(.changed)
+                }
+                let outcome = Swift.Result(catching: body)
+                if case .failure = outcome, isNew, !mayHaveKey(of: made) { try? file.destroy(bytes) }
+                result = outcome
+            }
+        }
+        guard let result else { preconditionFailure("the keyring was held without the work") }
+        return try result.get()
+    }
+
+    /// Whether the database has the data key of a keyring, so that nothing else would open it.
+    ///
+    /// What a work has thrown does not tell: it may be an error of the caller, who was told of the database
+    /// in its place. So the database is asked. Where it cannot be read, the answer is yes.
+    private func mayHaveKey(of made: UnlockedKeyring) -> Bool {
         do {
-            return try copy(translated { try made.databaseKey(made.document.epochs[0]) })
+            guard let salt = try databaseSalt() else { return false }
+            _ = try made.epoch(ofSalt: salt, file)
+            return true
         } catch {
-            if isNew, (error as? DatabaseFileError)?.isPublished != true { try? file.destroy() }
-            throw error
+            switch (error as? KeyError)?.failure {
+            case .plaintextFile, .keyring(_, .ofAnotherFile): return false
+            default: return true
+            }
         }
     }
 
@@ -204,14 +241,10 @@ extension DatabaseKeyring {
                     from: key, to: .random(), options: options)
             }
             let (made, isNew) = try makeOrTakeFile(slots)
-            do {
-                return try DatabaseFile(path: databasePath).rotate(
+            return try holding(made, isNew: isNew) {
+                try DatabaseFile(path: databasePath).rotate(
                     from: key, to: try made.databaseKey(made.document.epochs[0]), options: options,
                     progress: progress)
-            } catch {
-                // Unless the database has its new key, nobody needs the keyring.
-                if isNew, (error as? DatabaseFileError)?.isPublished != true { try? file.destroy() }
-                throw error
             }
         }
     }

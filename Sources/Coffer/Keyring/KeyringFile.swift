@@ -147,12 +147,28 @@ struct KeyringFile {
     }
 
     /// Overwrites the content and removes the file.
-    func destroy() throws {
-        try changing { old, _ in
-            let file = try FileDescriptor.open(path, forWriting: true)
-            try file.overwriteBeginning(with: [UInt8](repeating: 0, count: max(old.count, 1)))
-            try SystemFile.remove(path)
-            try SystemFile.synchronize(directoryOf: path)
+    ///
+    /// - Throws: for what is no keyring, or has other names, which would be overwritten too.
+    func destroy() throws { try changing { content, _ in try destroy(content) } }
+
+    /// The same by who has the file already: see ``changing(_:)``.
+    ///
+    /// - Parameter content: that of the file.
+    func destroy(_ content: [UInt8]) throws {
+        let status = try SystemFile.regularFile(path)
+        guard status.linkCount == 1 else {
+            throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path)
         }
+        // Also a damaged one: one of its copies begins so, or it is empty.
+        let title = Array(KeyringText.title.utf8)
+        guard content.isEmpty || content.indices.contains(where: { content[$0...].starts(with: title) })
+        else {
+            throw DatabaseFileError(
+                .unsupported("This is no keyring. Nothing was destroyed."), path: path)
+        }
+        let file = try FileDescriptor.open(path, forWriting: true)
+        try file.overwriteBeginning(with: [UInt8](repeating: 0, count: max(content.count, 1)))
+        try SystemFile.remove(path)
+        try SystemFile.synchronize(directoryOf: path)
     }
 }

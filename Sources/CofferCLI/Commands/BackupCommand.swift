@@ -26,7 +26,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             WAL mode. Pages that were not written to stay the same, so that restic, rsync and snapshots of \
             file systems store and send little. The cost: whoever sees several such backups learns which \
             pages changed and when, and whoever may write to them can mix their pages unnoticed; and all \
-            have the key of the database.
+            have the key of the database. A database that is opened by its keyring refuses it: its data key \
+            belongs to one file.
 
             With --recipient the copy gets a key of its own and a keyring beside it, which only the \
             identities of the recipients open: who made it cannot read it afterwards. A copy of a file that \

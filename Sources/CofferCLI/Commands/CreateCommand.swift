@@ -7,7 +7,8 @@ struct CreateCommand: RecordingOperation {
         abstract: "Make a new, empty, encrypted database.",
         usage: "coffer create <file> [options]",
         discussion: """
-            Never overwrites. A key that is typed is asked twice. The file is readable by you only.
+            Never overwrites. A key that is typed is asked twice. The file is readable by you only. A new \
+            database with a keyring, also one for recipients, begins with 'coffer key init'.
 
             EXAMPLES
               coffer create app.db

@@ -12,9 +12,10 @@ struct DoctorCommand: Operation {
             Looks at the engine, its age and its known faults, the random generator, the limit of locked \
             memory and core dumps; and with folders or files, at who can read keys, write to databases and \
             rename what is there, at databases without encryption, whatever their names are, and at what \
-            interrupted runs have left. Says what to do about each, and what it could not look at. Changes \
-            nothing, needs no key, and follows no links. Exit code 1 when there is something to mend; \
-            warnings, which are for whoever builds this program, do not count.
+            interrupted runs have left, such as keyrings of backups that are not there. \
+            Says what to do about each, and what it could not look at. Changes nothing, needs no key, and \
+            follows no links. Exit code 1 when there is something to mend; warnings, which \
+            are for whoever builds this program, do not count.
 
             EXAMPLES
               coffer doctor
@@ -241,6 +242,14 @@ struct FolderExamination {
                     check: "leftover", path: path, words: "of a run that works, or was interrupted",
                     advice:
                         "If none works on the file, run the same command again: it completes or removes it.")
+            ]
+        }
+        if name.hasSuffix(".backup.keys"), !NewFile.exists(String(path.dropLast(".keys".count))) {
+            return [
+                Finding(
+                    check: "leftover", path: path,
+                    words: "the keyring of a backup that is not there: its run works, or was interrupted",
+                    advice: "If no backup works here, and none was moved away from it, remove it.")
             ]
         }
         let start = FolderExamination.start(of: path)

@@ -16,6 +16,9 @@ struct LoadCommand: RecordedOperation {
             A script reaches nothing but the new file: it attaches no others, sets no keys, and chooses no \
             journals. Never overwrites. A key that is typed is asked twice. The file is readable by you only.
 
+            With --recipient the file gets a key that nobody is told and a keyring beside it, which only the \
+            identities of the recipients open.
+
             EXAMPLES
               coffer dump app.db --key-file app.key | coffer load copy.db --key-file next.key
               coffer load app.db --from app.sql --key-file app.key --key-type raw
@@ -30,6 +33,9 @@ struct LoadCommand: RecordedOperation {
     @OptionGroup(title: "The key")
     var key: KeyOptions
 
+    @OptionGroup(title: "Who opens the file, where nobody else is to")
+    var recipients: RecipientOptions
+
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
@@ -41,7 +47,11 @@ struct LoadCommand: RecordedOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the new file")
-        if from == nil || from == "-", try key.request().source == .standardInput {
+        if recipients.isGiven {
+            guard try !key.isGiven else {
+                throw ValidationError("Give the new file a key, or recipients: not both.")
+            }
+        } else if from == nil || from == "-", try key.request().source == .standardInput {
             throw ValidationError("The script and the key cannot both come from the standard input.")
         }
     }
@@ -61,32 +71,40 @@ struct LoadCommand: RecordedOperation {
         guard let status = try? input.status(), status.st_mode & S_IFMT != S_IFDIR else {
             throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
         }
-        let opening = try session.keys.key(key.request(.new), subject: file)
         let reader = ScriptReader(input.number, name: name)
         let total = status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : 0
-        try trail.record(file, .changed(from: nil, to: opening)) { entry in
-            let summary: ScriptSummary
-            do {
-                summary = try make(opening, reader, total: total, in: session)
-            } catch let error as ScriptError {
-                throw reader.located(error)
+        func load(_ key: DatabaseKey, _ keys: KeyPassage) throws {
+            try trail.record(file, keys) { entry in
+                let summary: ScriptSummary
+                do {
+                    summary = try make(key, reader, total: total, in: session)
+                } catch let error as ScriptError {
+                    throw reader.located(error)
+                }
+                let isProved = ScriptProof.digest(in: reader.rest) != nil
+                tell(summary, isProved: isProved, session.reporter)
+                try entry.end(
+                    isChanged: true,
+                    [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
+                return true
             }
-            let isProved = ScriptProof.digest(in: reader.rest) != nil
-            tell(summary, isProved: isProved, session.reporter)
-            try entry.end(
-                isChanged: true,
-                [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
-            return true
+        }
+        if recipients.isGiven {
+            try recipients.copying(to: file, recipients.slots(), isDryRun: false, session) {
+                try load($0, .unknown)
+            }
+        } else {
+            let new = try session.keys.key(key.request(.new), subject: file)
+            try load(new.database, .changed(from: nil, to: new))
         }
         return .done
     }
 
-    private func make(_ key: Key, _ reader: ScriptReader, total: Int64, in session: Session) throws
+    private func make(_ key: DatabaseKey, _ reader: ScriptReader, total: Int64, in session: Session) throws
         -> ScriptSummary
     {
         try session.work(file) { progress in
-            try DatabaseFile(path: file).make(key: key.database, cipher: cipher.settings, progress: progress)
-            {
+            try DatabaseFile(path: file).make(key: key, cipher: cipher.settings, progress: progress) {
                 try session.interruption.check()
                 session.reporter.progress(
                     ProgressState(

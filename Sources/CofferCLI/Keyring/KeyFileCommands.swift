@@ -51,8 +51,11 @@ struct KeyInitCommand: KeyringOperation {
             isThere ? "has a keyring now; its former key does not open it" : "made, with a keyring"
         ) {
             if let present {
+                var options = DatabaseFile.RotationOptions()
+                options.lockTimeout = session.lockTimeout
                 try session.work(file) { progress in
-                    _ = try keyring.adopt(made.slots, key: present.database, progress: progress)
+                    _ = try keyring.adopt(
+                        made.slots, key: present.database, options: options, progress: progress)
                 }
             } else {
                 try keyring.make(made.slots) { key in

@@ -185,11 +185,18 @@ struct KeyringCommandTests {
         try expect(tool.run(["backup", "a.db", "b.db"] + recipient + anna), "b.db.keys")
         try expect(tool.run(["vacuum", "a.db", "--into", "v.db"] + recipient + anna), "v.db.keys")
         try expect(tool.run(["encrypt", "plain.db", "e.db"] + recipient), "e.db.keys")
+        try tool.write(tool.run(["dump", "a.db"] + anna).output, to: "a.sql")
+        try expect(tool.run(["load", "l.db", "--from", "a.sql"] + recipient), "l.db.keys")
+        try expect(
+            tool.run(
+                ["load", "m.db", "--from", "a.sql", "--key-file", "anna.key", "--key-type", "raw"] + recipient
+            ),
+            status: 64, "not both")
         try expect(tool.run(["backup", "a.db", "--into", "safe"] + recipient + anna), ".backup.keys")
         let names = try FileManager.default.contentsOfDirectory(atPath: tool.directory.path("safe")).sorted()
         try #require(names.count == 2 && names[1] == names[0] + ".keys")
         let dated = "safe/\(names[0])"
-        for name in ["b.db", "v.db", "e.db", dated] {
+        for name in ["b.db", "v.db", "e.db", "l.db", dated] {
             #expect(try reads("office.identity", type: "identity", name), "\(name)")
             let refused = try tool.run(["query", name, "SELECT 1"] + anna)
             expect(refused, status: 77, "no slot")

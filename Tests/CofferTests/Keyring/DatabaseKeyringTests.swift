@@ -14,6 +14,105 @@ struct DatabaseKeyringTests {
 
     init() throws { fixture = try KeyringFixture() }
 
+    // MARK: - Failures of those who make copies
+
+    /// Such as a full audit log: no error that says whether the file has its name.
+    private struct CallerFailure: Error {}
+
+    @Test(
+        "what fails after a copy has its name leaves the keyring, and what fails before leaves none",
+        arguments: [false, true])
+    func keepsKeyringOfPublishedCopy(_ isPublished: Bool) throws {
+        try fixture.make()
+        let queue = try DatabaseQueue(path: fixture.path, configuration: fixture.configuration(anna))
+        let copy = KeyringFixture(directory: fixture.directory, path: fixture.directory.path("copy.db"))
+        #expect(throws: CallerFailure.self) {
+            try copy.keyring.make([.secret(ben)]) { key in
+                if isPublished { try queue.vacuum(into: copy.path, key: key) }
+                throw CallerFailure()
+            }
+        }
+        #expect(FileManager.default.fileExists(atPath: copy.keyring.path) == isPublished)
+        if isPublished { #expect(try copy.items(ben) == ["letter", "photo"]) }
+    }
+
+    @Test(
+        "what fails after a restored file has its place leaves the keyring, and what fails before leaves none",
+        arguments: [false, true])
+    func keepsKeyringOfRestored(_ isPublished: Bool) throws {
+        try fixture.make()
+        let backup = fixture.directory.path("backup.db")
+        let target = KeyringFixture(directory: fixture.directory, path: fixture.directory.path("target.db"))
+        for path in [backup, target.path] {
+            let queue = try DatabaseQueue(path: path, configuration: .rawKeyed)
+            try queue.write { db in
+                try db.execute(
+                    sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter'), ('photo')")
+            }
+            try queue.close()
+        }
+        #expect(throws: CallerFailure.self) {
+            try target.keyring.adopt([.secret(ben)]) { key in
+                if isPublished {
+                    try DatabaseFile(path: target.path).restore(
+                        from: backup, key: Configuration.rawKeyed.key, newKey: key)
+                }
+                throw CallerFailure()
+            }
+        }
+        #expect(FileManager.default.fileExists(atPath: target.keyring.path) == isPublished)
+        if isPublished {
+            #expect(try target.items(ben) == ["letter", "photo"])
+        } else {
+            _ = try DatabaseQueue(path: target.path, configuration: .rawKeyed)
+        }
+    }
+
+    @Test(
+        "who takes up a new keyring while its maker works is refused, and nothing is lost when that one fails"
+    )
+    func refusesTwoAdoptions() throws {
+        let queue = try DatabaseQueue(path: fixture.path, configuration: .rawKeyed)
+        try queue.write { try $0.execute(sql: "CREATE TABLE item (title TEXT)") }
+        try queue.close()
+        let key = try #require(Configuration.rawKeyed.key)
+        var other: DatabaseFileError?
+        #expect(throws: CallerFailure.self) {
+            try keyring.adopt([.secret(ben)]) { _ in
+                do { try keyring.adopt([.secret(ben)], key: key) } catch {
+                    other = error as? DatabaseFileError
+                }
+                throw CallerFailure()
+            }
+        }
+        guard case .busy = other?.reason else {
+            Issue.record("\(String(describing: other))")
+            return
+        }
+        // The key that the database has opens it.
+        try DatabaseQueue(path: fixture.path, configuration: .rawKeyed).close()
+        try keyring.adopt([.secret(ben)], key: key)
+        #expect(try fixture.items(ben).isEmpty)
+    }
+
+    @Test("what is no keyring, or has another name, is not destroyed")
+    func destroysKeyringsOnly() throws {
+        try fixture.make()
+        let whole = try fixture.directory.bytes(of: "items.db.keys")
+        let other = fixture.directory.path("kept")
+        try FileManager.default.linkItem(atPath: keyring.path, toPath: other)
+        #expect(throws: DatabaseFileError.self) { try keyring.destroy(confirming: "items.db") }
+        #expect(try fixture.directory.bytes(of: "kept") == whole)
+        try FileManager.default.removeItem(atPath: other)
+        try fixture.directory.write(Array("precious".utf8), to: "items.db.keys")
+        #expect(throws: DatabaseFileError.self) { try keyring.destroy(confirming: "items.db") }
+        #expect(try fixture.directory.bytes(of: "items.db.keys") == Array("precious".utf8))
+        // A damaged one is destroyed.
+        try fixture.directory.write(Array(whole.dropFirst(100)), to: "items.db.keys")
+        try keyring.destroy(confirming: "items.db")
+        #expect(!FileManager.default.fileExists(atPath: keyring.path))
+    }
+
     // MARK: - Opening
 
     @Test("each kind of slot opens the database, and nothing else does")

@@ -1,3 +1,4 @@
+#if DEBUG
 @testable import Coffer
 
 /// Random numbers that are the same for the same seed (SplitMix64).
@@ -115,3 +116,4 @@ struct Forgery {
         return forged
     }
 }
+#endif
