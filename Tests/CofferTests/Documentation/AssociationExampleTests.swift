@@ -107,6 +107,46 @@ struct AssociationExampleTests {
         }
     }
 
+    @Test("numbers of associated rows, and values computed of them")
+    func aggregates() throws {
+        let grouped =
+            #" FROM "owner" LEFT JOIN "item" ON "item"."ownerId" = "owner"."id" GROUP BY "owner"."id""#
+        try expect(
+            [
+                Owner.annotated(with: Owner.items.count)
+            ],
+            [#"SELECT "owner".*, COUNT(DISTINCT "item"."id") AS "itemCount""# + grouped])
+        let busy =
+            Owner.having(Owner.items.count >= 10)
+        #expect(
+            try sql(busy).hasPrefix(
+                #"SELECT "owner".*"# + grouped + #" HAVING COUNT(DISTINCT "item"."id") >= "#))
+        let (counted, poor) = (
+            Owner.all().annotated(with: Owner.items.count),
+            Owner.all().having(Owner.items.isEmpty)
+        )
+        let (average, most) = (
+            Owner.annotated(with: Owner.items.average { $0.worth }),
+            Owner.annotated(with: Owner.items.max { $0.worth } ?? 0)
+        )
+        try queue.read { db in
+            #expect(try Row.fetchAll(db, counted).map { $0["itemCount"] as Int } == [2, 0])
+            #expect(try poor.fetchAll(db).map(\.name) == ["Grace"])
+            #expect(try Row.fetchAll(db, average).map { $0["averageItemWorth"] as Double? } == [4700, nil])
+            #expect(try Row.fetchAll(db, most).map { $0["maxItemWorth"] as Int } == [9000, 0])
+        }
+        // The rows are in "heavyItems", the number of them is in the column "heavyItemCount".
+        let heavyItems = Owner.items.filter { $0.weight > 20_000 }.forKey("heavyItems")
+        try queue.read { db in
+            let counts = try Row.fetchAll(db, Owner.annotated(with: heavyItems.count)).map {
+                $0["heavyItemCount"] as Int
+            }
+            #expect(counts == [1, 0])
+            let row = try Row.fetchOne(db, Owner.including(all: heavyItems))
+            #expect(row?.prefetchedRows["heavyItems"]?.count == 1)
+        }
+    }
+
     @Test("common table expressions")
     func commonTables() throws {
         let with = #"WITH "heavy" AS (SELECT * FROM "item" WHERE "weight" > ?)"#

@@ -1,0 +1,107 @@
+/// What the compilation of a statement reports about it.
+struct StatementFacts: Sendable {
+    /// The tables and columns that the statement reads.
+    var databaseRegion = DatabaseRegion()
+
+    /// The changes that the statement, its triggers and its foreign keys may make, one for each operation and
+    /// table.
+    ///
+    /// Changes of the tables that SQLite keeps for itself are left out, as no events come of them.
+    var eventKinds: [DatabaseEventKind] = []
+
+    /// Whether the statement changes what tables, views, indexes and triggers there are.
+    var outdatesKnownSchema = false
+
+    /// What the statement does to transactions.
+    var transactionStep: TransactionStep?
+
+    /// The tables of each `DELETE` that may have no condition, so that SQLite may empty the table without a
+    /// look at its rows: that of the statement itself, and those of its triggers.
+    var maybeTruncatedTables: Set<String> = []
+
+    /// What a statement does to transactions.
+    enum TransactionStep: Hashable, Sendable {
+        case begin
+        case commit
+        case rollback
+        case beginSavepoint(String)
+        case releaseSavepoint(String)
+        case rollbackToSavepoint(String)
+
+        /// Whether changes are taken back.
+        var isRollback: Bool {
+            switch self {
+            case .rollback, .rollbackToSavepoint: true
+            case .begin, .commit, .beginSavepoint, .releaseSavepoint: false
+            }
+        }
+    }
+}
+
+extension StatementFacts {
+    /// Gathers facts while a statement is compiled.
+    struct Collector {
+        /// The columns that are read; an empty name is a table that is read without any column, as `COUNT(*)`
+        /// does.
+        private var readColumns: [String: Set<String>] = [:]
+        private var insertions: Set<String> = []
+        private var deletions: Set<String> = []
+        private var updates: [String: Set<String>] = [:]
+        private var directDeletion: String?
+        private var indirectDeletions: Set<String> = []
+        private var droppedTables: Set<String> = []
+        private var changesSchema = false
+        private var transactionStep: TransactionStep?
+
+        mutating func reads(column: String, of table: String) {
+            readColumns[table, default: []].insert(column)
+        }
+        mutating func inserts(into table: String) { insertions.insert(table) }
+        mutating func updates(column: String, of table: String) { updates[table, default: []].insert(column) }
+
+        mutating func deletes(from table: String, isIndirect: Bool) {
+            deletions.insert(table)
+            if isIndirect { indirectDeletions.insert(table) } else { directDeletion = table }
+        }
+
+        mutating func changesTheSchema() { changesSchema = true }
+
+        mutating func drops(table: String) { droppedTables.insert(table) }
+
+        mutating func takes(_ step: TransactionStep) { transactionStep = step }
+
+        func finish() -> StatementFacts {
+            var facts = StatementFacts()
+            for (table, columns) in readColumns {
+                facts.databaseRegion.formUnion(
+                    columns.contains("")
+                        ? DatabaseRegion(table: table) : DatabaseRegion(table: table, columns: columns))
+            }
+            // Dropping a table asks for permission to delete its rows. That is a change of the schema, which
+            // is not observed.
+            let insertedTables = insertions.filter { !$0.isSQLiteInternalTableName }.sorted()
+            let deletedTables = deletions.filter {
+                !$0.isSQLiteInternalTableName && !droppedTables.contains($0)
+            }.sorted()
+            let updatedTables = updates.keys.filter { !$0.isSQLiteInternalTableName }.sorted()
+            facts.eventKinds =
+                insertedTables.map { .insert(tableName: $0) }
+                + deletedTables.map { .delete(tableName: $0) }
+                + updatedTables.map { .update(tableName: $0, columnNames: updates[$0] ?? []) }
+            facts.outdatesKnownSchema = changesSchema
+            facts.transactionStep = transactionStep
+            if !changesSchema {
+                // A condition reads a column. In triggers that says nothing: something else of the statement
+                // may have read it.
+                if let directDeletion, readColumns[directDeletion] == nil {
+                    facts.maybeTruncatedTables.insert(directDeletion)
+                }
+                facts.maybeTruncatedTables.formUnion(indirectDeletions)
+                facts.maybeTruncatedTables = facts.maybeTruncatedTables.filter {
+                    !$0.isSQLiteInternalTableName
+                }
+            }
+            return facts
+        }
+    }
+}
