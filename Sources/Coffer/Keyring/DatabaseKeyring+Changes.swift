@@ -41,7 +41,8 @@ extension DatabaseKeyring {
     ///
     /// Do this after the data key may have leaked, such as by a core dump or a slot whose secret was known: a
     /// new passphrase alone takes nothing back. Interrupted? Call it again: each moment in between has a
-    /// keyring that opens the database, and the next call completes the work.
+    /// keyring that opens the database, and the next call completes the work. Where the database keeps its
+    /// former key, because it is damaged or the disk is full, so does the keyring, and slots can be changed.
     ///
     /// - Parameters:
     ///   - secret: what opens any slot.
@@ -70,16 +71,30 @@ extension DatabaseKeyring {
                 let next = keyring.document.epochs[1]
                 // Also where the database has the new key already: then the rotation removes what was left,
                 // and says so.
-                let result = try DatabaseFile(path: databasePath).rotate(
-                    from: keyring.databaseKey(keyring.document.epochs[0]), to: keyring.databaseKey(next),
-                    options: options,
-                    progress: progress)
+                let result: DatabaseFile.RotationResult
+                do {
+                    result = try DatabaseFile(path: databasePath).rotate(
+                        from: keyring.databaseKey(keyring.document.epochs[0]), to: keyring.databaseKey(next),
+                        options: options, progress: progress)
+                } catch {
+                    try? takeBackRotation(of: keyring, write)
+                    throw error
+                }
                 var change = KeyringChange(keyring, file)
                 change.keep(epoch: next)
                 try write(KeyringText.file(of: change.finished().document))
                 return result
             }
         }
+    }
+
+    /// Takes the new data key out of the keyring again, where the database has not got it.
+    private func takeBackRotation(of keyring: UnlockedKeyring, _ write: ([UInt8]) throws -> Void) throws {
+        let former = keyring.document.epochs[0]
+        guard let salt = try databaseSalt(), try keyring.epoch(ofSalt: salt, file) == former else { return }
+        var change = KeyringChange(keyring, file)
+        change.keep(epoch: former)
+        try write(KeyringText.file(of: change.finished().document))
     }
 
     private func change<Result>(

@@ -67,12 +67,12 @@ extension DatabaseKeyring {
     /// ```
     ///
     /// - Parameter secret: what opens a slot of the keyring.
-    /// - Returns: the data key with its salt.
+    /// - Returns: the data key with its salt: the new one where a rotation was interrupted, which the next
+    ///   ``rotateDataKey(unlockedBy:options:progress:)`` completes.
     public func keyForRestoring(unlockedBy secret: Secret) throws -> DatabaseKey {
         try translated {
             let unlocked = try unlock(file.document().document, secret)
-            guard unlocked.document.epochs.count == 1 else { throw file.problem(.rotationUnderWay) }
-            return try unlocked.databaseKey(unlocked.document.epochs[0])
+            return try unlocked.databaseKey(unlocked.document.epochs[unlocked.document.epochs.count - 1])
         }
     }
 

@@ -29,10 +29,18 @@ extension DatabaseKeyring {
             let bytes = try export.bytes()
             try secret.check(export)
             let unlocked = try UnlockedKeyring.unlock(export.document(of: bytes).document, by: secret, export)
-            if let salt = try databaseSalt() { _ = try unlocked.epoch(ofSalt: salt, export) }
+            func checkIsOfDatabase() throws {
+                if let salt = try databaseSalt() { _ = try unlocked.epoch(ofSalt: salt, export) }
+            }
             let content = try KeyringText.file(of: unlocked.document)
-            guard try SystemFile.status(path) != nil else { return try file.make(content) }
+            guard try SystemFile.status(path) != nil else {
+                try checkIsOfDatabase()
+                return try file.make(content)
+            }
             try file.replace { present in
+                // Not before: a rotation gives the database a new data key, which only the present keyring
+                // has, until it lets go of the keyring.
+                try checkIsOfDatabase()
                 if !allowsOlder, let present = try? file.document(of: present).document,
                     present.id == unlocked.document.id,
                     present.generation > unlocked.document.generation

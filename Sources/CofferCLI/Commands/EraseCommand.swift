@@ -63,7 +63,10 @@ struct EraseCommand: ChangingOperation {
         try trail.record(file) { _ in
             let keyring = DatabaseKeyring(databasePath: file)
             let keyringPath = keyring.path
-            files = try database.erase(confirming: name).removedPaths
+            // An earlier run may have ended between the two.
+            if NewFile.exists(file) || !NewFile.exists(keyringPath) {
+                files = try database.erase(confirming: name).removedPaths
+            }
             if NewFile.exists(keyringPath) {
                 try keyring.destroy(confirming: name)
                 files.append(keyringPath)

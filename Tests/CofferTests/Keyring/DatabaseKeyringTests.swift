@@ -363,6 +363,7 @@ struct DatabaseKeyringTests {
         _ = try? FailPoint.$failing.withValue(point) { try keyring.rotateDataKey(unlockedBy: anna) }
         #expect(try fixture.items(ben) == ["letter", "photo"])
         _ = try keyring.check(unlockedBy: anna)
+        _ = try keyring.keyForRestoring(unlockedBy: anna)
         let isRotating = try keyring.inspect().isRotating
         if isRotating {
             #expect(
@@ -372,6 +373,26 @@ struct DatabaseKeyringTests {
         #expect(try fixture.items(anna) == ["letter", "photo"])
         #expect(try !keyring.inspect().isRotating)
         #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
+    }
+
+    @Test("a data key that a damaged database did not get leaves the keyring, and a backup can be restored")
+    func takesRotationsBack() throws {
+        try fixture.make([.secret(ben)])
+        let backup = fixture.directory.path("backup.db")
+        try DatabaseFile(path: fixture.path).backup(
+            to: backup, key: keyring.exportedKey(unlockedBy: anna), newKey: .passphrase("backup"))
+        let whole = try fixture.directory.bytes(of: "items.db")
+        var damaged = whole
+        damaged[damaged.count - 1000] ^= 1
+        try fixture.directory.write(damaged, to: "items.db")
+        #expect(throws: DatabaseFileError.self) { try keyring.rotateDataKey(unlockedBy: anna) }
+        #expect(try !keyring.inspect().isRotating && keyring.inspect().epoch == 1)
+        try keyring.remove(slot: 2, unlockedBy: anna)
+        try DatabaseFile(path: fixture.path).restore(
+            from: backup, key: .passphrase("backup"), newKey: keyring.keyForRestoring(unlockedBy: anna))
+        #expect(try fixture.items(anna) == ["letter", "photo"])
+        #expect(try keyring.rotateDataKey(unlockedBy: anna).isChanged)
+        #expect(try fixture.items(anna) == ["letter", "photo"])
     }
 
     @Test(
