@@ -50,3 +50,25 @@ extension MutableSpan<UInt8> {
         }
     }
 }
+
+extension Array<UInt8> {
+    /// Lends some of the bytes.
+    package mutating func withPart<Result, Failure: Error>(
+        _ range: Range<Int>, _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var bytes = mutableSpan
+        return try bytes.withPart(range, body)
+    }
+
+    /// Writes bytes over those from an offset on.
+    package mutating func copy(_ bytes: Span<UInt8>, at offset: Int = 0) {
+        var target = mutableSpan
+        target.copy(bytes, at: offset)
+    }
+
+    /// Writes zeros over some of the bytes.
+    package mutating func clear(_ range: Range<Int>) {
+        var target = mutableSpan
+        target.clear(range)
+    }
+}

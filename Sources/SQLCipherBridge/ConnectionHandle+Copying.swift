@@ -10,6 +10,16 @@ extension ConnectionHandle {
         return code == SQLITE_OK ? Int(count) : 0
     }
 
+    /// Has a file that is still empty leave bytes at the end of each page, which are no content of it.
+    package func reserve(bytesPerPage: Int) throws(EngineError) {
+        var count = CInt(clamping: bytesPerPage)
+        try check(unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_RESERVE_BYTES, &count))
+        guard reservedBytesPerPage == bytesPerPage else {
+            throw EngineError(
+                code: SQLITE_MISUSE, message: "SQLite does not leave \(bytesPerPage) bytes of each page")
+        }
+    }
+
     /// Lets the connection create what a schema may contain, and nothing run on its own: no triggers, no
     /// checks, no foreign keys.
     package func acceptContentOfAnotherDatabase() throws(EngineError) {

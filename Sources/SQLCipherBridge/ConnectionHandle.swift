@@ -129,11 +129,14 @@ extension ConnectionHandle {
 
     package enum Limit {
         case variableNumber, attached, workerThreads
+        /// How many bytes a value or a row has.
+        case length
         fileprivate var code: CInt {
             switch self {
             case .variableNumber: SQLITE_LIMIT_VARIABLE_NUMBER
             case .attached: SQLITE_LIMIT_ATTACHED
             case .workerThreads: SQLITE_LIMIT_WORKER_THREADS
+            case .length: SQLITE_LIMIT_LENGTH
             }
         }
     }

@@ -20,7 +20,8 @@ package protocol WritableBytes: StoredBytes {
     func truncate(to size: Int64) -> CInt
 }
 
-/// A file system of the engine that has nothing but such bytes: no locks, no journals, no names.
+/// A file system of the engine that has nothing but such bytes: no locks, no journals, no names. Its
+/// temporary files are encrypted.
 ///
 /// The engine treats what it reads there as a file that never changes, so that looking into a database leaves
 /// no trace. What it writes goes to the bytes that it was given and nowhere else: there is no name that could
@@ -83,8 +84,7 @@ package enum FileView {
         // Randomness, sleep and time are those of the standard file system.
         unsafe system.initialize(to: standard.pointee)
         unsafe system.pointee.pNext = nil
-        // Temporary files are those of the standard file system.
-        unsafe system.pointee.szOsFile = max(CInt(MemoryLayout<ViewedFile>.size), standard.pointee.szOsFile)
+        unsafe system.pointee.szOsFile = CInt(MemoryLayout<ViewedFile>.size)
         unsafe system.pointee.zName = UnsafePointer(strdup(systemName))
         unsafe system.pointee.xOpen = openTrampoline
         unsafe system.pointee.xDelete = { _, _, _ in SQLITE_OK }
@@ -139,15 +139,20 @@ private func openTrampoline(
 ) -> CInt {
     guard let file = unsafe file else { return SQLITE_CANTOPEN }
     unsafe file.pointee.pMethods = nil
-    guard let name = unsafe name else {
-        // A sort or an index that does not fit into memory, of a connection whose content is not secret.
-        guard let standard = unsafe sqlite3_vfs_find(nil), let open = unsafe standard.pointee.xOpen else {
-            return SQLITE_CANTOPEN
+    let bytes: any StoredBytes
+    if let name = unsafe name {
+        guard flags & SQLITE_OPEN_MAIN_DB != 0,
+            let known = FileView.bytes(named: unsafe String(cString: name))
+        else { return SQLITE_CANTOPEN }
+        bytes = known
+    } else {
+        // Of a sort that does not fit into memory, or a table that is not kept.
+        do throws(EngineError) {
+            bytes = try ScratchBytes(flags: flags)
+        } catch {
+            return error.code
         }
-        return unsafe open(standard, nil, file, flags, resultFlags)
     }
-    guard flags & SQLITE_OPEN_MAIN_DB != 0, let bytes = FileView.bytes(named: unsafe String(cString: name))
-    else { return SQLITE_CANTOPEN }
     let isWritable = flags & SQLITE_OPEN_READWRITE != 0
     unsafe file.withMemoryRebound(to: ViewedFile.self, capacity: 1) { file in
         unsafe file.pointee.bytes = Unmanaged.passRetained(ViewedBytes(bytes)).toOpaque()

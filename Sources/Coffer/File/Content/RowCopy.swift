@@ -86,10 +86,19 @@ extension FileProtection {
     ///
     /// - Parameter path: for errors.
     func fill<Result>(
-        _ file: HeldFile, _ path: String, work: PageWork = .engine,
+        _ file: HeldFile, _ path: String, _ body: (ConnectionHandle) throws -> Result
+    ) throws -> Result {
+        try FileProtection.fill(path, open(writing: file), body)
+    }
+
+    /// - Parameters:
+    ///   - path: for errors.
+    ///   - connection: to the new file. It is closed.
+    static func fill<Result>(
+        _ path: String, _ connection: consuming EngineConnection,
         _ body: (ConnectionHandle) throws -> Result
     ) throws -> Result {
-        var copy = try open(writing: file, work: work)
+        var copy = connection
         do {
             let result = try body(copy.handle)
             let code = copy.close()

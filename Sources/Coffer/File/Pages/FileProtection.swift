@@ -55,10 +55,8 @@ enum FileProtection: Sendable {
     }
 
     /// Opens a connection to the bytes of a new file, which it writes without a journal.
-    ///
-    /// - Parameter work: who does the cryptographic work of the connection.
-    func open(writing bytes: any WritableBytes, work: PageWork = .engine) throws -> EngineConnection {
-        let connection = try open(work: work) { () throws(EngineError) in try FileView.open(writing: bytes) }
+    func open(writing bytes: any WritableBytes) throws -> EngineConnection {
+        let connection = try open { () throws(EngineError) in try FileView.open(writing: bytes) }
         guard try connection.handle.firstText(trusted: "PRAGMA main.journal_mode = OFF") == "off" else {
             throw EngineError(code: EngineCode.error, message: "The copy cannot be written without a journal")
         }

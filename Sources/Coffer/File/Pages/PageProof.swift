@@ -96,9 +96,9 @@ extension PageProof {
         ).main
     }
 
-    /// A connection to the content of a file that does not look at the codes of its pages: they are checked
-    /// at the same time, not before.
-    private static func openDecrypted(_ file: any StoredBytes, _ protection: FileProtection) throws
+    /// A connection to the content of a file that does not look at the codes of its pages: those are checked
+    /// before, or at the same time.
+    static func openDecrypted(_ file: any StoredBytes, _ protection: FileProtection) throws
         -> EngineConnection
     {
         let connection = try FileView.open(DecryptedView(file, protection))

@@ -108,7 +108,8 @@ struct ContentFile {
 
     /// Makes a file of what `fill` puts into it, of which it knows itself what there must be.
     ///
-    /// The pages are checked on several threads, and the engine's own code reads what was written by ours.
+    /// Its pages are sealed by ours, and checked on several threads; the engine proves that the key opens it,
+    /// and reads the content of the pages.
     ///
     /// - Parameter fill: called with a connection to an empty database; returns what throws unless a
     ///   connection that reads the file finds all that was put into it.
@@ -117,15 +118,11 @@ struct ContentFile {
         _ fill: (ConnectionHandle) throws -> (ConnectionHandle) throws -> Void
     ) throws {
         let file = try NewDatabaseFile.begin(path: path, isPlaintext: protection.ring == nil)
-        let settings = protection.ring?.settings ?? CipherSettings()
-        // Indexes are made of pages that were written before.
-        let memo = PageMemo(size: 16 << 20, pageSize: settings.pageSize)
-        let isComplete = try protection.fill(file.file, path, work: .kept(memo), fill)
+        let isComplete = try protection.fillSealed(file.file, path, fill)
         try FailPoint.copied.pass(path)
         let fresh = try protection.withoutDerivedKeys()
         let connection = try fresh.open(viewing: file.file)
-        let handle = connection.handle
-        try checkIsEncrypted(handle, path)
+        try checkIsEncrypted(connection.handle, path)
         let pages = try PageFile(file.file, fresh)
         let damaged = try pages.damagedPages(threadCount: threadCount) {
             try progress(.verifying, $0, of: pages.pageCount)
@@ -133,12 +130,16 @@ struct ContentFile {
         if let page = (damaged.notAuthentic + damaged.zeroed).first {
             throw DatabaseFileError(.copyRejected("its page \(page) is not as it was written"), path: path)
         }
-        try prepare(handle)
+        // The codes of all pages are right: the content is what a reader of them sees.
+        let decrypted = try PageProof.openDecrypted(file.file, fresh)
+        // What was inserted through the functions of the caller is looked at with them.
+        try decrypted.handle.execute("PRAGMA trusted_schema = ON")
+        try prepare(decrypted.handle)
         try progress(.checkingStructure, 0, of: 0)
-        try isComplete(handle)
         do {
-            try handle.watched(by: { try progress(.checkingStructure, 0, of: 0) }) {
-                try StructureCheck.prove(handle)
+            try decrypted.handle.watched(by: { try progress(.checkingStructure, 0, of: 0) }) {
+                try isComplete(decrypted.handle)
+                try StructureCheck.prove(decrypted.handle)
             }
         } catch let error as EngineError where error.primaryCode == EngineCode.corrupt {
             throw DatabaseFileError(.copyRejected(error.message ?? "it is damaged"), path: path)

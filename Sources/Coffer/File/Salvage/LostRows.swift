@@ -1,7 +1,7 @@
 internal import SQLCipherBridge
 
 /// The tables of a salvaged database for rows that have no place in another one.
-struct LostRows {
+final class LostRows {
     private(set) var count = 0
     /// How many of them are from free pages.
     private(set) var freeRowCount = 0
@@ -42,7 +42,7 @@ struct LostRows {
     }
 
     /// - Parameter table: the one that the row belongs to, if that is known.
-    mutating func add(_ row: TreeReader.Row, table: String?, reason: String) throws {
+    func add(_ row: TreeReader.Row, table: String?, reason: String) throws {
         let values = row.record.values.prefix(LostRows.mostValues)
         let insertion = try insertions[values.count] ?? makeTable(values.count)
         insertions[values.count] = insertion
@@ -69,7 +69,7 @@ struct LostRows {
     /// - Parameters:
     ///   - source: as SQL, as are `values`, its columns, and `other`.
     /// - Returns: how many there are.
-    mutating func add(
+    func add(
         from source: String, values: [String], notIn other: (table: String, rowID: String), table: String,
         reason: String
     ) throws -> Int {

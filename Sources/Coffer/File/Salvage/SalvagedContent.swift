@@ -15,38 +15,11 @@ final class SalvagedContent {
     private let header: DatabaseHeader?
     private let reader: TreeReader
     private let schema: SalvagedSchema
-    private var tables: [Target] = []
-    private var lost: LostRows
+    private var tables: [SalvagedTarget] = []
+    private let lost: LostRows
     private var problems: [String] = []
     private var unassigned: [Int] = []
     private var rowCount = 0
-    /// The tables of virtual tables that were dropped, and made again by their module.
-    private var isMadeAnew: Set<String> = []
-
-    private struct Target {
-        let table: SalvagedTable
-        var report: DatabaseFile.Salvage.Table
-        let loss: TreeReader.Loss
-        /// How many rows came back from pages that no tree leads to.
-        var strayRowCount = 0
-
-        /// Whether a page that is missing may have had rows from one row ID to another.
-        func misses(_ first: Int64, _ last: Int64) -> Bool {
-            var range = loss.pages.indices
-            while !range.isEmpty {
-                let middle = range.lowerBound + range.count / 2
-                let rowIDs = loss.pages[middle].rowIDs
-                if rowIDs.upperBound < first {
-                    range = middle + 1..<range.upperBound
-                } else if rowIDs.lowerBound > first {
-                    range = range.lowerBound..<middle
-                } else {
-                    return rowIDs.contains(last)
-                }
-            }
-            return false
-        }
-    }
 
     init(
         _ pages: SalvagedPages, into destination: ConnectionHandle, _ options: DatabaseFile.SalvageOptions,
@@ -78,6 +51,10 @@ final class SalvagedContent {
 
     private func makeEverything() throws -> Result {
         try destination.acceptContentOfAnotherDatabase()
+        destination.limitLength(ofRecord: pages.pageCount * pages.usableSize)
+        // Functions of the engine that do more than compute are not for definitions. Those of the caller may
+        // not be marked as such.
+        if options.functions.isEmpty { try destination.execute("PRAGMA trusted_schema = OFF") }
         try destination.execute(trusted: "PRAGMA encoding = '\(schema.encoding.rawValue)'")
         if let header { try destination.execute(trusted: "PRAGMA auto_vacuum = \(header.autoVacuum)") }
         if !schema.isWhole {
@@ -100,7 +77,7 @@ final class SalvagedContent {
         let isFreeListWhole = try pages.forEachFreePage(reader.setFree)
         try readStrayPages(isCertain: isFreeListWhole && schema.isWhole, areIndexesWhole: areIndexesWhole)
         if options.includesDamagedPages { try readDamagedPages() }
-        estimateLosses()
+        for index in tables.indices { tables[index].estimateLoss() }
         try makeIndexes()
         try makeEntriesWithoutTree()
         if let header {
@@ -123,7 +100,7 @@ final class SalvagedContent {
     /// How many rows were put into each table that was not made anew.
     private var rowCounts: [String: Int] {
         var counts = lost.rowCounts
-        for target in tables where !isMadeAnew.contains(target.table.name) {
+        for target in tables where !target.isMadeAnew {
             counts[target.table.name] = target.report.rowCount
         }
         return counts
@@ -146,12 +123,10 @@ final class SalvagedContent {
             return
         }
         let table = try SalvagedTable(name: entry.name, in: destination, encoding: schema.encoding)
-        var report = DatabaseFile.Salvage.Table(name: entry.name)
-        let loss = try read(entry.root, isTable: table.hasRowIDs) { row in try add(row, to: table, &report) }
-        if table.hasRowIDs { report.missingRowIDs = loss.pages.map(\.rowIDs) }
-        report.missingPageCount = loss.pageCount
-        report.unreadableRowCount = loss.rowCount
-        tables.append(Target(table: table, report: report, loss: loss))
+        let target = try SalvagedTarget(table, lost: lost) { insert in
+            try read(entry.root, isTable: table.hasRowIDs, insert)
+        }
+        tables.append(target)
     }
 
     private func read(_ root: Int, isTable: Bool, _ body: (TreeReader.Row) throws -> Void) throws
@@ -168,17 +143,6 @@ final class SalvagedContent {
     private func count() throws {
         rowCount += 1
         if rowCount.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) { try checkpoint() }
-    }
-
-    private func add(
-        _ row: TreeReader.Row, to table: SalvagedTable, _ report: inout DatabaseFile.Salvage.Table
-    ) throws {
-        if let reason = try table.insert(row) {
-            try lost.add(row, table: table.name, reason: reason)
-            report.refusedRowCount += 1
-        } else {
-            report.rowCount += 1
-        }
     }
 
     /// - Returns: whether the engine took it; why not is among the problems.
@@ -203,9 +167,7 @@ final class SalvagedContent {
     ///     known, it may have rows that were deleted.
     ///   - areIndexesWhole: whether it cannot be one of an index.
     private func readStrayPages(isCertain: Bool, areIndexesWhole: Bool) throws {
-        let clustered = tables.indices.filter {
-            !tables[$0].table.hasRowIDs && tables[$0].report.missingPageCount > 0
-        }
+        let mayBeClustered = tables.haveLostClusteredPages
         for number in 1...max(1, pages.pageCount) where number > 1 && !reader.isTaken(number) {
             let isFree = reader.isFree(number)
             guard !isFree || options.includesFreePages, let content = try pages.content(number) else {
@@ -213,17 +175,19 @@ final class SalvagedContent {
             }
             // An interior page of a table has nothing of its own, and its children are looked at themselves.
             if let stray = try reader.strayRows(onPage: number, content, isTable: true) {
-                let owner = isCertain && !isFree && stray.isSound ? owner(of: stray.rows) : nil
+                let owner =
+                    isCertain && !isFree && stray.isSound
+                    ? tables.owner(of: stray.rows, hasRowIDs: true) : nil
                 try add(
                     stray.rows, from: number, to: owner,
                     reason: isFree ? LostRows.free : "no tree leads to the page")
-            } else if !schema.isWhole || !clustered.isEmpty || isFree,
+            } else if !schema.isWhole || mayBeClustered || isFree,
                 let stray = try reader.strayRows(onPage: number, content, isTable: false)
             {
                 // Of a table that is ordered by its primary key, where it is not of an index.
                 let owner =
                     isCertain && areIndexesWhole && !isFree && stray.isSound
-                    ? clusteredOwner(of: stray.rows, clustered) : nil
+                    ? tables.owner(of: stray.rows, hasRowIDs: false) : nil
                 let reason =
                     areIndexesWhole
                     ? "no tree leads to the page" : "no tree leads to the page, which may be one of an index"
@@ -237,36 +201,11 @@ final class SalvagedContent {
         for row in rows {
             try count()
             if let owner {
-                try add(row, to: tables[owner].table, &tables[owner].report)
-                tables[owner].strayRowCount += 1
+                try tables[owner].insert(stray: row, lost: lost)
             } else {
                 try lost.add(row, table: nil, reason: reason)
             }
         }
-    }
-
-    /// The only table that can have lost these rows, if there is one.
-    private func owner(of rows: [TreeReader.Row]) -> Int? {
-        guard let first = rows.first?.rowID, let last = rows.last?.rowID else { return nil }
-        return only(
-            of: tables.indices.filter { index in
-                let target = tables[index]
-                return target.table.hasRowIDs && target.misses(first, last)
-                    && rows.allSatisfy(target.table.fits)
-            }, with: rows)
-    }
-
-    private func clusteredOwner(of rows: [TreeReader.Row], _ candidates: [Int]) -> Int? {
-        only(of: candidates.filter { index in rows.allSatisfy(tables[index].table.fits) }, with: rows)
-    }
-
-    /// The one candidate that there is; of several, the only one all of whose columns the rows have.
-    private func only(of candidates: [Int], with rows: [TreeReader.Row]) -> Int? {
-        if candidates.count <= 1 { return candidates.first }
-        let complete = candidates.filter { index in
-            rows.allSatisfy { $0.record.values.count == tables[index].table.columnCount }
-        }
-        return complete.count == 1 ? complete.first : nil
     }
 
     /// Rows of pages without the right code, with the table whose tree leads to the page.
@@ -280,15 +219,6 @@ final class SalvagedContent {
             for row in rows {
                 try count()
                 try lost.add(row, table: owners[number], reason: "the page is not authentic")
-            }
-        }
-    }
-
-    private func estimateLosses() {
-        for index in tables.indices {
-            let target = tables[index]
-            tables[index].report.estimatedLostRowCount = target.loss.estimatedRowCount.map {
-                max(0, Int(min($0, 1e15).rounded()) - target.strayRowCount)
             }
         }
     }
@@ -341,8 +271,7 @@ final class SalvagedContent {
                 table: tables[owner].table.name, reason: words(error))
             try destination.execute(trusted: "DROP TABLE \(kept)")
             try destination.execute("RELEASE unique_index")
-            tables[owner].report.rowCount -= refused
-            tables[owner].report.refusedRowCount += refused
+            tables[owner].refuse(refused)
         } catch let error as EngineError where error.isOfStatement {
             try destination.execute("ROLLBACK TO unique_index; RELEASE unique_index")
             problems.append("\(definition.name) could not be made: \(words(error))")
@@ -393,9 +322,10 @@ final class SalvagedContent {
         let insertion =
             "INSERT INTO main.sqlite_master (type, name, tbl_name, sql, rootpage) VALUES (?1, ?2, ?3, ?4, 0)"
         guard let insert = try destination.prepare(trusted: insertion) else { return }
-        let damaged = schema.entriesWithoutTree.filter { $0.type == "table" && hasLost(partOf: $0) }
-        for entry in schema.entriesWithoutTree
-        where entry.type == "table" && !damaged.contains(where: { $0.name == entry.name }) {
+        let entries = schema.entriesWithoutTree.filter { $0.type == "table" }
+        var damaged = entries.filter(hasLost(partOf:))
+        var made: [SalvagedSchema.Entry] = []
+        for entry in entries where !damaged.contains(where: { $0.name == entry.name }) {
             guard let sql = entry.sql else { continue }
             do {
                 try StoredDefinition(kind: .virtualTable, name: entry.name, sql: sql).compile(on: destination)
@@ -411,36 +341,67 @@ final class SalvagedContent {
                 throw EngineError(code: code, message: destination.lastErrorMessage)
             }
             insert.handle.reset()
+            made.append(entry)
+        }
+        // What does not open, or is not whole, would cost the whole salvage its proof.
+        if !made.isEmpty { try readSchemaAgain() }
+        for entry in made {
+            guard let reason = try reasonNotToKeep(entry) else { continue }
+            try removeFromSchema(entry)
+            if entry.isFullText, !parts(of: entry).isEmpty {
+                damaged.append(entry)
+            } else {
+                problems.append(
+                    "\(entry.name) was not made (\(reason)). What was read of the tables that it consists of "
+                        + "is there.")
+            }
         }
         for entry in damaged { try makeAnew(entry) }
     }
 
+    private func removeFromSchema(_ entry: SalvagedSchema.Entry) throws {
+        let sql = "DELETE FROM main.sqlite_master WHERE type = 'table' AND name = ?1 AND rootpage = 0"
+        guard let deletion = try destination.prepare(trusted: sql) else { return }
+        try destination.check(deletion.handle.bind(entry.name, at: 1))
+        let code = deletion.handle.step()
+        guard code == EngineCode.done else {
+            throw EngineError(code: code, message: destination.lastErrorMessage)
+        }
+        try readSchemaAgain()
+    }
+
+    /// Has the connection see what was written into its schema.
+    private func readSchemaAgain() throws {
+        try destination.execute("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON")
+    }
+
+    /// Opens a virtual table that was made of its stored tables, and has its module look at them.
+    ///
+    /// - Returns: nil when it can be used, also where only the application has its module or its tokenizer.
+    private func reasonNotToKeep(_ entry: SalvagedSchema.Entry) throws -> String? {
+        let name = entry.name.quotedDatabaseIdentifier
+        do {
+            try destination.forEachRow(trusted: "SELECT 1 FROM main.\(name) LIMIT 0") { _ in }
+            let answer = try destination.column(trusted: "PRAGMA main.quick_check(\(name))")
+            return answer == ["ok"] ? nil : answer.first ?? "no answer"
+        } catch let error as EngineError where error.primaryCode == EngineCode.error {
+            return nil
+        } catch let error as EngineError where error.isOfStatement {
+            return words(error)
+        }
+    }
+
     // MARK: Virtual tables
 
-    /// The tables in which a virtual table keeps its content. Others may have names that begin with its own.
-    private func parts(of entry: SalvagedSchema.Entry) -> [Target] {
-        let names = Set(shadowNames(of: entry).map { CaseInsensitiveName("\(entry.name)_\($0)") })
-        return tables.filter { names.contains(CaseInsensitiveName($0.table.name)) }
-    }
-
-    private func shadowNames(of entry: SalvagedSchema.Entry) -> [String] {
-        if isFullText(entry) {
-            return ["config", "content", "data", "docsize", "idx", "segdir", "segments", "stat"]
-        }
-        return ["node", "parent", "rowid"]
-    }
-
-    private func isFullText(_ entry: SalvagedSchema.Entry) -> Bool {
-        let words = (entry.sql ?? "").lowercased()
-        return ["fts3", "fts4", "fts5"].contains {
-            words.contains("using \($0)") || words.contains("using \"\($0)\"")
-        }
+    /// The places of the tables in which a virtual table keeps its content. Others may have names that begin
+    /// with its own.
+    private func parts(of entry: SalvagedSchema.Entry) -> [Int] {
+        let names = Set(entry.namesOfParts.map(CaseInsensitiveName.init))
+        return tables.indices.filter { names.contains(CaseInsensitiveName(tables[$0].table.name)) }
     }
 
     private func hasLost(partOf entry: SalvagedSchema.Entry) -> Bool {
-        parts(of: entry).contains { part in
-            part.report.missingPageCount + part.report.unreadableRowCount + part.report.refusedRowCount > 0
-        }
+        parts(of: entry).contains { tables[$0].hasLostRows }
     }
 
     /// Makes the index of a full-text table anew from its content: an index that has lost a part of itself
@@ -448,14 +409,15 @@ final class SalvagedContent {
     ///
     /// Other virtual tables are not made. What was read of their tables stays there.
     private func makeAnew(_ entry: SalvagedSchema.Entry) throws {
-        guard isFullText(entry), let sql = entry.sql else {
+        guard entry.isFullText, let sql = entry.sql else {
             return problems.append(
                 "\(entry.name) was not made, as tables that it consists of have lost rows. They are there.")
         }
         let name = entry.name.quotedDatabaseIdentifier
         let content = "\(entry.name)_content"
         let kept = freeName("coffer content")
-        let keepsContent = parts(of: entry).contains { $0.table.name == content }
+        let parts = parts(of: entry)
+        let keepsContent = parts.contains { tables[$0].table.name == content }
         try destination.execute("SAVEPOINT anew")
         do {
             if keepsContent {
@@ -465,13 +427,10 @@ final class SalvagedContent {
                         + "\(content.quotedDatabaseIdentifier)"
                 )
             }
-            for part in parts(of: entry) {
-                part.table.finish()
-                isMadeAnew.insert(part.table.name)
-            }
-            for part in parts(of: entry) {
-                try destination.execute(
-                    trusted: "DROP TABLE main.\(part.table.name.quotedDatabaseIdentifier)")
+            for part in parts {
+                tables[part].table.finish()
+                let name = tables[part].table.name.quotedDatabaseIdentifier
+                try destination.execute(trusted: "DROP TABLE main.\(name)")
             }
             try StoredDefinition(kind: .virtualTable, name: entry.name, sql: sql).execute(on: destination)
             if keepsContent {
@@ -482,6 +441,8 @@ final class SalvagedContent {
             }
             try destination.execute(trusted: "INSERT INTO \(name)(\(name)) VALUES('rebuild')")
             try destination.execute("RELEASE anew")
+            // The content is as it was put there.
+            for part in parts where tables[part].table.name != content { tables[part].isMadeAnew = true }
             problems.append("The full-text index of \(entry.name) was made anew from the rows that are left.")
         } catch let error as EngineError where error.isOfStatement {
             try destination.execute("ROLLBACK TO anew; RELEASE anew")
@@ -490,12 +451,5 @@ final class SalvagedContent {
                     + "it consists of is there."
             )
         }
-    }
-}
-
-extension EngineError {
-    /// Whether another statement may still succeed.
-    fileprivate var isOfStatement: Bool {
-        ![EngineCode.full, EngineCode.ioError, EngineCode.interrupt].contains(primaryCode)
     }
 }

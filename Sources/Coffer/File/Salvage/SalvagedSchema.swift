@@ -51,6 +51,24 @@ struct SalvagedSchema {
 }
 
 extension SalvagedSchema.Entry {
+    /// Whether it is a full-text table, for a virtual table.
+    var isFullText: Bool { isMade(by: ["fts3", "fts4", "fts5"]) }
+
+    /// The names that the tables may have in which a full-text table or an R-Tree keeps its content.
+    var namesOfParts: [String] {
+        let suffixes =
+            isFullText
+            ? ["config", "content", "data", "docsize", "idx", "segdir", "segments", "stat"]
+            : ["node", "parent", "rowid"]
+        return suffixes.map { "\(name)_\($0)" }
+    }
+
+    /// Whether one of these modules makes the virtual table.
+    private func isMade(by modules: [String]) -> Bool {
+        let words = (sql ?? "").lowercased()
+        return modules.contains { words.contains("using \($0)") || words.contains("using \"\($0)\"") }
+    }
+
     fileprivate init?(_ values: [StoredRecord.Value], _ encoding: TextEncoding) {
         guard values.count == 5, let type = values[0].text(encoding), let name = values[1].text(encoding),
             let table = values[2].text(encoding), ["table", "index", "view", "trigger"].contains(type)
@@ -68,7 +86,8 @@ extension SalvagedSchema.Entry {
 extension StoredRecord.Value {
     /// The text of a name or a definition; nil for other values, and for text that is damaged.
     func text(_ encoding: TextEncoding) -> String? {
-        guard case .text(let bytes) = self else { return nil }
+        guard case .text(let stored) = self else { return nil }
+        let bytes = Array(stored)
         switch encoding {
         case .utf8: return String(validating: bytes, as: UTF8.self)
         case .utf16LittleEndian, .utf16BigEndian:

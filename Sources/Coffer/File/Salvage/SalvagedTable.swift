@@ -18,6 +18,8 @@ final class SalvagedTable {
 
     /// In the order of the records.
     private let columns: [Column]
+    /// Whether values of its rows are computed.
+    private let hasGeneratedColumns: Bool
     /// The name that no column has taken, for tables that have no column for it.
     private let rowIDName: String?
     private let connection: ConnectionHandle
@@ -84,6 +86,7 @@ final class SalvagedTable {
                     && !info.type.contains("INT"))
         }
         self.hasRowIDs = hasRowIDs
+        hasGeneratedColumns = infos.contains { $0.hidden > 1 }
         let names = Set(infos.map { CaseInsensitiveName($0.name) })
         rowIDName =
             hasRowIDs ? ["rowid", "_rowid_", "oid"].first { !names.contains(CaseInsensitiveName($0)) } : nil
@@ -114,10 +117,18 @@ final class SalvagedTable {
         guard count <= columns.count else {
             return "it has \(count) values, and the table \(columns.count) columns"
         }
-        let insertion = try insertions[count] ?? prepare(count: count)
+        let insertion: Insertion
+        do {
+            insertion = try insertions[count] ?? prepare(count: count)
+        } catch let error as EngineError where error.isOfStatement {
+            return error.message ?? ConnectionHandle.describe(error.code)
+        }
         insertions[count] = insertion
         let statement = insertion.statement.handle
-        statement.clearBindings()
+        // A generated column may compute more than any row ever had.
+        let length = hasGeneratedColumns ? connection.limitLength(ofRecord: row.record.size) : nil
+        defer { if let length { connection.limit(.length, newValue: length) } }
+        // Each parameter gets a value, in place of the one of the row before.
         for (index, value) in insertion.values.enumerated() {
             try connection.check(statement.bind(row.record.values[value], encoding, at: CInt(index + 1)))
         }
@@ -125,13 +136,14 @@ final class SalvagedTable {
             try connection.check(statement.bind(row.rowID, at: parameter))
         }
         let code = statement.step()
-        let words = code == EngineCode.done ? nil : connection.lastErrorMessage
-        statement.reset()
-        switch code & 0xff {
-        case EngineCode.done: return nil
-        case EngineCode.constraint, EngineCode.mismatch: return words
-        default: throw EngineError(code: code, message: words)
+        guard code != EngineCode.done else {
+            statement.reset()
+            return nil
         }
+        let error = EngineError(code: code, message: connection.lastErrorMessage)
+        statement.reset()
+        guard error.isOfStatement else { throw error }
+        return error.message ?? ConnectionHandle.describe(code)
     }
 
     /// What identifies a row and what else of it can be inserted, as SQL; nil for tables whose rows have no
@@ -164,6 +176,17 @@ final class SalvagedTable {
             throw EngineError(code: EngineCode.error, message: "The statement is empty")
         }
         return Insertion(statement, values: values, rowIDParameter: parameter)
+    }
+}
+
+extension ConnectionHandle {
+    /// Keeps what is computed of a record, or of a file, of some size within a multiple of it: what a damaged
+    /// database defines may compute a gigabyte of a few bytes.
+    ///
+    /// - Returns: the limit that there was.
+    @discardableResult
+    func limitLength(ofRecord size: Int) -> CInt {
+        CInt(clamping: limit(.length, newValue: CInt(clamping: 65536 + 16 * size)))
     }
 }
 

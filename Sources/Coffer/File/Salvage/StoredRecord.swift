@@ -5,11 +5,13 @@ struct StoredRecord {
         case null
         case integer(Int64)
         case real(Double)
-        /// In the encoding of the database.
-        case text([UInt8])
-        case blob([UInt8])
+        /// In the encoding of the database: bytes of the record, which are not copied.
+        case text(ArraySlice<UInt8>)
+        case blob(ArraySlice<UInt8>)
     }
 
+    /// How many of its bytes could be read.
+    let size: Int
     /// Those that are there as a whole.
     private(set) var values: [Value] = []
     /// Whether values are missing at the end that the record says it has.
@@ -20,6 +22,7 @@ struct StoredRecord {
     ///   - isWhole: whether these are all.
     /// - Returns: nil when this is no record.
     init?(_ bytes: ArraySlice<UInt8>, isWhole: Bool) {
+        size = bytes.count
         var offset = bytes.startIndex
         guard let headerSize = bytes.varint(at: &offset).flatMap(Int.init(exactly:)), headerSize >= 1 else {
             return nil
@@ -33,18 +36,18 @@ struct StoredRecord {
         guard offset <= header.endIndex else { return nil }
         var place = header.endIndex
         while offset < header.endIndex {
-            guard let type = header.varint(at: &offset), let size = StoredRecord.size(of: type) else {
+            guard let type = header.varint(at: &offset), let count = StoredRecord.valueSize(of: type) else {
                 return nil
             }
-            guard size <= bytes.endIndex - place else {
+            guard count <= bytes.endIndex - place else {
                 guard !isWhole else { return nil }
                 isCut = true
                 return
             }
             // More than a row may have: a record of zeros would be a million of them.
             guard values.count < StoredRecord.mostValues else { return nil }
-            values.append(StoredRecord.value(of: type, bytes[place..<place + size]))
-            place += size
+            values.append(StoredRecord.value(of: type, bytes[place..<place + count]))
+            place += count
         }
         if isWhole, place != bytes.endIndex { return nil }
     }
@@ -53,7 +56,7 @@ struct StoredRecord {
     private static let mostValues = 32_767
 
     /// How many bytes a value of a type has; nil for types that there are not.
-    private static func size(of type: Int64) -> Int? {
+    private static func valueSize(of type: Int64) -> Int? {
         switch type {
         case 0, 8, 9: 0
         case 1...4: Int(type)
@@ -73,7 +76,7 @@ struct StoredRecord {
         case 1...6:
             let start: Int64 = bytes.first.map { $0 < 0x80 } ?? true ? 0 : -1
             return .integer(bytes.reduce(start) { $0 << 8 | Int64($1) })
-        default: return type % 2 == 0 ? .blob(Array(bytes)) : .text(Array(bytes))
+        default: return type % 2 == 0 ? .blob(bytes) : .text(bytes)
         }
     }
 }

@@ -183,7 +183,8 @@ final class TreeReader {
                 guard let payload = cell?.payload,
                     let record = StoredRecord(payload.local, isWhole: payload.overflowPage == nil)
                 else { return }
-                for case .text(let bytes) in record.values where bytes.count >= 4 {
+                for case .text(let stored) in record.values where stored.count >= 4 {
+                    let bytes = Array(stored)
                     let isEven = bytes.count.isMultiple(of: 2)
                     if isEven, bytes.indices.allSatisfy({ $0.isMultiple(of: 2) || bytes[$0] == 0 }) {
                         counts.little += 1

@@ -1,0 +1,209 @@
+internal import KeyMaterial
+internal import SQLCipherBridge
+
+internal import Glibc
+
+/// A new encrypted file, which the engine writes and reads as one without encryption: its pages are sealed
+/// many at once, by lanes where there are some, before they leave the memory of the process.
+///
+/// Who publishes the file looks at each page again, by other means.
+final class SealedPages: WritableBytes {
+    /// Contents of pages that follow each other.
+    private struct Row {
+        var first = 1
+        var count = 0
+        var contents: [UInt8]
+
+        /// The place of a page; nil where it is not among them.
+        func place(of number: Int, _ pageSize: Int) -> Range<Int>? {
+            guard number >= first, number < first + count else { return nil }
+            return (number - first) * pageSize..<(number - first + 1) * pageSize
+        }
+    }
+
+    private let file: HeldFile
+    private let sealer: BulkSealer
+    private let opener: BulkCipher
+    private let pageSize: Int
+    /// The page that SQLite never uses.
+    private let lockPage: Int
+    /// How many pages wait at most, and are read ahead.
+    private let most: Int
+
+    /// What the engine has written, and is not yet in the file.
+    private var waiting: Row
+    /// What the engine has read, and reads next.
+    private var ahead: Row
+    /// Pages as they are stored.
+    private var stored: [UInt8]
+    private var storedCount = 0
+
+    /// - Parameters:
+    ///   - file: empty.
+    ///   - protection: with a key.
+    init(_ file: HeldFile, _ protection: FileProtection) throws {
+        let salt = try protection.saltForNewFile()
+        guard let settings = protection.ring?.settings, let material = try protection.material(fileSalt: salt)
+        else {
+            throw EngineError(code: EngineCode.misuse, message: "A file without a key has no sealed pages")
+        }
+        let layout = PageCipher.Layout(settings)
+        self.file = file
+        sealer = try BulkSealer(key: material.secret.bytes, salt: salt, layout: layout)
+        opener = try BulkCipher(key: material.secret.bytes, salt: salt, layout: layout)
+        pageSize = layout.pageSize
+        lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
+        most = max(1, 1 << 18 / layout.pageSize)
+        let empty = [UInt8](repeating: 0, count: most * layout.pageSize)
+        stored = empty
+        waiting = Row(contents: empty)
+        ahead = Row(contents: empty)
+    }
+
+    /// Opens a connection that writes without a journal.
+    func open() throws -> EngineConnection {
+        let connection = try FileView.open(writing: self)
+        let handle = connection.handle
+        try handle.execute(trusted: "PRAGMA page_size = \(pageSize)")
+        try handle.reserve(bytesPerPage: sealer.single.layout.reserve)
+        guard try handle.firstText(trusted: "PRAGMA main.journal_mode = OFF") == "off" else {
+            throw EngineError(code: EngineCode.error, message: "The copy cannot be written without a journal")
+        }
+        // What a sort has no room for in memory goes to files that the view encrypts.
+        try handle.execute("PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -8000")
+        return connection
+    }
+
+    // MARK: - As the engine sees it
+
+    var size: Int64 {
+        Int64(max(storedCount, waiting.count == 0 ? 0 : waiting.first + waiting.count - 1)) * Int64(pageSize)
+    }
+
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+        let count = Int(max(0, min(Int64(target.count), size - offset)))
+        var done = 0
+        while done < count {
+            let position = offset + Int64(done)
+            let (number, start) = (Int(position / Int64(pageSize)) + 1, Int(position % Int64(pageSize)))
+            let length = min(count - done, pageSize - start)
+            if let place = waiting.place(of: number, pageSize)?.lowerBound {
+                let contents = waiting.contents
+                target.copy(
+                    contents.span.extracting(place + start..<place + start + length), at: done)
+            } else {
+                let place = try readAhead(number).lowerBound
+                let contents = ahead.contents
+                target.copy(
+                    contents.span.extracting(place + start..<place + start + length), at: done)
+            }
+            done += length
+        }
+        return done
+    }
+
+    /// - Returns: the place of a page that is stored, among those that are read ahead.
+    private func readAhead(_ number: Int) throws -> Range<Int> {
+        if let place = ahead.place(of: number, pageSize) { return place }
+        // Tables are mostly read in the order in which they were written.
+        let count = min(number == ahead.first + ahead.count ? most : 1, storedCount - number + 1)
+        ahead.count = 0
+        guard count > 0 else {
+            throw EngineError(code: EngineCode.corrupt, message: "Page \(number) was never written")
+        }
+        let part = 0..<count * pageSize
+        let done = try stored.withPart(part) {
+            try file.read(at: Int64(number - 1) * Int64(pageSize), into: &$0)
+        }
+        let stored = stored
+        let pages = stored.span.extracting(part)
+        let first = UInt32(truncatingIfNeeded: number)
+        let zeros = (0..<count).filter {
+            pages.extracting($0 * pageSize..<($0 + 1) * pageSize).isZero
+        }
+        // Zeros are where another page was written before this one.
+        guard done == part.count,
+            try opener.unauthentic(pages, first: first).allSatisfy({ zeros.contains(Int($0 &- first)) })
+        else {
+            throw EngineError(
+                code: EngineCode.corrupt, message: "Page \(number) is not as it was written")
+        }
+        try ahead.contents.withPart(part) { try opener.decrypt(pages, first: first, into: &$0) }
+        for index in zeros { ahead.contents.clear(index * pageSize..<(index + 1) * pageSize) }
+        if number == 1 {
+            let magic = DatabaseHeader.magic
+            ahead.contents.copy(magic.span)
+        }
+        (ahead.first, ahead.count) = (number, count)
+        return 0..<pageSize
+    }
+
+    func write(_ bytes: Span<UInt8>, at offset: Int64) -> CInt {
+        guard bytes.count == pageSize, offset.isMultiple(of: Int64(pageSize)) else { return EIO }
+        let number = Int(offset / Int64(pageSize)) + 1
+        if ahead.place(of: number, pageSize) != nil { ahead.count = 0 }
+        if waiting.place(of: number, pageSize) == nil {
+            if number != waiting.first + waiting.count || waiting.count == most {
+                let code = flush()
+                guard code == 0 else { return code }
+                waiting.first = number
+            }
+            waiting.count += 1
+        }
+        waiting.contents.copy(bytes, at: (number - waiting.first) * pageSize)
+        return 0
+    }
+
+    func truncate(to size: Int64) -> CInt {
+        let code = flush()
+        guard code == 0 else { return code }
+        storedCount = min(storedCount, Int(size / Int64(pageSize)))
+        ahead.count = 0
+        return file.truncate(to: size)
+    }
+
+    // MARK: - As it is stored
+
+    /// Writes what waits. Returns 0, or an `errno`.
+    func flush() -> CInt {
+        guard waiting.count > 0 else { return 0 }
+        let (first, count) = (waiting.first, waiting.count)
+        let part = 0..<count * pageSize
+        let reserve = sealer.single.layout.reserve
+        guard let reserves = try? SystemRandomness.bytes(count: count * reserve) else { return EIO }
+        let contents = waiting.contents
+        do {
+            try stored.withPart(part) { target in
+                try sealer.seal(
+                    contents.span.extracting(part), first: UInt32(truncatingIfNeeded: first),
+                    reserves: reserves.span, into: &target)
+            }
+        } catch {
+            return EIO
+        }
+        if first <= lockPage, lockPage < first + count {
+            stored.clear((lockPage - first) * pageSize..<(lockPage - first + 1) * pageSize)
+        }
+        let pages = stored
+        let code = file.write(pages.span.extracting(part), at: Int64(first - 1) * Int64(pageSize))
+        guard code == 0 else { return code }
+        storedCount = max(storedCount, first + count - 1)
+        waiting.count = 0
+        return 0
+    }
+}
+
+extension FileProtection {
+    /// Has a new encrypted file filled through a connection that knows nothing of the encryption.
+    ///
+    /// - Parameter path: for errors.
+    func fillSealed<Result>(
+        _ file: HeldFile, _ path: String, _ body: (ConnectionHandle) throws -> Result
+    ) throws -> Result {
+        let pages = try SealedPages(file, self)
+        let result = try FileProtection.fill(path, pages.open(), body)
+        let code = pages.flush()
+        guard code == 0 else { throw SystemFile.failure("pwrite", path, errno: code) }
+        return result
+    }
+}

@@ -1,0 +1,175 @@
+internal import CSQLCipher
+internal import Glibc
+internal import KeyMaterial
+
+/// A temporary file of the engine, such as for a sort that does not fit into memory: encrypted with a key
+/// that nobody else has, and that ends with it.
+///
+/// AES-256-XTS in blocks, as disks are encrypted. Its bytes have no codes: who can write to a file that has
+/// no name can do all that this process can.
+@safe
+final class ScratchBytes: WritableBytes {
+    private static let blockSize = 4096
+
+    /// An open file of the standard file system.
+    private let file: UnsafeMutablePointer<sqlite3_file>
+    private let encryption: OpaquePointer
+    private let decryption: OpaquePointer
+    private(set) var size: Int64 = 0
+    /// How many bytes the blocks have that were written.
+    private var storedSize: Int64 = 0
+    /// Blocks on their way, as they are stored and as they are read.
+    private var stored: [UInt8] = []
+    private var contents: [UInt8] = []
+
+    /// - Parameter flags: those that the engine gives for the file.
+    /// - Throws: the engine's code.
+    init(flags: CInt) throws(EngineError) {
+        guard let system = unsafe sqlite3_vfs_find(nil), let open = unsafe system.pointee.xOpen else {
+            throw EngineError(code: SQLITE_CANTOPEN, message: "There is no standard file system")
+        }
+        guard let encryption = unsafe EVP_CIPHER_CTX_new() else {
+            throw EngineError(code: SQLITE_NOMEM, message: nil)
+        }
+        guard let decryption = unsafe EVP_CIPHER_CTX_new() else {
+            unsafe EVP_CIPHER_CTX_free(encryption)
+            throw EngineError(code: SQLITE_NOMEM, message: nil)
+        }
+        let size = unsafe Int(system.pointee.szOsFile)
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        unsafe memset(memory, 0, size)
+        unsafe file = memory.assumingMemoryBound(to: sqlite3_file.self)
+        unsafe self.encryption = encryption
+        unsafe self.decryption = decryption
+        // From here on, the end of life gives all of it back.
+        let key: SecretBytes
+        do {
+            key = try SecretBytes.random(count: 64)
+        } catch {
+            throw EngineError(code: SQLITE_IOERR, message: "There are no random bytes")
+        }
+        let isKeyed = key.withUnsafeBytes { key in
+            let key = unsafe key.assumingMemoryBound(to: UInt8.self).baseAddress
+            return unsafe EVP_EncryptInit_ex(encryption, EVP_aes_256_xts(), nil, key, nil) == 1
+                && EVP_DecryptInit_ex(decryption, EVP_aes_256_xts(), nil, key, nil) == 1
+        }
+        guard isKeyed else { throw EngineError(code: SQLITE_IOERR, message: "AES-256-XTS is missing") }
+        let code = unsafe open(system, nil, file, flags, nil)
+        guard code == SQLITE_OK else { throw EngineError(code: code, message: nil) }
+    }
+
+    deinit {
+        if let methods = unsafe file.pointee.pMethods { _ = unsafe methods.pointee.xClose(file) }
+        unsafe UnsafeMutableRawPointer(file).deallocate()
+        unsafe EVP_CIPHER_CTX_free(encryption)
+        unsafe EVP_CIPHER_CTX_free(decryption)
+    }
+
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+        let count = Int(max(0, min(Int64(target.count), size - offset)))
+        guard count > 0 else { return 0 }
+        let blocks = blocks(at: offset, count)
+        try open(blocks)
+        let start = Int(offset - Int64(blocks.lowerBound * ScratchBytes.blockSize))
+        let contents = contents
+        target.copy(contents.span.extracting(start..<start + count))
+        return count
+    }
+
+    func write(_ bytes: Span<UInt8>, at offset: Int64) -> CInt {
+        guard bytes.count > 0 else { return 0 }
+        let blocks = blocks(at: offset, bytes.count)
+        let start = Int(offset - Int64(blocks.lowerBound * ScratchBytes.blockSize))
+        do throws(EngineError) {
+            // The rest of a block stays.
+            if start == 0 && bytes.count == blocks.count * ScratchBytes.blockSize {
+                makeRoom(blocks.count)
+            } else {
+                try open(blocks)
+            }
+            contents.copy(bytes, at: start)
+            try seal(blocks)
+        } catch {
+            return error.primaryCode == SQLITE_FULL ? ENOSPC : EIO
+        }
+        size = max(size, offset + Int64(bytes.count))
+        return 0
+    }
+
+    func truncate(to size: Int64) -> CInt {
+        // The engine gives such files back, and does not go on behind their end.
+        self.size = min(self.size, size)
+        return 0
+    }
+
+    // MARK: - Blocks
+
+    private func blocks(at offset: Int64, _ count: Int) -> Range<Int> {
+        Int(offset) / ScratchBytes.blockSize..<(Int(offset) + count - 1) / ScratchBytes.blockSize + 1
+    }
+
+    private func makeRoom(_ count: Int) {
+        guard contents.count < count * ScratchBytes.blockSize else { return }
+        contents = [UInt8](repeating: 0, count: count * ScratchBytes.blockSize)
+        stored = contents
+    }
+
+    /// Reads blocks; zeros for those that were never written.
+    private func open(_ blocks: Range<Int>) throws(EngineError) {
+        makeRoom(blocks.count)
+        let start = Int64(blocks.lowerBound) * Int64(ScratchBytes.blockSize)
+        let count = Int(max(0, min(Int64(blocks.count * ScratchBytes.blockSize), storedSize - start)))
+        if count > 0, let methods = unsafe file.pointee.pMethods {
+            let code = unsafe methods.pointee.xRead(file, &stored, CInt(count), start)
+            guard code == SQLITE_OK else { throw EngineError(code: code, message: nil) }
+        }
+        for index in 0..<blocks.count {
+            let part = index * ScratchBytes.blockSize..<(index + 1) * ScratchBytes.blockSize
+            if part.upperBound <= count, !isGap(part) {
+                try convert(blocks.lowerBound + index, part, isSealing: false)
+            } else {
+                contents.clear(part)
+            }
+        }
+    }
+
+    /// Whether nothing was written there: what is encrypted is not all zeros.
+    private func isGap(_ part: Range<Int>) -> Bool {
+        let stored = stored
+        return stored.span.extracting(part).isZero
+    }
+
+    private func seal(_ blocks: Range<Int>) throws(EngineError) {
+        for index in 0..<blocks.count {
+            let part = index * ScratchBytes.blockSize..<(index + 1) * ScratchBytes.blockSize
+            try convert(blocks.lowerBound + index, part, isSealing: true)
+        }
+        guard let methods = unsafe file.pointee.pMethods else { return }
+        let start = Int64(blocks.lowerBound) * Int64(ScratchBytes.blockSize)
+        let count = blocks.count * ScratchBytes.blockSize
+        let code = unsafe methods.pointee.xWrite(file, stored, CInt(count), start)
+        guard code == SQLITE_OK else { throw EngineError(code: code, message: nil) }
+        storedSize = max(storedSize, start + Int64(count))
+    }
+
+    /// Encrypts or decrypts a block, whose number is its tweak.
+    private func convert(_ block: Int, _ part: Range<Int>, isSealing: Bool) throws(EngineError) {
+        var tweak = [UInt8](repeating: 0, count: 16)
+        for index in 0..<8 { tweak[index] = UInt8(truncatingIfNeeded: block >> (8 * index)) }
+        let (context, size) = unsafe (isSealing ? encryption : decryption, CInt(part.count))
+        var count: CInt = 0
+        let start = part.lowerBound
+        let isDone = unsafe stored.withUnsafeMutableBufferPointer { stored in
+            unsafe contents.withUnsafeMutableBufferPointer { contents in
+                // Both have room for the part, and are not empty.
+                let (stored, contents) = unsafe (stored.baseAddress! + start, contents.baseAddress! + start)
+                let (input, output) = unsafe isSealing ? (contents, stored) : (stored, contents)
+                return unsafe EVP_CipherInit_ex(context, nil, nil, nil, tweak, isSealing ? 1 : 0) == 1
+                    && EVP_CipherUpdate(context, output, &count, input, size) == 1
+            }
+        }
+        guard isDone, count == size else {
+            throw EngineError(code: SQLITE_IOERR, message: "AES-256-XTS has failed")
+        }
+    }
+}

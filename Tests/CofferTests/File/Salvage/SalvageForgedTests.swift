@@ -1,0 +1,132 @@
+import CofferTestSupport
+import Foundation
+import SQLCipherBridge
+import Testing
+
+@testable import Coffer
+
+/// What a database says that an attacker has written who has the key: it may cost what it is about, and
+/// nothing else.
+@Suite("Salvaging what was forged")
+struct SalvageForgedTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private static let key = DatabaseKey.rawKey(ShellFile.key)
+
+    private func salvage(_ script: String, _ change: String) throws -> DatabaseFile.Salvage {
+        let file = try ShellFile(
+            directory.path("a.db"), format: .sqlcipher4,
+            script: script + ".dbconfig defensive off\nPRAGMA writable_schema = ON;\n" + change)
+        return try DatabaseFile(path: file.path).salvage(
+            key: SalvageForgedTests.key, to: directory.path("b.db"))
+    }
+
+    private func found(_ sql: String) throws -> [String] {
+        try SQLCipherShell(path: directory.path("b.db"), rawKey: ShellFile.key).run(sql)
+    }
+
+    @Test("a virtual table that does not open, or is not whole, costs nothing but itself")
+    func virtualTables() throws {
+        let salvage = try salvage(
+            """
+            CREATE TABLE item (title); INSERT INTO item VALUES ('ring'), ('coin');
+            CREATE VIRTUAL TABLE kept USING fts5(text); INSERT INTO kept VALUES ('ring');
+            CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words VALUES ('silver'), ('gold');
+
+            """,
+            """
+            INSERT INTO sqlite_master VALUES ('table', 'f', 'f', 0, \
+            'CREATE VIRTUAL TABLE f USING fts5(a, content=''t'')');
+            UPDATE words_content SET c0 = 'copper' WHERE id = 1;
+
+            """)
+        #expect(salvage.tables.first { $0.name == "item" }?.rowCount == 2, "\(salvage)")
+        #expect(salvage.problems.contains { $0.hasPrefix("f ") }, "\(salvage.problems)")
+        #expect(
+            try found(
+                """
+                SELECT title FROM item; SELECT text FROM kept WHERE kept MATCH 'ring';
+                SELECT text FROM words WHERE words MATCH 'copper'; PRAGMA integrity_check;
+                """) == ["ring", "coin", "ring", "copper", "ok"])
+    }
+
+    @Test(
+        "a row whose generated column cannot be computed, or is beyond all measure, is kept beside",
+        arguments: [
+            "zeroblob(999999999)", "zeroblob(99999999)", "abs(-9223372036854775807 - 1)",
+        ])
+    func generatedColumns(expression: String) throws {
+        let definition = "CREATE TABLE item (title, size AS (\(expression)) STORED)"
+        let salvage = try salvage(
+            """
+            CREATE TABLE item (title, size AS (length(title)) STORED);
+            INSERT INTO item VALUES ('ring'), ('coin');
+            CREATE TABLE owner (name); INSERT INTO owner VALUES ('Ada'), (zeroblob(900000));
+
+            """,
+            """
+            UPDATE sqlite_master SET sql = '\(definition.replacingOccurrences(of: "'", with: "''"))' \
+            WHERE name = 'item';
+
+            """)
+        #expect(salvage.tables.map(\.rowCount) == [0, 2], "\(salvage)")
+        #expect(
+            try found(
+                """
+                SELECT length(name) FROM owner; SELECT c0, c1 FROM lost_and_found_2;
+                PRAGMA integrity_check;
+                """) == ["3", "900000", "ring|4", "coin|4", "ok"])
+    }
+
+    @Test("a function that does more than compute is not called for a definition")
+    func functions() throws {
+        let salvage = try salvage(
+            "CREATE TABLE item (title); INSERT INTO item VALUES ('ring');\n",
+            """
+            UPDATE sqlite_master SET sql = \
+            'CREATE TABLE item (title, size DEFAULT (sqlcipher_export(''main'')))';
+
+            """)
+        #expect(salvage.tables.map(\.rowCount) == [0], "\(salvage)")
+        #expect(
+            try found("SELECT reason, c0 FROM lost_and_found_1; PRAGMA integrity_check")
+                == ["unsafe use of sqlcipher_export()|ring", "ok"])
+    }
+
+    @Test("tables of a full-text table that could not be made anew are proved like any others")
+    func proofOfWhatWasRolledBack() throws {
+        let script = """
+            CREATE VIRTUAL TABLE words USING fts5(title);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+            INSERT INTO words (rowid, title) SELECT i, 'silver ' || hex(randomblob(200)) FROM n;
+            .dbconfig defensive off
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_master SET sql = 'CREATE VIRTUAL TABLE words USING fts5(title, tokenize=nowhere)' \
+            WHERE name = 'words';
+
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .plaintext, script: script)
+        let root = try #require(
+            Int(file.shell.run("SELECT rootpage FROM sqlite_master WHERE name = 'words_data'")[0]))
+        var bytes = try Array(Data(contentsOf: URL(fileURLWithPath: file.path)))
+        bytes[(root - 1) * 4096] = 0xff
+        try Data(bytes).write(to: URL(fileURLWithPath: file.path))
+        let pages = try SalvagedPages(
+            PageFile(StoredView(file.path, pageSize: nil, timeout: 0), .plaintext), threadCount: 1
+        ) { _ in }
+        let new = try SealedPages(
+            HeldFile(creating: directory.path("b.db")),
+            FileProtection.encrypted(SalvageForgedTests.key, cipher: CipherSettings()))
+        let connection = try new.open()
+        let handle = connection.handle
+        let made = try SalvagedContent(
+            pages, into: handle, DatabaseFile.SalvageOptions(), ProgressReport(nil)
+        ).make()
+        #expect(made.problems.contains { $0.contains("could not be made anew") }, "\(made.problems)")
+        try made.proof.check(handle, "b.db")
+        try handle.execute("DELETE FROM words_content WHERE id = 7")
+        #expect(throws: DatabaseFileError.self) { try made.proof.check(handle, "b.db") }
+    }
+}
