@@ -88,6 +88,32 @@ struct WriteAheadLog {
         }
     }
 
+    /// How many transactions seem to end behind the first frame that is not whole, where no reader finds
+    /// them.
+    ///
+    /// SQLite writes the end of a transaction last, and the salts of a log change when it is begun anew. So
+    /// there are none in a log that is as it was written, whatever was rolled back or interrupted; a loss of
+    /// power may leave one that nobody was told is committed.
+    func commitsBehindDamage() throws -> Int {
+        var offset = start.offset
+        try forEachFrame(after: start) { _, end in
+            offset = end.offset
+            return true
+        }
+        var count = 0
+        while true {
+            let header = try source.bytes(at: offset, count: 24)
+            guard header.count == 24 else { return count }
+            // The frame at the end may be the damaged one itself.
+            if (header.word(at: 8), header.word(at: 12)) == salt, header.word(at: 0) > 0,
+                header.word(at: 4) > 0
+            {
+                count += 1
+            }
+            offset += Int64(24 + pageSize)
+        }
+    }
+
     private static func checksum(_ bytes: ArraySlice<UInt8>, _ isBigEndian: Bool, _ start: Checksum)
         -> Checksum
     {

@@ -58,16 +58,18 @@ struct PageFile {
     ///
     /// - Parameters:
     ///   - last: the last page that is looked at.
+    ///   - usesLanes: false where lanes have made the pages, and nobody else looks at their codes.
     ///   - threadCount: see ``survey(threadCount:progress:_:)``.
     ///   - progress: called now and then with the number of pages that are done.
     func damagedPages(
-        upTo last: Int = .max, threadCount: Int = 1, progress: (Int) throws -> Void = { _ in }
+        upTo last: Int = .max, usesLanes: Bool = true, threadCount: Int = 1,
+        progress: (Int) throws -> Void = { _ in }
     ) throws -> (notAuthentic: [Int], zeroed: [Int]) {
         // A plaintext page may well be nothing but zeros.
         let (isEncrypted, lockPage) = (isEncrypted, lockPage)
         let parts = try survey(threadCount: threadCount, progress: progress) { run in
             let zeros = isEncrypted ? run.numbers.filter { $0 != lockPage && run.isZero($0) } : []
-            return (damaged: try run.unauthentic(), zeros: zeros)
+            return (damaged: try usesLanes ? run.unauthentic() : run.unauthenticOneByOne(), zeros: zeros)
         }
         return (
             parts.flatMap(\.damaged).filter { $0 <= last },
@@ -271,6 +273,15 @@ struct PageRun: ~Copyable {
         return found.map { numbers.lowerBound + Int($0 &- first) }.filter {
             $0 != coder.lockPage && !isZero($0)
         }
+    }
+
+    /// The same by libcrypto alone.
+    fileprivate func unauthenticOneByOne() throws(CryptographyFailure) -> [Int] {
+        var found: [Int] = []
+        for number in numbers where number != coder.lockPage && !isZero(number) {
+            if try !authenticates(number) { found.append(number) }
+        }
+        return found
     }
 
     /// The content of a page. A page of zeros is one that was never written, and has no content, as the

@@ -103,6 +103,12 @@ final class StoredView: StoredBytes {
     /// The path of what lies beside the file and takes the place of its pages, if anything does.
     var sideFilePath: String? { overlay?.file.path }
 
+    /// See ``WriteAheadLog/commitsBehindDamage()``; none without a log.
+    func commitsBehindDamage() throws -> Int {
+        guard let overlay, overlay.kind == .log else { return 0 }
+        return try WriteAheadLog { try overlay.read(at: $0, filling: &$1) }?.commitsBehindDamage() ?? 0
+    }
+
     /// Reads through page boundaries: each page from where it is.
     func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
         guard offset < size else { return 0 }

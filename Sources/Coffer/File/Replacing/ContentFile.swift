@@ -124,7 +124,7 @@ struct ContentFile {
         let connection = try fresh.open(viewing: file.file)
         try checkIsEncrypted(connection.handle, path)
         let pages = try PageFile(file.file, fresh)
-        let damaged = try pages.damagedPages(threadCount: threadCount) {
+        let damaged = try pages.damagedPages(usesLanes: false, threadCount: threadCount) {
             try progress(.verifying, $0, of: pages.pageCount)
         }
         if let page = (damaged.notAuthentic + damaged.zeroed).first {

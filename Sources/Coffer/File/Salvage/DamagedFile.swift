@@ -8,6 +8,8 @@ struct DamagedFile {
     let settings: CipherSettings
     /// The pages that the disk does not give, among those that were asked for so far.
     let unreadable: UnreadablePages
+    /// What cannot be read at all, in words.
+    let problems: [String]
 
     /// The sizes that pages may have.
     private static let pageSizes = (9...16).map { 1 << $0 }
@@ -18,6 +20,7 @@ struct DamagedFile {
         guard let key = key?.placed(at: path) else {
             (file, unreadable) = try DamagedFile.plaintext(path, timeout: options.lockTimeout)
             settings = CipherSettings()
+            problems = try DamagedFile.problems(path, pageSize: file.pageSize, options)
             return
         }
         if let salt = options.salt, salt.count != 16 {
@@ -42,9 +45,22 @@ struct DamagedFile {
                 try DamagedFile.withPlaintextHeader(
                     file, settings, key, bytes, isGiven: options.cipher != nil)
             self.unreadable = unreadable
+            problems = try DamagedFile.problems(path, pageSize: settings.pageSize, options)
             return
         }
         throw foreign ?? DatabaseFileError(.key(.wrongKey), path: path)
+    }
+
+    private static func problems(_ path: String, pageSize: Int, _ options: DatabaseFile.SalvageOptions) throws
+        -> [String]
+    {
+        let view = try StoredView(
+            path, pageSize: pageSize, timeout: options.lockTimeout, mayBeUnreadable: true)
+        let count = try view.commitsBehindDamage()
+        guard count > 0 else { return [] }
+        return [
+            "The write-ahead log is damaged, and \(count) transactions behind the damage could not be read."
+        ]
     }
 
     /// The salt that takes the place of the one in the file: the one that was given, or the one that a

@@ -178,7 +178,7 @@ extension DatabaseFile {
                 missingPageCount: max(0, (try pages.header()?.pageCount ?? 0) - pages.pageCount),
                 tables: found.tables,
                 lostRowCount: found.lostRowCount, unassignedPages: found.unassignedPages,
-                problems: found.problems)
+                problems: found.problems + source.problems)
         }
     }
 }
