@@ -384,7 +384,7 @@ final class SalvagedContent {
             try destination.forEachRow(trusted: "SELECT 1 FROM main.\(name) LIMIT 0") { _ in }
             let answer = try destination.column(trusted: "PRAGMA main.quick_check(\(name))")
             return answer == ["ok"] ? nil : answer.first ?? "no answer"
-        } catch let error as EngineError where error.primaryCode == EngineCode.error {
+        } catch let error as EngineError where error.isOfMissingModule {
             return nil
         } catch let error as EngineError where error.isOfStatement {
             return words(error)

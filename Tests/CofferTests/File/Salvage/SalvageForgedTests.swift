@@ -34,16 +34,20 @@ struct SalvageForgedTests {
             CREATE TABLE item (title); INSERT INTO item VALUES ('ring'), ('coin');
             CREATE VIRTUAL TABLE kept USING fts5(text); INSERT INTO kept VALUES ('ring');
             CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words VALUES ('silver'), ('gold');
+            CREATE VIRTUAL TABLE boxes USING rtree(id, x0, x1); INSERT INTO boxes VALUES (1, 2, 3);
 
             """,
             """
             INSERT INTO sqlite_master VALUES ('table', 'f', 'f', 0, \
             'CREATE VIRTUAL TABLE f USING fts5(a, content=''t'')');
             UPDATE words_content SET c0 = 'copper' WHERE id = 1;
+            DELETE FROM sqlite_master WHERE name LIKE 'boxes_%';
 
             """)
         #expect(salvage.tables.first { $0.name == "item" }?.rowCount == 2, "\(salvage)")
-        #expect(salvage.problems.contains { $0.hasPrefix("f ") }, "\(salvage.problems)")
+        for name in ["f ", "boxes "] {
+            #expect(salvage.problems.contains { $0.hasPrefix(name) }, "\(salvage.problems)")
+        }
         #expect(
             try found(
                 """
