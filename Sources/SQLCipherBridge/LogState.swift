@@ -1,4 +1,5 @@
 internal import CSQLCipher
+internal import Synchronization
 
 /// What the index of a write-ahead log says of it: the last committed state of the database, as every
 /// connection sees it that begins to read now.
@@ -67,11 +68,14 @@ extension ConnectionHandle {
                 code: code == SQLITE_OK ? EngineCode.misuse : code,
                 message: "The index of the write-ahead log is not there")
         }
+        func read(_ count: Int) -> [UInt32] {
+            defer { atomicMemoryFence(ordering: .sequentiallyConsistent) }
+            return (0..<count).map { unsafe address.load(fromByteOffset: 4 * $0, as: UInt32.self) }
+        }
         for _ in 0..<10_000 {
-            let words = stride(from: 0, to: LogState.size, by: 4).map {
-                unsafe address.load(fromByteOffset: $0, as: UInt32.self)
-            }
-            if let state = LogState(words) { return (state, Int(words[24])) }
+            let words = read(LogState.size / 4)
+            // Both are of one log: what is in the file counts anew when it is begun anew.
+            if let state = LogState(words), words.starts(with: read(24)) { return (state, Int(words[24])) }
         }
         throw EngineError(
             code: EngineCode.busy, message: "The index of the write-ahead log does not come to rest")

@@ -7,7 +7,7 @@ import Foundation
 /// Arguments: `outage make|run|judge WORK delete|wal|extra`, then the path, but for `judge`. `extra` is a
 /// mode of `commit`: as `delete`, with `synchronous = EXTRA`.
 enum OutageWork: String {
-    case rotate, rotateInPlace, encrypt, decrypt, upgrade, vacuum, commit, live
+    case rotate, rotateInPlace, encrypt, decrypt, upgrade, vacuum, commit, live, liveInUse
 
     /// How many transfers a file begins with.
     static let transferCount = 20
@@ -29,10 +29,13 @@ enum OutageWork: String {
         }
     }
 
-    private var fileWork: FileWork? { self == .live ? .rotate : FileWork(rawValue: rawValue) }
+    private var fileWork: FileWork? { isLive ? .rotate : FileWork(rawValue: rawValue) }
 
     /// Whether the work is that of a queue or pool.
-    private var isInUse: Bool { self == .commit || self == .live }
+    private var isInUse: Bool { self == .commit || isLive }
+
+    /// Whether the key is rotated among the transfers.
+    private var isLive: Bool { self == .live || self == .liveInUse }
 
     private var before: FileForm { fileWork?.before ?? .encrypted(0x42) }
 
@@ -84,7 +87,7 @@ enum OutageWork: String {
                 .isChanged
         case .upgrade: try file.upgrade(key: key, options: options).isChanged
         case .vacuum: try file.vacuum(key: key, options: options).isChanged
-        case .commit, .live: throw Loss("this is no work on a closed file")
+        case .commit, .live, .liveInUse: throw Loss("this is no work on a closed file")
         }
     }
 
@@ -107,8 +110,10 @@ enum OutageWork: String {
             let noteSize = number % 16 == 0 ? 100_000 : number % 5 == 0 ? 9000 : 50
             try writer.write { try Bank.transfer($0, teller: 1, number: number, noteSize: noteSize) }
             OutageWork.say("\(number)")
-            if self == .live, number == OutageWork.transferCount + 12, let key = after.key {
-                try writer.rotateKey(to: key)
+            if isLive, number == OutageWork.transferCount + 12, let key = after.key {
+                var options = DatabaseFile.RotationOptions()
+                if self == .liveInUse { options.whileInUse = DatabaseFile.WhileInUse() }
+                try writer.rotateKey(to: key, options: options)
                 OutageWork.say("changed")
             }
             // Checkpoints that leave the log, and one that cuts it, so that later transactions go over what
@@ -170,7 +175,7 @@ enum OutageWork: String {
         try writer.write { try Bank.transfer($0, teller: 1, number: last + 1, noteSize: 9000) }
         try Bank.inspect(writer)
         try writer.close()
-        if self == .live, let key = before.key, let newKey = after.key {
+        if isLive, let key = before.key, let newKey = after.key {
             // The next rotation removes what the one in use has left.
             let isChanged = try DatabaseFile(path: path).rotate(from: key, to: newKey).isChanged
             guard isChanged == (form != after), after.isIntact(path) else {

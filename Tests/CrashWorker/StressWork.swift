@@ -93,12 +93,23 @@ enum StressWork {
         }
         var options = DatabaseFile.RotationOptions()
         options.whileInUse = DatabaseFile.WhileInUse()
+        var pauses: [Double] = []
+        let transfersBefore = tally.withLock { $0.transfers }
+        let start = ContinuousClock.now
         for number in 0..<count {
             let result = try pool.rotateKey(
                 to: RotationWork.key(arguments[number % 2 == 0 ? 2 : 1]), options: options)
+            pauses.append(1000 * (result.pause ?? 0))
             print(
                 String(format: "pause %.1f ms, duration %.2f s", 1000 * (result.pause ?? 0), result.duration))
         }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let transfers = tally.withLock { $0.transfers } - transfersBefore
+        pauses.sort()
+        print(
+            String(
+                format: "pauses in ms: median %.1f, greatest %.1f; %.0f transactions a second meanwhile",
+                pauses[pauses.count / 2], pauses[pauses.count - 1], Double(transfers) / seconds))
         isOver.store(true, ordering: .relaxed)
         group.wait()
         observer.cancel()
@@ -114,6 +125,8 @@ enum StressWork {
             "\(end.transfers) transfers, \(end.reads) reads, \(end.values) values, \(after - before) KiB more"
         )
         for failure in end.failures { print(failure) }
-        if !end.failures.isEmpty || written != end.transfers || end.values == 0 { exit(1) }
+        guard end.failures.isEmpty, written == end.transfers, end.values > 0, after - before < 64 << 10 else {
+            exit(1)
+        }
     }
 }

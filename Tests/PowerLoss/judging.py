@@ -5,7 +5,7 @@ from pathlib import Path
 from recording import DATABASE
 
 FORMS = {"rotate": ("66", "23"), "rotateInPlace": ("66", "23"), "encrypt": ("plain", "66"), "decrypt": ("66", "plain"),
-         "upgrade": ("66@3", "66"), "vacuum": ("66",), "commit": ("66",), "live": ("66", "23")}
+         "upgrade": ("66@3", "66"), "vacuum": ("66",), "commit": ("66",), "live": ("66", "23"), "liveInUse": ("66", "23")}
 
 
 def store(state, folder):

@@ -7,12 +7,12 @@ package struct ScriptSummary: Sendable, Hashable {
     package let tableCount: Int
     package let rowCount: Int
 
-    fileprivate init(_ content: ProvedContent) {
-        (digest, tableCount, rowCount) = (content.digest, content.tableCount, content.rowCount)
+    fileprivate init(_ content: ProvedContent) throws {
+        (digest, tableCount, rowCount) = try (content.digest, content.tableCount, content.rowCount)
     }
 
     fileprivate init(_ fingerprint: ContentFingerprint) throws {
-        self.init(try RowProof(fingerprint: fingerprint, prepare: { _ in }).content)
+        try self.init(RowProof(fingerprint: fingerprint, prepare: { _ in }).content)
     }
 }
 
@@ -64,7 +64,7 @@ extension DatabaseFile {
                     try confirm(ScriptSummary(fingerprint))
                     return fingerprint
                 }
-                return ScriptSummary(made.content)
+                return try ScriptSummary(made.content)
             }
         } catch let error as DatabaseFileError {
             throw (writesSchema ? ScriptError.ofSchema(error) : nil) ?? error

@@ -37,13 +37,49 @@ protocol ContentProof {
 
 /// What is known of a copy whose content is that of its source.
 struct ProvedContent {
-    /// Of the content, as hexadecimal digits.
-    var digest: String
+    /// What the digest of the content is made of.
+    private let digests: Digests
     /// What is wrong with the structure; nil when it was not looked at.
     var structure: [String]?
     /// Whether the old key opens the copy; nil when it was not tried.
     var isOldKeyAccepted: Bool?
     /// What was compared row by row; zero for pages.
-    var tableCount = 0
-    var rowCount = 0
+    let tableCount: Int
+    let rowCount: Int
+
+    private enum Digests {
+        case whole(String)
+        case ofPages(PageDigests)
+    }
+
+    init(
+        digest: String, structure: [String]? = nil, isOldKeyAccepted: Bool? = nil, tableCount: Int = 0,
+        rowCount: Int = 0
+    ) {
+        digests = .whole(digest)
+        self.structure = structure
+        self.isOldKeyAccepted = isOldKeyAccepted
+        self.tableCount = tableCount
+        self.rowCount = rowCount
+    }
+
+    /// The same with another content, of whose pages these are the digests.
+    init(_ proved: ProvedContent, digests: PageDigests) {
+        self.digests = .ofPages(digests)
+        structure = proved.structure
+        isOldKeyAccepted = proved.isOldKeyAccepted
+        tableCount = proved.tableCount
+        rowCount = proved.rowCount
+    }
+
+    /// The digest of the content, as hexadecimal digits. It may have to be made of those of all pages each
+    /// time.
+    var digest: String {
+        get throws(CryptographyFailure) {
+            switch digests {
+            case .whole(let text): text
+            case .ofPages(let digests): try digests.finish()
+            }
+        }
+    }
 }

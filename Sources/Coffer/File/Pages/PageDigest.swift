@@ -64,6 +64,8 @@ struct PageDigests {
     private static let size = 32
     private let lockPage: Int
     private var bytes: [UInt8] = []
+    /// Noted after those, in a place where a copy of all of them would take too long.
+    private var later: [(number: Int, digest: [UInt8])] = []
 
     init(lockPage: Int) { self.lockPage = lockPage }
 
@@ -71,6 +73,8 @@ struct PageDigests {
     mutating func resize(to pageCount: Int) {
         let count = pageCount * PageDigests.size
         if bytes.count > count { bytes.removeLast(bytes.count - count) }
+        // So that more pages need no copy of all.
+        if bytes.capacity < count { bytes.reserveCapacity(count + count / 16) }
         bytes.append(contentsOf: repeatElement(0, count: count - bytes.count))
     }
 
@@ -79,8 +83,17 @@ struct PageDigests {
         bytes.replaceSubrange(start..<start + PageDigests.size, with: digest)
     }
 
+    /// Notes digests of pages, which costs nothing but for these.
+    mutating func noteLater(_ digests: [(number: Int, digest: [UInt8])]) { later += digests }
+
     /// The digest of the content: see ``RunningPageDigest``.
     func finish() throws(CryptographyFailure) -> String {
+        guard later.isEmpty else {
+            var whole = self
+            whole.later = []
+            for (number, digest) in later { whole.note(number, digest) }
+            return try whole.finish()
+        }
         let all = try ContentDigest()
         // The page that SQLite never uses has none.
         let lock = min(bytes.count, (lockPage - 1) * PageDigests.size)

@@ -14,7 +14,7 @@ struct ExaminedFile {
     let names: ReplacementNames
     let status: FileStatus
     /// What the copy is to have.
-    let attributes: FileAttributes
+    private(set) var attributes: FileAttributes
     /// Where the old file is to be kept: absolute.
     let keptPath: String?
     let room: CopyRoom
@@ -55,13 +55,21 @@ struct ExaminedFile {
         hold = try HeldName(path, status)
     }
 
-    /// The same file, with another connection of a database in use.
+    /// The same file, with another connection of a database in use, and with the attributes that it has by
+    /// now.
     ///
     /// - Parameter resume: see ``ReplacementJob/resume``.
-    func lending(_ connection: ConnectionHandle, resume: @escaping (JournalMode) throws -> Void)
+    func lending(_ connection: ConnectionHandle, resume: @escaping (JournalMode) throws -> Void) throws
         -> ExaminedFile
     {
         var file = self
+        let now = try SystemFile.regularFile(path)
+        guard now.isSameFile(as: status) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
+        file.attributes = try FileAttributes(of: path, status: now)
+        guard file.attributes.canBeKeptByThisProcess else {
+            throw DatabaseFileError(
+                .unsafeFile(.owner(userID: now.userID, groupID: now.groupID)), path: path)
+        }
         file.job.lentConnection = connection
         file.job.resume = resume
         return file

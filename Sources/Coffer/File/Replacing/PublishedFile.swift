@@ -9,19 +9,23 @@ struct FailureAfterPublishing: Error {
 /// The last stage: the copy has the name of the file. Nothing is taken back any more; what fails now is left
 /// to the next run.
 struct PublishedFile: ~Copyable {
-    private let proof: ReplacementProof
+    private let proof: CopyProof
     private let examined: ExaminedFile
+    /// See ``checkIsClosed()``.
+    private weak var copy: HeldFile?
     private let identity: FileIdentity
     private let note: RunNote
     private let source: QuiescedSource
     private let connection: SourceConnection
 
     init(
-        _ proof: ReplacementProof, _ examined: ExaminedFile, identity: FileIdentity, note: consuming RunNote,
+        _ proof: CopyProof, _ examined: ExaminedFile, copy: HeldFile, identity: FileIdentity,
+        note: consuming RunNote,
         source: consuming QuiescedSource, connection: consuming SourceConnection
     ) {
         self.proof = proof
         self.examined = examined
+        self.copy = copy
         self.identity = identity
         self.note = note
         self.source = source
@@ -31,8 +35,14 @@ struct PublishedFile: ~Copyable {
     /// Makes the new name permanent, goes on with the new file in the journal mode of the old one, records
     /// the result, and removes the note.
     consuming func completed() throws(FailureAfterPublishing) -> ReplacementResult {
+        try resumed().recorded()
+    }
+
+    /// Makes the new name permanent, and goes on with the new file in the journal mode of the old one.
+    consuming func resumed() throws(FailureAfterPublishing) -> ResumedFile {
         let (job, mode) = (examined.job, note.journalMode)
         let persisted = Result { try persist() }
+        checkIsClosed()
         PublishedFile.letGo(of: source)
         do {
             do {
@@ -49,13 +59,17 @@ struct PublishedFile: ~Copyable {
                 PublishedFile.letGo(of: connection)
                 try job.reopen(mode)
             }
-            try job.audit(proof)
-            try FailPoint.audited.pass(job.path)
-            try note.remove()
-            return ReplacementResult(isChanged: true, isResumed: note.wasLeft, proof: proof)
         } catch {
             throw FailureAfterPublishing(reason: error)
         }
+        return ResumedFile(proof: proof, job: job, note: note)
+    }
+
+    /// Proves that the descriptor by which the copy was made is closed, before a connection opens the file:
+    /// to close it later would drop all locks that this process has on the file, and with them what keeps
+    /// other processes from taking the log away under its connections.
+    private func checkIsClosed() {
+        precondition(copy == nil, "The copy is still open by the descriptor that it was made with.")
     }
 
     private func persist() throws {
@@ -87,6 +101,26 @@ struct PublishedFile: ~Copyable {
 
     private static func letGo(of source: consuming QuiescedSource) {}
     private static func letGo(of connection: consuming SourceConnection) {}
+}
+
+/// The file can be used. What is left is the record of what was done, which accesses need not wait for.
+struct ResumedFile: ~Copyable {
+    fileprivate let proof: CopyProof
+    fileprivate let job: ReplacementJob
+    fileprivate let note: RunNote
+
+    /// Records the result, and removes the note.
+    consuming func recorded() throws(FailureAfterPublishing) -> ReplacementResult {
+        do {
+            let proof = try proof.digested()
+            try job.audit(proof)
+            try FailPoint.audited.pass(job.path)
+            try note.remove()
+            return ReplacementResult(isChanged: true, isResumed: note.wasLeft, proof: proof)
+        } catch {
+            throw FailureAfterPublishing(reason: error)
+        }
+    }
 }
 
 extension ReplacementJob {

@@ -4,6 +4,9 @@ internal import SQLCipherBridge
 /// else writes to it, and a second connection reads from it. Let go of at the end of its life, in the journal
 /// mode that the file had.
 ///
+/// While accesses of a pool wait, nobody else reads either, and the second connection reads through the first
+/// one: the lock is the one with which the WAL mode is left.
+///
 /// A process that has the file in WAL mode while another one takes its place destroys the new one, or loses
 /// what it writes: that is why the WAL mode is left, which fails when another connection is there. In the
 /// modes with a journal file SQLite notices that the file was moved. In the others it does not: see
@@ -13,28 +16,37 @@ struct QuiescedSource: ~Copyable {
     private let readingConnection: EngineConnection
     private var lock: QuietWriter
 
-    /// Whether nobody has written to the file between the moment in which it left the WAL mode and that in
-    /// which it was locked, when others could. Known only where the job follows the log.
-    let isAsInLog: Bool
-
     var reader: ConnectionHandle { readingConnection.handle }
 
     /// - Parameters:
     ///   - writer: lives longer than this.
     ///   - note: learns the journal mode before it is left.
     init(_ file: ExaminedFile, writer: ConnectionHandle, _ note: inout RunNote) throws {
-        try note.willLeave(journalMode: writer.journalMode())
         let job = file.job
-        let lock = QuietWriter(writer, job.before, journalMode: note.journalMode)
-        // SQLite waits for a lock here where it asks for one, but not for the last other connection to go.
-        let leave = {
-            try Deadline(after: job.lockTimeout).retryingWhileBusy {
-                try writer.changeJournalMode(to: .delete, job.before)
-            }
+        if job.followsLog {
+            guard try writer.journalMode() == .wal else { throw DatabaseFileError(.busy([]), path: job.path) }
+            note.willLeaveWAL()
+        } else {
+            try note.willLeave(journalMode: writer.journalMode())
         }
-        let firstPage =
-            try job.followsLog ? QuiescedSource.firstPage(writer, job, whileLockedAfter: leave) : nil
-        if !job.followsLog { try leave() }
+        let lock = QuietWriter(writer, job.before, journalMode: note.journalMode, isExclusive: job.followsLog)
+        readingConnection = try QuiescedSource.quiesce(file, writer)
+        self.lock = lock
+    }
+
+    /// - Returns: a connection that reads what nobody changes any more.
+    private static func quiesce(_ file: ExaminedFile, _ writer: ConnectionHandle) throws -> EngineConnection {
+        if file.job.followsLog { return try takeExclusively(file, writer) }
+        return try take(file, writer)
+    }
+
+    /// Leaves the WAL mode, and keeps others from writing.
+    private static func take(_ file: ExaminedFile, _ writer: ConnectionHandle) throws -> EngineConnection {
+        let job = file.job
+        // SQLite waits for a lock here where it asks for one, but not for the last other connection to go.
+        try Deadline(after: job.lockTimeout).retryingWhileBusy {
+            try writer.changeJournalMode(to: .delete, job.before)
+        }
         try FailPoint.journalLeft.pass(job.path)
         // Nobody reads or writes at this moment.
         try writer.execute("BEGIN EXCLUSIVE")
@@ -43,35 +55,41 @@ struct QuiescedSource: ~Copyable {
         try FileUsers.waitForNoneElse(of: file.status, job.path, timeout: job.lockTimeout)
         // And from here on nobody writes.
         try writer.execute("BEGIN IMMEDIATE")
-        let isUntouched = try firstPage.map { try writer.readFile(at: 0, count: $0.count) == $0 } ?? false
-        try QuiescedSource.removeIdleJournal(of: job.path)
-        readingConnection = try QuiescedSource.openReader(job)
-        self.lock = lock
-        isAsInLog = isUntouched
+        try removeIdleJournal(of: job.path)
+        return try openReader(job)
     }
 
-    /// Leaves the WAL mode, and reads the first page before anybody else can write.
-    ///
-    /// Each transaction of a mode with a journal file writes this page, with a new initialization vector: as
-    /// long as it has the same bytes, the file has the content that it got from the log.
-    private static func firstPage(
-        _ writer: ConnectionHandle, _ job: ReplacementJob, whileLockedAfter leave: () throws -> Void
-    ) throws
-        -> [UInt8]
+    /// Leaves the WAL mode, and keeps others from reading and writing.
+    private static func takeExclusively(_ file: ExaminedFile, _ writer: ConnectionHandle) throws
+        -> EngineConnection
     {
-        // The lock of the change of the mode is kept, until the connection reads in the normal way again.
+        let job = file.job
+        try leaveWALExclusively(writer, job)
+        try FailPoint.journalLeft.pass(job.path)
+        // Others that have the file open, and have not read it yet, find it spoilt when they do.
+        let connection = try job.before.open(viewing: ConnectionBytes(writer))
+        try FailPoint.locked.pass(job.path)
+        return connection
+    }
+
+    /// Leaves the WAL mode, and keeps the exclusive lock with which that is done: what was in the log is all
+    /// that there is, and nobody else reads or writes until the end of the lock.
+    ///
+    /// The journal is cut and not removed: SQLite does not ask for its name when the connection is closed,
+    /// which may be that of a journal of the new file by then.
+    private static func leaveWALExclusively(_ writer: ConnectionHandle, _ job: ReplacementJob) throws {
         guard try writer.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
             throw EngineError(code: EngineCode.misuse, message: "The lock on the file cannot be kept")
         }
-        let page = Result<[UInt8], any Error> {
-            try leave()
-            return try writer.readFile(at: 0, count: job.before.ring?.settings.pageSize ?? 4096)
+        try Deadline(after: job.lockTimeout).retryingWhileBusy {
+            guard try writer.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE") == "truncate" else {
+                throw EngineError(
+                    code: EngineCode.busy, message: "Another connection has the database open in WAL mode")
+            }
         }
-        guard try writer.firstText(trusted: "PRAGMA main.locking_mode = NORMAL") == "normal" else {
-            throw EngineError(code: EngineCode.misuse, message: "The lock on the file cannot be given up")
+        guard try writer.isFileReserved(), try writer.isFile(in: .delete, job.before) else {
+            throw EngineError(code: EngineCode.ioError, message: "The lock on the file was not kept")
         }
-        try writer.verifyKey()
-        return try page.get()
     }
 
     /// A connection in a transaction that reads.
@@ -93,7 +111,7 @@ struct QuiescedSource: ~Copyable {
     /// That they are gone is made permanent at once, and so is the end of the journal with which the WAL mode
     /// was left: a loss of power must not keep the new file under its name and one of these beside it, which
     /// would be played back into it.
-    private static func removeIdleJournal(of path: String) throws(DatabaseFileError) {
+    static func removeIdleJournal(of path: String) throws(DatabaseFileError) {
         try SystemFile.remove("\(path)-journal")
         // A connection that cannot write leaves an empty log behind. SQLite takes it for none, and so nobody
         // removes it.
@@ -114,9 +132,14 @@ private struct QuietWriter: ~Copyable {
     private let writer: ConnectionHandle
     private let protection: FileProtection
     private let journalMode: JournalMode
+    /// Whether the writer keeps an exclusive lock without a transaction.
+    private let isExclusive: Bool
     private var isReplaced = false
 
-    init(_ writer: ConnectionHandle, _ protection: FileProtection, journalMode: JournalMode) {
+    init(
+        _ writer: ConnectionHandle, _ protection: FileProtection, journalMode: JournalMode, isExclusive: Bool
+    ) {
+        self.isExclusive = isExclusive
         self.writer = writer
         self.protection = protection
         self.journalMode = journalMode
@@ -127,7 +150,17 @@ private struct QuietWriter: ~Copyable {
         // transaction, as it does when it is closed.
         guard !isReplaced else { return }
         if !writer.isAutocommit { try? writer.execute("ROLLBACK") }
-        try? writer.restore(journalMode, protection)
+        if isExclusive {
+            // The lock is kept until the end of the transaction that sets the WAL mode, so that no other
+            // connection can be in its way. The mode in between ends the journal, which may have lost its
+            // name.
+            _ = try? writer.firstText(trusted: "PRAGMA main.locking_mode = NORMAL")
+            _ = try? writer.firstText(trusted: "PRAGMA main.journal_mode = DELETE")
+        }
+        // Others may read at this moment.
+        try? Deadline(after: 5).retryingWhileBusy { try writer.restore(journalMode, protection) }
+        // Gives a lock up that was kept, if the mode was not changed.
+        if isExclusive { try? writer.verifyKey() }
     }
 
     /// From here on the copy has the name of the file.

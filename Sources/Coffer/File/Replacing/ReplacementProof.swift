@@ -1,6 +1,6 @@
 internal import SQLCipherBridge
 
-/// What was proved of a copy before it took its place.
+/// What was proved of a copy before it took its place, with the digest of its content.
 struct ReplacementProof {
     let pageCount: Int
     let pageSize: Int
@@ -20,6 +20,16 @@ struct ReplacementProof {
         self.content = content
         contentDigest = try FileKey.digest(content.digest, after: keyAfter, before: keyBefore)
     }
+}
+
+/// What was proved of a copy before it takes its place. The digest of its content may take a while to make:
+/// it waits until accesses do not.
+struct CopyProof {
+    private let pageCount: Int
+    private let pageSize: Int
+    private let keyBefore: FileKey?
+    private let keyAfter: FileKey?
+    private let content: ProvedContent
 
     /// Proves what every copy has to prove, however it was made.
     ///
@@ -44,7 +54,7 @@ struct ReplacementProof {
             let new = try copy.firstText(trusted: "PRAGMA main.\(name)")
             guard old == new else { throw reject("its \(name) is \(new ?? "") instead of \(old ?? "")") }
         }
-        guard try ReplacementProof.schema(of: source) == ReplacementProof.schema(of: copy) else {
+        guard try CopyProof.schema(of: source) == CopyProof.schema(of: copy) else {
             throw reject("its schema is another one")
         }
         // The content is equal, so that the source has what is found.
@@ -52,10 +62,16 @@ struct ReplacementProof {
         else {
             throw DatabaseFileError(.damaged(pages: []), path: change.path)
         }
-        try self.init(
-            pageCount: pageCount, pageSize: file.pageSize,
-            keyBefore: change.before.key(of: FileHeader(source)),
-            keyAfter: change.after.key(of: FileHeader(copy)), content)
+        self.pageCount = pageCount
+        pageSize = file.pageSize
+        keyBefore = try change.before.key(of: FileHeader(source))
+        keyAfter = try change.after.key(of: FileHeader(copy))
+        self.content = content
+    }
+
+    func digested() throws(CryptographyFailure) -> ReplacementProof {
+        try ReplacementProof(
+            pageCount: pageCount, pageSize: pageSize, keyBefore: keyBefore, keyAfter: keyAfter, content)
     }
 
     private static func schema(of handle: ConnectionHandle) throws(EngineError) -> String? {

@@ -15,6 +15,8 @@ struct RunNote: ~Copyable {
     private var writer: ConnectionHandle
     private let protection: FileProtection
     private var isNeeded = false
+    /// Whether this run may have left the WAL mode.
+    private var mayHaveLeft = false
 
     /// Makes the note, or takes over that of an interrupted run, and removes what that has left.
     ///
@@ -46,7 +48,8 @@ struct RunNote: ~Copyable {
 
     deinit {
         guard !isNeeded else { return }
-        let isRestored = journalMode != .wal || (try? writer.isFile(in: .wal, protection)) == true
+        let mayBeLeft = journalMode == .wal && (file.wasLeft || mayHaveLeft)
+        let isRestored = !mayBeLeft || (try? writer.isFile(in: .wal, protection)) == true
         if isRestored { try? file.remove() }
     }
 
@@ -62,7 +65,17 @@ struct RunNote: ~Copyable {
     /// Notes the journal mode before it is left. An interrupted run may have left the one that the file is to
     /// have in the end.
     mutating func willLeave(journalMode mode: JournalMode) throws {
+        mayHaveLeft = true
         if mode == .wal { content.journalMode = mode.rawValue }
+        try write(step: "quiesce")
+    }
+
+    /// The same for a file in WAL mode, whose mode is noted already: see ``prepareToLeaveWAL()``.
+    mutating func willLeaveWAL() { mayHaveLeft = true }
+
+    /// Notes the journal mode some time before it is left, so that there is nothing to write at that moment.
+    mutating func prepareToLeaveWAL() throws {
+        content.journalMode = JournalMode.wal.rawValue
         try write(step: "quiesce")
     }
 

@@ -33,7 +33,7 @@ struct CopyFile: ~Copyable {
     /// Opens the copy anew, and proves that it has the content of the source, and that only the new key opens
     /// it.
     func prove(_ content: any ContentProof, against source: ConnectionHandle, _ examined: ExaminedFile) throws
-        -> ReplacementProof
+        -> CopyProof
     {
         let (job, change, progress) = (examined.job, examined.job.change, examined.progress)
         let copy: EngineConnection
@@ -44,7 +44,7 @@ struct CopyFile: ~Copyable {
                 .copyRejected("the new key does not open it (\(failure))"), path: job.path)
         }
         let proved = try content.prove(copy.handle, in: file, against: source, change, progress)
-        let proof = try ReplacementProof(of: copy.handle, proved, against: source, change, progress)
+        let proof = try CopyProof(of: copy.handle, proved, against: source, change, progress)
         let hasOldKey = !job.keepsKey && (job.before.ring != nil || job.after.ring != nil)
         guard try !hasOldKey || !(proved.isOldKeyAccepted ?? job.before.opens(viewing: file)) else {
             throw DatabaseFileError(.copyRejected("the old key opens it as well"), path: job.path)
@@ -81,11 +81,11 @@ struct StagedCopy: ~Copyable {
 
 /// The stage with a copy that was proved: the only one that can be published.
 struct ProvedCopy: ~Copyable {
-    private let proof: ReplacementProof
+    private let proof: CopyProof
     private var copy: CopyFile
     private var quiesced: QuiescedFile
 
-    fileprivate init(_ proof: ReplacementProof, staged: consuming StagedCopy) {
+    fileprivate init(_ proof: CopyProof, staged: consuming StagedCopy) {
         self.proof = proof
         copy = staged.copy
         quiesced = staged.quiesced
@@ -98,11 +98,16 @@ struct ProvedCopy: ~Copyable {
         try examined.progress(.publishing, 0, of: 1)
         try copy.file.apply(examined.attributes)
         try copy.file.synchronize()
-        try quiesced.noted.note.write(step: "publish")
+        // Accesses of a pool do not wait for a step that is only for people to read.
+        if !examined.job.followsLog { try quiesced.noted.note.write(step: "publish") }
         try FailPoint.copySynchronized.pass(examined.path)
-        // Who has opened the file since it was quiesced would write into one that has no name.
-        try FileUsers.waitForNoneElse(
-            of: examined.status, examined.path, timeout: examined.job.lockTimeout, countsOwn: false)
+        // Who has opened the file since it was quiesced would write into one that has no name. Not where
+        // nobody has a lock but the writer, which spoils the old file before it lets go of its own.
+        if !examined.job.followsLog || examined.keptPath != nil {
+            try FileUsers.waitForNoneElse(
+                of: examined.status, examined.path, timeout: examined.job.lockTimeout, countsOwn: false)
+        }
+        if examined.job.followsLog { try QuiescedSource.removeIdleJournal(of: examined.path) }
         for name in ["\(examined.path)-wal", "\(examined.path)-journal"]
         where try SystemFile.status(name) != nil {
             throw DatabaseFileError(.busy([]), path: examined.path)
@@ -121,7 +126,7 @@ struct ProvedCopy: ~Copyable {
         quiesced.source.didReplace()
         quiesced.noted.note.keep()
         return PublishedFile(
-            proof, examined, identity: identity, note: quiesced.noted.note, source: quiesced.source,
-            connection: quiesced.noted.opened.connection)
+            proof, examined, copy: copy.file, identity: identity, note: quiesced.noted.note,
+            source: quiesced.source, connection: quiesced.noted.opened.connection)
     }
 }

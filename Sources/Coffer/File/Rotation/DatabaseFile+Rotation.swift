@@ -35,7 +35,7 @@ extension DatabaseFile {
         /// Has a pool go on reading and writing while the copy is made, with ``Method/copy``; nil has all
         /// accesses wait. Of no meaning for closed files.
         ///
-        /// Accesses also wait while the end of the rotation waits for other processes, at most
+        /// Accesses also wait while the end of the rotation waits for other connections, at most
         /// ``lockTimeout``, or half a second.
         public var whileInUse: WhileInUse?
 
@@ -74,16 +74,27 @@ extension DatabaseFile {
         /// ``DatabaseFileError/Reason/outpaced(logSize:)``.
         public var maximumRoundCount: Int
 
+        /// How long a write may be made to wait at a time, in seconds, where writers are faster than the
+        /// copy: when the log grows faster than its bound allows for the work that is left, or when rounds do
+        /// not become small. Zero, the default, never slows them down.
+        ///
+        /// Each write that waits has its turn before writes wait again. Where that is not enough, the
+        /// rotation ends as it does without.
+        public var maximumWriteDelay: TimeInterval
+
         /// - Parameters:
         ///   - maximumLogSize: in bytes, 1 GiB if nothing else is said.
         ///   - maximumRemainder: in pages.
         ///   - maximumRoundCount: the first copy does not count.
+        ///   - maximumWriteDelay: in seconds.
         public init(
-            maximumLogSize: Int64 = 1 << 30, maximumRemainder: Int = 1024, maximumRoundCount: Int = 30
+            maximumLogSize: Int64 = 1 << 30, maximumRemainder: Int = 1024, maximumRoundCount: Int = 30,
+            maximumWriteDelay: TimeInterval = 0
         ) {
             self.maximumLogSize = maximumLogSize
             self.maximumRemainder = maximumRemainder
             self.maximumRoundCount = maximumRoundCount
+            self.maximumWriteDelay = maximumWriteDelay
         }
     }
 
@@ -132,7 +143,7 @@ extension DatabaseFile {
         public var duration: TimeInterval
 
         /// How long accesses had to wait at its end, in seconds, with ``RotationOptions/whileInUse``; nil for
-        /// other rotations. What ``RotationOptions/audit`` records ends with the moment of recording.
+        /// other rotations. They have ended to wait when ``RotationOptions/audit`` is called.
         public var pause: TimeInterval?
     }
 

@@ -166,11 +166,10 @@ struct FileRotation {
     /// Has a result recorded, and turns a failure of that into the error that says so.
     static func audit(
         _ proof: ReplacementProof, _ options: DatabaseFile.RotationOptions, path: String,
-        since start: ContinuousClock.Instant,
-        pausedSince pause: ContinuousClock.Instant? = nil
+        since start: ContinuousClock.Instant, pause: Duration? = nil
     ) throws {
         do {
-            try options.audit?(result(proof, isResumed: false, options, since: start, pausedSince: pause))
+            try options.audit?(result(proof, isResumed: false, options, since: start, pause: pause))
         } catch {
             var failure = DatabaseFileError(.auditFailed("\(error)"), path: path)
             failure.isPublished = true
@@ -180,14 +179,13 @@ struct FileRotation {
 
     static func result(
         _ proof: ReplacementProof?, isResumed: Bool, _ options: DatabaseFile.RotationOptions,
-        since start: ContinuousClock.Instant,
-        pausedSince pause: ContinuousClock.Instant? = nil
+        since start: ContinuousClock.Instant, pause: Duration? = nil
     ) -> DatabaseFile.RotationResult {
-        let now = ContinuousClock.now
-        return DatabaseFile.RotationResult(
+        DatabaseFile.RotationResult(
             isChanged: proof != nil, isResumed: isResumed, proof: proof.map(DatabaseFile.RotationProof.init),
-            keptOldPath: proof == nil ? nil : options.keepOldPath, duration: (now - start) / .seconds(1),
-            pause: pause.map { (now - $0) / .seconds(1) })
+            keptOldPath: proof == nil ? nil : options.keepOldPath,
+            duration: (ContinuousClock.now - start) / .seconds(1),
+            pause: pause.map { $0 / .seconds(1) })
     }
 }
 

@@ -28,9 +28,12 @@ struct FollowedContent {
         of pin: borrowing PinnedState, _ contents: LogContents, threadCount: Int, _ progress: ProgressReport
     ) throws {
         let (size, before) = (pin.size, change.before)
-        try PageCopy(threadCount: threadCount).copy(
-            pages(pin, contents), to: target, salt: salt, change, progress, path: change.path
-        ) { handle in try PageFile(PinnedBytes(handle, size, contents), before) }
+        let source = try pages(pin, contents)
+        try FollowedContent.namingDamage(of: source, change.path) {
+            try PageCopy(threadCount: threadCount).copy(
+                source, to: target, salt: salt, change, progress, path: change.path
+            ) { handle in try PageFile(PinnedBytes(handle, size, contents), before) }
+        }
         pageCount = size.pageCount
     }
 
@@ -42,7 +45,9 @@ struct FollowedContent {
         throws
     {
         let source = try pages(pin, contents)
-        let pages = try copy(changes, of: source, progress)
+        let pages = try FollowedContent.namingDamage(of: source, change.path) {
+            try copy(changes, of: source, progress)
+        }
         guard proved != nil else { return }
         try prove(pages, PageFile(target, change.after), against: source)
     }
@@ -62,10 +67,14 @@ struct FollowedContent {
         }
         var digests = digests
         digests.resize(to: pageCount)
-        let content = try PageProof.prove(
+        var content = try PageProof.prove(
             copy.handle, in: target, against: pages(pin, contents), change, progress
         ) { number, digest in
             digests.note(number, digest)
+        }
+        // Without codes, it is looked for here and not while accesses wait.
+        if content.structure == nil {
+            content.structure = try StructureCheck.quick.findings(copy.handle, progress: progress)
         }
         // The content is equal, so that the source has what is found.
         if let findings = content.structure, !findings.isEmpty {
@@ -108,6 +117,22 @@ struct FollowedContent {
         return pages
     }
 
+    /// Was it the source that could not be read?
+    private static func namingDamage<Result>(
+        of source: PageFile, _ path: String, _ body: () throws -> Result
+    ) throws -> Result {
+        do {
+            return try body()
+        } catch let error as EngineError where error.primaryCode == EngineCode.corrupt {
+            let damaged = try source.damagedPages()
+            guard damaged == ([], []) else {
+                throw DatabaseFileError(
+                    .damaged(pages: (damaged.notAuthentic + damaged.zeroed).sorted()), path: path)
+            }
+            throw error
+        }
+    }
+
     private mutating func prove(_ pages: [Range<Int>], _ copy: PageFile, against source: PageFile) throws {
         try PageComparison(source: source, copy: copy, path: change.path).run(pages) { digests.note($0, $1) }
     }
@@ -138,11 +163,11 @@ private struct FollowedProof: ContentProof {
         _ change: FileChange,
         _ progress: ProgressReport
     ) throws -> ProvedContent {
-        var digests = digests
+        var last: [(number: Int, digest: [UInt8])] = []
         let (mine, theirs) = try (PageFile(source, change.before), PageFile(copy, change.after))
-        try PageComparison(source: mine, copy: theirs, path: change.path).run(pages) { digests.note($0, $1) }
-        var content = proved
-        content.digest = try digests.finish()
-        return content
+        try PageComparison(source: mine, copy: theirs, path: change.path).run(pages) { last.append(($0, $1)) }
+        var digests = digests
+        digests.noteLater(last)
+        return ProvedContent(proved, digests: digests)
     }
 }

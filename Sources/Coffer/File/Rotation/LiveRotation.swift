@@ -34,13 +34,14 @@ struct LiveRotation: Sendable {
         let keys = try pool.writer.sync { db in try db.planLiveKeyChange(to: key) }
         return try DatabaseFileError.translated(keys.file) {
             let course = LiveCourse()
-            let run = try LiveRun(keys, options, bounds, course, progress, since: start)
-            defer { run.end() }
+            let brake = WriterBrake(pool, delay: bounds.maximumWriteDelay)
+            defer { brake.release() }
+            let run = try LiveRun(keys, options, bounds, course, brake, progress, since: start)
+            defer { run.end(of: pool) }
             return try run.describingFailures {
                 let result = try run.perform(in: pool)
                 return FileRotation.result(
-                    result.proof, isResumed: result.isResumed, options, since: start,
-                    pausedSince: course.pausedSince)
+                    result.proof, isResumed: result.isResumed, options, since: start, pause: course.pause)
             }
         }
     }
@@ -52,6 +53,10 @@ private final class LiveCourse {
     var round = 0
     /// Since when accesses wait.
     var pausedSince: ContinuousClock.Instant?
+    /// How long they have waited.
+    var pause: Duration?
+    /// Whether the rounds do not become small.
+    var isOutpaced = false
 }
 
 /// A rotation under way, with what it has begun.
@@ -64,39 +69,50 @@ private final class LiveRun {
     private let change: FileChange
     private let examined: ExaminedFile
     private let history: LogHistory
+    private let brake: WriterBrake
 
-    /// Does nothing but to have the file open.
+    /// Has the file open, and brings the log into it.
     private var watcher: EngineConnection?
     private var note: RunNote?
     private var copy: CopyFile?
+    private var content: FollowedContent?
     private var pin: PinnedState?
+    private var resumed: ResumedFile?
 
     init(
         _ keys: Database.KeyChange, _ options: DatabaseFile.RotationOptions,
-        _ bounds: DatabaseFile.WhileInUse, _ course: LiveCourse,
+        _ bounds: DatabaseFile.WhileInUse, _ course: LiveCourse, _ brake: WriterBrake,
         _ progress: ProgressReport, since start: ContinuousClock.Instant
     ) throws {
         self.keys = keys
         self.options = options
         self.bounds = bounds
         self.course = course
+        self.brake = brake
         let change = FileChange(path: keys.file, before: keys.before, after: keys.after)
         let history = try LogHistory(path: change.path)
-        let maximumLogSize = try max(bounds.maximumLogSize, history.size)
+        let logSize = try history.size
+        let pace = LogPace(start: logSize, end: max(bounds.maximumLogSize, logSize))
+        let reserve = try LiveRun.reserve(change.path)
         self.progress = progress.noting { step in
             step.round = course.round
             step.logSize = try history.size
-            guard course.pausedSince != nil || step.logSize <= maximumLogSize else {
+            guard course.pausedSince == nil else { return }
+            guard step.logSize <= pace.end else {
                 throw DatabaseFileError(.outpaced(logSize: step.logSize), path: change.path)
             }
+            guard try SystemFile.availableSpace(SystemFile.directory(of: change.path)) >= reserve else {
+                throw DatabaseFileError(.diskFull, path: change.path)
+            }
+            if bounds.maximumWriteDelay > 0 { brake.set(course.isOutpaced || pace.isExceeded(by: step)) }
         }
-        let watcher = try change.before.open(change.path, flags: .readOnly, timeout: options.lockTimeout)
+        let watcher = try change.before.open(change.path, timeout: options.lockTimeout)
         var job = FileRotation.job(change, options)
         job.lentConnection = watcher.handle
         job.followsLog = true
         job.audit = { proof in
             try FileRotation.audit(
-                proof, options, path: change.path, since: start, pausedSince: course.pausedSince)
+                proof, options, path: change.path, since: start, pause: course.pause)
         }
         examined = try ExaminedFile(job, progress: self.progress)
         self.change = change
@@ -105,11 +121,21 @@ private final class LiveRun {
     }
 
     /// Takes back what was begun and has not come to its end, in this order.
-    func end() {
+    func end(of pool: DatabasePool) {
+        brake.release()
+        // A pool that was closed meanwhile was not the last one to have the file open, which brings the log
+        // into it.
+        watcher?.checkpointsAtEnd = pool.writer.sync { $0.isClosed }
         pin = nil
+        content = nil
         copy = nil
         note = nil
         watcher = nil
+    }
+
+    /// The room that the rotation leaves to those who write meanwhile.
+    private static func reserve(_ path: String) throws -> Int64 {
+        min(16 << 20, try SystemFile.regularFile(path).size / 4)
     }
 
     func describingFailures<Result>(_ body: () throws -> Result) throws -> Result {
@@ -124,29 +150,66 @@ private final class LiveRun {
     }
 
     func perform(in pool: DatabasePool) throws -> ReplacementResult {
-        // At the end they would be in the way.
+        try waitForOtherProcesses()
+        try examined.checkKeptPath()
+        content = try FollowedContent(change, in: makeCopy())
+        try copyAll()
+        try checkpoint()
+        // So that the proof finds few pages that have changed in between.
+        _ = try follow()
+        try checkpoint()
+        try pin?.proveAll(&content, history, progress)
+        try waitForOtherProcesses()
+        try note?.prepareToLeaveWAL()
+        var wasInUse = true
+        while wasInUse {
+            try catchUp()
+            brake.release()
+            wasInUse = try !pool.withoutOtherAccesses(didBegin: { course.pausedSince = .now }) { db in
+                // They may have written while this waited for them.
+                guard try isLittleLeft() else { return false }
+                try db.completeLiveRotation(keys) { handle, resume in try complete(handle, resume) }
+                return true
+            }
+            course.pause = course.pausedSince.map { ContinuousClock.now - $0 }
+            if wasInUse { course.pausedSince = nil }
+        }
+        guard let resumed = resumed.take() else { throw CancellationError() }
+        return try resumed.recorded()
+    }
+
+    /// They would be in the way at the end. To look for them takes as long as there are processes, so that it
+    /// is not done while accesses wait.
+    private func waitForOtherProcesses() throws {
         try FileUsers.waitForNoneElse(
             of: examined.status, change.path, timeout: options.lockTimeout, countsOwn: false)
-        try examined.checkKeptPath()
-        let file = try makeCopy()
-        var content = try FollowedContent(change, in: file)
-        try copyAll(&content)
-        try checkpoint(pool)
-        // So that the proof finds few pages that have changed in between.
-        _ = try follow(&content)
-        try checkpoint(pool)
-        try pin?.proveAll(&content, history, progress)
-        while try follow(&content) > bounds.maximumRemainder {
+    }
+
+    /// Follows the log until little is left. What was copied before the last round is on the disk then.
+    private func catchUp() throws {
+        var before = Int.max
+        while true {
+            try checkpoint()
+            try content?.target.synchronize()
+            let changed = try follow()
+            let isSmall = changed <= bounds.maximumRemainder
+            // As long as it gets much smaller, one more round is shorter than what it spares.
+            if isSmall && (changed <= 64 || changed > before / 2) { return }
             guard course.round < bounds.maximumRoundCount else {
+                if isSmall { return }
                 throw DatabaseFileError(.outpaced(logSize: try history.size), path: change.path)
             }
-            try checkpoint(pool)
+            course.isOutpaced = !isSmall && before != .max && changed > before / 2
+            before = changed
         }
-        try checkpoint(pool)
-        try file.synchronize()
-        return try pool.withoutOtherAccesses(didBegin: { course.pausedSince = .now }) { db in
-            try db.completeLiveRotation(keys) { handle, resume in try complete(content, handle, resume) }
-        }
+    }
+
+    /// Whether the last transaction is not much newer than the state that was followed last.
+    private func isLittleLeft() throws -> Bool {
+        guard course.round < bounds.maximumRoundCount, let known = pin?.state else { return true }
+        guard let last = try pin?.handle.logState().state else { return true }
+        let count = last.salt == known.salt ? last.frameCount - known.frameCount : last.frameCount
+        return count <= max(64, bounds.maximumRemainder)
     }
 
     private func makeCopy() throws -> HeldFile {
@@ -161,41 +224,42 @@ private final class LiveRun {
         return file
     }
 
-    private func copyAll(_ content: inout FollowedContent) throws {
+    private func copyAll() throws {
         let first = try PinnedState(change.path, change.before, timeout: options.lockTimeout)
         _ = try history.advance(to: first.state)
-        try content.copyAll(of: first, first.contents(history), threadCount: options.threadCount, progress)
+        try content?.copyAll(
+            of: first, first.contents(history), threadCount: options.threadCount, progress)
         pin = consume first
     }
 
     /// Goes on to the last committed state.
     ///
     /// - Returns: how many pages have changed.
-    private func follow(_ content: inout FollowedContent) throws -> Int {
+    private func follow() throws -> Int {
         course.round += 1
         let next = try PinnedState(change.path, change.before, timeout: options.lockTimeout)
         // The state before is still pinned, as the history asks for.
         let changes = try history.advance(to: next.state)
-        try content.follow(next, next.contents(history), changes, progress)
+        try content?.follow(next, next.contents(history), changes, progress)
         pin = consume next
         return changes.pages.count
     }
 
-    /// Brings into the file what the pinned state has of the log, so that little is left for the end. The
-    /// connection that writes does it, as it does at other times.
-    private func checkpoint(_ pool: DatabasePool) throws {
-        try pool.writer.sync { db in
-            guard !db.isClosed else { throw DatabaseError.connectionIsClosed() }
-            _ = db.handle.checkpoint(schema: "main", mode: Database.CheckpointMode.passive.rawValue)
-        }
+    /// Brings into the file what the pinned state has of the log, so that little is left for the end. Writes
+    /// go on meanwhile.
+    ///
+    /// It is the connection of this rotation that does it, and not the one that writes, which would keep
+    /// writers waiting. Two connections at the log are safe only as long as it is not begun anew: not while a
+    /// state is pinned that needs it.
+    private func checkpoint() throws {
+        guard let isInFile = pin?.isInFile, !isInFile else { return }
+        _ = watcher?.handle.checkpoint(schema: "main", mode: Database.CheckpointMode.passive.rawValue)
     }
 
     /// Copies what is left, and publishes the copy, while no other connection of the pool is in use.
     private func complete(
-        _ content: consuming FollowedContent, _ handle: ConnectionHandle,
-        _ resume: @escaping (JournalMode) throws -> Void
-    ) throws -> ReplacementResult {
-        var content = content
+        _ handle: ConnectionHandle, _ resume: @escaping (JournalMode) throws -> Void
+    ) throws {
         // In this order: a log that is begun anew in between by another process is found so.
         let beginning = try history.start()
         guard let last = try pin?.handle.logState().state else { throw CancellationError() }
@@ -207,15 +271,19 @@ private final class LiveRun {
         pin = nil
         watcher = nil
         try FailPoint.released.pass(change.path)
-        let opened = OpenedFile(
+        let opened = try OpenedFile(
             examined: examined.lending(handle, resume: resume), connection: SourceConnection(lent: handle))
         let quiesced = try NotedFile(note: note, opened: opened).quiesced()
-        guard quiesced.source.isAsInLog else { throw DatabaseFileError(.busy([]), path: change.path) }
         try history.checkIsComplete(since: beginning)
         let staged = try quiesced.staged(copy) { source in
-            try content.completed(from: source, changes, progress)
+            guard let proof = try content?.completed(from: source, changes, progress) else {
+                throw CancellationError()
+            }
+            // It holds the file of the copy.
+            content = nil
+            return proof
         }
-        return try staged.proved().published().completed()
+        resumed = try staged.proved().published().resumed()
     }
 }
 
@@ -228,8 +296,8 @@ extension PinnedState {
     }
 
     fileprivate func proveAll(
-        _ content: inout FollowedContent, _ history: LogHistory, _ progress: ProgressReport
+        _ content: inout FollowedContent?, _ history: LogHistory, _ progress: ProgressReport
     ) throws {
-        try content.proveAll(of: self, contents(history), progress)
+        try content?.proveAll(of: self, contents(history), progress)
     }
 }

@@ -46,6 +46,8 @@ struct LiveRotationTests {
         _ pool: DatabasePool, _ result: DatabaseFile.RotationResult, _ expected: [String]
     ) throws {
         #expect(try content(pool) == expected)
+        // Without it, another process would take the log away when it closes the file.
+        #expect(try hasLocks(on: pool.path))
         #expect(result.isChanged && result.proof?.isContentEqual == true && (result.pause ?? 0) > 0)
         try pool.write { try $0.execute(sql: "INSERT INTO t (n) VALUES (-1)") }
         try pool.write { try $0.execute(sql: "DELETE FROM t WHERE n = -1") }
@@ -57,6 +59,15 @@ struct LiveRotationTests {
         let queue = try directory.makeQueue("a.db", .rawKeyed(0x17))
         #expect(try content(queue) == expected)
         try queue.close()
+    }
+
+    /// Whether this process has locks on a file, as the kernel says.
+    private func hasLocks(on path: String) throws -> Bool {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        let number = try #require(attributes[.systemFileNumber] as? Int)
+        return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").contains {
+            $0.contains(" POSIX ") && $0.contains(" \(getpid()) ") && $0.contains(":\(number) ")
+        }
     }
 
     /// What holds after a rotation that did not come to its end.
@@ -236,15 +247,15 @@ struct LiveRotationTests {
     }
 
     @Test(
-        "what another connection writes after the last look at the log, in WAL mode or when it was left, makes it busy, and is not lost",
-        arguments: [FailPoint.released, .journalLeft], [false, true])
-    func lateNeighbour(point: FailPoint, beginsLogAnew: Bool) throws {
+        "what another connection writes after the last look at the log makes it busy, and is not lost",
+        arguments: [false, true])
+    func lateNeighbour(beginsLogAnew: Bool) throws {
         let pool = try makePool(rows: 500)
         let directory = directory
         let error = #expect(throws: DatabaseFileError.self) {
             try FailPoint.$passing.withValue(
                 { passed in
-                    guard passed == point else { return }
+                    guard passed == .released else { return }
                     do {
                         let queue = try directory.makeQueue()
                         if beginsLogAnew {
@@ -263,6 +274,142 @@ struct LiveRotationTests {
         if case .busy = error?.reason {} else { Issue.record("\(String(describing: error))") }
         #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT n FROM t WHERE id = 100") } == 9)
         try checkUnchanged(pool)
+    }
+
+    @Test(
+        "from the moment in which the WAL mode is left nobody else reads or writes until the copy has its place",
+        arguments: [FailPoint.locked, .copied, .verified, .copySynchronized])
+    func excludesOthers(point: FailPoint) throws {
+        let pool = try makePool(rows: 500)
+        let expected = try content(pool)
+        let refusals = Mutex<[ResultCode]>([])
+        let directory = directory
+        let result = try rotate(pool, at: point) { _ in
+            do {
+                let late = try directory.makeQueue("a.db", .rawKeyed.with { $0.busyMode = .immediateError })
+                try late.close()
+                Issue.record("it was opened")
+            } catch let error as DatabaseError {
+                refusals.withLock { $0.append(error.resultCode) }
+            } catch {
+                Issue.record(error)
+            }
+        }
+        #expect(refusals.withLock { $0 } == [.SQLITE_BUSY])
+        try checkRotated(pool, result, expected)
+    }
+
+    @Test("functions, collations, observers, observations and cached statements go on with the new key")
+    func goesOn() throws {
+        let pool = try makePool(rows: 300)
+        let observer = CommitCounter()
+        let hasChanged = DispatchSemaphore(value: 0)
+        let observation = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT max(n) FROM t") ?? 0 }
+            .start(
+                in: pool, scheduling: .async(onQueue: DispatchQueue(label: "values")),
+                onError: { Issue.record($0) },
+                onChange: { value in if value == 7 { hasChanged.signal() } })
+        try pool.write { db in
+            db.add(function: DatabaseFunction("answer", argumentCount: 0) { _ in 42 })
+            db.add(collation: DatabaseCollation("same") { _, _ in .orderedSame })
+            db.add(transactionObserver: observer)
+            _ = try Int.fetchOne(
+                db.cachedStatement(sql: "SELECT n FROM t WHERE id = ?"), arguments: [1])
+        }
+        let before = observer.commits
+        #expect(try pool.rotateKey(to: Keys.new, options: options()).isChanged)
+        #expect(observer.commits == before && observer.rollbacks == 0)
+        try pool.write { db in
+            #expect(try Int.fetchOne(db, sql: "SELECT answer()") == 42)
+            #expect(try Bool.fetchOne(db, sql: "SELECT 'a' = 'b' COLLATE same") == true)
+            try db.execute(sql: "UPDATE t SET n = 7 WHERE id = 1")
+            #expect(
+                try Int.fetchOne(db.cachedStatement(sql: "SELECT n FROM t WHERE id = ?"), arguments: [1]) == 7
+            )
+        }
+        #expect(observer.commits == before + 1)
+        #expect(hasChanged.wait(timeout: .now() + Patience.seconds) == .success)
+        observation.cancel()
+        try pool.close()
+    }
+
+    @Test("permissions that were taken away meanwhile are not given back")
+    func permissions() throws {
+        let pool = try makePool(rows: 500)
+        let expected = try content(pool)
+        _ = unsafe chmod(pool.path, 0o644)
+        let result = try rotate(pool) { _ in _ = unsafe chmod(pool.path, 0o600) }
+        let attributes = try FileManager.default.attributesOfItem(atPath: pool.path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        try checkRotated(pool, result, expected)
+    }
+
+    @Test("writers that never rest are slowed down where that is wanted, and it completes")
+    func slowedWriters() throws {
+        let pool = try makePool(rows: 1000)
+        let isOver = Mutex(false)
+        let count = Mutex(0)
+        let group = DispatchGroup()
+        group.enter()
+        Thread.detachNewThread {
+            while !isOver.withLock({ $0 }) {
+                do {
+                    try pool.write { try $0.execute(sql: "UPDATE t SET n = n + 1 WHERE id % 5 = 0") }
+                    count.withLock { $0 += 1 }
+                } catch { Issue.record(error) }
+            }
+            group.leave()
+        }
+        let outcome = Result {
+            try pool.rotateKey(
+                to: Keys.new,
+                options: options(
+                    DatabaseFile.WhileInUse(
+                        maximumLogSize: 200 << 20, maximumRemainder: 400, maximumWriteDelay: 0.02)))
+        }
+        isOver.withLock { $0 = true }
+        group.wait()
+        let result = try outcome.get()
+        #expect(
+            try pool.read { try Int.fetchOne($0, sql: "SELECT n FROM t WHERE id = 5") }
+                == count.withLock { $0 })
+        try checkRotated(pool, result, content(pool))
+    }
+
+    @Test("the brake has each write wait, one after the other, until it is released")
+    func brake() throws {
+        let pool = try makePool(rows: 1)
+        let brake = WriterBrake(pool, delay: 0.01)
+        brake.set(true)
+        brake.set(true)
+        for _ in 0..<3 { try pool.write { try $0.execute(sql: "UPDATE t SET n = n + 1") } }
+        let long = WriterBrake(pool, delay: 1000)
+        brake.release()
+        long.set(true)
+        let order = Mutex<[Int]>([])
+        pool.asyncWriteWithoutTransaction { _ in order.withLock { $0.append(2) } }
+        order.withLock { $0.append(1) }
+        long.set(false)
+        try pool.write { try $0.execute(sql: "UPDATE t SET n = n + 1") }
+        #expect(order.withLock { $0 } == [1, 2])
+        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT n FROM t") } == 4)
+        try pool.close()
+    }
+
+    @Test("the log may take of its bound what is done of the work, and a tenth more")
+    func pace() {
+        let pace = LogPace(start: 1000, end: 2000)
+        func isExceeded(_ phase: DatabaseFile.Progress.Phase, _ round: Int, _ done: Int, _ size: Int64)
+            -> Bool
+        {
+            var step = DatabaseFile.Progress(phase: phase, completedPageCount: done, totalPageCount: 10)
+            (step.round, step.logSize) = (round, size)
+            return pace.isExceeded(by: step)
+        }
+        #expect(!isExceeded(.copying, 0, 0, 1100) && isExceeded(.copying, 0, 0, 1101))
+        #expect(!isExceeded(.copying, 0, 10, 1549) && isExceeded(.copying, 0, 10, 1551))
+        #expect(!isExceeded(.verifying, 1, 5, 1749) && isExceeded(.verifying, 1, 5, 1751))
+        #expect(!isExceeded(.copying, 4, 0, 2000))
     }
 
     @Test("a log that grows beyond its bound ends it, and nothing is changed or left")
@@ -306,6 +453,7 @@ struct LiveRotationTests {
         let error = #expect(throws: DatabaseFileError.self) {
             try FailPoint.$failing.withValue(point) { try pool.rotateKey(to: Keys.new, options: options()) }
         }
+        #expect(try pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
         try pool.write { try $0.execute(sql: "INSERT INTO t (n) VALUES (2)") }
         if error?.isPublished == true {
             #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT n FROM t WHERE n = 2") } == 2)
@@ -426,7 +574,7 @@ struct LiveRotationTests {
                     try pool.rotateKey(to: Keys.other, options: options())
                 })
         }
-        #expect(Set(directory.fileNames()).isSubset(of: ["a.db", "a.db-shm", "a.db-wal"]))
+        #expect(directory.fileNames() == ["a.db"])
         #expect(try DatabaseFile(path: pool.path).verify(key: Keys.new).isIntact)
     }
 

@@ -236,7 +236,7 @@ struct RotateKeyTests {
     }
 }
 
-private final class CommitCounter: TransactionObserver {
+final class CommitCounter: TransactionObserver {
     var commits = 0
     var rollbacks = 0
 
