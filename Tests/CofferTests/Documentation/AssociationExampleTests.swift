@@ -130,10 +130,12 @@ struct AssociationExampleTests {
             Owner.annotated(with: Owner.items.max { $0.worth } ?? 0)
         )
         try queue.read { db in
-            #expect(try Row.fetchAll(db, counted).map { $0["itemCount"] as Int } == [2, 0])
-            #expect(try poor.fetchAll(db).map(\.name) == ["Grace"])
-            #expect(try Row.fetchAll(db, average).map { $0["averageItemWorth"] as Double? } == [4700, nil])
-            #expect(try Row.fetchAll(db, most).map { $0["maxItemWorth"] as Int } == [9000, 0])
+            let counts = try Row.fetchAll(db, counted).map { $0["itemCount"] as Int }
+            let names = try poor.fetchAll(db).map(\.name)
+            let averages = try Row.fetchAll(db, average).map { $0["averageItemWorth"] as Double? }
+            let greatest = try Row.fetchAll(db, most).map { $0["maxItemWorth"] as Int }
+            #expect(counts == [2, 0] && names == ["Grace"])
+            #expect(averages == [4700, nil] && greatest == [9000, 0])
         }
         // The rows are in "heavyItems", the number of them is in the column "heavyItemCount".
         let heavyItems = Owner.items.filter { $0.weight > 20_000 }.forKey("heavyItems")
