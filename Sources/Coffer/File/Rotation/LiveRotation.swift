@@ -78,6 +78,8 @@ private final class LiveRun {
     private var content: FollowedContent?
     private var pin: PinnedState?
     private var resumed: ResumedFile?
+    /// How often accesses were let go on again, because too much was written before they waited.
+    private var givenWayCount = 0
 
     init(
         _ keys: Database.KeyChange, _ options: DatabaseFile.RotationOptions,
@@ -167,7 +169,10 @@ private final class LiveRun {
             brake.release()
             wasInUse = try !pool.withoutOtherAccesses(didBegin: { course.pausedSince = .now }) { db in
                 // They may have written while this waited for them.
-                guard try isLittleLeft() else { return false }
+                guard try isLittleLeft() else {
+                    givenWayCount += 1
+                    return false
+                }
                 try db.completeLiveRotation(keys) { handle, resume in try complete(handle, resume) }
                 return true
             }
@@ -205,11 +210,13 @@ private final class LiveRun {
     }
 
     /// Whether the last transaction is not much newer than the state that was followed last.
+    ///
+    /// What is too much doubles each time: writers that write as much in a moment would never let it end.
     private func isLittleLeft() throws -> Bool {
         guard course.round < bounds.maximumRoundCount, let known = pin?.state else { return true }
         guard let last = try pin?.handle.logState().state else { return true }
         let count = last.salt == known.salt ? last.frameCount - known.frameCount : last.frameCount
-        return count <= max(64, bounds.maximumRemainder)
+        return count <= min(max(64, bounds.maximumRemainder), 1 << 32) << min(givenWayCount, 30)
     }
 
     private func makeCopy() throws -> HeldFile {

@@ -43,11 +43,12 @@ struct LiveRotationTests {
     ///
     /// - Parameter expected: what the database said before its end.
     private func checkRotated(
-        _ pool: DatabasePool, _ result: DatabaseFile.RotationResult, _ expected: [String]
+        _ pool: DatabasePool, _ result: DatabaseFile.RotationResult, _ expected: [String],
+        lookingAtLocks: Bool = true
     ) throws {
         #expect(try content(pool) == expected)
         // Without it, another process would take the log away when it closes the file.
-        #expect(try hasLocks(on: pool.path))
+        if lookingAtLocks { #expect(try hasLocks(on: pool.path)) }
         #expect(result.isChanged && result.proof?.isContentEqual == true && (result.pause ?? 0) > 0)
         try pool.write { try $0.execute(sql: "INSERT INTO t (n) VALUES (-1)") }
         try pool.write { try $0.execute(sql: "DELETE FROM t WHERE n = -1") }
@@ -123,9 +124,12 @@ struct LiveRotationTests {
         let pool = try makePool()
         let expected = try content(pool)
         let result = try pool.rotateKey(to: Keys.new, options: options())
+        #expect(try content(pool) == expected)
+        #expect(try hasLocks(on: pool.path))
+        // A copy of the file by this process drops its locks, as each descriptor does that is closed.
         let digest = try directory.path("a.db").digestOfRotation(Keys.new, Keys.new, pool)
         #expect(result.proof?.contentDigest == digest)
-        try checkRotated(pool, result, expected)
+        try checkRotated(pool, result, expected, lookingAtLocks: false)
     }
 
     @Test("the example of the article on key rotation reports rounds and the pause")

@@ -155,9 +155,9 @@ struct SalvageSourcesTests {
         // What is committed behind a damaged frame is lost to all readers, and said to be.
         try overwrite(directory.path("copy.db-wal")) { $0[32 + 24 + 100] ^= 1 }
         let partial = try DatabaseFile(path: directory.path("copy.db")).salvage(
-            key: SalvageSourcesTests.key, to: directory.path("b.db"))
+            key: SalvageSourcesTests.key, to: directory.path("partial.db"))
         #expect(!partial.isComplete && partial.problems.count == 1, "\(partial.problems)")
-        #expect(try result("b.db").run("SELECT title FROM item") == ["old", "coin"])
+        #expect(try result("partial.db").run("SELECT title FROM item") == ["old", "coin"])
 
         // A journal of a transaction that had reached the file when its process died.
         configuration.journalMode = .default
