@@ -92,7 +92,8 @@ enum StressWork {
             }
         }
         var options = DatabaseFile.RotationOptions()
-        options.whileInUse = DatabaseFile.WhileInUse()
+        // These writers make 25 MB of log a second.
+        options.whileInUse = DatabaseFile.WhileInUse(maximumLogSize: 16 << 30)
         var pauses: [Double] = []
         let transfersBefore = tally.withLock { $0.transfers }
         let start = ContinuousClock.now
