@@ -50,6 +50,9 @@ extension EncryptionFailure {
         case olderKeyring(generation: UInt64, present: UInt64)
         /// A data key is being rotated, and the work was interrupted: complete it first.
         case rotationUnderWay
+        /// Another process, or another thread, changes the keyring, and has not ended in the time that was to
+        /// be waited.
+        case changeUnderWay
     }
 }
 
@@ -102,8 +105,8 @@ extension EncryptionFailure.KeyringProblem: CustomStringConvertible {
                 + "header; without it only the exported raw key opens the database."
         case .unreadable(let code): "The keyring cannot be read: \(systemWords(code))."
         case .notAFile:
-            "What has the name of the keyring is no regular file. Look at it, and put the keyring in its "
-                + "place."
+            "What has the name of the keyring is no regular file, and was left as it is. Look at it, and "
+                + "move it away; put the keyring in its place where it is missing."
         case .tooLong(let size):
             "The file has \(size) bytes, which no keyring has. Put the keyring back from a backup or an "
                 + "exported header."
@@ -151,6 +154,9 @@ extension EncryptionFailure.KeyringProblem: CustomStringConvertible {
         case .rotationUnderWay:
             "A rotation of the data key was interrupted. Rotate it again, which completes it, before the "
                 + "keyring is changed."
+        case .changeUnderWay:
+            "Another change of the keyring is under way, or a rotation of the data key. Nothing was changed; "
+                + "try again when it has ended."
         }
     }
 

@@ -1,3 +1,4 @@
+public import Foundation
 internal import SQLCipherBridge
 
 // Changes of slots write the keyring only, and no page of the database.
@@ -7,12 +8,13 @@ extension DatabaseKeyring {
     /// - Parameters:
     ///   - slot: the slot that is made.
     ///   - secret: what opens a slot of this keyring.
+    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
     /// - Returns: its number.
-    /// - Throws: a ``DatabaseFileError``, if the secret opens no slot, among others. The keyring is as it was
-    ///   then.
+    /// - Throws: a ``DatabaseFileError``, if the secret opens no slot, among others; `changeUnderWay` where
+    ///   others change the keyring for longer than the timeout. The keyring is as it was then.
     @discardableResult
-    public func add(_ slot: NewSlot, unlockedBy secret: Secret) throws -> Int {
-        try change(secret) { change, _ in try change.add(slot) }
+    public func add(_ slot: NewSlot, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0) throws -> Int {
+        try change(secret, lockTimeout) { change, _ in try change.add(slot) }
     }
 
     /// Removes a slot. What it opened before is not taken back: who had its secret and copied the keyring, or
@@ -21,9 +23,11 @@ extension DatabaseKeyring {
     /// - Parameters:
     ///   - slot: its number.
     ///   - secret: what opens a slot of this keyring.
-    /// - Throws: `lastSlot` for the only slot.
-    public func remove(slot: Int, unlockedBy secret: Secret) throws {
-        try change(secret) { change, _ in try change.remove(slot) }
+    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
+    /// - Throws: `lastSlot` for the only slot; `changeUnderWay` as
+    ///   ``add(_:unlockedBy:lockTimeout:)``.
+    public func remove(slot: Int, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0) throws {
+        try change(secret, lockTimeout) { change, _ in try change.remove(slot) }
     }
 
     /// Gives a slot another secret, such as a new passphrase.
@@ -32,8 +36,12 @@ extension DatabaseKeyring {
     ///   - slot: the number; nil for the slot that the secret opens.
     ///   - new: may be of another kind.
     ///   - secret: what opens any slot.
-    public func change(slot: Int? = nil, to new: Secret, unlockedBy secret: Secret) throws {
-        try change(secret) { change, opened in try change.change(slot ?? opened, to: new) }
+    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
+    /// - Throws: `changeUnderWay` as ``add(_:unlockedBy:lockTimeout:)``.
+    public func change(
+        slot: Int? = nil, to new: Secret, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0
+    ) throws {
+        try change(secret, lockTimeout) { change, opened in try change.change(slot ?? opened, to: new) }
     }
 
     /// Encrypts the database with a new data key, and seals it to all slots. Nobody's passphrase is needed
@@ -46,7 +54,8 @@ extension DatabaseKeyring {
     ///
     /// - Parameters:
     ///   - secret: what opens any slot.
-    ///   - options: of ``DatabaseFile/rotate(from:to:options:progress:)``, without `inPlace`.
+    ///   - options: of ``DatabaseFile/rotate(from:to:options:progress:)``, without `inPlace`. Its lock
+    ///     timeout is that for others who change the keyring, too.
     ///   - progress: called with the pages that were done; throws to end it.
     /// - Returns: what the rotation has proved; without a proof where only the keyring was to be completed.
     @discardableResult
@@ -56,7 +65,7 @@ extension DatabaseKeyring {
     ) throws -> DatabaseFile.RotationResult {
         try translated {
             try checkIsByCopy(options)
-            return try file.changing { bytes, write in
+            return try file.changing(waiting: options.lockTimeout) { bytes, write in
                 var keyring = try unlock(file.document(of: bytes).document, secret)
                 guard let salt = try databaseSalt() else {
                     throw DatabaseFileError(.missing, path: databasePath)
@@ -98,10 +107,11 @@ extension DatabaseKeyring {
     }
 
     private func change<Result>(
-        _ secret: Secret, _ body: (inout KeyringChange, _ opened: Int) throws -> Result
+        _ secret: Secret, _ lockTimeout: TimeInterval,
+        _ body: (inout KeyringChange, _ opened: Int) throws -> Result
     ) throws -> Result {
         try translated {
-            try file.replace { bytes in
+            try file.replace(waiting: lockTimeout) { bytes in
                 let unlocked = try unlock(file.document(of: bytes).document, secret)
                 if let salt = try databaseSalt() { _ = try unlocked.epoch(ofSalt: salt, file) }
                 guard unlocked.document.epochs.count == 1 else { throw file.problem(.rotationUnderWay) }

@@ -1,3 +1,4 @@
+public import Foundation
 internal import SQLCipherBridge
 
 // Backups and other copies that have a keyring of their own.
@@ -81,12 +82,14 @@ extension DatabaseKeyring {
     ///
     /// - Parameters:
     ///   - slots: at least one.
+    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
     ///   - restore: puts the database in its place with the key that it is given.
     /// - Throws: what `restore` throws: there is no keyring then, unless the database has its place and the
     ///   new key already. `exists` where there is a keyring: see ``keyForRestoring(unlockedBy:)``.
-    public func adopt<Result>(_ slots: [NewSlot], restoring restore: (_ key: DatabaseKey) throws -> Result)
-        throws -> Result
-    {
-        try making(slots, restore)
+    public func adopt<Result>(
+        _ slots: [NewSlot], lockTimeout: TimeInterval = 0,
+        restoring restore: (_ key: DatabaseKey) throws -> Result
+    ) throws -> Result {
+        try making(slots, lockTimeout, restore)
     }
 }

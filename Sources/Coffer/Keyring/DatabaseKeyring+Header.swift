@@ -1,3 +1,4 @@
+public import Foundation
 internal import SQLCipherBridge
 
 extension DatabaseKeyring {
@@ -13,17 +14,20 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Puts an exported keyring in the place of the present one, or where there is none.
+    /// Puts an exported keyring in the place of the present one, whatever is left of that one, or where there
+    /// is none. What has the name of the keyring and is no regular file has to be moved away first.
     ///
     /// - Parameters:
     ///   - exportPath: what ``exportHeader(to:)`` has made.
     ///   - secret: what opens a slot of it: so it is proved, and that it is that of the database.
     ///   - allowsOlder: whether it may be older than the present keyring. Slots that were removed since are
     ///     back then.
+    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
     /// - Throws: `olderKeyring`, `ofAnotherFile` and other problems. Nothing is changed then.
-    public func restoreHeader(from exportPath: String, unlockedBy secret: Secret, allowsOlder: Bool = false)
-        throws
-    {
+    public func restoreHeader(
+        from exportPath: String, unlockedBy secret: Secret, allowsOlder: Bool = false,
+        lockTimeout: TimeInterval = 0
+    ) throws {
         try translated {
             let export = KeyringFile(path: exportPath)
             let bytes = try export.bytes()
@@ -35,9 +39,9 @@ extension DatabaseKeyring {
             let content = try KeyringText.file(of: unlocked.document)
             guard try SystemFile.status(path) != nil else {
                 try checkIsOfDatabase()
-                return try file.make(content)
+                return try file.make(content, waiting: lockTimeout)
             }
-            try file.replace { present in
+            try file.replace(waiting: lockTimeout, isCut: true) { present in
                 // Not before: a rotation gives the database a new data key, which only the present keyring
                 // has, until it lets go of the keyring.
                 try checkIsOfDatabase()
@@ -60,9 +64,12 @@ extension DatabaseKeyring {
     /// exported headers, snapshots, the old blocks of file systems and flash memory that write elsewhere, and
     /// processes that have the database open.
     ///
-    /// - Parameter name: the name of the database without its directory, to say that it is meant.
-    /// - Throws: `unsupported` where the name is another one.
-    public func destroy(confirming name: String) throws {
+    /// - Parameters:
+    ///   - name: the name of the database without its directory, to say that it is meant.
+    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
+    /// - Throws: `unsupported` where the name is another one, or the file is no keyring; `notAFile` where it
+    ///   is no regular file. Nothing is destroyed then: move it away.
+    public func destroy(confirming name: String, lockTimeout: TimeInterval = 0) throws {
         try translated {
             guard name == SystemFile.name(of: databasePath) else {
                 throw DatabaseFileError(
@@ -70,7 +77,12 @@ extension DatabaseKeyring {
                         "The name that confirms is not that of the database. Nothing was destroyed."),
                     path: databasePath)
             }
-            try file.destroy()
+            try file.destroy(waiting: lockTimeout)
         }
+    }
+
+    /// Whether ``destroy(confirming:lockTimeout:)`` would take what has the name of the keyring.
+    package func checkCanBeDestroyed() throws {
+        try translated { try file.checkCanBeDestroyed(file.bytes(isCut: true)) }
     }
 }

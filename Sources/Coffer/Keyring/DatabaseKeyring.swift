@@ -1,3 +1,4 @@
+public import Foundation
 internal import KeyMaterial
 internal import SQLCipherBridge
 
@@ -27,6 +28,10 @@ internal import SQLCipherBridge
 /// that they have. All methods block the current thread: a passphrase takes about half a second. Errors are a
 /// ``DatabaseFileError``, whose reason is a ``EncryptionFailure/keyring(path:_:)`` where the keyring itself
 /// is at fault.
+///
+/// One process, or one thread, changes a keyring at a time; a rotation of the data key, or what gives a
+/// database its keyring, is a change as long as it takes. The others wait as long as the lock timeout of
+/// their call says, which is not at all by default, and get `changeUnderWay` then.
 public struct DatabaseKeyring: Sendable, Hashable {
     /// The path of the database. It need not exist.
     public let databasePath: String
@@ -83,17 +88,19 @@ extension DatabaseKeyring {
     ///
     /// With recipients only, this process cannot open the database afterwards.
     ///
-    /// - Parameter slots: at least one.
+    /// - Parameters:
+    ///   - slots: at least one.
+    ///   - lockTimeout: how long to wait for others who make it too, in seconds.
     /// - Throws: `exists` if there is a keyring, or a database that is not empty: use
     ///   ``adopt(_:key:options:progress:)`` for that one.
-    public func make(_ slots: [NewSlot]) throws {
+    public func make(_ slots: [NewSlot], lockTimeout: TimeInterval = 0) throws {
         try translated {
             if let status = try SystemFile.status(databasePath, followsLinks: true),
                 status.size > 0 || !status.isRegular
             {
                 throw DatabaseFileError(.exists, path: databasePath)
             }
-            _ = try makeFile(slots)
+            _ = try makeFile(slots, lockTimeout)
         }
     }
 
@@ -109,42 +116,83 @@ extension DatabaseKeyring {
     ///
     /// - Parameters:
     ///   - slots: at least one; ``slotsForCopies(unlockedBy:)`` are those of another keyring.
+    ///   - lockTimeout: how long to wait for others who make it too, in seconds.
     ///   - copy: makes the database with the key that it is given: a new data key, with its salt.
     /// - Throws: what `copy` throws: there is no keyring then, unless the database has its place and the new
-    ///   key already. `exists` as ``make(_:)``.
-    public func make<Result>(_ slots: [NewSlot], copying copy: (_ key: DatabaseKey) throws -> Result) throws
-        -> Result
-    {
+    ///   key already. `exists` as ``make(_:lockTimeout:)``.
+    public func make<Result>(
+        _ slots: [NewSlot], lockTimeout: TimeInterval = 0,
+        copying copy: (_ key: DatabaseKey) throws -> Result
+    ) throws -> Result {
         guard try translated({ try SystemFile.status(databasePath) }) == nil else {
             throw DatabaseFileError(.exists, path: databasePath)
         }
-        return try making(slots, copy)
+        return try making(slots, lockTimeout, copy)
     }
 
-    func making<Result>(_ slots: [NewSlot], _ copy: (_ key: DatabaseKey) throws -> Result) throws -> Result {
-        let (made, isNew) = try translated { try makeOrTakeFile(slots) }
-        return try holding(made, isNew: isNew) {
+    /// Makes the keyring of a new database, and has the database made; completes what an interrupted run has
+    /// made of the two.
+    ///
+    /// - Parameters:
+    ///   - slots: at least one.
+    ///   - lockTimeout: how long to wait for others who make it too, in seconds.
+    ///   - open: opens the database with the key that it is given, which makes one where there is none. There
+    ///     may be a database with this key already, and nobody knows whether it is of an interrupted run.
+    ///     Called again where the file is empty afterwards.
+    /// - Throws: `ofAnotherFile` where the database has another key.
+    package func makeDatabase<Result>(
+        _ slots: [NewSlot], lockTimeout: TimeInterval, _ open: (_ key: DatabaseKey) throws -> Result
+    ) throws -> Result {
+        // A new keyring would never be that of a database that is there.
+        if try translated({ try SystemFile.status(path) }) == nil {
+            return try make(slots, lockTimeout: lockTimeout, copying: open)
+        }
+        let (made, isNew) = try translated { try makeOrTakeFile(slots, lockTimeout) }
+        return try holding(made, isNew: isNew, lockTimeout) {
+            let key = try translated {
+                if let salt = try databaseSalt() { _ = try made.epoch(ofSalt: salt, file) }
+                return try made.databaseKey(made.document.epochs[0])
+            }
+            let result = try open(key)
+            // A journal of the interrupted run says that the file had no page, and has been played back.
+            return try translated { try databaseSalt() } == nil ? open(key) : result
+        }
+    }
+
+    func making<Result>(
+        _ slots: [NewSlot], _ lockTimeout: TimeInterval, _ copy: (_ key: DatabaseKey) throws -> Result
+    ) throws -> Result {
+        let (made, isNew) = try translated { try makeOrTakeFile(slots, lockTimeout) }
+        return try holding(made, isNew: isNew, lockTimeout) {
             try copy(translated { try made.databaseKey(made.document.epochs[0]) })
         }
     }
 
     /// Runs the work that gives the database the data key of a new keyring. Nobody else changes the keyring,
-    /// or does such a work with it, meanwhile: they get `busy`, and leave it.
+    /// or does such a work with it, meanwhile: they wait, or get `changeUnderWay` and leave it.
     ///
     /// - Parameter isNew: whether this process has made the keyring: it goes where the work fails.
-    private func holding<Result>(_ made: UnlockedKeyring, isNew: Bool, _ body: () throws -> Result) throws
-        -> Result
-    {
+    private func holding<Result>(
+        _ made: UnlockedKeyring, isNew: Bool, _ lockTimeout: TimeInterval, _ body: () throws -> Result
+    ) throws -> Result {
         // Errors of the body leave as they are, and those of the keyring with its path.
         var result: Swift.Result<Result, any Error>?
         try translated {
-            try file.changing { bytes, _ in
-                guard try file.document(of: bytes).document == made.document else {
+            do {
+                try file.changing(waiting: lockTimeout) { bytes, _ in
+                    guard try file.document(of: bytes).document == made.document else {
+                        throw file.problem(.changed)
+                    }
+                    let outcome = Swift.Result(catching: body)
+                    if case .failure = outcome, isNew, !mayHaveKey(of: made) { try? file.destroy(bytes) }
+                    result = outcome
+                }
+            } catch {
+                // Who has made it has failed, and taken it away, while this process was waiting.
+                if case .keyring(_, .missing) = (error as? KeyError)?.failure {
                     throw file.problem(.changed)
                 }
-                let outcome = Swift.Result(catching: body)
-                if case .failure = outcome, isNew, !mayHaveKey(of: made) { try? file.destroy(bytes) }
-                result = outcome
+                throw error
             }
         }
         guard let result else { preconditionFailure("the keyring was held without the work") }
@@ -182,26 +230,53 @@ extension DatabaseKeyring {
 
     /// Makes the file of a new keyring, or takes the one that an interrupted run has made: it is this user's,
     /// was never changed, has the same slots, and one of their secrets opens it.
-    private func makeOrTakeFile(_ slots: [NewSlot]) throws -> (made: UnlockedKeyring, isNew: Bool) {
+    private func makeOrTakeFile(
+        _ slots: [NewSlot], _ lockTimeout: TimeInterval
+    ) throws -> (made: UnlockedKeyring, isNew: Bool) {
         do {
-            return (try makeFile(slots), true)
+            return (try makeFile(slots, lockTimeout), true)
         } catch let error as DatabaseFileError where error.reason == .exists {
-            let secrets = slots.compactMap { slot in
-                if case .secret(let secret) = slot.kind { secret } else { nil }
-            }
-            guard file.isOwn, let secret = secrets.first, let (document, _) = try? file.document(),
-                document.generation == 1,
-                document.epochs.count == 1, document.slots.map(\.name) == slots.map(\.name),
-                let found = try? unlock(document, secret)
-            else { throw error }
+            guard let found = ofInterruptedRun(slots) else { throw error }
             return (found, false)
         }
     }
 
+    private func ofInterruptedRun(_ slots: [NewSlot]) -> UnlockedKeyring? {
+        let secrets = slots.compactMap { slot in
+            if case .secret(let secret) = slot.kind { secret } else { nil }
+        }
+        guard file.isOwn, let secret = secrets.first, let (document, _) = try? file.document(),
+            document.generation == 1,
+            document.epochs.count == 1, document.slots.map(\.name) == slots.map(\.name)
+        else { return nil }
+        return try? unlock(document, secret)
+    }
+
+    /// Whether the keyring that is there, and which the run of before has made, is that of the database, so
+    /// that ``makeDatabase(_:lockTimeout:_:)`` completes it. If not, it is for a database with a former key.
+    ///
+    /// - Parameter slots: those that the keyring was made with.
+    /// - Throws: `exists` where it was made with others.
+    package func wasMadeForNewDatabase(_ slots: [NewSlot]) throws -> Bool {
+        try translated {
+            guard let found = ofInterruptedRun(slots) else {
+                throw DatabaseFileError(.exists, path: path)
+            }
+            guard let salt = try databaseSalt() else { return true }
+            do throws(KeyError) {
+                _ = try found.epoch(ofSalt: salt, file)
+                return true
+            } catch {
+                guard case .keyring(_, .ofAnotherFile) = error.failure else { throw error }
+                return false
+            }
+        }
+    }
+
     /// Makes the file of a new keyring.
-    func makeFile(_ slots: [NewSlot]) throws -> UnlockedKeyring {
+    func makeFile(_ slots: [NewSlot], _ lockTimeout: TimeInterval = 0) throws -> UnlockedKeyring {
         let made = try newKeyring(slots)
-        try file.make(KeyringText.file(of: made.document))
+        try file.make(KeyringText.file(of: made.document), waiting: lockTimeout)
         return made
     }
 
@@ -225,7 +300,8 @@ extension DatabaseKeyring {
     /// - Parameters:
     ///   - slots: at least one.
     ///   - key: the key that the database has. It does not open the database afterwards.
-    ///   - options: of the rotation; `inPlace` is not possible, because the salt changes.
+    ///   - options: of the rotation; `inPlace` is not possible, because the salt changes. Its lock timeout is
+    ///     that for others who change the keyring, too.
     ///   - progress: called with the pages that were done; throws to end it.
     /// - Returns: what the rotation has proved.
     @discardableResult
@@ -240,8 +316,8 @@ extension DatabaseKeyring {
                 _ = try DatabaseFile(path: databasePath).rotationPlan(
                     from: key, to: .random(), options: options)
             }
-            let (made, isNew) = try makeOrTakeFile(slots)
-            return try holding(made, isNew: isNew) {
+            let (made, isNew) = try makeOrTakeFile(slots, options.lockTimeout)
+            return try holding(made, isNew: isNew, options.lockTimeout) {
                 try DatabaseFile(path: databasePath).rotate(
                     from: key, to: try made.databaseKey(made.document.epochs[0]), options: options,
                     progress: progress)

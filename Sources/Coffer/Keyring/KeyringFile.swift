@@ -1,5 +1,7 @@
-internal import Glibc
+internal import Foundation
 internal import SQLCipherBridge
+
+internal import Glibc
 
 /// The file of a keyring: read with a bound, made without ever overwriting one, and replaced whole and
 /// durably.
@@ -13,13 +15,15 @@ struct KeyringFile {
 
     /// The bytes of the file.
     ///
+    /// - Parameter isCut: whether of a file that is too long for a keyring its beginning is returned, by one
+    ///   byte longer than a keyring can be.
     /// - Throws: ``KeyError`` with a ``EncryptionFailure/KeyringProblem``.
-    func bytes() throws(KeyError) -> [UInt8] {
+    func bytes(isCut: Bool = false) throws(KeyError) -> [UInt8] {
         do throws(DatabaseFileError) {
             let file = try FileDescriptor.openNote(path, forWriting: false)
             let status = try file.status()
             guard status.isRegular else { throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path) }
-            guard status.size <= Int64(KeyringText.limit) else {
+            guard isCut || status.size <= Int64(KeyringText.limit) else {
                 throw DatabaseFileError(.unsupported("\(status.size)"), path: path)
             }
             // One byte more shows that the file has grown meanwhile.
@@ -70,9 +74,10 @@ struct KeyringFile {
 
     /// Makes the file.
     ///
+    /// - Parameter time: how long to wait for others who make or change it, in seconds.
     /// - Throws: `exists` where there is something of its name.
-    func make(_ content: [UInt8]) throws {
-        let file = try NewDatabaseFile.begin(path: path, isPlaintext: false)
+    func make(_ content: [UInt8], waiting time: TimeInterval = 0) throws {
+        let file = try whileBusy(for: time) { try NewDatabaseFile.begin(path: path, isPlaintext: false) }
         let code = file.file.write(content.span, at: 0)
         guard code == 0 else { throw SystemFile.failure("pwrite", path, errno: code) }
         try file.published()
@@ -81,9 +86,15 @@ struct KeyringFile {
     /// Replaces the file by what `change` makes of it, in one step. Its owner, its mode and its other
     /// attributes stay.
     ///
-    /// - Throws: `busy` while another process changes it; what `change` throws. The file is as it was then.
-    func replace<Result>(_ change: ([UInt8]) throws -> (content: [UInt8], result: Result)) throws -> Result {
-        try changing { old, write in
+    /// - Parameters:
+    ///   - time: see ``changing(waiting:isCut:_:)``.
+    ///   - isCut: see there.
+    /// - Throws: `changeUnderWay`; what `change` throws. The file is as it was then.
+    func replace<Result>(
+        waiting time: TimeInterval, isCut: Bool = false,
+        _ change: ([UInt8]) throws -> (content: [UInt8], result: Result)
+    ) throws -> Result {
+        try changing(waiting: time, isCut: isCut) { old, write in
             let (content, result) = try change(old)
             try write(content)
             return result
@@ -92,24 +103,47 @@ struct KeyringFile {
 
     /// Has the file for this process alone, and gives `body` its content and what replaces it, each time in
     /// one step.
-    func changing<Result>(_ body: ([UInt8], (_ content: [UInt8]) throws -> Void) throws -> Result) throws
-        -> Result
-    {
+    ///
+    /// - Parameters:
+    ///   - time: how long to wait for others who change the file, in seconds.
+    ///   - isCut: whether the file may be too long for a keyring: see ``bytes(isCut:)``.
+    /// - Throws: `changeUnderWay` where others have it for longer; what `body` throws.
+    func changing<Result>(
+        waiting time: TimeInterval, isCut: Bool = false,
+        _ body: ([UInt8], (_ content: [UInt8]) throws -> Void) throws -> Result
+    ) throws -> Result {
         let names = NewFileNames(path: path)
         // What is missing needs no note.
-        _ = try bytes()
+        _ = try bytes(isCut: isCut)
         try SystemFile.checkIsWritable(directoryOf: path)
-        let note = try NoteFile.take(names.lock, next: names.nextLock)
+        let note = try whileBusy(for: time) { try NoteFile.take(names.lock, next: names.nextLock) }
         do {
             if let id = note.previous.flatMap({ RunIdentifier($0.id) }) {
                 try SystemFile.remove(names.temporary(id))
             }
-            let result = try body(try bytes()) { content in try replace(by: content, note, names) }
+            let result = try body(try bytes(isCut: isCut)) { content in
+                try replace(by: content, note, names)
+            }
             try? note.remove()
             return result
         } catch {
             try? note.remove()
             throw error
+        }
+    }
+
+    /// Calls `take` again as long as another process, or another thread, has the lock that it takes, and the
+    /// time is not over.
+    private func whileBusy<Lock: ~Copyable>(for time: TimeInterval, _ take: () throws -> Lock) throws -> Lock
+    {
+        let deadline = Deadline(after: time)
+        while true {
+            do {
+                return try take()
+            } catch let error as DatabaseFileError {
+                guard case .busy = error.reason else { throw error }
+                guard deadline.wait() else { throw problem(.changeUnderWay) }
+            }
         }
     }
 
@@ -148,24 +182,39 @@ struct KeyringFile {
 
     /// Overwrites the content and removes the file.
     ///
+    /// - Parameter time: how long to wait for others who change it, in seconds.
     /// - Throws: for what is no keyring, or has other names, which would be overwritten too.
-    func destroy() throws { try changing { content, _ in try destroy(content) } }
+    func destroy(waiting time: TimeInterval) throws {
+        try changing(waiting: time, isCut: true) { content, _ in try destroy(content) }
+    }
 
-    /// The same by who has the file already: see ``changing(_:)``.
+    /// Whether the file can be destroyed.
     ///
-    /// - Parameter content: that of the file.
-    func destroy(_ content: [UInt8]) throws {
+    /// - Parameter content: that of the file, whose beginning is enough.
+    /// - Throws: see ``destroy(waiting:)``.
+    func checkCanBeDestroyed(_ content: [UInt8]) throws {
         let status = try SystemFile.regularFile(path)
         guard status.linkCount == 1 else {
             throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path)
         }
         // Also a damaged one: one of its copies begins so, or it is empty.
         let title = Array(KeyringText.title.utf8)
-        guard content.isEmpty || content.indices.contains(where: { content[$0...].starts(with: title) })
+        guard
+            content.isEmpty
+                || content.count <= KeyringText.limit
+                    && content.indices.contains(where: { content[$0...].starts(with: title) })
         else {
             throw DatabaseFileError(
-                .unsupported("This is no keyring. Nothing was destroyed."), path: path)
+                .unsupported("This is no keyring. Nothing was destroyed. Look at it, and move it away."),
+                path: path)
         }
+    }
+
+    /// The same by who has the file already: see ``changing(waiting:isCut:_:)``.
+    ///
+    /// - Parameter content: that of the file.
+    func destroy(_ content: [UInt8]) throws {
+        try checkCanBeDestroyed(content)
         let file = try FileDescriptor.open(path, forWriting: true)
         try file.overwriteBeginning(with: [UInt8](repeating: 0, count: max(content.count, 1)))
         try SystemFile.remove(path)

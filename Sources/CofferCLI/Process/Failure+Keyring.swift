@@ -13,7 +13,7 @@ extension Failure {
         case .noMatchingSlot, .invalidRecoveryKey, .invalidRecipient: .keyRejected
         case .noPlace, .noSlot, .full, .lastSlot, .invalidName, .olderKeyring: .usage
         case .command: .unavailable
-        case .changed: .busy
+        case .changed, .changeUnderWay: .busy
         case .rotationUnderWay: .runAgain
         }
     }
@@ -41,6 +41,7 @@ extension Failure {
         case .changed: "keyring_changed"
         case .olderKeyring: "older_keyring"
         case .rotationUnderWay: "rotation_under_way"
+        case .changeUnderWay: "busy"
         }
     }
 }

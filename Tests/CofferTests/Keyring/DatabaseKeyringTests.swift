@@ -1,6 +1,7 @@
 import CofferTestSupport
 import Foundation
 import SQLCipherBridge
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -85,14 +86,49 @@ struct DatabaseKeyringTests {
                 throw CallerFailure()
             }
         }
-        guard case .busy = other?.reason else {
-            Issue.record("\(String(describing: other))")
-            return
-        }
+        #expect(other?.reason == .key(.keyring(path: keyring.path, .changeUnderWay)))
         // The key that the database has opens it.
         try DatabaseQueue(path: fixture.path, configuration: .rawKeyed).close()
         try keyring.adopt([.secret(ben)], key: key)
         #expect(try fixture.items(ben).isEmpty)
+    }
+
+    @Test("each change is refused while another one is under way, and waits where it is told to")
+    func waitsForOtherChanges() throws {
+        try fixture.make([.secret(ben)])
+        let header = fixture.directory.path("header.keys")
+        try keyring.exportHeader(to: header)
+        let (waits, hasEnded) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let outcome = Mutex<Result<Int, any Error>?>(nil)
+        let changes: [() throws -> Void] = [
+            { try keyring.add(.secret(KeyringFixture.secret(3)), unlockedBy: anna) },
+            { try keyring.remove(slot: 2, unlockedBy: anna) },
+            { try keyring.change(to: KeyringFixture.secret(3), unlockedBy: ben) },
+            { try keyring.rotateDataKey(unlockedBy: anna) },
+            { try keyring.restoreHeader(from: header, unlockedBy: anna) },
+            { try keyring.destroy(confirming: "items.db") },
+        ]
+        try keyring.file.changing(waiting: 0) { before, _ in
+            for change in changes { #expect(KeyringFixture.problem(change) == .changeUnderWay) }
+            let after = try keyring.file.bytes()
+            #expect(after == before)
+            let (keyring, anna) = (keyring, anna)
+            Thread.detachNewThread {
+                waits.signal()
+                let result = Result {
+                    try keyring.add(
+                        .secret(KeyringFixture.secret(3)), unlockedBy: anna, lockTimeout: 60)
+                }
+                outcome.withLock { $0 = result }
+                hasEnded.signal()
+            }
+            waits.wait()
+            Thread.sleep(forTimeInterval: 0.1)
+            #expect(outcome.withLock { $0 == nil })
+        }
+        hasEnded.wait()
+        #expect(try outcome.withLock { try $0?.get() } == 3)
+        #expect(try fixture.items(KeyringFixture.secret(3)) == ["letter", "photo"])
     }
 
     @Test("what is no keyring, or has another name, is not destroyed")
@@ -107,6 +143,10 @@ struct DatabaseKeyringTests {
         try fixture.directory.write(Array("precious".utf8), to: "items.db.keys")
         #expect(throws: DatabaseFileError.self) { try keyring.destroy(confirming: "items.db") }
         #expect(try fixture.directory.bytes(of: "items.db.keys") == Array("precious".utf8))
+        // What is too long for one may be anything.
+        #expect(unsafe truncate(keyring.path, 1 << 30) == 0)
+        #expect(throws: DatabaseFileError.self) { try keyring.destroy(confirming: "items.db") }
+        #expect(try SystemFile.status(keyring.path)?.size == 1 << 30)
         // A damaged one is destroyed.
         try fixture.directory.write(Array(whole.dropFirst(100)), to: "items.db.keys")
         try keyring.destroy(confirming: "items.db")
@@ -519,6 +559,40 @@ struct DatabaseKeyringTests {
                 try other.keyring.restoreHeader(from: header, unlockedBy: anna, allowsOlder: true)
             } == .ofAnotherFile)
         #expect(try other.items(anna) == ["letter", "photo"])
+    }
+
+    @Test("a header is put in the place of what is left of a keyring, and not of what never was one")
+    func restoresHeadersOverDamage() throws {
+        try fixture.make()
+        let header = fixture.directory.path("header.keys")
+        try keyring.exportHeader(to: header)
+        for size in [0, 100, KeyringText.limit + 1, 1 << 30] {
+            #expect(unsafe truncate(keyring.path, off_t(size)) == 0)
+            try keyring.restoreHeader(from: header, unlockedBy: anna)
+            #expect(try fixture.items(anna) == ["letter", "photo"], "\(size)")
+        }
+        let files = FileManager.default
+        let kinds: [(String) throws -> Void] = [
+            { try files.createDirectory(atPath: $0, withIntermediateDirectories: false) },
+            { try files.createSymbolicLink(atPath: $0, withDestinationPath: header) },
+            { #expect(unsafe mkfifo($0, 0o600) == 0) },
+        ]
+        for make in kinds {
+            try files.removeItem(atPath: keyring.path)
+            try make(keyring.path)
+            for change in [
+                { try keyring.restoreHeader(from: header, unlockedBy: anna) },
+                { try keyring.destroy(confirming: "items.db") },
+                { try keyring.checkCanBeDestroyed() },
+            ] {
+                #expect(KeyringFixture.problem(change) == .notAFile)
+            }
+            #expect(try SystemFile.status(keyring.path)?.isRegular == false)
+        }
+        // The words say to move it away.
+        try files.moveItem(atPath: keyring.path, toPath: fixture.directory.path("away"))
+        try keyring.restoreHeader(from: header, unlockedBy: anna)
+        #expect(try fixture.items(anna) == ["letter", "photo"])
     }
 
     @Test("nothing is destroyed without the name")
