@@ -63,12 +63,14 @@ struct EraseCommand: ChangingOperation {
         try trail.record(file) { _ in
             let keyring = DatabaseKeyring(databasePath: file)
             let keyringPath = keyring.path
+            // What is not destroyed below would be all that is left.
+            if NewFile.exists(keyringPath) { try keyring.checkCanBeDestroyed() }
             // An earlier run may have ended between the two.
             if NewFile.exists(file) || !NewFile.exists(keyringPath) {
                 files = try database.erase(confirming: name).removedPaths
             }
             if NewFile.exists(keyringPath) {
-                try keyring.destroy(confirming: name)
+                try keyring.destroy(confirming: name, lockTimeout: session.lockTimeout)
                 files.append(keyringPath)
             }
             return true

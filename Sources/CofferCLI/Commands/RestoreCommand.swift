@@ -121,7 +121,7 @@ struct RestoreCommand: ChangingOperation {
             try conversion(opening.database, .random(), session).perform(isDryRun: true, in: session, trail)
         } else {
             _ = try keyring.adopt(
-                slots,
+                slots, lockTimeout: session.lockTimeout,
                 restoring: { key in
                     try conversion(opening.database, key, session).perform(
                         isDryRun: false, in: session, trail)

@@ -19,7 +19,7 @@ extension RecipientOptions {
         let keyring = DatabaseKeyring(databasePath: path)
         guard !NewFile.exists(keyring.path) else { throw RecipientOptions.exists(keyring) }
         guard !isDryRun else { return try body(.random()) }
-        try keyring.make(slots, copying: body)
+        try keyring.make(slots, lockTimeout: session.lockTimeout, copying: body)
         tell(keyring.path, session)
     }
 

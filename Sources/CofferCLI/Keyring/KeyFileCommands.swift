@@ -39,35 +39,77 @@ struct KeyInitCommand: KeyringOperation {
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let isThere = NewFile.exists(file)
+        let (isThere, hasKeyring) = (NewFile.exists(file), NewFile.exists(keyring.path))
         // What an interrupted run has made is taken up by the next one, where the same secret opens it.
-        if NewFile.exists(keyring.path), try isThere && !key.isGiven || keyring.inspect().generation > 1 {
-            throw Failure(.outputExists, "output_exists", "'\(keyring.path)' exists, and is not overwritten.")
-        }
-        let present = try isThere ? session.key(key.request(), of: file) : nil
+        if hasKeyring, try keyring.inspect().generation > 1 { throw exists() }
+        var present = try isThere && (key.isGiven || !hasKeyring) ? session.key(key.request(), of: file) : nil
         let made = try slot.make(besides: nil, session, subject: file)
+        if isThere, hasKeyring, present == nil, try !completes(made.slots) {
+            present = try session.key(key.request(), of: file)
+        }
         let status = try change(
             session, trail,
-            isThere ? "has a keyring now; its former key does not open it" : "made, with a keyring"
+            present == nil ? "made, with a keyring" : "has a keyring now; its former key does not open it"
         ) {
-            if let present {
-                var options = DatabaseFile.RotationOptions()
-                options.lockTimeout = session.lockTimeout
-                try session.work(file) { progress in
-                    _ = try keyring.adopt(
-                        made.slots, key: present.database, options: options, progress: progress)
+            do {
+                if let present {
+                    try adopt(made.slots, present, session)
+                } else {
+                    try keyring.makeDatabase(made.slots, lockTimeout: session.lockTimeout) { key in
+                        try open(key, session)
+                    }
                 }
-            } else {
-                try keyring.make(made.slots) { key in
-                    let configuration = session.configuration(key, CipherSettings())
-                    try DatabaseQueue(path: file, configuration: configuration).close()
-                }
+            } catch let error as DatabaseFileError where error.reason == .exists && hasKeyring {
+                throw exists()
             }
         }
         try made.tell()
         session.reporter.note(
             "Back up '\(keyring.path)' together with the database: without it nobody opens it.")
         return status
+    }
+
+    /// Whether an interrupted run was making the database, and not giving a keyring to one.
+    private func completes(_ slots: [DatabaseKeyring.NewSlot]) throws -> Bool {
+        do {
+            return try keyring.wasMadeForNewDatabase(slots)
+        } catch let error as DatabaseFileError where error.reason == .exists {
+            throw exists()
+        }
+    }
+
+    private func adopt(_ slots: [DatabaseKeyring.NewSlot], _ present: Key, _ session: Session) throws {
+        var options = DatabaseFile.RotationOptions()
+        options.lockTimeout = session.lockTimeout
+        try session.work(file) { progress in
+            _ = try keyring.adopt(slots, key: present.database, options: options, progress: progress)
+        }
+    }
+
+    /// Makes the database, or completes one that an interrupted run was making.
+    private func open(_ key: DatabaseKey, _ session: Session) throws {
+        let queue = try DatabaseQueue(
+            path: file, configuration: session.configuration(key, CipherSettings()))
+        let isEmpty = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema") == 0 }
+        try queue.close()
+        guard isEmpty else {
+            throw Failure(
+                .outputExists, "output_exists",
+                "'\(file)' has its keyring already, which this secret opens, and content. Nothing is to be "
+                    + "done: open it, for example by 'coffer verify \(file) --unlock'.")
+        }
+    }
+
+    /// Nothing is overwritten, so people are told what the two files may be.
+    private func exists() -> Failure {
+        let remedy =
+            slot.recovery || slot.recipients.isGiven
+            ? "If the database was never used, move both away, and run this again."
+            : "If an interrupted 'coffer key init' has made it, run that again with the same secret and name."
+        return Failure(
+            .outputExists, "output_exists",
+            "'\(keyring.path)' exists, and is not overwritten. 'coffer key list \(file) --unlock' tells "
+                + "whether a secret opens it, and 'coffer key add' adds another one. \(remedy)")
     }
 }
 
@@ -177,7 +219,8 @@ struct KeyRestoreCommand: KeyringOperation {
         try FileNames.checkReadable(copy)
         let secret = try session.keys.unlocking(unlock, file)
         return try change(session, trail, "its keyring was put back from \(copy)") {
-            try keyring.restoreHeader(from: copy, unlockedBy: secret, allowsOlder: yesOlder)
+            try keyring.restoreHeader(
+                from: copy, unlockedBy: secret, allowsOlder: yesOlder, lockTimeout: session.lockTimeout)
         }
     }
 }
@@ -222,7 +265,7 @@ struct KeyDestroyCommand: KeyringOperation {
                 "--yes-destroy says '\(yesDestroy)', and the file is '\(name)'. Nothing was changed.")
         }
         let status = try change(session, trail, "its keyring was destroyed") {
-            try keyring.destroy(confirming: name)
+            try keyring.destroy(confirming: name, lockTimeout: session.lockTimeout)
         }
         session.reporter.note(
             "Copies of the keyring, and of the key, still open the database; see 'coffer key destroy --help'."

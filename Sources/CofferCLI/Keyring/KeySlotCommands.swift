@@ -45,7 +45,10 @@ struct KeyAddCommand: KeyringOperation {
         let status = try change(
             session, trail, "added \(TextLayout.counted(made.slots.count, "slot", "slots"))"
         ) {
-            for slot in made.slots { numbers.append(try keyring.add(slot, unlockedBy: secret)) }
+            for slot in made.slots {
+                numbers.append(
+                    try keyring.add(slot, unlockedBy: secret, lockTimeout: session.lockTimeout))
+            }
         }
         try made.tell()
         session.reporter.note("slot \(numbers.map(String.init).joined(separator: ", "))")
@@ -85,7 +88,7 @@ struct KeyRemoveCommand: KeyringOperation {
         _ = try keyring.inspect()
         let secret = try session.keys.unlocking(unlock, file)
         return try change(session, trail, "removed slot \(slot)") {
-            try keyring.remove(slot: slot, unlockedBy: secret)
+            try keyring.remove(slot: slot, unlockedBy: secret, lockTimeout: session.lockTimeout)
         }
     }
 }
@@ -126,7 +129,8 @@ struct KeyChangeCommand: KeyringOperation {
         let secret = try session.keys.unlocking(unlock, file)
         let new = try new.slotSecret(besides: unlock, session, subject: file)
         return try change(session, trail, "changed \(slot.map { "slot \($0)" } ?? "the slot")") {
-            try keyring.change(slot: slot, to: new, unlockedBy: secret)
+            try keyring.change(
+                slot: slot, to: new, unlockedBy: secret, lockTimeout: session.lockTimeout)
         }
     }
 }
@@ -176,9 +180,10 @@ struct KeyRecoverCommand: KeyringOperation {
             session, trail, "recovered: \(slot.map { "slot \($0)" } ?? "a new slot") has the new secret"
         ) {
             if let slot {
-                try keyring.change(slot: slot, to: new, unlockedBy: secret)
+                try keyring.change(
+                    slot: slot, to: new, unlockedBy: secret, lockTimeout: session.lockTimeout)
             } else {
-                try keyring.add(.secret(new), unlockedBy: secret)
+                try keyring.add(.secret(new), unlockedBy: secret, lockTimeout: session.lockTimeout)
             }
         }
     }

@@ -139,6 +139,114 @@ struct KeyringCommandTests {
         try expect(tool.run(["key", "init", "a.db"] + slot), status: 73)
     }
 
+    /// What a run leaves that is killed while it makes a database.
+    enum Interrupted: CaseIterable {
+        case empty, made, underWay
+    }
+
+    @Test("a new database whose making was interrupted is completed", arguments: Interrupted.allCases)
+    func completesNewDatabase(_ state: Interrupted) throws {
+        try tool.writeKey("anna.key", 1)
+        try tool.writeKey("ben.key", 2)
+        let secret = DatabaseKeyring.Secret.rawKey([UInt8](repeating: 1, count: 32))
+        try DatabaseKeyring(databasePath: tool.directory.path("a.db")).make([.secret(secret)])
+        if state == .empty {
+            try tool.directory.write([], to: "a.db")
+        } else {
+            var configuration = Configuration()
+            configuration.key = .keyring(unlockedBy: secret)
+            try DatabaseQueue(path: tool.directory.path("a.db"), configuration: configuration).close()
+        }
+        if state == .underWay {
+            // The journal of the first transaction, which says that there was no page before: no records,
+            // a random number, no pages, sectors of 512 bytes, pages of 4096.
+            let header: [UInt8] = [
+                0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, 0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 2,
+                0,
+                0, 0, 0x10, 0,
+            ]
+            try tool.directory.write(
+                header + [UInt8](repeating: 0, count: 512 - header.count), to: "a.db-journal")
+        }
+        let slot = ["--new-key-file", "anna.key", "--new-key-type", "raw"]
+        try expect(
+            tool.run("key", "init", "a.db", "--new-key-file", "ben.key", "--new-key-type", "raw"), status: 73,
+            "with the same secret")
+        try expect(tool.run(["key", "init", "a.db"] + slot), "made, with a keyring")
+        #expect(!tool.exists("a.db-journal"))
+        try expect(tool.run(["verify", "a.db"] + anna), "intact")
+        try expect(query("CREATE TABLE t (a); INSERT INTO t VALUES ('letter')", "anna.key"))
+        #expect(try reads("anna.key"))
+        // Now it is in use, and the secret opens it.
+        try expect(tool.run(["key", "init", "a.db"] + slot), status: 73, "Nothing is to be done")
+        #expect(try reads("anna.key"))
+    }
+
+    @Test("an adoption that was interrupted asks for the former key again")
+    func completesAdoption() throws {
+        try tool.makeDatabase()
+        try tool.writeKey("anna.key", 1)
+        let secret = DatabaseKeyring.Secret.rawKey([UInt8](repeating: 1, count: 32))
+        try DatabaseKeyring(databasePath: tool.directory.path("b.db")).make([.secret(secret)])
+        try tool.directory.write(try tool.directory.bytes(of: "b.db.keys"), to: "a.db.keys")
+        let command = ["key", "init", "a.db", "--new-key-file", "anna.key", "--new-key-type", "raw"]
+        try expect(tool.run(command), status: 64, "--key-")
+        try expect(tool.run(command + ["--key-file", "a.key", "--key-type", "raw"]), "has a keyring now")
+        try expect(tool.run(["query", "a.db", "SELECT text FROM t"] + anna), "row 1")
+    }
+
+    @Test("a change of a keyring waits for another one as long as the lock timeout says, and names it")
+    func waitsForOtherChanges() throws {
+        try tool.writeKey("anna.key", 1)
+        try tool.writeKey("ben.key", 2)
+        let secret = DatabaseKeyring.Secret.rawKey([UInt8](repeating: 1, count: 32))
+        let new = ["--new-key-file", "ben.key", "--new-key-type", "raw"]
+        let add = ["key", "add", "a.db"] + new + anna
+        let waiting = try DatabaseKeyring(databasePath: tool.directory.path("a.db")).make([.secret(secret)]) {
+            _ in
+            for command in [
+                add, ["key", "change", "a.db"] + new + anna,
+                ["key", "init", "a.db", "--new-key-file", "anna.key", "--new-key-type", "raw"],
+                ["key", "destroy", "a.db", "--yes-destroy", "a.db"],
+            ] {
+                let result = try tool.run(command + ["--lock-timeout", "0"])
+                expect(result, status: 75, "Another change of the keyring is under way")
+                #expect(!result.description.contains(".lock"), "\(result)")
+            }
+            let waiting = try tool.start(add + ["--lock-timeout", "60"])
+            // Long enough for it to come to the lock, which a slow machine may not do: then it need not wait.
+            usleep(500_000)
+            return waiting
+        }
+        expect(waiting.wait(), "slot 2")
+    }
+
+    @Test("what has the name of a keyring and is none is to be moved away, and nothing is erased before")
+    func thingsInPlaceOfKeyrings() throws {
+        try make()
+        try expect(tool.run("key", "export-header", "a.db", "a.header"))
+        let path = tool.directory.path("a.db.keys")
+        let commands = [
+            ["key", "destroy", "a.db", "--yes-destroy", "a.db"], ["erase", "a.db", "--yes-erase", "a.db"],
+        ]
+        #expect(unsafe truncate(path, 1 << 30) == 0)
+        for command in commands { try expect(tool.run(command), status: 64, "move it away") }
+        #expect(tool.exists("a.db") && tool.exists("a.db.keys"))
+        try expect(tool.run(["key", "restore-header", "a.db", "a.header"] + anna))
+        #expect(try reads("anna.key"))
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        for command in commands + [["key", "restore-header", "a.db", "a.header"] + anna] {
+            try expect(tool.run(command), status: 65, "move it away")
+        }
+        #expect(tool.exists("a.db") && tool.exists("a.db.keys"))
+        try FileManager.default.moveItem(atPath: path, toPath: tool.directory.path("away"))
+        try expect(tool.run(["key", "restore-header", "a.db", "a.header"] + anna))
+        #expect(try reads("anna.key"))
+        try expect(tool.run("erase", "a.db", "--yes-erase", "a.db"))
+        #expect(!tool.exists("a.db") && !tool.exists("a.db.keys"))
+    }
+
     @Test("headers are exported and put back, and destroying asks for the name")
     func headers() throws {
         try make()
