@@ -1,5 +1,7 @@
 // The connections themselves: interrupted, closed, and made to give memory back.
 
+internal import Dispatch
+
 extension DatabasePool {
     public func interrupt() {
         writer.interrupt()
@@ -57,13 +59,31 @@ extension DatabasePool {
 
     /// Runs `body` on the connection that writes while no other one is in use.
     ///
-    /// - Parameter didBegin: called when accesses begin to wait: those that read may go on for a while.
-    func withoutOtherAccesses<T>(didBegin: () -> Void, _ body: (Database) throws -> T) throws -> T {
+    /// - Parameters:
+    ///   - patience: how long reads that are running are waited for, in seconds. All others wait meanwhile.
+    ///   - didBegin: called when accesses begin to wait: those that read may go on for a while.
+    /// - Returns: nil if reads were still running, and `body` was not called.
+    func withoutOtherAccesses<T>(
+        patience: Double, didBegin: () -> Void, _ body: (Database) throws -> T
+    ) throws -> T? {
         precondition(
             readers.readerOfCurrentThread == nil, "A barrier inside of a read would wait for itself.")
         return try writer.sync { db in
             didBegin()
-            return try readers.barrier { try body(db) }
+            let ticket = PoolTicket()
+            // A queue of its own, which waits for no other one's work.
+            DispatchQueue(label: "Coffer.Patience").asyncAfter(deadline: .now() + patience) { [readers] in
+                ticket.cancel(in: readers)
+            }
+            var isAlone = false
+            do {
+                return try readers.barrier(ticket) {
+                    isAlone = true
+                    return try body(db)
+                }
+            } catch is CancellationError where !isAlone {
+                return nil
+            }
         }
     }
 }

@@ -82,19 +82,29 @@ extension DatabaseFile {
         /// rotation ends as it does without.
         public var maximumWriteDelay: TimeInterval
 
+        /// How long accesses may be made to wait at a time, in seconds, for reads that are under way when the
+        /// copy is complete. Where a read takes longer, they go on, and wait again later: after nine times as
+        /// long, for 0.05 seconds at first, and for twice as long each time.
+        ///
+        /// A read that never ends keeps the rotation from its end, until the log has its maximum size or the
+        /// rotation is cancelled.
+        public var maximumReadWait: TimeInterval
+
         /// - Parameters:
         ///   - maximumLogSize: in bytes, 1 GiB if nothing else is said.
         ///   - maximumRemainder: in pages.
         ///   - maximumRoundCount: the first copy does not count.
         ///   - maximumWriteDelay: in seconds.
+        ///   - maximumReadWait: in seconds.
         public init(
             maximumLogSize: Int64 = 1 << 30, maximumRemainder: Int = 1024, maximumRoundCount: Int = 30,
-            maximumWriteDelay: TimeInterval = 0
+            maximumWriteDelay: TimeInterval = 0, maximumReadWait: TimeInterval = 1
         ) {
             self.maximumLogSize = maximumLogSize
             self.maximumRemainder = maximumRemainder
             self.maximumRoundCount = maximumRoundCount
             self.maximumWriteDelay = maximumWriteDelay
+            self.maximumReadWait = maximumReadWait
         }
     }
 
@@ -142,8 +152,9 @@ extension DatabaseFile {
         /// How long it took, in seconds.
         public var duration: TimeInterval
 
-        /// How long accesses had to wait at its end, in seconds, with ``RotationOptions/whileInUse``; nil for
-        /// other rotations. They have ended to wait when ``RotationOptions/audit`` is called.
+        /// How long accesses had to wait for its end, in seconds and in all, with
+        /// ``RotationOptions/whileInUse``; nil for other rotations. They have ended to wait when
+        /// ``RotationOptions/audit`` is called.
         public var pause: TimeInterval?
     }
 

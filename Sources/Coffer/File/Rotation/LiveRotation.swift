@@ -53,10 +53,34 @@ private final class LiveCourse {
     var round = 0
     /// Since when accesses wait.
     var pausedSince: ContinuousClock.Instant?
-    /// How long they have waited.
-    var pause: Duration?
+    /// How long they have waited, in all.
+    private(set) var pause: Duration?
     /// Whether the rounds do not become small.
     var isOutpaced = false
+
+    /// Notes how long they have waited by now.
+    func notePause() {
+        guard let pausedSince else { return }
+        pause = (pause ?? .zero) + (ContinuousClock.now - pausedSince)
+    }
+}
+
+/// How long reads that are running at the end are waited for: longer each time, up to a bound. Accesses go on
+/// in between, for nine times as long.
+private struct ReadPatience {
+    private(set) var seconds: Double
+    private let longest: Double
+
+    /// - Parameter longest: in seconds.
+    init(longest: Double) {
+        self.longest = longest
+        seconds = min(0.05, longest)
+    }
+
+    /// How long accesses go on before they wait again, after they have waited in vain.
+    var rest: Double { max(0.02, 9 * seconds) }
+
+    mutating func grow() { seconds = min(2 * seconds, longest) }
 }
 
 /// A rotation under way, with what it has begun.
@@ -80,6 +104,10 @@ private final class LiveRun {
     private var resumed: ResumedFile?
     /// How often accesses were let go on again, because too much was written before they waited.
     private var givenWayCount = 0
+    /// How many rounds do not count, because reads went on for too long after them.
+    private var excusedRoundCount = 0
+
+    private var hasRoundsLeft: Bool { course.round - excusedRoundCount < bounds.maximumRoundCount }
 
     init(
         _ keys: Database.KeyChange, _ options: DatabaseFile.RotationOptions,
@@ -163,24 +191,49 @@ private final class LiveRun {
         try pin?.proveAll(&content, history, progress)
         try waitForOtherProcesses()
         try note?.prepareToLeaveWAL()
-        var wasInUse = true
-        while wasInUse {
+        try completeWhileOthersWait(in: pool)
+        guard let resumed = resumed.take() else { throw CancellationError() }
+        return try resumed.recorded()
+    }
+
+    /// Lets accesses wait and does the rest, as soon as little is left and no read goes on for too long.
+    private func completeWhileOthersWait(in pool: DatabasePool) throws {
+        var patience = ReadPatience(longest: bounds.maximumReadWait)
+        while true {
+            let round = course.round
             try catchUp()
             brake.release()
-            wasInUse = try !pool.withoutOtherAccesses(didBegin: { course.pausedSince = .now }) { db in
+            let isCompleted = try pool.withoutOtherAccesses(
+                patience: patience.seconds, didBegin: { course.pausedSince = .now }
+            ) { db in
                 // They may have written while this waited for them.
-                guard try isLittleLeft() else {
-                    givenWayCount += 1
-                    return false
-                }
+                guard try isLittleLeft() else { return false }
                 try db.completeLiveRotation(keys) { handle, resume in try complete(handle, resume) }
                 return true
             }
-            course.pause = course.pausedSince.map { ContinuousClock.now - $0 }
-            if wasInUse { course.pausedSince = nil }
+            course.notePause()
+            switch isCompleted {
+            case true?:
+                return
+            case false?:
+                givenWayCount += 1
+                course.pausedSince = nil
+            case nil:
+                // The writers are not faster than the copy because of that.
+                excusedRoundCount += course.round - round
+                course.pausedSince = nil
+                try rest(patience.rest)
+                patience.grow()
+            }
         }
-        guard let resumed = resumed.take() else { throw CancellationError() }
-        return try resumed.recorded()
+    }
+
+    /// Lets accesses go on for so many seconds.
+    private func rest(_ seconds: Double) throws {
+        let deadline = Deadline(after: seconds)
+        repeat {
+            try progress(.copying, 0, of: 0)
+        } while deadline.wait()
     }
 
     /// They would be in the way at the end. To look for them takes as long as there are processes, so that it
@@ -200,7 +253,7 @@ private final class LiveRun {
             let isSmall = changed <= bounds.maximumRemainder
             // As long as it gets much smaller, one more round is shorter than what it spares.
             if isSmall && (changed <= 64 || changed > before / 2) { return }
-            guard course.round < bounds.maximumRoundCount else {
+            guard hasRoundsLeft else {
                 if isSmall { return }
                 throw DatabaseFileError(.outpaced(logSize: try history.size), path: change.path)
             }
@@ -213,7 +266,7 @@ private final class LiveRun {
     ///
     /// What is too much doubles each time: writers that write as much in a moment would never let it end.
     private func isLittleLeft() throws -> Bool {
-        guard course.round < bounds.maximumRoundCount, let known = pin?.state else { return true }
+        guard hasRoundsLeft, let known = pin?.state else { return true }
         guard let last = try pin?.handle.logState().state else { return true }
         let count = last.salt == known.salt ? last.frameCount - known.frameCount : last.frameCount
         return count <= min(max(64, bounds.maximumRemainder), 1 << 32) << min(givenWayCount, 30)

@@ -400,6 +400,66 @@ struct LiveRotationTests {
         try pool.close()
     }
 
+    @Test("a read that takes long makes nobody wait: the end comes when the read has ended")
+    func longRead() throws {
+        let pool = try makePool(rows: 500)
+        let (hasBegun, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let group = DispatchGroup()
+        group.enter()
+        Thread.detachNewThread {
+            do {
+                try pool.read { db in
+                    hasBegun.signal()
+                    mayEnd.wait()
+                    #expect(try Int.fetchOne(db, sql: "SELECT max(n) FROM t") == 0)
+                }
+            } catch { Issue.record(error) }
+            group.leave()
+        }
+        hasBegun.wait()
+        var lastRound = 0
+        // Fewer rounds than there are attempts: those that had to give way to a read do not count.
+        let bounds = DatabaseFile.WhileInUse(maximumRoundCount: 4, maximumReadWait: 0.02)
+        let result = try pool.rotateKey(to: Keys.new, options: options(bounds)) { step in
+            guard step.phase == .copying, step.totalPageCount == 0, step.round > lastRound else { return }
+            lastRound = step.round
+            // This would wait for ever beside an end that waits for the read.
+            try pool.write { try $0.execute(sql: "UPDATE t SET n = ?", arguments: [step.round]) }
+            if step.round == 12 { mayEnd.signal() }
+        }
+        group.wait()
+        #expect(lastRound >= 12)
+        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT min(n) FROM t") } == lastRound)
+        try checkRotated(pool, result, content(pool))
+    }
+
+    @Test("a rotation that waits for a read can be cancelled, and nothing is changed or left")
+    func endlessRead() throws {
+        struct Enough: Error {}
+        let pool = try makePool(rows: 200)
+        let (hasBegun, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let group = DispatchGroup()
+        group.enter()
+        Thread.detachNewThread {
+            try? pool.read { _ in
+                hasBegun.signal()
+                mayEnd.wait()
+            }
+            group.leave()
+        }
+        hasBegun.wait()
+        var attempts = 0
+        #expect(throws: Enough.self) {
+            try pool.rotateKey(to: Keys.new, options: options()) { step in
+                if step.phase == .copying, step.totalPageCount == 0 { attempts += 1 }
+                if attempts == 3 { throw Enough() }
+            }
+        }
+        mayEnd.signal()
+        group.wait()
+        try checkUnchanged(pool)
+    }
+
     @Test("the log may take of its bound what is done of the work, and a tenth more")
     func pace() {
         let pace = LogPace(start: 1000, end: 2000)
