@@ -36,8 +36,9 @@ extension Database {
         keying.setReplacing(true)
         defer { keying.setReplacing(false) }
         let added = additions
+        // The connection goes on with them, whatever a preparation of the application throws.
+        defer { added.install(on: self) }
         try setUp()
-        added.install(on: self)
     }
 }
 

@@ -72,14 +72,15 @@ extension DatabasePool {
             didBegin()
             let ticket = PoolTicket()
             // A queue of its own, which waits for no other one's work.
-            DispatchQueue(label: "Coffer.Patience").asyncAfter(deadline: .now() + patience) { [readers] in
-                ticket.cancel(in: readers)
+            DispatchQueue(label: "Coffer.Patience").asyncAfter(deadline: .now() + patience) {
+                [weak readers] in
+                if let readers { ticket.cancel(in: readers) }
             }
             var isAlone = false
             do {
                 return try readers.barrier(ticket) {
                     isAlone = true
-                    return try body(db)
+                    return try snapshotGate.whileClosed { try body(db) }
                 }
             } catch is CancellationError where !isAlone {
                 return nil

@@ -24,6 +24,7 @@ public final class DatabasePool: Sendable {
     let writer: SerializedConnection
     let readers: ReaderPool
     let factory: ConnectionFactory
+    let snapshotGate = SnapshotGate()
 
     /// Opens, or creates, the database file at a path, and sets it to WAL mode unless the configuration is
     /// read-only.

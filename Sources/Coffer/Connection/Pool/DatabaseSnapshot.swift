@@ -103,14 +103,14 @@ extension DatabasePool {
     /// A snapshot of the last committed state.
     ///
     /// Inside of a write access it is the state of this moment; elsewhere others may commit before the
-    /// snapshot is taken.
+    /// snapshot is taken. While the file gets another key, it waits for that.
     /// - Throws: a ``DatabaseError``: what opening a connection throws, and `SQLITE_MISUSE` once the pool is
     ///   closed.
     /// - Precondition: not called inside of a transaction of the writer.
     public func makeSnapshot() throws -> DatabaseSnapshot {
         checkCanMakeSnapshot()
         guard !readers.isClosed else { throw DatabaseError.connectionIsClosed() }
-        return try DatabaseSnapshot(factory: factory)
+        return try snapshotGate.whileOpen { try DatabaseSnapshot(factory: factory) }
     }
 
     func checkCanMakeSnapshot() {

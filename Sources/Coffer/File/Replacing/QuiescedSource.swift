@@ -81,7 +81,8 @@ struct QuiescedSource: ~Copyable {
         guard try writer.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
             throw EngineError(code: EngineCode.misuse, message: "The lock on the file cannot be kept")
         }
-        try Deadline(after: job.lockTimeout).retryingWhileBusy {
+        // A reader that the pool gives up is no longer in use, and may be open for a moment.
+        try Deadline(after: max(0.5, job.lockTimeout)).retryingWhileBusy {
             guard try writer.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE") == "truncate" else {
                 throw EngineError(
                     code: EngineCode.busy, message: "Another connection has the database open in WAL mode")
@@ -155,7 +156,9 @@ private struct QuietWriter: ~Copyable {
             // connection can be in its way. The mode in between ends the journal, which may have lost its
             // name.
             _ = try? writer.firstText(trusted: "PRAGMA main.locking_mode = NORMAL")
-            _ = try? writer.firstText(trusted: "PRAGMA main.journal_mode = DELETE")
+            if (try? writer.journalMode()) != .wal {
+                _ = try? writer.firstText(trusted: "PRAGMA main.journal_mode = DELETE")
+            }
         }
         // Others may read at this moment.
         try? Deadline(after: 5).retryingWhileBusy { try writer.restore(journalMode, protection) }

@@ -205,6 +205,10 @@ extension Database {
         }
     }
 
+    /// How long the connection waits for others that have the new file open already, in seconds. It has no
+    /// other file to go on with.
+    private static let patienceForNewFile = 5.0
+
     private func resume(_ change: KeyChange, journalMode: JournalMode) throws {
         let (file, after, wanted) = (change.file, change.after, change.wanted)
         try replaceHandle(
@@ -212,11 +216,16 @@ extension Database {
                 if !old.isAutocommit { try? old.execute("ROLLBACK") }
             },
             reopening: {
-                let new = try after.openForWriting(
-                    file, locking: configuration.engineLocking, work: keying.keys.pageWork)
+                // Another process may be the first to open the new file, and bring it into WAL mode.
+                let deadline = Deadline(after: Self.patienceForNewFile)
+                let new = try deadline.retryingWhileBusy {
+                    try after.openForWriting(
+                        file, locking: configuration.engineLocking, timeout: Self.patienceForNewFile,
+                        work: keying.keys.pageWork)
+                }
                 adopt(wanted, openedBy: after, new.handle)
                 // Before the observers are there, which would be notified of a commit.
-                try? new.handle.restore(journalMode, after)
+                try? deadline.retryingWhileBusy { try new.handle.restore(journalMode, after) }
                 return new
             })
         try handle.restore(journalMode, after)

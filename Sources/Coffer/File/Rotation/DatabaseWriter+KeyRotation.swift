@@ -36,7 +36,9 @@ extension DatabaseWriter {
             return try rotation.perform(ProgressReport(progress))
         }
         return try barrierWriteWithoutTransaction { db in
-            try db.rotateKey(to: key, options: options, progress: ProgressReport(progress))
+            try withoutNewSnapshots {
+                try db.rotateKey(to: key, options: options, progress: ProgressReport(progress))
+            }
         }
     }
 
@@ -63,8 +65,20 @@ extension DatabaseWriter {
             }
         }
         return try await barrierWriteWithoutTransaction { db in
-            try db.rotateKey(to: key, options: options, progress: ProgressReport(progress))
+            try withoutNewSnapshots {
+                try db.rotateKey(to: key, options: options, progress: ProgressReport(progress))
+            }
         }
+    }
+}
+
+extension DatabaseWriter {
+    /// - Precondition: called with exclusive access.
+    fileprivate func withoutNewSnapshots<T>(_ body: () throws -> T) rethrows -> T {
+        guard let pool = ((self as? AnyDatabaseWriter)?.base ?? self) as? DatabasePool else {
+            return try body()
+        }
+        return try pool.snapshotGate.whileClosed(body)
     }
 }
 

@@ -30,13 +30,17 @@ struct LiveRotation: Sendable {
     }
 
     func perform(_ progress: ProgressReport) throws -> DatabaseFile.RotationResult {
+        precondition(
+            pool.readers.readerOfCurrentThread == nil,
+            "The key cannot be rotated inside of a read of its pool.")
         let start = ContinuousClock.now
         let keys = try pool.writer.sync { db in try db.planLiveKeyChange(to: key) }
         return try DatabaseFileError.translated(keys.file) {
             let course = LiveCourse()
             let brake = WriterBrake(pool, delay: bounds.maximumWriteDelay)
             defer { brake.release() }
-            let run = try LiveRun(keys, options, bounds, course, brake, progress, since: start)
+            let run = try LiveRun(
+                of: pool, keys, options, bounds, course, brake, progress, since: start)
             defer { run.end(of: pool) }
             return try run.describingFailures {
                 let result = try run.perform(in: pool)
@@ -110,7 +114,7 @@ private final class LiveRun {
     private var hasRoundsLeft: Bool { course.round - excusedRoundCount < bounds.maximumRoundCount }
 
     init(
-        _ keys: Database.KeyChange, _ options: DatabaseFile.RotationOptions,
+        of pool: DatabasePool, _ keys: Database.KeyChange, _ options: DatabaseFile.RotationOptions,
         _ bounds: DatabaseFile.WhileInUse, _ course: LiveCourse, _ brake: WriterBrake,
         _ progress: ProgressReport, since start: ContinuousClock.Instant
     ) throws {
@@ -128,6 +132,7 @@ private final class LiveRun {
             step.round = course.round
             step.logSize = try history.size
             guard course.pausedSince == nil else { return }
+            guard !pool.readers.isClosed else { throw DatabaseError.connectionIsClosed() }
             guard step.logSize <= pace.end else {
                 throw DatabaseFileError(.outpaced(logSize: step.logSize), path: change.path)
             }
@@ -245,6 +250,7 @@ private final class LiveRun {
 
     /// Follows the log until little is left. What was copied before the last round is on the disk then.
     private func catchUp() throws {
+        defer { course.isOutpaced = false }
         var before = Int.max
         while true {
             try checkpoint()
