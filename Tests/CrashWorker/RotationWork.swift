@@ -154,17 +154,27 @@ enum RotationWork {
     static func measure(_ arguments: [String]) throws {
         _ = try DatabaseFile(path: arguments[0]).inspect(key: key(arguments[1]))
         let before = try peakMemory()
-        let start = Date()
-        var ends: [(phase: DatabaseFile.Progress.Phase, seconds: TimeInterval)] = []
+        var phases = PhaseEnds()
         let result = try DatabaseFile(path: arguments[0]).rotate(
             from: key(arguments[1]), to: key(arguments[2])
-        ) { progress in
-            if ends.last?.phase == progress.phase { ends.removeLast() }
-            ends.append((progress.phase, Date().timeIntervalSince(start)))
+        ) { phases.note($0) }
+        print(String(format: "%.2f", result.duration), try peakMemory() - before, phases.text)
+    }
+
+    /// When the phases of a rotation have ended, in seconds since its beginning.
+    struct PhaseEnds {
+        private let start = ContinuousClock.now
+        private var ends: [(name: String, seconds: Double)] = []
+
+        mutating func note(_ step: DatabaseFile.Progress) {
+            let name = step.round > 0 ? "\(step.phase) \(step.round)" : "\(step.phase)"
+            if ends.last?.name == name { ends.removeLast() }
+            ends.append((name, (ContinuousClock.now - start) / .seconds(1)))
         }
-        let phases = ends.map { "\($0.phase.rawValue) \(String(format: "%.2f", $0.seconds))" }.joined(
-            separator: ", ")
-        print(String(format: "%.2f", result.duration), try peakMemory() - before, phases)
+
+        var text: String {
+            ends.map { String(format: "\($0.name) %.2f", $0.seconds) }.joined(separator: ", ")
+        }
     }
 
     /// In KiB.

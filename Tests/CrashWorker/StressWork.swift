@@ -15,7 +15,7 @@ enum StressWork {
     /// `stress PATH KEY KEY COUNT MEGABYTES`: makes a file of this size, and rotates its key back and forth
     /// while four threads transfer money, eight read, and one value is observed.
     ///
-    /// Prints each pause and each duration, and at last what the others have done, and how long they waited
+    /// Prints each pause, each duration, and when its phases and rounds ended, and at last what the others have done, and how long they waited
     /// at most. Ends with 1 if one of them has failed, or if anything is missing.
     static func stress(_ arguments: [String]) throws {
         let (path, count, megabytes) = (arguments[0], Int(arguments[3]) ?? 1, Int(arguments[4]) ?? 1)
@@ -49,7 +49,6 @@ enum StressWork {
             in: pool, scheduling: .async(onQueue: DispatchQueue(label: "values")),
             onError: { error in tally.withLock { $0.failures.append("observer: \(error)") } },
             onChange: { _ in tally.withLock { $0.values += 1 } })
-        let before = try RotationWork.peakMemory()
         let group = DispatchGroup()
         func run(_ name: String, _ body: @escaping @Sendable () throws -> Void) {
             group.enter()
@@ -91,6 +90,7 @@ enum StressWork {
                 usleep(2000)
             }
         }
+        let before = try memoryAtWork(forSeconds: max(1, megabytes / 16))
         var options = DatabaseFile.RotationOptions()
         // These writers make 25 MB of log a second.
         options.whileInUse = DatabaseFile.WhileInUse(maximumLogSize: 16 << 30)
@@ -98,11 +98,15 @@ enum StressWork {
         let transfersBefore = tally.withLock { $0.transfers }
         let start = ContinuousClock.now
         for number in 0..<count {
+            var phases = RotationWork.PhaseEnds()
             let result = try pool.rotateKey(
-                to: RotationWork.key(arguments[number % 2 == 0 ? 2 : 1]), options: options)
+                to: RotationWork.key(arguments[number % 2 == 0 ? 2 : 1]), options: options
+            ) { phases.note($0) }
             pauses.append(1000 * (result.pause ?? 0))
             print(
-                String(format: "pause %.1f ms, duration %.2f s", 1000 * (result.pause ?? 0), result.duration))
+                String(
+                    format: "pause %.1f ms, duration %.2f s:", 1000 * (result.pause ?? 0), result.duration),
+                phases.text)
         }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let transfers = tally.withLock { $0.transfers } - transfersBefore
@@ -129,5 +133,19 @@ enum StressWork {
         guard end.failures.isEmpty, written == end.transfers, end.values > 0, after - before < 64 << 10 else {
             exit(1)
         }
+    }
+
+    /// The memory that those who read and write need by themselves, in KiB: what they have when they need no
+    /// more than five seconds before, or after some time at the latest. Their page caches grow with what is
+    /// written.
+    private static func memoryAtWork(forSeconds longest: Int) throws -> Int {
+        var memory = 0
+        for _ in stride(from: 0, to: longest, by: 5) {
+            sleep(5)
+            let now = try RotationWork.peakMemory()
+            if now - memory < 1024 { return now }
+            memory = now
+        }
+        return memory
     }
 }

@@ -67,7 +67,7 @@ struct PageCopy: CopyMethod {
         var copier = try PageCopier(source, plan)
         for part in pages {
             try progress(.copying, plan.doneCount, of: total)
-            try copier.copy(part)
+            try copier.copy(part, isAlone: true)
             try FailPoint.copying.pass(change.path)
         }
         try progress(.copying, total, of: total)
@@ -173,8 +173,10 @@ private struct PageCopier: ~Copyable {
         contents = [UInt8](repeating: 0, count: PageCopier.few * source.pageSize)
     }
 
+    /// - Parameter isAlone: whether the pages around these are not copied. The system is not asked to begin
+    ///   writing them to the disk then, which takes longer for single pages than all the rest.
     /// - Throws: `SQLITE_CORRUPT` when a page is not authentic.
-    mutating func copy(_ pages: Range<Int>) throws {
+    mutating func copy(_ pages: Range<Int>, isAlone: Bool = false) throws {
         let (pageSize, reserve) = (source.pageSize, sealer.single.layout.reserve)
         try stored.read(pages, from: source)
         // As for the engine, a page of zeros is one that was never written. Whether it may be is looked at
@@ -215,7 +217,7 @@ private struct PageCopier: ~Copyable {
         }
         let offset = Int64(pages.lowerBound - 1) * Int64(pageSize)
         try plan.target.writer.write(sealed, at: offset)
-        plan.target.writer.beginSynchronizing(sealed.count, at: offset)
+        if !isAlone { plan.target.writer.beginSynchronizing(sealed.count, at: offset) }
         plan.didCopy(pages.count)
     }
 }

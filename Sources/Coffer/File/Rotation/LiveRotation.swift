@@ -253,8 +253,9 @@ private final class LiveRun {
         defer { course.isOutpaced = false }
         var before = Int.max
         while true {
-            try checkpoint()
             try content?.target.synchronize()
+            // Right before the round: what is committed after it is all that is left for the end.
+            try checkpoint()
             let changed = try follow()
             let isSmall = changed <= bounds.maximumRemainder
             // As long as it gets much smaller, one more round is shorter than what it spares.
