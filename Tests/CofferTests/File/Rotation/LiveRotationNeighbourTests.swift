@@ -179,11 +179,12 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         group.enter()
         Thread.detachNewThread {
             do {
-                try pool.read { db in
+                let greatest = try pool.read { db -> Int? in
                     hasBegun.signal()
                     mayEnd.wait()
-                    #expect(try Int.fetchOne(db, sql: "SELECT max(n) FROM t") == 0)
+                    return try Int.fetchOne(db, sql: "SELECT max(n) FROM t")
                 }
+                #expect(greatest == 0)
             } catch { Issue.record(error) }
             group.leave()
         }
