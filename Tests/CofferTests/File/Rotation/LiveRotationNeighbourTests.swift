@@ -181,7 +181,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
             do {
                 let greatest = try pool.read { db -> Int? in
                     hasBegun.signal()
-                    mayEnd.wait()
+                    #expect(mayEnd.wait(timeout: .now() + Patience.seconds) == .success)
                     return try Int.fetchOne(db, sql: "SELECT max(n) FROM t")
                 }
                 #expect(greatest == 0)
@@ -197,7 +197,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
             lastRound = step.round
             // This would wait for ever beside an end that waits for the read.
             try pool.write { try $0.execute(sql: "UPDATE t SET n = ?", arguments: [step.round]) }
-            if step.round == 12 { mayEnd.signal() }
+            if step.round >= 12 { mayEnd.signal() }
         }
         group.wait()
         #expect(lastRound >= 12)
@@ -215,7 +215,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         Thread.detachNewThread {
             try? pool.read { _ in
                 hasBegun.signal()
-                mayEnd.wait()
+                #expect(mayEnd.wait(timeout: .now() + Patience.seconds) == .success)
             }
             group.leave()
         }
