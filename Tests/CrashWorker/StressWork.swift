@@ -15,8 +15,9 @@ enum StressWork {
     /// `stress PATH KEY KEY COUNT MEGABYTES`: makes a file of this size, and rotates its key back and forth
     /// while four threads transfer money, eight read, and one value is observed.
     ///
-    /// Prints each pause, each duration, and when its phases and rounds ended, and at last what the others have done, and how long they waited
-    /// at most. Ends with 1 if one of them has failed, or if anything is missing.
+    /// Prints each pause, each duration, and when its phases and rounds ended; at last what the others have
+    /// done, and how long they waited at most. Ends with 1 if one of them has failed, or if anything is
+    /// missing.
     static func stress(_ arguments: [String]) throws {
         let (path, count, megabytes) = (arguments[0], Int(arguments[3]) ?? 1, Int(arguments[4]) ?? 1)
         var configuration = RotationWork.configuration(arguments[1])
