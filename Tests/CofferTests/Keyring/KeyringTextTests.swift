@@ -70,7 +70,13 @@ struct KeyringTextTests {
         for bit in KeyringTextTests.bits(of: half) {
             var flipped = file
             for index in [bit / 8, bit / 8 + half] { flipped[index] ^= 1 << (bit % 8) }
-            guard case .failure(.problem(.damaged(let places))) = read(flipped) else {
+            let found = read(flipped)
+            if case .failure(.problem(.unsupportedVersion)) = found {
+                // The version is read first: three flipped bits of its digit make it another one.
+                #expect(bit / 8 == KeyringText.title.utf8.count, "bit \(bit)")
+                continue
+            }
+            guard case .failure(.problem(.damaged(let places))) = found else {
                 Issue.record("bit \(bit)")
                 continue
             }
