@@ -31,8 +31,10 @@ enum KeyringCode {
         try HPKE.privateKey(seed: SecretCode.derive(from: secret, label: "coffer keyring 1 \(way.word)"))
     }
 
-    /// The same without a difference in time that reveals how many bytes are equal.
-    static func isEqual(_ lhs: [UInt8], _ rhs: [UInt8]) -> Bool { SecretBytes(lhs) == SecretBytes(rhs) }
+    /// Whether two codes are the same, in a time that does not depend on how many of their bytes are equal.
+    static func isEqual(_ lhs: [UInt8], _ rhs: [UInt8]) -> Bool {
+        lhs.count == rhs.count && zip(lhs, rhs).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
 
     private static func labeled(_ label: String, _ id: [UInt8], _ epoch: UInt64) -> [UInt8] {
         Array("coffer keyring 1 \(label) ".utf8) + id
