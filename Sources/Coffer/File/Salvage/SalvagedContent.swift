@@ -46,7 +46,7 @@ final class SalvagedContent {
         let problems: [String]
     }
 
-    /// Makes everything, as one transaction.
+    /// Makes everything: one transaction for what has rows, and others for virtual tables.
     func make() throws -> Result { try destination.watched(by: checkpoint, makeEverything) }
 
     private func makeEverything() throws -> Result {
@@ -79,12 +79,15 @@ final class SalvagedContent {
         if options.includesDamagedPages { try readDamagedPages() }
         for index in tables.indices { tables[index].estimateLoss() }
         try makeIndexes()
-        try makeEntriesWithoutTree()
+        try makeViewsAndTriggers()
+        try keepEncoding()
         if let header {
             try destination.execute(trusted: "PRAGMA user_version = \(header.userVersion)")
             try destination.execute(trusted: "PRAGMA application_id = \(header.applicationID)")
         }
         try destination.execute("COMMIT")
+        // A module that has no memory for what a forged index claims rolls back the transaction.
+        try makeVirtualTables()
         if lost.freeRowCount > 0 {
             problems.append(
                 "\(lost.freeRowCount) rows in the tables for lost rows are from free pages: they were "
@@ -297,6 +300,15 @@ final class SalvagedContent {
         }
     }
 
+    /// Has the file keep how its texts are stored where nothing was made: SQLite writes it with the first
+    /// table.
+    private func keepEncoding() throws {
+        guard schema.encoding != .utf8,
+            try destination.firstText(trusted: "SELECT 1 FROM main.sqlite_master") == nil
+        else { return }
+        try destination.execute("CREATE TABLE text (encoding); DROP TABLE text")
+    }
+
     /// A name that nothing has.
     private func freeName(_ start: String) -> String {
         let taken = Set(schema.entries.map { CaseInsensitiveName($0.name) })
@@ -309,13 +321,12 @@ final class SalvagedContent {
     ///
     /// Each is compiled: one that the engine cannot read, as the table of a trigger that could not be made,
     /// would keep it from all of the schema.
-    private func makeEntriesWithoutTree() throws {
+    private func makeViewsAndTriggers() throws {
         for entry in schema.entriesWithoutTree where entry.type != "table" {
             guard let sql = entry.sql else { continue }
             let kind: StoredDefinition.Kind = entry.type == "view" ? .view : .trigger
             _ = try create(StoredDefinition(kind: kind, name: entry.name, sql: sql))
         }
-        try makeVirtualTables()
     }
 
     private func makeVirtualTables() throws {
@@ -325,6 +336,7 @@ final class SalvagedContent {
         let entries = schema.entriesWithoutTree.filter { $0.type == "table" }
         var damaged = entries.filter(hasLost(partOf:))
         var made: [SalvagedSchema.Entry] = []
+        try destination.execute("BEGIN IMMEDIATE")
         for entry in entries where !damaged.contains(where: { $0.name == entry.name }) {
             guard let sql = entry.sql else { continue }
             do {
@@ -343,6 +355,7 @@ final class SalvagedContent {
             insert.handle.reset()
             made.append(entry)
         }
+        try destination.execute("COMMIT")
         // What does not open, or is not whole, would cost the whole salvage its proof.
         if !made.isEmpty { try readSchemaAgain() }
         for entry in made {
@@ -391,7 +404,7 @@ final class SalvagedContent {
         }
     }
 
-    // MARK: Virtual tables
+    // MARK: Parts of virtual tables
 
     /// The places of the tables in which a virtual table keeps its content. Others may have names that begin
     /// with its own.
@@ -445,7 +458,8 @@ final class SalvagedContent {
             for part in parts where tables[part].table.name != content { tables[part].isMadeAnew = true }
             problems.append("The full-text index of \(entry.name) was made anew from the rows that are left.")
         } catch let error as EngineError where error.isOfStatement {
-            try destination.execute("ROLLBACK TO anew; RELEASE anew")
+            // Some errors roll back all of it.
+            if !destination.isAutocommit { try destination.execute("ROLLBACK TO anew; RELEASE anew") }
             problems.append(
                 "\(entry.name) could not be made anew (\(words(error))). What was read of the tables that "
                     + "it consists of is there."

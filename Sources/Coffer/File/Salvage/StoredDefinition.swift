@@ -17,19 +17,25 @@ struct StoredDefinition {
 
     /// - Throws: what the engine says, and `SQLITE_AUTH` for a statement that does something else.
     func execute(on connection: ConnectionHandle) throws {
-        var isInVirtualTable = false
+        var (isInVirtualTable, isMade) = (false, false)
         let authorizer = AuthorizerHook { request in
             // A virtual table makes its own tables, by statements of its own, once it is about to be made.
             if isInVirtualTable { return .allow }
             if request.action == .createVirtualTable, kind == .virtualTable, isNamed(request.first) {
-                isInVirtualTable = true
+                (isInVirtualTable, isMade) = (true, true)
                 return .allow
             }
+            if makes(request) { isMade = true }
             return allows(request) ? .allow : .deny
         }
         authorizer.install(on: connection)
         defer { authorizer.remove(from: connection) }
         try connection.forEachRow(trusted: sql) { _ in }
+        // The engine takes what begins with a zero, or is nothing but a comment, for nothing to be done.
+        guard isMade else {
+            throw EngineError(
+                code: EngineCode.authorization, message: "the definition makes nothing of this name")
+        }
     }
 
     /// Has the engine compile the definition of a virtual table, whose own tables are there already: what
@@ -45,7 +51,8 @@ struct StoredDefinition {
         authorizer.install(on: connection)
         defer { authorizer.remove(from: connection) }
         let statement = try connection.prepare(trusted: sql)
-        guard isNamedSo, statement != nil else {
+        // The engine takes a schema for damaged that has a definition with anything before this word.
+        guard isNamedSo, statement != nil, sql.lowercased().hasPrefix("create") else {
             throw EngineError(
                 code: EngineCode.authorization, message: "the definition makes no such virtual table")
         }
@@ -61,6 +68,15 @@ struct StoredDefinition {
         case .createView: kind == .view && isNamed(request.first)
         case .createTrigger: kind == .trigger && isNamed(request.first)
         case .createIndex: isNamed(kind == .table ? request.second : request.first)
+        default: false
+        }
+    }
+
+    /// Whether this is what the definition is stored for.
+    private func makes(_ request: AuthorizerHook.Request) -> Bool {
+        switch (kind, request.action) {
+        case (.table, .createTable), (.index, .createIndex), (.view, .createView), (.trigger, .createTrigger):
+            isNamed(request.first)
         default: false
         }
     }

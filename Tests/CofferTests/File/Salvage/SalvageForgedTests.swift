@@ -84,6 +84,77 @@ struct SalvageForgedTests {
                 """) == ["3", "900000", "ring|4", "coin|4", "ok"])
     }
 
+    @Test(
+        "a definition that makes nothing, or something of another name, costs nothing but itself",
+        arguments: ["char(0) || sql", "'-- ' || sql", "''", "replace(sql, 'item', 'other')"])
+    func definitionsOfNothing(definition: String) throws {
+        let salvage = try salvage(
+            """
+            CREATE TABLE item (title); INSERT INTO item VALUES ('ring'), ('coin');
+            CREATE INDEX item_title ON item (title);
+            CREATE TABLE owner (name); INSERT INTO owner VALUES ('Ada');
+            CREATE VIEW items AS SELECT title FROM item;
+
+            """,
+            "UPDATE sqlite_master SET sql = \(definition) WHERE name <> 'owner';\n")
+        #expect(salvage.tables.map(\.name) == ["owner"], "\(salvage)")
+        #expect(salvage.lostRowCount == 2, "\(salvage)")
+        for name in ["item ", "item_title ", "items "] {
+            #expect(salvage.problems.contains { $0.hasPrefix(name) }, "\(name): \(salvage.problems)")
+        }
+        #expect(
+            try found("SELECT c0 FROM lost_and_found_1; SELECT name FROM owner; PRAGMA integrity_check")
+                == ["ring", "coin", "Ada", "ok"])
+    }
+
+    @Test(
+        "a file of which no table is made keeps its encoding", arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
+    func encodingWithoutTables(encoding: String) throws {
+        let salvage = try salvage(
+            "PRAGMA encoding = '\(encoding)'; CREATE TABLE item (title);\n",
+            "UPDATE sqlite_master SET sql = 'CREATE TABLE item';\n")
+        #expect(salvage.tables.isEmpty, "\(salvage)")
+        #expect(try found("PRAGMA encoding; PRAGMA integrity_check") == [encoding, "ok"])
+    }
+
+    @Test("a full-text index that claims more than there is memory for is made anew, and costs nothing else")
+    func indexWithoutMemory() throws {
+        let salvage = try salvage(
+            """
+            CREATE TABLE item (title); INSERT INTO item VALUES ('ring');
+            CREATE VIRTUAL TABLE words USING fts5(title);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+            INSERT INTO words SELECT 'item ' || i FROM n;
+
+            """,
+            """
+            UPDATE words_data SET block = CAST(substr(block, 1, 488) || x'ffffffffffffffffff' \
+            || substr(block, 498) AS BLOB) WHERE id > 20;
+
+            """)
+        #expect(salvage.tables.first { $0.name == "item" }?.rowCount == 1, "\(salvage)")
+        #expect(salvage.problems.contains { $0.contains("made anew") }, "\(salvage.problems)")
+        #expect(
+            try found(
+                """
+                SELECT title FROM item; SELECT count(*) FROM words WHERE words MATCH 'item';
+                PRAGMA integrity_check;
+                """) == ["ring", "60", "ok"])
+    }
+
+    @Test("a virtual table is not made that would keep every connection from reading the schema")
+    func wordsBeforeADefinition() throws {
+        let salvage = try salvage(
+            """
+            CREATE TABLE item (title); INSERT INTO item VALUES ('ring');
+            CREATE VIRTUAL TABLE words USING fts5(title);
+
+            """,
+            "UPDATE sqlite_master SET sql = '/* */ ' || sql WHERE name = 'words';\n")
+        #expect(salvage.problems.contains { $0.hasPrefix("words ") }, "\(salvage.problems)")
+        #expect(try found("SELECT title FROM item; PRAGMA integrity_check") == ["ring", "ok"])
+    }
+
     @Test("a function that does more than compute is not called for a definition")
     func functions() throws {
         let salvage = try salvage(
