@@ -92,8 +92,9 @@ struct WriteAheadLog {
     /// them.
     ///
     /// SQLite writes the end of a transaction last, and the salts of a log change when it is begun anew. So
-    /// there are none in a log that is as it was written, whatever was rolled back or interrupted; a loss of
-    /// power may leave one that nobody was told is committed.
+    /// there are none in a log that is as it was written, whatever was rolled back. There may be one that
+    /// nobody was told is committed: after a loss of power, or where a process was killed between the two
+    /// writes that make its last frame.
     func commitsBehindDamage() throws -> Int {
         var offset = start.offset
         try forEachFrame(after: start) { _, end in
@@ -103,7 +104,9 @@ struct WriteAheadLog {
         var count = 0
         while true {
             let header = try source.bytes(at: offset, count: 24)
-            guard header.count == 24 else { return count }
+            // A frame without its end was not written to its end.
+            guard header.count == 24, try source.bytes(at: offset + 23 + Int64(pageSize), count: 1).count == 1
+            else { return count }
             // The frame at the end may be the damaged one itself.
             if (header.word(at: 8), header.word(at: 12)) == salt, header.word(at: 0) > 0,
                 header.word(at: 4) > 0

@@ -159,6 +159,13 @@ struct SalvageSourcesTests {
         #expect(!partial.isComplete && partial.problems.count == 1, "\(partial.problems)")
         #expect(try result("partial.db").run("SELECT title FROM item") == ["old", "coin"])
 
+        // A frame whose process died while it wrote it was never committed.
+        try overwrite(directory.path("copy.db-wal")) { $0 = Array($0.prefix(32 + 24 + 2000)) }
+        let torn = try DatabaseFile(path: directory.path("copy.db")).salvage(
+            key: SalvageSourcesTests.key, to: directory.path("torn.db"))
+        #expect(torn.isComplete, "\(torn.problems)")
+        #expect(try result("torn.db").run("SELECT title FROM item") == ["old", "coin"])
+
         // A journal of a transaction that had reached the file when its process died.
         configuration.journalMode = .default
         let other = directory.path("journal.db")
