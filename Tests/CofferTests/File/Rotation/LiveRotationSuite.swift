@@ -128,6 +128,15 @@ extension TestDirectory {
     func opensAtAll(_ key: DatabaseKey) -> Bool {
         (try? DatabaseFile(path: path("a.db")).inspect(key: key)) != nil
     }
+
+    /// Damages a page of the copy that a rotation is making.
+    func damageCopy(page: Int) throws {
+        let name = try #require(fileNames().first { $0.hasSuffix(".rotate") })
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path(name)))
+        try file.seek(toOffset: UInt64(page - 1) * 4096 + 100)
+        try file.write(contentsOf: [1, 2, 3, 4])
+        try file.close()
+    }
 }
 
 extension String {

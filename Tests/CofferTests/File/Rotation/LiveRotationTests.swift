@@ -234,18 +234,11 @@ struct LiveRotationTests: LiveRotationSuite {
     func damagedCopy(round: Int) throws {
         let pool = try makePool()
         let directory = directory
-        @Sendable func damage(page: Int) throws {
-            let name = try #require(directory.fileNames().first { $0.hasSuffix(".rotate") })
-            let file = try FileHandle(forUpdating: URL(fileURLWithPath: directory.path(name)))
-            try file.seek(toOffset: UInt64(page - 1) * 4096 + 100)
-            try file.write(contentsOf: [1, 2, 3, 4])
-            try file.close()
-        }
         let error = #expect(throws: DatabaseFileError.self) {
             try FailPoint.$passing.withValue(
                 { point in
                     // After the last pages were copied, while all accesses wait.
-                    if point == .copied, round == 3 { try? damage(page: 1) }
+                    if point == .copied, round == 3 { try? directory.damageCopy(page: 1) }
                 },
                 operation: {
                     _ = try pool.rotateKey(to: Keys.new, options: options()) { step in
@@ -253,7 +246,7 @@ struct LiveRotationTests: LiveRotationSuite {
                         if step.phase == .copying, step.totalPageCount > 0,
                             step.completedPageCount == step.totalPageCount
                         {
-                            if step.round == round { try damage(page: round == 0 ? 100 : 3) }
+                            if step.round == round { try directory.damageCopy(page: round == 0 ? 100 : 3) }
                         }
                         if step.phase == .copying && step.round == 0 || step.phase == .verifying {
                             try pool.write { try $0.execute(sql: "UPDATE t SET n = n + 1 WHERE id < 30") }
@@ -263,5 +256,44 @@ struct LiveRotationTests: LiveRotationSuite {
         }
         if case .copyRejected = error?.reason {} else { Issue.record("\(String(describing: error))") }
         try checkUnchanged(pool)
+    }
+
+    @Test(
+        "what is written during the last round is copied and proved while accesses wait",
+        arguments: [false, true])
+    func lastPages(isDamaged: Bool) throws {
+        let pool = try makePool(rows: 500)
+        let isReleased = Mutex(false)
+        let written = Mutex(0)
+        let directory = directory
+        let outcome = Result {
+            try FailPoint.$passing.withValue(
+                { point in
+                    do {
+                        switch point {
+                        case .released: isReleased.withLock { $0 = true }
+                        case .copying where !isReleased.withLock({ $0 }):
+                            // The state that is copied now was pinned before. Page 3 has this row.
+                            try pool.write { try $0.execute(sql: "UPDATE t SET n = n + 1 WHERE id = 1") }
+                            written.withLock { $0 += 1 }
+                        case .copied where isDamaged:
+                            try directory.damageCopy(page: 3)
+                        default: break
+                        }
+                    } catch {
+                        Issue.record(error)
+                    }
+                },
+                operation: { try pool.rotateKey(to: Keys.new, options: options()) })
+        }
+        let count = try pool.read { try Int.fetchOne($0, sql: "SELECT n FROM t WHERE id = 1") }
+        #expect(count == written.withLock { $0 } && (count ?? 0) > 3)
+        if isDamaged {
+            let error = #expect(throws: DatabaseFileError.self) { try outcome.get() }
+            if case .copyRejected = error?.reason {} else { Issue.record("\(String(describing: error))") }
+            try checkUnchanged(pool)
+        } else {
+            try checkRotated(pool, outcome.get(), content(pool))
+        }
     }
 }
