@@ -125,7 +125,8 @@ struct BTreePage {
 }
 
 extension ArraySlice<UInt8> {
-    fileprivate func halfWord(at offset: Int) -> Int {
+    /// Two bytes, the higher one first.
+    func halfWord(at offset: Int) -> Int {
         Int(self[startIndex + offset]) << 8 | Int(self[startIndex + offset + 1])
     }
 

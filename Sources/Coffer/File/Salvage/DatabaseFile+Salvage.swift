@@ -111,7 +111,8 @@ extension DatabaseFile {
     /// pages that no tree leads to any more come back into their table where only one table can have lost
     /// them. Other rows are kept in tables of their own, `lost_and_found_N`, with the table if it is known,
     /// the page, the reason and the row ID. Indexes are made anew; views, triggers, virtual tables,
-    /// `user_version` and `application_id` are taken over.
+    /// `user_version` and `application_id` are taken over. A full-text table or an R-Tree that has lost a
+    /// part of itself is made anew from the rows that are left of it.
     ///
     /// ```swift
     /// let damaged = DatabaseFile(path: "/srv/vault/vault.db")

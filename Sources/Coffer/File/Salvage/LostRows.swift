@@ -29,6 +29,9 @@ final class LostRows {
     /// The column of a copy of a table that has its row IDs, as SQL.
     static let rowID = "\"coffer row id\""
 
+    /// The column of such a table that says why a row is lost, as SQL.
+    static let reason = "\"coffer reason\""
+
     /// Why rows of free pages are here.
     static let free = "the page is free: its rows were deleted, or moved"
 
@@ -64,28 +67,25 @@ final class LostRows {
         if reason == LostRows.free { freeRowCount += 1 }
     }
 
-    /// Adds the rows of one table whose row IDs another one does not have.
+    /// Adds rows of a table that was made for this, and has a column ``rowID``.
     ///
     /// - Parameters:
-    ///   - source: as SQL, as are `values`, its columns, and `other`.
+    ///   - source: the table, and which rows of it are meant, as SQL, as are `values`, its columns.
+    ///   - reason: nil where each row has its own, in the column ``reason``.
     /// - Returns: how many there are.
-    func add(
-        from source: String, values: [String], notIn other: (table: String, rowID: String), table: String,
-        reason: String
-    ) throws -> Int {
+    func add(from source: String, values: [String], table: String, reason: String?) throws -> Int {
         let insertion = try insertions[values.count] ?? makeTable(values.count)
         insertions[values.count] = insertion
-        let found =
-            "FROM \(source) WHERE \(LostRows.rowID) NOT IN (SELECT \(other.rowID) FROM main.\(other.table))"
         var added = 0
-        try connection.forEachRow(trusted: "SELECT count(*) \(found)") { added = Int($0.int64(at: 0)) }
-        let selected = (["?1", "?2", LostRows.rowID] + values).joined(separator: ", ")
+        try connection.forEachRow(trusted: "SELECT count(*) FROM \(source)") { added = Int($0.int64(at: 0)) }
+        let selected = (["?1", reason == nil ? LostRows.reason : "?2", LostRows.rowID] + values)
+            .joined(separator: ", ")
         let columns = (["table_name", "reason", "row_id"] + values.indices.map { "c\($0)" }).joined(
             separator: ", ")
-        let sql = "INSERT INTO main.\(insertion.table) (\(columns)) SELECT \(selected) \(found)"
+        let sql = "INSERT INTO main.\(insertion.table) (\(columns)) SELECT \(selected) FROM \(source)"
         guard let statement = try connection.prepare(trusted: sql) else { return 0 }
         try connection.check(statement.handle.bind(table, at: 1))
-        try connection.check(statement.handle.bind(reason, at: 2))
+        if let reason { try connection.check(statement.handle.bind(reason, at: 2)) }
         let code = statement.handle.step()
         guard code == EngineCode.done else {
             throw EngineError(code: code, message: connection.lastErrorMessage)

@@ -100,12 +100,10 @@ final class SalvagedContent {
             unassignedPages: unassigned, problems: problems)
     }
 
-    /// How many rows were put into each table that was not made anew.
+    /// How many rows were put into each table.
     private var rowCounts: [String: Int] {
         var counts = lost.rowCounts
-        for target in tables where !target.isMadeAnew {
-            counts[target.table.name] = target.report.rowCount
-        }
+        for target in tables { counts[target.table.name] = target.report.rowCount }
         return counts
     }
 
@@ -270,8 +268,8 @@ final class SalvagedContent {
                 trusted: "INSERT OR IGNORE INTO main.\(name) (\(columns)) "
                     + "SELECT \(columns) FROM \(kept) ORDER BY \(LostRows.rowID)")
             let refused = try lost.add(
-                from: kept, values: fields.others, notIn: (name, fields.rowID),
-                table: tables[owner].table.name, reason: words(error))
+                from: "\(kept) WHERE \(LostRows.rowID) NOT IN (SELECT \(fields.rowID) FROM main.\(name))",
+                values: fields.others, table: tables[owner].table.name, reason: words(error))
             try destination.execute(trusted: "DROP TABLE \(kept)")
             try destination.execute("RELEASE unique_index")
             tables[owner].refuse(refused)
@@ -361,7 +359,7 @@ final class SalvagedContent {
         for entry in made {
             guard let reason = try reasonNotToKeep(entry) else { continue }
             try removeFromSchema(entry)
-            if entry.isFullText, !parts(of: entry).isEmpty {
+            if entry.isFullText || entry.isRTree, !parts(of: entry).isEmpty {
                 damaged.append(entry)
             } else {
                 problems.append(
@@ -417,53 +415,89 @@ final class SalvagedContent {
         parts(of: entry).contains { tables[$0].hasLostRows }
     }
 
-    /// Makes the index of a full-text table anew from its content: an index that has lost a part of itself
+    /// Makes a virtual table anew from what is left of its tables: an index that has lost a part of itself
     /// finds other rows than there are.
     ///
-    /// Other virtual tables are not made. What was read of their tables stays there.
+    /// It is a full-text table or an R-Tree. Others are not made, and what was read of their tables stays
+    /// there.
     private func makeAnew(_ entry: SalvagedSchema.Entry) throws {
-        guard entry.isFullText, let sql = entry.sql else {
+        guard entry.isFullText || entry.isRTree, let sql = entry.sql else {
             return problems.append(
                 "\(entry.name) was not made, as tables that it consists of have lost rows. They are there.")
         }
-        let name = entry.name.quotedDatabaseIdentifier
-        let content = "\(entry.name)_content"
-        let kept = freeName("coffer content")
         let parts = parts(of: entry)
-        let keepsContent = parts.contains { tables[$0].table.name == content }
+        for part in parts { tables[part].table.finish() }
+        var tree: SalvagedRTree.Result?
         try destination.execute("SAVEPOINT anew")
         do {
-            if keepsContent {
-                try destination.execute(
-                    trusted:
-                        "CREATE TABLE \(kept.quotedDatabaseIdentifier) AS SELECT * FROM "
-                        + "\(content.quotedDatabaseIdentifier)"
-                )
+            if entry.isFullText {
+                try makeFullText(entry, sql, of: parts)
+            } else {
+                tree = try SalvagedRTree(
+                    entry, sql: sql, in: destination, encoding: schema.encoding, freeName: freeName
+                ).make(of: parts.map { tables[$0].table.name }, count: count)
             }
+            // What the module does not make again was no part of it, and stays.
             for part in parts {
-                tables[part].table.finish()
                 let name = tables[part].table.name.quotedDatabaseIdentifier
-                try destination.execute(trusted: "DROP TABLE main.\(name)")
+                try destination.execute(trusted: "SELECT 1 FROM main.\(name) LIMIT 0")
             }
-            try StoredDefinition(kind: .virtualTable, name: entry.name, sql: sql).execute(on: destination)
-            if keepsContent {
-                try destination.execute(
-                    trusted:
-                        "INSERT INTO \(content.quotedDatabaseIdentifier) SELECT * FROM "
-                        + "\(kept.quotedDatabaseIdentifier); DROP TABLE \(kept.quotedDatabaseIdentifier)")
-            }
-            try destination.execute(trusted: "INSERT INTO \(name)(\(name)) VALUES('rebuild')")
             try destination.execute("RELEASE anew")
-            // The content is as it was put there.
-            for part in parts where tables[part].table.name != content { tables[part].isMadeAnew = true }
-            problems.append("The full-text index of \(entry.name) was made anew from the rows that are left.")
         } catch let error as EngineError where error.isOfStatement {
             // Some errors roll back all of it.
             if !destination.isAutocommit { try destination.execute("ROLLBACK TO anew; RELEASE anew") }
-            problems.append(
+            return problems.append(
                 "\(entry.name) could not be made anew (\(words(error))). What was read of the tables that "
                     + "it consists of is there."
             )
         }
+        // Not before: a full-text table writes its index at the end of a transaction.
+        for part in parts {
+            let name = tables[part].table.name.quotedDatabaseIdentifier
+            try destination.forEachRow(trusted: "SELECT count(*) FROM main.\(name)") {
+                tables[part].makeAnew(rowCount: Int($0.int64(at: 0)))
+            }
+        }
+        if let tree {
+            try keepLostRows(of: tree, entry.name)
+        } else {
+            problems.append("The full-text index of \(entry.name) was made anew from the rows that are left.")
+        }
+    }
+
+    private func makeFullText(_ entry: SalvagedSchema.Entry, _ sql: String, of parts: [Int]) throws {
+        let name = entry.name.quotedDatabaseIdentifier
+        let content = "\(entry.name)_content".quotedDatabaseIdentifier
+        let kept = freeName("coffer content").quotedDatabaseIdentifier
+        let keepsContent = parts.contains { tables[$0].table.name == "\(entry.name)_content" }
+        if keepsContent {
+            try destination.execute(trusted: "CREATE TABLE \(kept) AS SELECT * FROM \(content)")
+        }
+        for part in parts {
+            let name = tables[part].table.name.quotedDatabaseIdentifier
+            try destination.execute(trusted: "DROP TABLE main.\(name)")
+        }
+        try StoredDefinition(kind: .virtualTable, name: entry.name, sql: sql).execute(on: destination)
+        if keepsContent {
+            try destination.execute(
+                trusted: "INSERT INTO \(content) SELECT * FROM \(kept); DROP TABLE \(kept)")
+        }
+        try destination.execute(trusted: "INSERT INTO \(name)(\(name)) VALUES('rebuild')")
+    }
+
+    /// Puts rows that an R-Tree could not take into the tables for lost rows, once it is made for good.
+    private func keepLostRows(of made: SalvagedRTree.Result, _ name: String) throws {
+        let lostCount = try lost.add(from: made.lost, values: made.values, table: name, reason: nil)
+        try destination.execute(trusted: "DROP TABLE \(made.lost)")
+        var words = ["The R-Tree \(name) was made anew from the \(made.rowCount) rows that are left."]
+        if lostCount > 0 {
+            words.append(
+                "\(lostCount) rows of which a part is lost, or that it refuses, are in the tables for lost "
+                    + "rows.")
+        }
+        if made.unreadableCount > 0 {
+            words.append("Of \(made.unreadableCount) cells of its nodes nothing could be made.")
+        }
+        problems.append(words.joined(separator: " "))
     }
 }

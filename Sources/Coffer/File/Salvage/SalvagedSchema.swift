@@ -54,19 +54,31 @@ extension SalvagedSchema.Entry {
     /// Whether it is a full-text table, for a virtual table.
     var isFullText: Bool { isMade(by: ["fts3", "fts4", "fts5"]) }
 
+    /// Whether it is an R-Tree, for a virtual table.
+    var isRTree: Bool { isMade(by: ["rtree", "rtree_i32"]) }
+
+    /// Whether the coordinates of an R-Tree are integers.
+    var isRTreeOfIntegers: Bool { isMade(by: ["rtree_i32"]) }
+
     /// The names that the tables may have in which a full-text table or an R-Tree keeps its content.
     var namesOfParts: [String] {
         let suffixes =
-            isFullText
-            ? ["config", "content", "data", "docsize", "idx", "segdir", "segments", "stat"]
-            : ["node", "parent", "rowid"]
+            if isMade(by: ["fts5"]) {
+                ["config", "content", "data", "docsize", "idx"]
+            } else if isFullText {
+                ["content", "docsize", "segdir", "segments", "stat"]
+            } else {
+                ["node", "parent", "rowid"]
+            }
         return suffixes.map { "\(name)_\($0)" }
     }
 
     /// Whether one of these modules makes the virtual table.
     private func isMade(by modules: [String]) -> Bool {
-        let words = (sql ?? "").lowercased()
-        return modules.contains { words.contains("using \($0)") || words.contains("using \"\($0)\"") }
+        let words = (sql ?? "").lowercased().split { $0.isWhitespace || "(\"'`[];".contains($0) }
+        return zip(words, words.dropFirst()).contains { word, next in
+            word == "using" && modules.contains { next == $0 }
+        }
     }
 
     fileprivate init?(_ values: [StoredRecord.Value], _ encoding: TextEncoding) {

@@ -5,9 +5,6 @@ struct SalvagedTarget {
     let loss: TreeReader.Loss
     /// How many rows came back from pages that no tree leads to.
     private var strayRowCount = 0
-    /// Whether it was dropped, and made again by the module of the virtual table that it is a part of, so
-    /// that its rows are other ones.
-    var isMadeAnew = false
 
     /// Puts the rows of a tree into a table.
     ///
@@ -49,6 +46,10 @@ struct SalvagedTarget {
         report.rowCount -= count
         report.refusedRowCount += count
     }
+
+    /// Notes how many rows the table has since the module of the virtual table that it is a part of has made
+    /// it anew.
+    mutating func makeAnew(rowCount: Int) { report.rowCount = rowCount }
 
     /// Whether rows are known to be missing.
     var hasLostRows: Bool {

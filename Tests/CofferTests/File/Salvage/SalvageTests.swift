@@ -192,6 +192,30 @@ struct SalvageTests {
     }
 
     @Test(
+        "a table that is no part of a full-text table is not dropped with its parts, whatever its name",
+        arguments: [("fts4", "words_config"), ("fts3", "words_stat"), ("fts5", "words_segments")])
+    func tableLikeAPart(module: String, name: String) throws {
+        let script = """
+            CREATE TABLE \(name) (text);
+            INSERT INTO \(name) VALUES ('kept'), ('too');
+            CREATE VIRTUAL TABLE words USING \(module)(title, body);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+            INSERT INTO words (rowid, title, body) SELECT i, 'title ' || i, 'silver ' || \
+            hex(randomblob(200)) FROM n;
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
+        let root = try #require(
+            Int(file.shell.run("SELECT rootpage FROM sqlite_master WHERE name = 'words_content'")[0]))
+        try overwrite(file) { $0[(root - 1) * 4096 + 9] ^= 1 }
+        let salvage = try DatabaseFile(path: file.path).salvage(
+            key: SalvageTests.key, to: directory.path("b.db"))
+        #expect(salvage.problems.contains { $0.contains("made anew") }, "\(salvage)")
+        #expect(salvage.tables.first { $0.name == name }?.rowCount == 2, "\(salvage)")
+        let found = try result("b.db").run("SELECT group_concat(text) FROM \(name); PRAGMA integrity_check;")
+        #expect(found == ["kept,too", "ok"])
+    }
+
+    @Test(
         "a definition that does more than it is stored for is not executed, and its rows are kept beside",
         arguments: [
             // Without an end.
