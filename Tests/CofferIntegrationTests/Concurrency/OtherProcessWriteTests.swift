@@ -138,7 +138,7 @@ struct OtherProcessWriteTests {
     }
 
     @Test(
-        "P10: the connections of a snapshot pool see one state while the other process commits as fast as it can",
+        "P10: the connections of a snapshot pool see one state while the other process commits again and again",
         arguments: [false, true])
     func sameState(isReadOnly: Bool) throws {
         let pool = try directory.makePlayersPool(.rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
