@@ -20,7 +20,7 @@ enum CrashWorker {
         case "pool" where rest.count == 2: return try RotationWork.pool(rest)
         case "live" where (4...5).contains(rest.count): return try RotationWork.live(rest)
         case "once" where rest.count == 3: return try RotationWork.once(rest)
-        case "stress" where rest.count == 5: return try StressWork.stress(rest)
+        case "stress" where (5...6).contains(rest.count): return try StressWork.stress(rest)
         case "measure" where rest.count == 3: return try RotationWork.measure(rest)
         case "work" where rest.count >= 2: return try ConversionWork.work(rest)
         case "weigh" where rest.count == 2: return try ConversionWork.weigh(rest)

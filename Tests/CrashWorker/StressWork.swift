@@ -12,14 +12,16 @@ enum StressWork {
         var failures: [String] = []
     }
 
-    /// `stress PATH KEY KEY COUNT MEGABYTES`: makes a file of this size, and rotates its key back and forth
-    /// while four threads transfer money, eight read, and one value is observed.
+    /// `stress PATH KEY KEY COUNT MEGABYTES [paced]`: makes a file of this size, and rotates its key back and
+    /// forth while four threads transfer money, eight read, and one value is observed: with short rests, or
+    /// paced, with at most 1,000 transfers and 1,000 reads a second.
     ///
     /// Prints each pause, each duration, and when its phases and rounds ended; at last what the others have
-    /// done, and how long they waited at most. Ends with 1 if one of them has failed, or if anything is
-    /// missing.
+    /// done, how long they waited at most, and the speeds of two rotations while nobody uses the file. Ends
+    /// with 1 if one of them has failed, or if anything is missing.
     static func stress(_ arguments: [String]) throws {
         let (path, count, megabytes) = (arguments[0], Int(arguments[3]) ?? 1, Int(arguments[4]) ?? 1)
+        let isPaced = arguments.count > 5 && arguments[5] == "paced"
         var configuration = RotationWork.configuration(arguments[1])
         configuration.busyMode = .timeout(Patience.seconds)
         configuration.maximumReaderCount = 8
@@ -44,7 +46,8 @@ enum StressWork {
         let tally = Mutex(Tally())
         let isOver = Atomic<Bool>(false)
         let observation = ValueObservation.tracking {
-            try Int.fetchOne($0, sql: "SELECT count(*) FROM transfer") ?? 0
+            // Not their number, which takes the longer to count, the more there are.
+            try Int.fetchOne($0, sql: "SELECT MAX(seq) FROM transfer") ?? 0
         }
         let observer = observation.start(
             in: pool, scheduling: .async(onQueue: DispatchQueue(label: "values")),
@@ -76,7 +79,7 @@ enum StressWork {
                     tally.transfers += 1
                     tally.longestWrite = max(tally.longestWrite, seconds)
                 }
-                usleep(1000)
+                rest(isPaced ? 4000 : nil, since: start, else: 1000)
             }
         }
         for reader in 1...8 {
@@ -88,7 +91,7 @@ enum StressWork {
                     tally.reads += 1
                     tally.longestRead = max(tally.longestRead, seconds)
                 }
-                usleep(2000)
+                rest(isPaced ? 8000 : nil, since: start, else: 2000)
             }
         }
         let before = try memoryAtWork(forSeconds: max(1, megabytes / 16))
@@ -106,7 +109,8 @@ enum StressWork {
             pauses.append(1000 * (result.pause ?? 0))
             print(
                 String(
-                    format: "pause %.1f ms, duration %.2f s:", 1000 * (result.pause ?? 0), result.duration),
+                    format: "pause %.1f ms, duration %.2f s, %.0f MB a second:",
+                    1000 * (result.pause ?? 0), result.duration, try speed(of: result, path)),
                 phases.text)
         }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
@@ -122,6 +126,10 @@ enum StressWork {
         let after = try RotationWork.peakMemory()
         try pool.read { try Bank.audit($0) }
         let written = try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM transfer") ?? 0 }
+        for number in count..<count + 2 {
+            let result = try pool.rotateKey(to: RotationWork.key(arguments[number % 2 == 0 ? 2 : 1]))
+            print(String(format: "not in use: %.0f MB a second", try speed(of: result, path)))
+        }
         try pool.close()
         let end = tally.withLock { $0 }
         print(
@@ -134,6 +142,22 @@ enum StressWork {
         guard end.failures.isEmpty, written == end.transfers, end.values > 0, after - before < 64 << 10 else {
             exit(1)
         }
+    }
+
+    /// In megabytes a second.
+    private static func speed(of result: DatabaseFile.RotationResult, _ path: String) throws -> Double {
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+        return Double(size) / 1e6 / result.duration
+    }
+
+    /// Rests until so many microseconds after a start, or for some.
+    private static func rest(_ wholeTime: Int?, since start: ContinuousClock.Instant, else time: UInt32) {
+        guard let wholeTime else {
+            usleep(time)
+            return
+        }
+        let used = Int((ContinuousClock.now - start) / .microseconds(1))
+        if used < wholeTime { usleep(UInt32(wholeTime - used)) }
     }
 
     /// The memory that those who read and write need by themselves, in KiB: what they have when they need no
