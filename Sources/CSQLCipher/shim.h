@@ -24,6 +24,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/xattr.h>
@@ -202,6 +205,13 @@ static inline void coffer_begin_synchronizing(int descriptor, off_t offset, off_
 #if defined(__linux__)
     int sync_file_range(int, off_t, off_t, unsigned int);
     sync_file_range(descriptor, offset, count, 2);
+#endif
+}
+
+/// Gives memory that was freed back to the system, where the C library has a call for it.
+static inline void coffer_give_back_free_memory(void) {
+#if defined(__GLIBC__)
+    malloc_trim(0);
 #endif
 }
 

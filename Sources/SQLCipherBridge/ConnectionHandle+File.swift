@@ -57,6 +57,15 @@ extension ConnectionHandle {
         }
     }
 
+    /// Has what was written to the main database file on the disk, as SQLite does it at a checkpoint.
+    package func synchronizeFile() throws(EngineError) {
+        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
+        let code = unsafe methods.pointee.xSync(file, SQLITE_SYNC_NORMAL)
+        guard code == SQLITE_OK else {
+            throw EngineError(code: code, message: ConnectionHandle.describe(code))
+        }
+    }
+
     /// Takes SQLite's shared lock on the main database file, without a look into it: nobody writes to a file
     /// in rollback mode as long as the connection lives. The connection is of no use for anything else
     /// afterwards.

@@ -59,18 +59,16 @@ struct RunningPageDigest {
     func finish() throws(CryptographyFailure) -> String { try all.finish().hexadecimal }
 }
 
-/// The digests of all pages of a content that changes.
-struct PageDigests {
+/// The digests of all pages of a content that changes, in one place: those of a large file are not copied.
+final class PageDigests {
     private static let size = 32
     private let lockPage: Int
     private var bytes: [UInt8] = []
-    /// Noted after those, in a place where a copy of all of them would take too long.
-    private var later: [(number: Int, digest: [UInt8])] = []
 
     init(lockPage: Int) { self.lockPage = lockPage }
 
     /// Forgets the pages beyond the end, or makes room for more.
-    mutating func resize(to pageCount: Int) {
+    func resize(to pageCount: Int) {
         let count = pageCount * PageDigests.size
         if bytes.count > count { bytes.removeLast(bytes.count - count) }
         // So that more pages need no copy of all.
@@ -78,23 +76,14 @@ struct PageDigests {
         bytes.append(contentsOf: repeatElement(0, count: count - bytes.count))
     }
 
-    mutating func note(_ number: Int, _ digest: [UInt8]) {
+    func note(_ number: Int, _ digest: [UInt8]) {
         let start = (number - 1) * PageDigests.size
         bytes.replaceSubrange(start..<start + PageDigests.size, with: digest)
     }
 
-    /// Notes digests of pages, which costs nothing but for these.
-    mutating func noteLater(_ digests: [(number: Int, digest: [UInt8])]) { later += digests }
-
     /// The digest of the content: see ``RunningPageDigest``.
     func finish() throws(CryptographyFailure) -> String {
-        guard later.isEmpty else {
-            var whole = self
-            whole.later = []
-            for (number, digest) in later { whole.note(number, digest) }
-            return try whole.finish()
-        }
-        let all = try ContentDigest()
+        let (all, bytes) = (try ContentDigest(), bytes)
         // The page that SQLite never uses has none.
         let lock = min(bytes.count, (lockPage - 1) * PageDigests.size)
         try all.update(bytes.span.extracting(0..<lock))

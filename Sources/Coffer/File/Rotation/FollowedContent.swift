@@ -8,7 +8,7 @@ struct FollowedContent {
     /// Of the copy.
     private let salt: [UInt8]
     private var pageCount = 0
-    private var digests: PageDigests
+    private let digests: PageDigests
     /// What was proved of all pages, as they were at one time.
     private var proved: ProvedContent?
 
@@ -65,7 +65,6 @@ struct FollowedContent {
             throw DatabaseFileError(
                 .copyRejected("the new key does not open it (\(failure))"), path: change.path)
         }
-        var digests = digests
         digests.resize(to: pageCount)
         var content = try PageProof.prove(
             copy.handle, in: target, against: pages(pin, contents), change, progress
@@ -83,7 +82,6 @@ struct FollowedContent {
         guard content.isOldKeyAccepted == false else {
             throw DatabaseFileError(.copyRejected("the old key opens it as well"), path: change.path)
         }
-        self.digests = digests
         proved = content
     }
 
@@ -163,11 +161,8 @@ private struct FollowedProof: ContentProof {
         _ change: FileChange,
         _ progress: ProgressReport
     ) throws -> ProvedContent {
-        var last: [(number: Int, digest: [UInt8])] = []
         let (mine, theirs) = try (PageFile(source, change.before), PageFile(copy, change.after))
-        try PageComparison(source: mine, copy: theirs, path: change.path).run(pages) { last.append(($0, $1)) }
-        var digests = digests
-        digests.noteLater(last)
+        try PageComparison(source: mine, copy: theirs, path: change.path).run(pages) { digests.note($0, $1) }
         return ProvedContent(proved, digests: digests)
     }
 }

@@ -166,6 +166,9 @@ private final class LiveRun {
         copy = nil
         note = nil
         watcher = nil
+        // Connections were closed, and others opened by other threads: the C library keeps what each thread
+        // has freed for that one, and a process that rotates again and again would grow.
+        FreeMemory.giveBack()
     }
 
     /// The room that the rotation leaves to those who write meanwhile.
@@ -254,19 +257,28 @@ private final class LiveRun {
         var before = Int.max
         while true {
             try content?.target.synchronize()
-            // Right before the round: what is committed after it is all that is left for the end.
-            try checkpoint()
+            try bringLogIn()
             let changed = try follow()
             let isSmall = changed <= bounds.maximumRemainder
             // As long as it gets much smaller, one more round is shorter than what it spares.
-            if isSmall && (changed <= 64 || changed > before / 2) { return }
+            if isSmall && (changed <= 64 || changed > before / 2) { break }
             guard hasRoundsLeft else {
-                if isSmall { return }
+                if isSmall { break }
                 throw DatabaseFileError(.outpaced(logSize: try history.size), path: change.path)
             }
             course.isOutpaced = !isSmall && before != .max && changed > before / 2
             before = changed
         }
+        try bringLogIn()
+    }
+
+    /// Has what is pinned in the file and on the disk, so that little of it is left for the end.
+    ///
+    /// SQLite has the file written to the disk only when it has brought all of the log in, which it does at
+    /// the end: with all that it has brought in before.
+    private func bringLogIn() throws {
+        try checkpoint()
+        try watcher?.handle.synchronizeFile()
     }
 
     /// Whether the last transaction is not much newer than the state that was followed last.
