@@ -343,7 +343,8 @@ final class SalvagedContent {
                 problems.append("\(entry.name) could not be made: \(words(error))")
                 continue
             }
-            for (index, text) in [entry.type, entry.name, entry.table, sql].enumerated() {
+            // The engine takes a schema for damaged in which a table is said to be one of another name.
+            for (index, text) in [entry.type, entry.name, entry.name, sql].enumerated() {
                 try destination.check(insert.handle.bind(text, at: CInt(index + 1)))
             }
             let code = insert.handle.step()

@@ -155,6 +155,24 @@ struct SalvageForgedTests {
         #expect(try found("SELECT title FROM item; PRAGMA integrity_check") == ["ring", "ok"])
     }
 
+    @Test("a virtual table that is said to belong to another table is made, and can be opened")
+    func tableOfAnotherName() throws {
+        let salvage = try salvage(
+            """
+            CREATE TABLE item (title); INSERT INTO item VALUES ('ring');
+            CREATE VIRTUAL TABLE words USING fts5(title); INSERT INTO words VALUES ('coin');
+
+            """,
+            "UPDATE sqlite_master SET tbl_name = 'worüs' WHERE name = 'words';\n")
+        #expect(salvage.isComplete, "\(salvage.problems)")
+        #expect(
+            try found(
+                """
+                SELECT title FROM item; SELECT title FROM words WHERE words MATCH 'coin';
+                PRAGMA integrity_check;
+                """) == ["ring", "coin", "ok"])
+    }
+
     @Test("a function that does more than compute is not called for a definition")
     func functions() throws {
         let salvage = try salvage(
