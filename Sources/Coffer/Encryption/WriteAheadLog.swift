@@ -117,6 +117,33 @@ struct WriteAheadLog {
         }
     }
 
+    /// Calls `body` with each frame behind the first one that is not whole, where no reader finds them, and
+    /// with whether it is whole by the sum that the frame before it says. Frames of which the salts are other
+    /// ones are left out.
+    func forEachFrameBehindDamage(_ body: (Frame, Bool) throws -> Void) throws {
+        var end = start
+        try forEachFrame(after: start) { _, position in
+            end = position
+            return true
+        }
+        var (sum, offset) = ((end.first, end.second), end.offset)
+        while true {
+            let bytes = try source.bytes(at: offset, count: 24 + pageSize)
+            guard bytes.count == 24 + pageSize else { return }
+            sum = WriteAheadLog.checksum(bytes.prefix(8), isBigEndian, sum)
+            sum = WriteAheadLog.checksum(bytes.dropFirst(24), isBigEndian, sum)
+            let stored = (bytes.word(at: 16), bytes.word(at: 20))
+            let (page, size) = (Int(bytes.word(at: 0)), Int(bytes.word(at: 4)))
+            if (bytes.word(at: 8), bytes.word(at: 12)) == salt, page > 0 {
+                let frame = Frame(page: page, committedPageCount: size > 0 ? size : nil, offset: offset + 24)
+                try body(frame, sum == stored)
+            }
+            // The damage of one frame does not keep those behind it from being checked.
+            sum = stored
+            offset += Int64(bytes.count)
+        }
+    }
+
     private static func checksum(_ bytes: ArraySlice<UInt8>, _ isBigEndian: Bool, _ start: Checksum)
         -> Checksum
     {
@@ -161,10 +188,7 @@ struct CommittedLog: Equatable {
         var uncommitted: [(page: Int, offset: Int64)] = []
         try log.forEachFrame { frame in
             uncommitted.append((frame.page, frame.offset))
-            guard let count = frame.committedPageCount else { return }
-            pageCount = count
-            for (page, offset) in uncommitted { offsets[page] = offset }
-            uncommitted.removeAll(keepingCapacity: true)
+            commit(&uncommitted, frame)
         }
     }
 
@@ -179,5 +203,27 @@ struct CommittedLog: Equatable {
         }
     }
 
+    /// What is committed behind the first frame that is not whole, where no reader finds it.
+    ///
+    /// - Parameter trustsSums: whether the sum of a frame has to be right, as nothing else says whether its
+    ///   page is as it was written.
+    init(behindDamageOf pageSize: Int, trustsSums: Bool, read: @escaping BlockReader.Read) throws {
+        guard let log = try WriteAheadLog(read: read), log.isOfKnownVersion, log.pageSize == pageSize else {
+            return
+        }
+        var uncommitted: [(page: Int, offset: Int64)] = []
+        try log.forEachFrameBehindDamage { frame, isWhole in
+            if isWhole || !trustsSums { uncommitted.append((frame.page, frame.offset)) }
+            commit(&uncommitted, frame)
+        }
+    }
+
     private init() {}
+
+    private mutating func commit(_ frames: inout [(page: Int, offset: Int64)], _ last: WriteAheadLog.Frame) {
+        guard let count = last.committedPageCount else { return }
+        pageCount = count
+        for (page, offset) in frames { offsets[page] = offset }
+        frames.removeAll(keepingCapacity: true)
+    }
 }

@@ -54,6 +54,13 @@ struct RecoverCommand: RecordedOperation {
             """)
     var damagedPages = false
 
+    @Flag(
+        help: """
+            Look for rows behind a damaged frame of the write-ahead log, too: they may not fit to others. \
+            They go to lost_and_found_N.
+            """)
+    var damagedLog = false
+
     @Option(help: ArgumentHelp("How many threads look at pages at once, from 1 to 64.", valueName: "number"))
     var threads = ThreadCount.usual
 
@@ -109,6 +116,7 @@ struct RecoverCommand: RecordedOperation {
         options.salt = try givenSalt()
         options.includesFreePages = freePages
         options.includesDamagedPages = damagedPages
+        options.includesDamagedLog = damagedLog
         options.threadCount = threads.number
         options.lockTimeout = session.lockTimeout
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil

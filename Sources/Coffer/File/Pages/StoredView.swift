@@ -19,6 +19,9 @@ final class StoredView: StoredBytes {
     private let connection: EngineConnection
     private var file: ConnectionHandle { connection.handle }
 
+    /// The pages that were committed behind a damaged frame of the log, in order, where they are asked for.
+    let pagesBehindDamage: [Int]
+
     /// How many pages come from the log or the journal.
     var overlaidPageCount: Int { offsets.count { $0.key <= pageCount } }
     /// How many pages there are, the last one perhaps only in part.
@@ -32,7 +35,12 @@ final class StoredView: StoredBytes {
     ///   - path: without symbolic links.
     ///   - pageSize: nil to take it from a plaintext header.
     ///   - mayBeUnreadable: whether a file is looked at whose first bytes the disk does not give.
-    init(_ path: String, pageSize: Int?, timeout: TimeInterval, mayBeUnreadable: Bool = false) throws {
+    ///   - trustsSums: to have what is committed behind a damaged frame of a log in the place of other pages,
+    ///     too, where no reader finds it: only frames whose sums are right, or all of them.
+    init(
+        _ path: String, pageSize: Int?, timeout: TimeInterval, mayBeUnreadable: Bool = false,
+        behindDamageTrustingSums trustsSums: Bool? = nil
+    ) throws {
         self.path = path
         let connection = try StoredView.lock(path, timeout: timeout)
         let file = connection.handle
@@ -42,6 +50,7 @@ final class StoredView: StoredBytes {
         var offsets: [Int: Int64] = [:]
         var pageCount: Int?
         var overlay: Overlay?
+        var pagesBehindDamage: [Int] = []
         if let journal = try StoredView.hotJournal(path, file: file) {
             let content = try HotJournal(
                 pageSize: pageSize, size: journal.size, read: { try journal.read(at: $0, filling: &$1) },
@@ -52,8 +61,19 @@ final class StoredView: StoredBytes {
             let log = Overlay(.log, try FileDescriptor.open("\(path)-wal"))
             let content = try CommittedLog(pageSize: pageSize) { try log.read(at: $0, filling: &$1) }
             (offsets, pageCount) = (content.offsets, content.pageCount)
+            if let trustsSums {
+                let behind = try CommittedLog(behindDamageOf: pageSize, trustsSums: trustsSums) {
+                    try log.read(at: $0, filling: &$1)
+                }
+                offsets.merge(behind.offsets) { $1 }
+                // Each page that the file does not have is in a frame, also if that is a damaged one.
+                let most = Int((fileSize + log.size) / Int64(pageSize)) + 1
+                pageCount = behind.pageCount.map { min($0, most) } ?? pageCount
+                pagesBehindDamage = behind.offsets.keys.sorted()
+            }
             overlay = log
         }
+        self.pagesBehindDamage = pagesBehindDamage
         self.pageSize = pageSize
         self.fileSize = fileSize
         fileSalt = header.salt

@@ -10,6 +10,9 @@ struct DamagedFile {
     let unreadable: UnreadablePages
     /// What cannot be read at all, in words.
     let problems: [String]
+    /// The file as it would be with what was committed behind a damaged frame of its log, and which pages
+    /// that are; nil where nobody asks for it, or there is no such frame.
+    private(set) var behindDamage: (file: PageFile, pages: [Int])?
 
     /// The sizes that pages may have.
     private static let pageSizes = (9...16).map { 1 << $0 }
@@ -21,6 +24,7 @@ struct DamagedFile {
             (file, unreadable) = try DamagedFile.plaintext(path, timeout: options.lockTimeout)
             settings = CipherSettings()
             problems = try DamagedFile.problems(path, pageSize: file.pageSize, options)
+            behindDamage = try readBehindDamage(path, nil, .plaintext, options)
             return
         }
         if let salt = options.salt, salt.count != 16 {
@@ -46,6 +50,8 @@ struct DamagedFile {
                     file, settings, key, bytes, isGiven: options.cipher != nil)
             self.unreadable = unreadable
             problems = try DamagedFile.problems(path, pageSize: settings.pageSize, options)
+            behindDamage = try readBehindDamage(
+                path, knownSalt, FileProtection.encrypted(key, cipher: self.settings), options)
             return
         }
         throw foreign ?? DatabaseFileError(.key(.wrongKey), path: path)
@@ -61,6 +67,24 @@ struct DamagedFile {
         return [
             "The write-ahead log is damaged, and \(count) transactions behind the damage could not be read."
         ]
+    }
+
+    /// What a file has with what was committed behind a damaged frame of its log.
+    ///
+    /// - Parameter salt: the one that takes the place of that in the file.
+    private func readBehindDamage(
+        _ path: String, _ salt: [UInt8]?, _ protection: FileProtection,
+        _ options: DatabaseFile.SalvageOptions
+    ) throws -> (PageFile, [Int])? {
+        guard options.includesDamagedLog else { return nil }
+        // Where pages have codes, these say whether a page is as it was written.
+        let view = try StoredView(
+            path, pageSize: file.pageSize, timeout: options.lockTimeout, mayBeUnreadable: true,
+            behindDamageTrustingSums: file.layout == nil || !settings.usesHMAC)
+        guard !view.pagesBehindDamage.isEmpty else { return nil }
+        let unreadable = UnreadablePages(view, pageSize: file.pageSize)
+        let bytes: any StoredBytes = salt.map { ReplacedBytes(unreadable, at: 0, $0) } ?? unreadable
+        return (try PageFile(bytes, protection), view.pagesBehindDamage)
     }
 
     /// The salt that takes the place of the one in the file: the one that was given, or the one that a

@@ -23,6 +23,12 @@ extension DatabaseFile {
         /// to the tables for lost rows.
         public var includesDamagedPages = false
 
+        /// Whether rows are looked for on pages that were committed behind a damaged frame of a write-ahead
+        /// log, where no reader finds them. The pages are authentic, and those of the damaged frame are
+        /// missing between them, so that they may not fit to others. Rows that the same page does not have
+        /// without these frames go to the tables for lost rows. It takes the memory for pages twice.
+        public var includesDamagedLog = false
+
         /// The functions that indexes, checks and generated columns call, where the database has such.
         public var functions: [DatabaseFunction] = []
 
@@ -167,7 +173,9 @@ extension DatabaseFile {
             var found: SalvagedContent.Result?
             try new.make(at: destination, threadCount: options.threadCount) { connection in
                 try prepare(connection)
-                let made = try SalvagedContent(pages, into: connection, options, report).make()
+                let made = try SalvagedContent(
+                    pages, behindDamage: source.behindDamage, into: connection, options, report
+                ).make()
                 found = made
                 return { try made.proof.check($0, destination) }
             }

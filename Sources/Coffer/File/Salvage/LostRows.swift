@@ -32,6 +32,9 @@ final class LostRows {
     /// The column of such a table that says why a row is lost, as SQL.
     static let reason = "\"coffer reason\""
 
+    /// Why rows of a log that no reader finds are here.
+    static let behindDamage = "it was committed behind a damaged frame of the log"
+
     /// Why rows of free pages are here.
     static let free = "the page is free: its rows were deleted, or moved"
 

@@ -8,6 +8,7 @@ internal import SQLCipherBridge
 /// and the reason.
 final class SalvagedContent {
     private let pages: SalvagedPages
+    private let behindDamage: (file: PageFile, pages: [Int])?
     private let options: DatabaseFile.SalvageOptions
     private let destination: ConnectionHandle
     private let progress: ProgressReport
@@ -21,13 +22,16 @@ final class SalvagedContent {
     private var unassigned: [Int] = []
     private var rowCount = 0
 
+    /// - Parameter behindDamage: see ``DamagedFile/behindDamage``.
     init(
-        _ pages: SalvagedPages, into destination: ConnectionHandle, _ options: DatabaseFile.SalvageOptions,
+        _ pages: SalvagedPages, behindDamage: (file: PageFile, pages: [Int])? = nil,
+        into destination: ConnectionHandle, _ options: DatabaseFile.SalvageOptions,
         _ progress: ProgressReport
     )
         throws
     {
         self.pages = pages
+        self.behindDamage = behindDamage
         self.options = options
         self.destination = destination
         self.progress = progress
@@ -77,6 +81,7 @@ final class SalvagedContent {
         let isFreeListWhole = try pages.forEachFreePage(reader.setFree)
         try readStrayPages(isCertain: isFreeListWhole && schema.isWhole, areIndexesWhole: areIndexesWhole)
         if options.includesDamagedPages { try readDamagedPages() }
+        if let behindDamage { try readDamagedLog(behindDamage.file, behindDamage.pages) }
         for index in tables.indices { tables[index].estimateLoss() }
         try makeIndexes()
         try makeViewsAndTriggers()
@@ -222,6 +227,47 @@ final class SalvagedContent {
                 try lost.add(row, table: owners[number], reason: "the page is not authentic")
             }
         }
+    }
+
+    /// Rows of pages that were committed behind a damaged frame of the log, which the same page does not have
+    /// without them.
+    private func readDamagedLog(_ file: PageFile, _ numbers: [Int]) throws {
+        let logged = try SalvagedPages(file, threadCount: options.threadCount) { _ in try checkpoint() }
+        let loggedReader = TreeReader(logged)
+        let numbers = Set(numbers)
+        var known: (page: Int, rows: [Int64: [TreeReader.Row]]) = (0, [:])
+        func add(_ row: TreeReader.Row, _ table: String?) throws {
+            try count()
+            guard numbers.contains(row.page) else { return }
+            if known.page != row.page {
+                known = (row.page, Dictionary(grouping: try rows(ofPage: row.page), by: \.rowID))
+            }
+            let isKnown = known.rows[row.rowID]?.contains { $0.record.values == row.record.values }
+            guard isKnown != true else { return }
+            try lost.add(row, table: table, reason: LostRows.behindDamage)
+        }
+
+        for entry in schema.tables {
+            let isTable = try logged.tree(entry.root)?.kind.isOfTable ?? true
+            _ = try loggedReader.read(root: entry.root, isTable: isTable) { try add($0, entry.name) }
+        }
+        for number in numbers.sorted() where number > 1 && !loggedReader.isTaken(number) {
+            guard let content = try logged.content(number) else { continue }
+            let stray = try loggedReader.strayRows(onPage: number, content, isTable: true)
+            for row in stray?.rows ?? [] { try add(row, nil) }
+        }
+    }
+
+    /// The rows of a page that are all on it.
+    private func rows(ofPage number: Int) throws -> [TreeReader.Row] {
+        var rows: [TreeReader.Row] = []
+        try pages.tree(number)?.forEachCell { cell in
+            guard let cell, let payload = cell.payload, payload.overflowPage == nil,
+                let record = StoredRecord(payload.local, isWhole: true)
+            else { return }
+            rows.append(TreeReader.Row(page: number, rowID: cell.rowID, record: record))
+        }
+        return rows
     }
 
     // MARK: The rest of the schema

@@ -221,6 +221,69 @@ struct SalvageSourcesTests {
     }
 
     @Test(
+        "rows that were committed behind a damaged frame of a log come on demand only, marked, where a code or the sum of the frame before says that they are as they were written",
+        arguments: [true, false])
+    func damagedLog(isEncrypted: Bool) throws {
+        var configuration = Configuration()
+        if isEncrypted { configuration.key = SalvageSourcesTests.key }
+        configuration.allowsPlaintext = !isEncrypted
+        configuration.journalMode = .wal
+        let path = directory.path("wal.db")
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE item (id INTEGER PRIMARY KEY, title); CREATE TABLE owner (name, note);
+                    INSERT INTO item VALUES (1, 'old'), (2, 'coin'), (3, 'ring');
+                    INSERT INTO owner VALUES ('Ada', 1);
+                    """)
+        }
+        try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        try queue.write { try $0.execute(sql: "UPDATE item SET title = 'new' WHERE id = 1") }
+        try queue.write { try $0.execute(sql: "INSERT INTO owner VALUES ('Bob', 2)") }
+        try queue.write { try $0.execute(sql: "INSERT INTO item VALUES (4, 'spoon')") }
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(
+                atPath: path + suffix, toPath: directory.path("copy.db") + suffix)
+        }
+        try queue.close()
+        let log = directory.path("copy.db-wal")
+        let frameSize = 24 + 4096
+        #expect(try bytes(log).count == 32 + 3 * frameSize)
+        var options = DatabaseFile.SalvageOptions()
+        func lostRows(_ name: String) throws -> (salvage: DatabaseFile.Salvage, rows: [String]) {
+            let salvage = try DatabaseFile(path: directory.path("copy.db")).salvage(
+                key: isEncrypted ? SalvageSourcesTests.key : nil, to: directory.path(name),
+                newKey: SalvageSourcesTests.key, options: options)
+            #expect(try result(name).run("SELECT title FROM item") == ["old", "coin", "ring"])
+            #expect(try result(name).run("SELECT name FROM owner") == ["Ada"])
+            guard salvage.lostRowCount > 0 else { return (salvage, []) }
+            let reasons = try result(name).run("SELECT DISTINCT reason FROM lost_and_found_2")
+            #expect(reasons == ["it was committed behind a damaged frame of the log"])
+            return (
+                salvage,
+                try result(name).run(
+                    "SELECT table_name, row_id, coalesce(c0, '') || c1 FROM lost_and_found_2 ORDER BY 1, 2")
+            )
+        }
+
+        try overwrite(log) { $0[32 + 24 + 100] ^= 1 }
+        let without = try lostRows("without.db")
+        #expect(without.rows.isEmpty && !without.salvage.isComplete, "\(without)")
+        options.includesDamagedLog = true
+        let with = try lostRows("with.db")
+        #expect(
+            with.rows == ["item|1|new", "item|4|spoon", "owner|2|Bob2"] && !with.salvage.isComplete, "\(with)"
+        )
+        // The sum of the frame between, by which the one behind it can be checked.
+        try overwrite(log) { $0[32 + frameSize + 17] ^= 1 }
+        #expect(try lostRows("sum.db").rows == (isEncrypted ? with.rows : []))
+        // A frame that is damaged itself.
+        try overwrite(log) { $0[32 + 2 * frameSize + 24 + 3000] ^= 1 }
+        #expect(try lostRows("both.db").rows == (isEncrypted ? ["owner|2|Bob2"] : []))
+    }
+
+    @Test(
         "rows of free pages come on demand only, with a warning, and the rest comes back into its tables all the same"
     )
     func freePages() throws {
