@@ -127,8 +127,14 @@ enum StressWork {
         try pool.read { try Bank.audit($0) }
         let written = try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM transfer") ?? 0 }
         for number in count..<count + 2 {
-            let result = try pool.rotateKey(to: RotationWork.key(arguments[number % 2 == 0 ? 2 : 1]))
-            print(String(format: "not in use: %.0f MB a second", try speed(of: result, path)))
+            var phases = RotationWork.PhaseEnds()
+            let result = try pool.rotateKey(to: RotationWork.key(arguments[number % 2 == 0 ? 2 : 1])) {
+                phases.note($0)
+            }
+            print(
+                String(
+                    format: "not in use, duration %.2f s, %.0f MB a second:", result.duration,
+                    try speed(of: result, path)), phases.text)
         }
         try pool.close()
         let end = tally.withLock { $0 }

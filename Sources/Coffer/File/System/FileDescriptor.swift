@@ -199,12 +199,14 @@ struct FileDescriptor: ~Copyable {
     }
 
     /// Asks whether anybody else, also in this process, has the file open: the kernel grants a write lease to
-    /// the only one who has.
-    func probeLease() -> Lease {
-        // F_SETLEASE, which Swift does not import.
-        let setLease: Int32 = 1024
+    /// the only one who has. It ends with the descriptor, and who opens the file meanwhile waits for that.
+    func takeLease() -> Lease {
+        // F_SETSIG and F_SETLEASE, which Swift does not import. Who opens the file now has the kernel signal
+        // this process: by SIGIO, which ends a process that does not expect it, if no other signal is chosen.
+        // SIGURG is ignored where nobody asks for it.
+        let (setSignal, setLease): (Int32, Int32) = (10, 1024)
+        guard fcntl(number, setSignal, SIGURG) == 0 else { return .unknown }
         guard fcntl(number, setLease, Int32(F_WRLCK)) == 0 else { return errno == EAGAIN ? .inUse : .unknown }
-        _ = fcntl(number, setLease, Int32(F_UNLCK))
         return .free
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 internal import Glibc
 
@@ -40,19 +41,37 @@ enum FileUsers {
             guard ownDescriptorCount(of: file) == 0 else {
                 throw DatabaseFileError(.busy([thisProcess]), path: path)
             }
-            let lease: FileDescriptor.Lease
-            do throws(DatabaseFileError) {
-                lease = try FileDescriptor.open(path).probeLease()
-            } catch {
-                // Whether it can be opened will be SQLite's to say.
-                return
-            }
-            guard lease == .inUse else { return }
+            guard hasUsers(file, path) else { return }
             let users = others(of: file)
             guard (users.isEmpty ? grace : end).wait() else {
                 throw DatabaseFileError(.busy(users), path: path)
             }
         }
+    }
+
+    /// Whether the kernel knows of a descriptor of the file that is not our own for this question.
+    ///
+    /// As long as the lease is held, no other thread can open the file, and have locks on it that are dropped
+    /// when the descriptor is closed. Where there is no lease, because one may have done so already, it stays
+    /// open.
+    private static func hasUsers(_ file: FileStatus, _ path: String) -> Bool {
+        // Whether it can be opened will be SQLite's to say.
+        guard let descriptor = try? FileDescriptor.open(path) else { return false }
+        guard descriptor.takeLease() == .inUse else { return false }
+        if ownDescriptorCount(of: file) > 1 {
+            let kept = KeptDescriptor(descriptor)
+            keptDescriptors.withLock { $0.append(kept) }
+        }
+        return true
+    }
+
+    private static let keptDescriptors = Mutex<[KeptDescriptor]>([])
+
+    /// Open until the process ends: closing it would drop locks of a connection of this process.
+    private final class KeptDescriptor: Sendable {
+        private let descriptor: FileDescriptor
+
+        init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
     }
 
     /// Waits until nobody has a file open but one connection of this process, and the hold of a replacement
