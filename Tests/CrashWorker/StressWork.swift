@@ -14,7 +14,7 @@ enum StressWork {
 
     /// `stress PATH KEY KEY COUNT MEGABYTES [paced]`: makes a file of this size, and rotates its key back and
     /// forth while four threads transfer money, eight read, and one value is observed: with short rests, or
-    /// paced, with at most 1,000 transfers and 1,000 reads a second.
+    /// paced, with 1,000 transfers and 1,000 reads a second at the most.
     ///
     /// Prints each pause, each duration, and when its phases and rounds ended; at last what the others have
     /// done, how long they waited at most, and the speeds of two rotations while nobody uses the file. Ends
