@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SQLCipherBridge
 internal import Synchronization
 
 internal import Glibc
@@ -38,6 +39,7 @@ enum FileUsers {
         // A child of this process has our descriptors for a moment, until it becomes another program.
         let grace = Deadline(after: max(timeout, 0.5))
         while true {
+            closeKeptDescriptors(of: file)
             guard ownDescriptorCount(of: file) == 0 else {
                 throw DatabaseFileError(.busy([thisProcess]), path: path)
             }
@@ -53,25 +55,38 @@ enum FileUsers {
     ///
     /// As long as the lease is held, no other thread can open the file, and have locks on it that are dropped
     /// when the descriptor is closed. Where there is no lease, because one may have done so already, it stays
-    /// open.
+    /// open until the next question finds no other one.
     private static func hasUsers(_ file: FileStatus, _ path: String) -> Bool {
         // Whether it can be opened will be SQLite's to say.
         guard let descriptor = try? FileDescriptor.open(path) else { return false }
         guard descriptor.takeLease() == .inUse else { return false }
         if ownDescriptorCount(of: file) > 1 {
-            let kept = KeptDescriptor(descriptor)
+            let kept = KeptDescriptor(descriptor, of: file.identity)
             keptDescriptors.withLock { $0.append(kept) }
         }
         return true
     }
 
+    /// Closes what was kept of a file, as soon as this process has no other descriptor of it, and so no lock.
+    private static func closeKeptDescriptors(of file: FileStatus) {
+        keptDescriptors.withLock { kept in
+            let count = kept.count { $0.identity == file.identity }
+            guard count > 0, ownDescriptorCount(of: file) == count else { return }
+            kept.removeAll { $0.identity == file.identity }
+        }
+    }
+
     private static let keptDescriptors = Mutex<[KeptDescriptor]>([])
 
-    /// Open until the process ends: closing it would drop locks of a connection of this process.
+    /// Stays open, as closing it would drop locks of a connection of this process.
     private final class KeptDescriptor: Sendable {
+        let identity: FileIdentity
         private let descriptor: FileDescriptor
 
-        init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+        init(_ descriptor: consuming FileDescriptor, of identity: FileIdentity) {
+            self.identity = identity
+            self.descriptor = descriptor
+        }
     }
 
     /// Waits until nobody has a file open but one connection of this process, and the hold of a replacement

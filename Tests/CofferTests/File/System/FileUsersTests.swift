@@ -39,4 +39,26 @@ struct FileUsersTests {
         }
         #expect(FileUsersTests.signalCount.load(ordering: .relaxed) == 0)
     }
+
+    @Test("threads that ask at the same time leave no descriptor for which the file is in use ever after")
+    func askedAtOnce() throws {
+        let directory = try TestDirectory()
+        let path = directory.path("file")
+        try Data().write(to: URL(fileURLWithPath: path))
+        let file = try #require(try SystemFile.status(path))
+        let busyCount = Atomic<Int>(0)
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            for _ in 0..<1000 {
+                do {
+                    try FileUsers.waitForNone(of: file, path, timeout: 0)
+                } catch {
+                    // Another thread asks at this moment.
+                    busyCount.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        #expect(busyCount.load(ordering: .relaxed) > 0)
+        try FileUsers.waitForNone(of: file, path, timeout: 0)
+        #expect(FileUsers.ownDescriptorCount(of: file) == 0)
+    }
 }
