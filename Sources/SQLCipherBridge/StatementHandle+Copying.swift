@@ -47,15 +47,24 @@ extension StatementHandle {
         case SQLITE_NULL: return bindNull(at: index)
         default:
             let bytes = unsafe source.storedBytes(at: column, encoding: encoding)
-            if type == SQLITE_BLOB {
-                return unsafe coffer_bind_blob_static(pointer, index, bytes.baseAddress, UInt64(bytes.count))
-            }
-            if unsafe encoding.startsWithByteOrderMark(bytes) {
-                return unsafe bind(textWithByteOrderMark: bytes, encoding: encoding, at: index)
-            }
-            return unsafe coffer_bind_encoded_text_static(
-                pointer, index, bytes.baseAddress, UInt64(bytes.count), encoding.code)
+            return unsafe type == SQLITE_BLOB
+                ? bind(keptBlob: bytes, at: index) : bind(keptText: bytes, encoding: encoding, at: index)
         }
+    }
+
+    /// Binds the bytes of a text as the database stores them, without a copy: they stay until another value
+    /// is bound.
+    func bind(keptText bytes: UnsafeRawBufferPointer, encoding: TextEncoding, at index: CInt) -> CInt {
+        if unsafe encoding.startsWithByteOrderMark(bytes) {
+            return unsafe bind(textWithByteOrderMark: bytes, encoding: encoding, at: index)
+        }
+        return unsafe coffer_bind_encoded_text_static(
+            pointer, index, bytes.baseAddress, UInt64(bytes.count), encoding.code)
+    }
+
+    /// The same for a blob.
+    func bind(keptBlob bytes: UnsafeRawBufferPointer, at index: CInt) -> CInt {
+        unsafe coffer_bind_blob_static(pointer, index, bytes.baseAddress, UInt64(bytes.count))
     }
 
     /// Binds a copy of the bytes of a text as the database stores them.

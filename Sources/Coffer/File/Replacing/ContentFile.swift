@@ -123,15 +123,40 @@ struct ContentFile {
         let fresh = try protection.withoutDerivedKeys()
         let connection = try fresh.open(viewing: file.file)
         try checkIsEncrypted(connection.handle, path)
-        let pages = try PageFile(file.file, fresh)
-        let damaged = try pages.damagedPages(usesLanes: false, threadCount: threadCount) {
-            try progress(.verifying, $0, of: pages.pageCount)
-        }
-        if let page = (damaged.notAuthentic + damaged.zeroed).first {
-            throw DatabaseFileError(.copyRejected("its page \(page) is not as it was written"), path: path)
-        }
-        // The codes of all pages are right: the content is what a reader of them sees.
-        let decrypted = try PageProof.openDecrypted(file.file, fresh)
+        let held = file.file
+        _ = try SideWork<Void>.run(
+            side: { signal in
+                let damaged = try PageFile(held, fresh).damagedPages(
+                    usesLanes: false, threadCount: threadCount - 1
+                ) { _ in try signal.check() }
+                if let page = (damaged.notAuthentic + damaged.zeroed).first {
+                    throw DatabaseFileError(
+                        .copyRejected("its page \(page) is not as it was written"), path: path)
+                }
+            },
+            main: { side in
+                func waiting() throws { try progress(.checkingStructure, 0, of: 0) }
+                do {
+                    try checkContent(of: held, fresh, path, isComplete)
+                } catch {
+                    // The codes of pages say more.
+                    try side.value(waiting)
+                    throw error
+                }
+                try side.value(waiting)
+            })
+        try FailPoint.verified.pass(path)
+        try progress(.publishing, 0, of: 1)
+        try file.published()
+    }
+
+    /// Has the engine read the content of pages that another thread checks the codes of: if they are right,
+    /// it is what a reader of them sees.
+    private func checkContent(
+        of file: HeldFile, _ protection: FileProtection, _ path: String,
+        _ isComplete: (ConnectionHandle) throws -> Void
+    ) throws {
+        let decrypted = try PageProof.openDecrypted(file, protection)
         // What was inserted through the functions of the caller is looked at with them.
         try decrypted.handle.execute("PRAGMA trusted_schema = ON")
         try prepare(decrypted.handle)
@@ -144,9 +169,6 @@ struct ContentFile {
         } catch let error as EngineError where error.primaryCode == EngineCode.corrupt {
             throw DatabaseFileError(.copyRejected(error.message ?? "it is damaged"), path: path)
         }
-        try FailPoint.verified.pass(path)
-        try progress(.publishing, 0, of: 1)
-        try file.published()
     }
 
     private func write(_ file: HeldFile, from source: ConnectionHandle, pageCount: Int, path: String) throws

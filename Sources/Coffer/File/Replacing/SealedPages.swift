@@ -1,10 +1,13 @@
+internal import Dispatch
 internal import KeyMaterial
 internal import SQLCipherBridge
+internal import Synchronization
 
 internal import Glibc
 
 /// A new encrypted file, which the engine writes and reads as one without encryption: its pages are sealed
-/// many at once, by lanes where there are some, before they leave the memory of the process.
+/// many at once, by lanes where there are some, before they leave the memory of the process. Another thread
+/// does that while the engine makes the next ones.
 ///
 /// Who publishes the file looks at each page again, by other means.
 final class SealedPages: WritableBytes {
@@ -22,11 +25,11 @@ final class SealedPages: WritableBytes {
     }
 
     private let file: HeldFile
-    private let sealer: BulkSealer
+    private let sealing: PageSealing
     private let opener: BulkCipher
     private let pageSize: Int
-    /// The page that SQLite never uses.
-    private let lockPage: Int
+    /// The bytes that are reserved at the end of each page.
+    private let reserve: Int
     /// How many pages wait at most, and are read ahead.
     private let most: Int
 
@@ -34,8 +37,9 @@ final class SealedPages: WritableBytes {
     private var waiting: Row
     /// What the engine has read, and reads next.
     private var ahead: Row
-    /// Pages as they are stored.
+    /// Pages as they are stored, to be opened.
     private var stored: [UInt8]
+    /// How many are stored, or on their way.
     private var storedCount = 0
 
     /// - Parameters:
@@ -49,10 +53,10 @@ final class SealedPages: WritableBytes {
         }
         let layout = PageCipher.Layout(settings)
         self.file = file
-        sealer = try BulkSealer(key: material.secret.bytes, salt: salt, layout: layout)
+        sealing = try PageSealing(file, material, layout, salt: salt)
         opener = try BulkCipher(key: material.secret.bytes, salt: salt, layout: layout)
         pageSize = layout.pageSize
-        lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
+        reserve = layout.reserve
         most = max(1, 1 << 18 / layout.pageSize)
         let empty = [UInt8](repeating: 0, count: most * layout.pageSize)
         stored = empty
@@ -65,7 +69,7 @@ final class SealedPages: WritableBytes {
         let connection = try FileView.open(writing: self)
         let handle = connection.handle
         try handle.execute(trusted: "PRAGMA page_size = \(pageSize)")
-        try handle.reserve(bytesPerPage: sealer.single.layout.reserve)
+        try handle.reserve(bytesPerPage: reserve)
         guard try handle.firstText(trusted: "PRAGMA main.journal_mode = OFF") == "off" else {
             throw EngineError(code: EngineCode.error, message: "The copy cannot be written without a journal")
         }
@@ -105,6 +109,8 @@ final class SealedPages: WritableBytes {
     /// - Returns: the place of a page that is stored, among those that are read ahead.
     private func readAhead(_ number: Int) throws -> Range<Int> {
         if let place = ahead.place(of: number, pageSize) { return place }
+        let code = sealing.end()
+        guard code == 0 else { throw EngineError(code: EngineCode.ioError, message: "errno \(code)") }
         // Tables are mostly read in the order in which they were written.
         let count = min(number == ahead.first + ahead.count ? most : 1, storedCount - number + 1)
         ahead.count = 0
@@ -144,7 +150,7 @@ final class SealedPages: WritableBytes {
         if ahead.place(of: number, pageSize) != nil { ahead.count = 0 }
         if waiting.place(of: number, pageSize) == nil {
             if number != waiting.first + waiting.count || waiting.count == most {
-                let code = flush()
+                let code = beginFlush()
                 guard code == 0 else { return code }
                 waiting.first = number
             }
@@ -166,30 +172,112 @@ final class SealedPages: WritableBytes {
 
     /// Writes what waits. Returns 0, or an `errno`.
     func flush() -> CInt {
-        guard waiting.count > 0 else { return 0 }
-        let (first, count) = (waiting.first, waiting.count)
-        let part = 0..<count * pageSize
-        let reserve = sealer.single.layout.reserve
-        guard let reserves = try? SystemRandomness.bytes(count: count * reserve) else { return EIO }
-        let contents = waiting.contents
-        do {
-            try stored.withPart(part) { target in
-                try sealer.seal(
-                    contents.span.extracting(part), first: UInt32(truncatingIfNeeded: first),
-                    reserves: reserves.span, into: &target)
-            }
-        } catch {
-            return EIO
-        }
-        if first <= lockPage, lockPage < first + count {
-            stored.clear((lockPage - first) * pageSize..<(lockPage - first + 1) * pageSize)
-        }
-        let pages = stored
-        let code = file.write(pages.span.extracting(part), at: Int64(first - 1) * Int64(pageSize))
-        guard code == 0 else { return code }
-        storedCount = max(storedCount, first + count - 1)
+        let code = beginFlush()
+        return code == 0 ? sealing.end() : code
+    }
+
+    /// Has what waits written, once all before it is there. Returns 0, or the `errno` of that.
+    private func beginFlush() -> CInt {
+        let code = sealing.end()
+        guard code == 0, waiting.count > 0 else { return code }
+        sealing.begin(&waiting.contents, first: waiting.first, count: waiting.count)
+        storedCount = max(storedCount, waiting.first + waiting.count - 1)
         waiting.count = 0
         return 0
+    }
+}
+
+/// Seals pages that follow each other, and writes them, while the thread that has made them goes on.
+///
+/// No thread is taken for granted: what nobody has begun when its end is needed is done by the thread that
+/// needs it. Serves one thread.
+private final class PageSealing: Sendable {
+    private struct Work {
+        let sealer: BulkSealer
+        let layout: PageCipher.Layout
+        /// Contents of pages, and the same as they are stored.
+        var contents: [UInt8] = []
+        var stored: [UInt8] = []
+        var first = 1
+        var count = 0
+        /// What the last write has returned: 0, or an `errno`.
+        var code: CInt = 0
+
+        init(_ material: KeyRing.Material, _ layout: PageCipher.Layout, salt: [UInt8]) throws {
+            self.layout = layout
+            sealer = try BulkSealer(key: material.secret.bytes, salt: salt, layout: layout)
+        }
+
+        mutating func write(to file: HeldFile) -> CInt {
+            let pageSize = layout.pageSize
+            let part = 0..<count * pageSize
+            if stored.count < part.count { stored = [UInt8](repeating: 0, count: part.count) }
+            guard let reserves = try? SystemRandomness.bytes(count: count * layout.reserve) else {
+                return EIO
+            }
+            let contents = contents
+            do {
+                try stored.withPart(part) { target in
+                    try sealer.seal(
+                        contents.span.extracting(part), first: UInt32(truncatingIfNeeded: first),
+                        reserves: reserves.span, into: &target)
+                }
+            } catch {
+                return EIO
+            }
+            // SQLite never uses it.
+            let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
+            if first <= lockPage, lockPage < first + count {
+                stored.clear((lockPage - first) * pageSize..<(lockPage - first + 1) * pageSize)
+            }
+            let pages = stored
+            return file.write(pages.span.extracting(part), at: Int64(first - 1) * Int64(pageSize))
+        }
+    }
+
+    private let file: HeldFile
+    private let work: Mutex<Work>
+    private let isBegun = Atomic<Bool>(true)
+    private let queue = DispatchQueue(label: "Coffer.PageSealing", target: .global())
+    private let group = DispatchGroup()
+
+    init(
+        _ file: HeldFile, _ material: KeyRing.Material, _ layout: PageCipher.Layout, salt: [UInt8]
+    ) throws {
+        self.file = file
+        work = Mutex(try Work(material, layout, salt: salt))
+    }
+
+    /// Begins with pages. What was begun before has ended.
+    ///
+    /// - Parameter contents: exchanged for other room of this size.
+    func begin(_ contents: inout [UInt8], first: Int, count: Int) {
+        var pages: [UInt8] = []
+        swap(&pages, &contents)
+        let size = pages.count
+        contents = work.withLock { work in
+            var room: [UInt8] = []
+            swap(&room, &work.contents)
+            (work.contents, work.first, work.count) = (pages, first, count)
+            return room
+        }
+        if contents.count < size { contents = [UInt8](repeating: 0, count: size) }
+        group.enter()
+        isBegun.store(false, ordering: .releasing)
+        queue.async { self.perform() }
+    }
+
+    /// Waits until all is written. Returns 0, or the `errno` of the last write.
+    func end() -> CInt {
+        perform()
+        group.wait()
+        return work.withLock { $0.code }
+    }
+
+    private func perform() {
+        guard !isBegun.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        work.withLock { $0.code = $0.write(to: file) }
+        group.leave()
     }
 }
 

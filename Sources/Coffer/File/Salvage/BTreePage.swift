@@ -27,7 +27,8 @@ struct BTreePage {
     /// A record, the first bytes of which are on the page.
     struct Payload {
         let size: Int
-        let local: ArraySlice<UInt8>
+        /// The place of these bytes.
+        let local: Range<Int>
         /// Where the rest begins; nil when all of it is on the page.
         let overflowPage: Int?
     }
@@ -37,7 +38,8 @@ struct BTreePage {
     let lastChild: Int?
     let cellCount: Int
 
-    private let bytes: ArraySlice<UInt8>
+    private let content: [UInt8]
+    private let usableSize: Int
     /// Where cells may be: behind the list of them.
     private let firstPlace: Int
     private let largestPayload: Int
@@ -51,43 +53,63 @@ struct BTreePage {
         let start = number == 1 ? DatabaseHeader.size : 0
         guard content.count >= usableSize, usableSize >= start + 12, let kind = Kind(rawValue: content[start])
         else { return nil }
-        let bytes = content[..<usableSize]
         let headerSize = kind.isInterior ? 12 : 8
-        let count = bytes.halfWord(at: start + 3)
+        let count = content.span.halfWord(at: start + 3)
         let firstPlace = start + headerSize + 2 * count
         guard firstPlace <= usableSize else { return nil }
         self.kind = kind
-        self.bytes = bytes
+        self.content = content
+        self.usableSize = usableSize
         self.firstPlace = firstPlace
         cellCount = count
-        lastChild = kind.isInterior ? Int(bytes.word(at: start + 8)) : nil
+        lastChild = kind.isInterior ? content.span.word(at: start + 8) : nil
         // The engine takes no longer row either.
         largestPayload = min(pageCount * usableSize, 999_000_000)
     }
 
-    /// Calls `body` with each cell, and with nil for one that says what cannot be: together they take no more
-    /// than the page, so that what is read of a page cannot be a multiple of it.
-    func forEachCell(_ body: (Cell?) throws -> Void) rethrows {
-        var room = bytes.endIndex - firstPlace
-        for index in 0..<cellCount {
-            guard let cell = cell(index), cell.size <= room else {
-                try body(nil)
-                continue
-            }
-            room -= cell.size
-            try body(cell)
+    /// The bytes of a record that are on the page.
+    func local(_ payload: Payload) -> ArraySlice<UInt8> { content[payload.local] }
+
+    /// The cells of a page in their order: together they take no more than the page, so that what is read of
+    /// a page cannot be a multiple of it.
+    struct Cells {
+        private let page: BTreePage
+        private var index = 0
+        private var room: Int
+
+        init(of page: BTreePage) {
+            self.page = page
+            room = page.usableSize - page.firstPlace
         }
+
+        var isAtEnd: Bool { index == page.cellCount }
+
+        /// The next cell; nil for one that says what cannot be, and at the end.
+        mutating func next() -> Cell? {
+            guard !isAtEnd else { return nil }
+            index += 1
+            guard let cell = page.cell(index - 1), cell.size <= room else { return nil }
+            room -= cell.size
+            return cell
+        }
+    }
+
+    /// Calls `body` with each cell, and with nil for one that says what cannot be.
+    func forEachCell(_ body: (Cell?) throws -> Void) rethrows {
+        var cells = Cells(of: self)
+        while !cells.isAtEnd { try body(cells.next()) }
     }
 
     /// - Returns: nil for a cell that says what cannot be.
     private func cell(_ index: Int) -> Cell? {
+        let bytes = content.span.extracting(..<usableSize)
         var offset = bytes.halfWord(at: firstPlace - 2 * (cellCount - index))
         // A cell has four bytes at least, wherever it is.
-        guard offset >= firstPlace, offset + 4 <= bytes.endIndex else { return nil }
+        guard offset >= firstPlace, offset + 4 <= usableSize else { return nil }
         let start = offset
         var cell = Cell()
         if kind.isInterior {
-            cell.child = Int(bytes.word(at: offset))
+            cell.child = bytes.word(at: offset)
             offset += 4
         }
         if kind == .interiorOfTable {
@@ -106,20 +128,19 @@ struct BTreePage {
         let localSize = localSize(ofPayload: size)
         let end = offset + localSize
         cell.size = end + (localSize < size ? 4 : 0) - start
-        guard start + cell.size <= bytes.endIndex else { return nil }
+        guard start + cell.size <= usableSize else { return nil }
         cell.payload = Payload(
-            size: size, local: bytes[offset..<end],
-            overflowPage: localSize < size ? Int(bytes.word(at: end)) : nil)
+            size: size, local: offset..<end,
+            overflowPage: localSize < size ? bytes.word(at: end) : nil)
         return cell
     }
 
     /// See "Cell payload overflow pages" of the file format.
     private func localSize(ofPayload size: Int) -> Int {
-        let usable = bytes.endIndex
-        let most = kind == .leafOfTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
+        let most = kind == .leafOfTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23
         guard size > most else { return size }
-        let least = (usable - 12) * 32 / 255 - 23
-        let fitting = least + (size - least) % (usable - 4)
+        let least = (usableSize - 12) * 32 / 255 - 23
+        let fitting = least + (size - least) % (usableSize - 4)
         return fitting <= most ? fitting : least
     }
 }
@@ -129,15 +150,26 @@ extension ArraySlice<UInt8> {
     func halfWord(at offset: Int) -> Int {
         Int(self[startIndex + offset]) << 8 | Int(self[startIndex + offset + 1])
     }
+}
+
+extension Span<UInt8> {
+    fileprivate func halfWord(at offset: Int) -> Int { Int(self[offset]) << 8 | Int(self[offset + 1]) }
+
+    fileprivate func word(at offset: Int) -> Int { halfWord(at: offset) << 16 | halfWord(at: offset + 2) }
 
     /// Reads an integer of up to nine bytes, and moves behind it:
     /// <https://www.sqlite.org/fileformat2.html#varint>.
     ///
     /// - Returns: nil when the bytes end within it.
     func varint(at offset: inout Int) -> Int64? {
+        // Most have one byte.
+        if offset < count, self[offset] < 0x80 {
+            offset += 1
+            return Int64(self[offset - 1])
+        }
         var value: UInt64 = 0
         for index in 0..<9 {
-            guard offset < endIndex else { return nil }
+            guard offset < count else { return nil }
             let byte = self[offset]
             offset += 1
             if index == 8 { return Int64(bitPattern: value << 8 | UInt64(byte)) }

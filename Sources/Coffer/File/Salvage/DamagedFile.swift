@@ -194,11 +194,11 @@ extension PageFile {
             var isSound = true
             page.forEachCell { cell in
                 guard let payload = cell?.payload,
-                    let record = StoredRecord(payload.local, isWhole: payload.overflowPage == nil)
+                    let record = StoredRecord(page.local(payload), isWhole: payload.overflowPage == nil)
                 else {
                     return isSound = false
                 }
-                if record.values.isEmpty { isSound = false }
+                if record.valueCount == 0 { isSound = false }
             }
             return isSound
         }

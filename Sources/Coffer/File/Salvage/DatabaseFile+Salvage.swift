@@ -38,7 +38,8 @@ extension DatabaseFile {
         /// How long to wait for another process that writes to a file in rollback mode, in seconds.
         public var lockTimeout = 0.0
 
-        /// How many threads check pages at once, at most, from 1 to 64.
+        /// How many threads check pages at once, at most, from 1 to 64. With more than one, another one reads
+        /// rows while this one inserts those before.
         public var threadCount = 2
 
         public init() {}
@@ -128,7 +129,7 @@ extension DatabaseFile {
     /// }
     /// ```
     ///
-    /// It blocks the current thread. Memory is bounded by the largest row, two bytes for each page, and what
+    /// It blocks the current thread. Memory is bounded by the largest rows, two bytes for each page, and what
     /// the result has to say of damaged ones. What is ended in the middle, by an error, by `progress` or by a
     /// crash, leaves nothing under the name of the new file: the same call begins anew, and removes what was
     /// left.

@@ -58,7 +58,7 @@ final class LostRows {
         try connection.check(statement.bind(row.record.isCut ? "its end is lost" : reason, at: 3))
         try connection.check(statement.bind(row.rowID, at: 4))
         for (index, value) in values.enumerated() {
-            try connection.check(statement.bind(value, encoding, at: CInt(index + 5)))
+            try connection.check(statement.bind(copyOf: value, encoding, at: CInt(index + 5)))
         }
         let code = statement.step()
         guard code == EngineCode.done else {

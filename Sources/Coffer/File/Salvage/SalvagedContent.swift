@@ -17,10 +17,14 @@ final class SalvagedContent {
     private let reader: TreeReader
     private let schema: SalvagedSchema
     private var tables: [SalvagedTarget] = []
+    /// For all tables: they are filled one after the other.
+    private let buffer = RecordBuffer(capacity: 1 << 16)
     private let lost: LostRows
     private var problems: [String] = []
     private var unassigned: [Int] = []
     private var rowCount = 0
+    /// How many pages were taken when the last part of a tree was read: another thread reads the next one.
+    private var takenCount = 0
 
     /// - Parameter behindDamage: see ``DamagedFile/behindDamage``.
     init(
@@ -83,6 +87,8 @@ final class SalvagedContent {
         if options.includesDamagedPages { try readDamagedPages() }
         if let behindDamage { try readDamagedLog(behindDamage.file, behindDamage.pages) }
         for index in tables.indices { tables[index].estimateLoss() }
+        // The C library keeps for each thread what it has freed, and the sort for an index needs memory.
+        FreeMemory.giveBack()
         try makeIndexes()
         try makeViewsAndTriggers()
         try keepEncoding()
@@ -113,7 +119,7 @@ final class SalvagedContent {
     }
 
     private func checkpoint() throws {
-        try progress(.copying, min(reader.takenCount, pages.pageCount), of: pages.pageCount)
+        try progress(.copying, min(takenCount, pages.pageCount), of: pages.pageCount)
     }
 
     // MARK: Tables
@@ -123,32 +129,63 @@ final class SalvagedContent {
         else {
             // Its rows are known to be of it, and have no place.
             let isTable = try pages.tree(entry.root)?.kind.isOfTable ?? true
-            _ = try read(entry.root, isTable: isTable) { row in
-                try lost.add(row, table: entry.name, reason: "the table could not be made")
+            _ = try read(entry.root, isTable: isTable) { rows in
+                for row in rows {
+                    try lost.add(row, table: entry.name, reason: "the table could not be made")
+                }
             }
             return
         }
-        let table = try SalvagedTable(name: entry.name, in: destination, encoding: schema.encoding)
+        let table = try SalvagedTable(
+            name: entry.name, in: destination, encoding: schema.encoding, buffer: buffer)
         let target = try SalvagedTarget(table, lost: lost) { insert in
             try read(entry.root, isTable: table.hasRowIDs, insert)
         }
         tables.append(target)
     }
 
-    private func read(_ root: Int, isTable: Bool, _ body: (TreeReader.Row) throws -> Void) throws
+    /// Reads a tree: another thread reads the next part while this one uses the one before.
+    ///
+    /// - Parameter body: called with the rows of each part.
+    private func read(_ root: Int, isTable: Bool, _ body: ([TreeReader.Row]) throws -> Void) throws
         -> TreeReader.Loss
     {
-        try withoutActuallyEscaping(body) { body in
-            try reader.read(root: root, isTable: isTable) { row in
-                try self.count()
-                try body(row)
+        let walk = TreeReader.Walk(reader, root: root, isTable: isTable, givesRows: true)
+        var rows = try walk.next()
+        while !walk.isAtEnd {
+            takenCount = reader.takenCount
+            let part = rows
+            if options.threadCount > 1 {
+                let shared = SharedWalk(walk: walk)
+                rows = try SideWork<[TreeReader.Row]>.run(
+                    side: { _ in try shared.walk.next() }, main: { _ in try use(part, body) }
+                ).side
+            } else {
+                try use(part, body)
+                rows = try walk.next()
             }
         }
+        takenCount = reader.takenCount
+        try use(rows, body)
+        return walk.loss
     }
 
-    private func count() throws {
-        rowCount += 1
-        if rowCount.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) { try checkpoint() }
+    /// A walk that another thread goes on with.
+    // @unchecked: while that thread goes on, this one inserts rows; it waits before it touches the walk, its
+    // reader or its pages.
+    private struct SharedWalk: @unchecked Sendable {
+        let walk: TreeReader.Walk
+    }
+
+    private func use(_ rows: [TreeReader.Row], _ body: ([TreeReader.Row]) throws -> Void) throws {
+        try count(rows.count)
+        try body(rows)
+    }
+
+    private func count(_ rows: Int = 1) throws {
+        let before = rowCount / ContentFingerprint.rowsBetweenCheckpoints
+        rowCount += rows
+        if rowCount / ContentFingerprint.rowsBetweenCheckpoints > before { try checkpoint() }
     }
 
     /// - Returns: whether the engine took it; why not is among the problems.
@@ -261,9 +298,10 @@ final class SalvagedContent {
     /// The rows of a page that are all on it.
     private func rows(ofPage number: Int) throws -> [TreeReader.Row] {
         var rows: [TreeReader.Row] = []
-        try pages.tree(number)?.forEachCell { cell in
+        guard let page = try pages.tree(number) else { return [] }
+        page.forEachCell { cell in
             guard let cell, let payload = cell.payload, payload.overflowPage == nil,
-                let record = StoredRecord(payload.local, isWhole: true)
+                let record = StoredRecord(page.local(payload), isWhole: true)
             else { return }
             rows.append(TreeReader.Row(page: number, rowID: cell.rowID, record: record))
         }
@@ -335,12 +373,15 @@ final class SalvagedContent {
             try destination.execute(
                 trusted: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \(name)")
         }
-        let table = try SalvagedTable(name: entry.name, in: destination, encoding: schema.encoding)
+        let table = try SalvagedTable(
+            name: entry.name, in: destination, encoding: schema.encoding, buffer: buffer)
         // The rows that were salvaged have left their highest row IDs there, which are all that is known
         // where this table is lost.
         if try pages.tree(entry.root) != nil { try destination.execute("DELETE FROM main.sqlite_sequence") }
-        _ = try read(entry.root, isTable: true) { row in
-            if let reason = try table.insert(row) { try lost.add(row, table: entry.name, reason: reason) }
+        _ = try read(entry.root, isTable: true) { rows in
+            _ = try table.insert(rows) { row, reason in
+                try lost.add(row, table: entry.name, reason: reason)
+            }
         }
     }
 
@@ -482,7 +523,7 @@ final class SalvagedContent {
             } else {
                 tree = try SalvagedRTree(
                     entry, sql: sql, in: destination, encoding: schema.encoding, freeName: freeName
-                ).make(of: parts.map { tables[$0].table.name }, count: count)
+                ).make(of: parts.map { tables[$0].table.name }, count: { try count() })
             }
             // What the module does not make again was no part of it, and stays.
             for part in parts {

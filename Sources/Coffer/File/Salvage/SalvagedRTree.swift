@@ -88,7 +88,8 @@ struct SalvagedRTree {
 
     /// The columns of a table of rows that have the values of auxiliary columns, as SQL.
     private func auxiliaries(of table: String) throws -> [String] {
-        let table = try SalvagedTable(name: table, in: connection, encoding: encoding)
+        let table = try SalvagedTable(
+            name: table, in: connection, encoding: encoding, buffer: RecordBuffer(capacity: 0))
         guard let fields = table.fields, !fields.others.isEmpty else {
             throw failure("the table \(table.name) has no columns for nodes")
         }

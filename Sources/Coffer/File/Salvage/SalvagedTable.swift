@@ -24,26 +24,45 @@ final class SalvagedTable {
     private let rowIDName: String?
     private let connection: ConnectionHandle
     private let encoding: TextEncoding
+    private let buffer: RecordBuffer
+    /// Whether rows are in no other tree than this one, in the order of which they are read.
+    private let isOneTree: Bool
     /// By the number of values that records have: those from before a column was added have fewer.
     private var insertions: [Int: Insertion] = [:]
+    /// The one for the row before: mostly the next one has as many values.
+    private var lastInsertion: Insertion?
+    /// The one for several rows of a tree.
+    private var lastInsertionOfMany: Insertion?
 
     private final class Insertion {
         let statement: EngineStatement
+        let valueCount: Int
+        /// How many rows it inserts.
+        let rowCount: Int
         /// Which values of the record there are parameters for, in their order.
         let values: [Int]
-        let rowIDParameter: CInt?
+        let hasRowID: Bool
 
-        init(_ statement: consuming EngineStatement, values: [Int], rowIDParameter: CInt?) {
+        init(
+            _ statement: consuming EngineStatement, valueCount: Int, rowCount: Int, values: [Int],
+            hasRowID: Bool
+        ) {
             self.statement = statement
+            self.valueCount = valueCount
+            self.rowCount = rowCount
             self.values = values
-            self.rowIDParameter = rowIDParameter
+            self.hasRowID = hasRowID
         }
     }
 
-    init(name: String, in connection: ConnectionHandle, encoding: TextEncoding) throws {
+    /// - Parameter buffer: for all tables, as they are filled one after the other.
+    init(
+        name: String, in connection: ConnectionHandle, encoding: TextEncoding, buffer: RecordBuffer
+    ) throws {
         self.name = name
         self.connection = connection
         self.encoding = encoding
+        self.buffer = buffer
         let table = name.quotedDatabaseIdentifier
         struct Info {
             let name: String, type: String, isNotNull: Bool, isPrimaryKey: Bool, hidden: Int64
@@ -57,7 +76,9 @@ final class SalvagedTable {
                     isPrimaryKey: row.int64(at: 5) > 0, hidden: row.int64(at: 6)))
         }
         var primaryKeyIndex: String?
+        var indexCount = 0
         try connection.forEachRow(trusted: "PRAGMA main.index_list(\(table))") { row in
+            indexCount += 1
             if row.string(at: 3) == "pk" { primaryKeyIndex = row.string(at: 1) }
         }
         var order: [Int] = []
@@ -90,6 +111,7 @@ final class SalvagedTable {
         let names = Set(infos.map { CaseInsensitiveName($0.name) })
         rowIDName =
             hasRowIDs ? ["rowid", "_rowid_", "oid"].first { !names.contains(CaseInsensitiveName($0)) } : nil
+        isOneTree = indexCount == (hasRowIDs ? 0 : 1)
     }
 
     /// Whether a record of this shape may have been stored in this table.
@@ -108,33 +130,97 @@ final class SalvagedTable {
     /// How many columns records have that were written since the last one was added.
     var columnCount: Int { columns.count }
 
+    /// Inserts rows of a part of a tree, in their order, many at once where they are alike.
+    ///
+    /// - Parameter refused: called with a row that the engine refuses, and why.
+    /// - Returns: how many were inserted.
+    func insert(
+        _ rows: [TreeReader.Row], refused: (TreeReader.Row, String) throws -> Void
+    ) throws -> Int {
+        var inserted = 0
+        var next = 0
+        while next < rows.count {
+            switch try insertMany(rows, from: next) {
+            case .inserted(let count):
+                inserted += count
+                next += count
+            case .alone(let count):
+                for row in rows[next..<next + count] {
+                    if let reason = try insert(row) {
+                        try refused(row, reason)
+                    } else {
+                        inserted += 1
+                    }
+                }
+                next += count
+            }
+        }
+        return inserted
+    }
+
+    private enum Many {
+        case inserted(Int)
+        /// How many of the next rows are to be inserted one by one.
+        case alone(Int)
+    }
+
+    /// How many rows one statement inserts, and how many parameters it may have.
+    private static let manyRows = 32
+    private static let manyParameters = 2048
+
+    /// Inserts rows by one statement, which either inserts all of them or, when one of them is refused, none.
+    private func insertMany(_ rows: [TreeReader.Row], from first: Int) throws -> Many {
+        let left = rows.count - first
+        // What a generated column may compute is limited row by row. Without a row ID, SQLite may expect no
+        // error of the statement, and be unable to take a part of it back.
+        guard left >= SalvagedTable.manyRows, isOneTree, !hasGeneratedColumns, !hasRowIDs || rowIDName != nil
+        else { return .alone(left) }
+        let count = rows[first].record.valueCount
+        guard count <= columns.count, (count + 1) * SalvagedTable.manyRows <= SalvagedTable.manyParameters,
+            let insertion = try insertionOfMany(count)
+        else { return .alone(SalvagedTable.manyRows) }
+        let statement = insertion.statement.handle
+        buffer.begin()
+        var parameter: CInt = 1
+        for index in 0..<insertion.rowCount {
+            let row = rows[first + index]
+            guard row.record.valueCount == count, !row.record.isCut,
+                let place = buffer.keep(row.record.bytes.span)
+            else { return .alone(index + 1) }
+            try bind(row, to: statement, insertion, &parameter, place: place)
+        }
+        let code = statement.step()
+        guard code != EngineCode.done else {
+            statement.reset()
+            return .inserted(insertion.rowCount)
+        }
+        let error = EngineError(code: code, message: connection.lastErrorMessage)
+        statement.reset()
+        guard error.isOfStatement else { throw error }
+        return .alone(insertion.rowCount)
+    }
+
     /// Inserts a row.
     ///
     /// - Returns: why the engine refuses it, or nil.
     func insert(_ row: TreeReader.Row) throws -> String? {
-        let count = row.record.values.count
+        let count = row.record.valueCount
         guard !row.record.isCut else { return "its end is lost" }
         guard count <= columns.count else {
             return "it has \(count) values, and the table \(columns.count) columns"
         }
         let insertion: Insertion
         do {
-            insertion = try insertions[count] ?? prepare(count: count)
+            insertion = try self.insertion(count)
         } catch let error as EngineError where error.isOfStatement {
             return error.message ?? ConnectionHandle.describe(error.code)
         }
-        insertions[count] = insertion
         let statement = insertion.statement.handle
         // A generated column may compute more than any row ever had.
         let length = hasGeneratedColumns ? connection.limitLength(ofRecord: row.record.size) : nil
         defer { if let length { connection.limit(.length, newValue: length) } }
-        // Each parameter gets a value, in place of the one of the row before.
-        for (index, value) in insertion.values.enumerated() {
-            try connection.check(statement.bind(row.record.values[value], encoding, at: CInt(index + 1)))
-        }
-        if let parameter = insertion.rowIDParameter {
-            try connection.check(statement.bind(row.rowID, at: parameter))
-        }
+        var parameter: CInt = 1
+        try bind(row, to: statement, insertion, &parameter, place: nil)
         let code = statement.step()
         guard code != EngineCode.done else {
             statement.reset()
@@ -146,6 +232,62 @@ final class SalvagedTable {
         return error.message ?? ConnectionHandle.describe(code)
     }
 
+    /// Gives each parameter for a row a value, in place of the one before.
+    ///
+    /// - Parameters:
+    ///   - parameter: the first of them, and then the first one behind them.
+    ///   - place: where the buffer keeps the record; nil to have the values copied.
+    private func bind(
+        _ row: TreeReader.Row, to statement: StatementHandle, _ insertion: Insertion,
+        _ parameter: inout CInt, place: Int?
+    ) throws {
+        let record = row.record.bytes.span
+        var fields = StoredRecord.Fields(record)
+        var index = 0
+        for value in insertion.values {
+            var field = fields?.next(in: record)
+            while index < value {
+                field = fields?.next(in: record)
+                index += 1
+            }
+            index += 1
+            guard let field else {
+                throw EngineError(code: EngineCode.corrupt, message: "A record has lost values")
+            }
+            try connection.check(bind(field, of: record, to: statement, at: parameter, place: place))
+            parameter += 1
+        }
+        guard insertion.hasRowID else { return }
+        try connection.check(statement.bind(row.rowID, at: parameter))
+        parameter += 1
+    }
+
+    private func bind(
+        _ field: StoredRecord.Field, of record: Span<UInt8>, to statement: StatementHandle,
+        at parameter: CInt, place: Int?
+    ) -> CInt {
+        switch field.kind {
+        case .null: return statement.bindNull(at: parameter)
+        case .integer: return statement.bind(field.integer(in: record), at: parameter)
+        case .real: return statement.bind(field.real(in: record), at: parameter)
+        case .text:
+            if let place {
+                return buffer.bind(
+                    text: field.place(behind: place), encoding: encoding, to: statement, at: parameter)
+            }
+            return unsafe record.extracting(field.place).withUnsafeBytes {
+                unsafe statement.bind(text: $0, encoding: encoding, at: parameter)
+            }
+        case .blob:
+            if let place {
+                return buffer.bind(blob: field.place(behind: place), to: statement, at: parameter)
+            }
+            return unsafe record.extracting(field.place).withUnsafeBytes {
+                unsafe statement.bind(blob: $0, at: parameter)
+            }
+        }
+    }
+
     /// What identifies a row and what else of it can be inserted, as SQL; nil for tables whose rows have no
     /// row ID that a statement can see.
     var fields: (rowID: String, others: [String])? {
@@ -155,27 +297,49 @@ final class SalvagedTable {
         return (name, columns.filter { !$0.isGenerated && !$0.isRowID }.map(\.name.quotedDatabaseIdentifier))
     }
 
-    /// Lets go of the statements, so that the table can be dropped.
-    func finish() { insertions = [:] }
+    /// Lets go of what only the rows of a tree need.
+    func endTree() { lastInsertionOfMany = nil }
 
-    private func prepare(count: Int) throws -> Insertion {
+    /// Lets go of the statements, so that the table can be dropped.
+    func finish() { (insertions, lastInsertion, lastInsertionOfMany) = ([:], nil, nil) }
+
+    private func insertion(_ count: Int) throws -> Insertion {
+        if let lastInsertion, lastInsertion.valueCount == count { return lastInsertion }
+        let insertion = try insertions[count] ?? prepare(count: count, rowCount: 1)
+        insertions[count] = insertion
+        lastInsertion = insertion
+        return insertion
+    }
+
+    /// - Returns: nil where SQLite takes no such statement.
+    private func insertionOfMany(_ count: Int) throws -> Insertion? {
+        if let lastInsertionOfMany, lastInsertionOfMany.valueCount == count { return lastInsertionOfMany }
+        do {
+            lastInsertionOfMany = try prepare(count: count, rowCount: SalvagedTable.manyRows)
+            return lastInsertionOfMany
+        } catch let error as EngineError where error.isOfStatement {
+            return nil
+        }
+    }
+
+    private func prepare(count: Int, rowCount: Int) throws -> Insertion {
         let values = columns.indices.prefix(count).filter { !columns[$0].isGenerated && !columns[$0].isRowID }
         var names = values.map { columns[$0].name.quotedDatabaseIdentifier }
-        var parameter: CInt?
-        if let name = columns.first(where: \.isRowID)?.name.quotedDatabaseIdentifier ?? rowIDName {
-            names.append(name)
-            parameter = CInt(names.count)
-        }
+        let rowID = columns.first(where: \.isRowID)?.name.quotedDatabaseIdentifier ?? rowIDName
+        if let rowID { names.append(rowID) }
         let table = name.quotedDatabaseIdentifier
+        let row = "(\(databaseQuestionMarks(count: names.count)))"
         let sql =
             names.isEmpty
             ? "INSERT OR ABORT INTO main.\(table) DEFAULT VALUES"
             : "INSERT OR ABORT INTO main.\(table) (\(names.joined(separator: ", "))) VALUES "
-                + "(\(databaseQuestionMarks(count: names.count)))"
+                + Array(repeating: row, count: rowCount).joined(separator: ", ")
         guard let statement = try connection.prepare(trusted: sql) else {
             throw EngineError(code: EngineCode.error, message: "The statement is empty")
         }
-        return Insertion(statement, values: values, rowIDParameter: parameter)
+        return Insertion(
+            statement, valueCount: count, rowCount: names.isEmpty ? 1 : rowCount, values: values,
+            hasRowID: rowID != nil)
     }
 }
 
@@ -191,7 +355,7 @@ extension ConnectionHandle {
 }
 
 extension StatementHandle {
-    func bind(_ value: StoredRecord.Value, _ encoding: TextEncoding, at index: CInt) -> CInt {
+    func bind(copyOf value: StoredRecord.Value, _ encoding: TextEncoding, at index: CInt) -> CInt {
         switch value {
         case .null: bindNull(at: index)
         case .integer(let number): bind(number, at: index)

@@ -9,14 +9,20 @@ struct SalvagedTarget {
     /// Puts the rows of a tree into a table.
     ///
     /// - Parameters:
-    ///   - read: reads the tree, and calls the function that it is given with each row.
+    ///   - read: reads the tree, and calls the function that it is given with the rows of each part.
     init(
         _ table: SalvagedTable, lost: LostRows,
-        _ read: ((TreeReader.Row) throws -> Void) throws -> TreeReader.Loss
+        _ read: (([TreeReader.Row]) throws -> Void) throws -> TreeReader.Loss
     ) throws {
         self.table = table
         var report = DatabaseFile.Salvage.Table(name: table.name)
-        loss = try read { row in try SalvagedTarget.insert(row, into: table, &report, lost) }
+        loss = try read { rows in
+            report.rowCount += try table.insert(rows) { row, reason in
+                try lost.add(row, table: table.name, reason: reason)
+                report.refusedRowCount += 1
+            }
+        }
+        table.endTree()
         if table.hasRowIDs { report.missingRowIDs = loss.pages.map(\.rowIDs) }
         report.missingPageCount = loss.pageCount
         report.unreadableRowCount = loss.rowCount
@@ -25,14 +31,7 @@ struct SalvagedTarget {
 
     /// Puts a row into the table that comes from a page that no tree leads to.
     mutating func insert(stray row: TreeReader.Row, lost: LostRows) throws {
-        try SalvagedTarget.insert(row, into: table, &report, lost)
         strayRowCount += 1
-    }
-
-    private static func insert(
-        _ row: TreeReader.Row, into table: SalvagedTable, _ report: inout DatabaseFile.Salvage.Table,
-        _ lost: LostRows
-    ) throws {
         if let reason = try table.insert(row) {
             try lost.add(row, table: table.name, reason: reason)
             report.refusedRowCount += 1
@@ -96,7 +95,7 @@ extension [SalvagedTarget] {
         // Of several, the only one all of whose columns the rows have.
         if candidates.count <= 1 { return candidates.first }
         let complete = candidates.filter { index in
-            rows.allSatisfy { $0.record.values.count == self[index].table.columnCount }
+            rows.allSatisfy { $0.record.valueCount == self[index].table.columnCount }
         }
         return complete.count == 1 ? complete.first : nil
     }

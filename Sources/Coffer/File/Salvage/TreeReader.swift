@@ -90,57 +90,132 @@ final class TreeReader {
     ///   - isTable: whether it has the rows of a table with row IDs.
     ///   - body: called with each row, or entry; nil to have the pages taken only.
     func read(root: Int, isTable: Bool, _ body: ((Row) throws -> Void)?) throws -> Loss {
-        var loss = Loss()
-        var waiting = [(page: root, rowIDs: Int64.min...Int64.max, depth: 0)]
-        while let (number, rowIDs, depth) = waiting.popLast() {
-            guard depth < TreeReader.greatestDepth, take(number), let page = try pages.tree(number),
-                page.kind.isOfTable == isTable
+        let walk = Walk(self, root: root, isTable: isTable, givesRows: body != nil)
+        while !walk.isAtEnd {
+            let rows = try walk.next()
+            if let body { for row in rows { try body(row) } }
+        }
+        return walk.loss
+    }
+
+    /// A tree that is read part by part, mostly in its order.
+    final class Walk {
+        /// What could not be read so far.
+        private(set) var loss = Loss()
+
+        private let reader: TreeReader
+        private let isTable: Bool
+        private let givesRows: Bool
+        private var waiting: [(page: Int, rowIDs: ClosedRange<Int64>, depth: Int)]
+        /// The page whose cells were read in part.
+        private var place: Place?
+
+        private struct Place {
+            let number: Int
+            let page: BTreePage
+            let rowIDs: ClosedRange<Int64>
+            let depth: Int
+            var cells: BTreePage.Cells
+            /// The first row ID that the next child may have.
+            var first: Int64
+            let firstOfChildren: Int
+        }
+
+        /// How many bytes of pages, and of rows that go on on other pages, make a part.
+        private static let partSize = 1 << 17
+
+        /// - Parameters:
+        ///   - isTable: whether the tree has the rows of a table with row IDs.
+        ///   - givesRows: false to have the pages taken only.
+        init(_ reader: TreeReader, root: Int, isTable: Bool, givesRows: Bool) {
+            self.reader = reader
+            self.isTable = isTable
+            self.givesRows = givesRows
+            waiting = [(page: root, rowIDs: Int64.min...Int64.max, depth: 0)]
+        }
+
+        var isAtEnd: Bool { waiting.isEmpty && place == nil }
+
+        /// Goes on.
+        ///
+        /// - Returns: the rows, or entries, of the next part: no more than a part has, and one row.
+        func next() throws -> [Row] {
+            var rows: [Row] = []
+            var size = 0
+            while size < Walk.partSize, !isAtEnd {
+                if place == nil {
+                    try open(waiting.removeLast())
+                    size += reader.pages.usableSize
+                }
+                guard var current = place.take() else { continue }
+                while size < Walk.partSize, !current.cells.isAtEnd {
+                    try read(current.cells.next(), &current, &rows, &size)
+                }
+                if current.cells.isAtEnd { leave(current) } else { place = current }
+            }
+            if isAtEnd { loss.pages.sort { $0.rowIDs.lowerBound < $1.rowIDs.lowerBound } }
+            return rows
+        }
+
+        private func open(_ next: (page: Int, rowIDs: ClosedRange<Int64>, depth: Int)) throws {
+            guard next.depth < TreeReader.greatestDepth, reader.take(next.page),
+                let page = try reader.pages.tree(next.page), page.kind.isOfTable == isTable
             else {
                 // No more pages can be missing than there may be, whatever interior pages say.
-                if missingCount < max(pages.pageCount, 1) {
-                    loss.pages.append(Loss.Page(number: number, rowIDs: rowIDs, depth: depth))
+                if reader.missingCount < max(reader.pages.pageCount, 1) {
+                    loss.pages.append(
+                        Loss.Page(number: next.page, rowIDs: next.rowIDs, depth: next.depth))
                 }
-                missingCount += 1
+                reader.missingCount += 1
                 loss.pageCount += 1
-                continue
+                return
             }
-            let firstOfChildren = waiting.count
-            var first = rowIDs.lowerBound
-            try page.forEachCell { cell in
-                guard let cell else {
-                    loss.rowCount += 1
-                    return
-                }
-                if let child = cell.child {
-                    // What is out of order can only be wrong.
-                    let last = isTable ? min(max(cell.rowID, first), rowIDs.upperBound) : rowIDs.upperBound
-                    waiting.append((child, first...last, depth + 1))
-                    if isTable, last < rowIDs.upperBound { first = last + 1 }
-                }
-                guard let payload = cell.payload, body != nil || payload.overflowPage != nil else { return }
-                let (bytes, isWhole) = try read(payload)
-                guard let body else { return }
-                guard let record = StoredRecord(bytes, isWhole: isWhole) else {
-                    loss.rowCount += 1
-                    return
-                }
-                try body(Row(page: number, rowID: cell.rowID, record: record))
-            }
-            if let last = page.lastChild {
-                waiting.append((last, first...rowIDs.upperBound, depth + 1))
-                loss.interiors = (
-                    loss.interiors.count + 1, loss.interiors.childCount + waiting.count - firstOfChildren
-                )
-                waiting[firstOfChildren...].reverse()
-            } else {
-                loss.leaves = (
-                    max(depth, loss.leaves.depth), loss.leaves.count + 1,
-                    loss.leaves.rowCount + page.cellCount
-                )
-            }
+            place = Place(
+                number: next.page, page: page, rowIDs: next.rowIDs, depth: next.depth,
+                cells: BTreePage.Cells(of: page), first: next.rowIDs.lowerBound,
+                firstOfChildren: waiting.count)
         }
-        loss.pages.sort { $0.rowIDs.lowerBound < $1.rowIDs.lowerBound }
-        return loss
+
+        private func read(
+            _ cell: BTreePage.Cell?, _ current: inout Place, _ rows: inout [Row], _ size: inout Int
+        ) throws {
+            guard let cell else {
+                loss.rowCount += 1
+                return
+            }
+            if let child = cell.child {
+                let upper = current.rowIDs.upperBound
+                // What is out of order can only be wrong.
+                let last = isTable ? min(max(cell.rowID, current.first), upper) : upper
+                waiting.append((child, current.first...last, current.depth + 1))
+                if isTable, last < upper { current.first = last + 1 }
+            }
+            guard let payload = cell.payload, givesRows || payload.overflowPage != nil else { return }
+            let (bytes, isWhole) = try reader.read(payload, of: current.page)
+            if payload.overflowPage != nil { size += bytes.count }
+            guard givesRows else { return }
+            guard let record = StoredRecord(bytes, isWhole: isWhole) else {
+                loss.rowCount += 1
+                return
+            }
+            rows.append(Row(page: current.number, rowID: cell.rowID, record: record))
+        }
+
+        private func leave(_ current: Place) {
+            guard let last = current.page.lastChild else {
+                loss.leaves = (
+                    max(current.depth, loss.leaves.depth), loss.leaves.count + 1,
+                    loss.leaves.rowCount + current.page.cellCount
+                )
+                return
+            }
+            let first = current.firstOfChildren
+            waiting.append((last, current.first...current.rowIDs.upperBound, current.depth + 1))
+            loss.interiors = (
+                loss.interiors.count + 1, loss.interiors.childCount + waiting.count - first
+            )
+            waiting[first...].reverse()
+        }
     }
 
     /// Rows of one page that no tree leads to.
@@ -163,7 +238,7 @@ final class TreeReader {
         var stray = StrayRows()
         try page.forEachCell { cell in
             guard let cell, let payload = cell.payload else { return stray.isSound = false }
-            let (bytes, isWhole) = try read(payload)
+            let (bytes, isWhole) = try read(payload, of: page)
             guard let record = StoredRecord(bytes, isWhole: isWhole) else { return stray.isSound = false }
             if isTable, let last = stray.rows.last, last.rowID >= cell.rowID { stray.isSound = false }
             stray.rows.append(Row(page: number, rowID: cell.rowID, record: record))
@@ -181,7 +256,7 @@ final class TreeReader {
             guard let page = try pages.tree(number), !page.kind.isInterior else { continue }
             page.forEachCell { cell in
                 guard let payload = cell?.payload,
-                    let record = StoredRecord(payload.local, isWhole: payload.overflowPage == nil)
+                    let record = StoredRecord(page.local(payload), isWhole: payload.overflowPage == nil)
                 else { return }
                 for case .text(let stored) in record.values where stored.count >= 4 {
                     let bytes = Array(stored)
@@ -201,9 +276,11 @@ final class TreeReader {
     }
 
     /// The bytes of a record, as far as the pages that have the rest of it go.
-    private func read(_ payload: BTreePage.Payload) throws -> (bytes: ArraySlice<UInt8>, isWhole: Bool) {
-        guard var next = payload.overflowPage else { return (payload.local, true) }
-        var bytes = Array(payload.local)
+    private func read(_ payload: BTreePage.Payload, of page: BTreePage) throws
+        -> (bytes: ArraySlice<UInt8>, isWhole: Bool)
+    {
+        guard var next = payload.overflowPage else { return (page.local(payload), true) }
+        var bytes = Array(page.local(payload))
         while bytes.count < payload.size, take(next), let page = try pages.content(next) {
             let part = min(payload.size - bytes.count, pages.usableSize - 4)
             bytes += page[4..<4 + part]

@@ -380,6 +380,117 @@ struct SalvageSourcesTests {
         #expect((1..<800).contains(salvage.tables[0].rowCount))
     }
 
+    @Test(
+        "trees of many parts, and rows larger than a part, come back with one thread and with several",
+        arguments: [1, 2, 3])
+    func parts(threadCount: Int) throws {
+        let script = """
+            CREATE TABLE item (id INTEGER PRIMARY KEY, title TEXT, content BLOB);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
+            INSERT INTO item SELECT i, 'item ' || i, CASE i % 500 WHEN 0 THEN randomblob(150000)
+                WHEN 1 THEN randomblob(9000) ELSE i * 0.5 END FROM n;
+            CREATE TABLE share (owner TEXT PRIMARY KEY, rights) WITHOUT ROWID;
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
+            INSERT INTO share SELECT hex(randomblob(20)), -i FROM n;
+            CREATE INDEX item_title ON item (title);
+
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
+        var options = DatabaseFile.SalvageOptions()
+        options.threadCount = threadCount
+        let salvage = try DatabaseFile(path: file.path).salvage(
+            key: SalvageSourcesTests.key, to: directory.path("b.db"), options: options)
+        #expect(salvage.isComplete, "\(salvage)")
+        #expect(salvage.tables.map(\.rowCount) == [9000, 9000])
+        let settings = CipherSettings()
+        #expect(
+            try fingerprint(directory.path("b.db"), settings) == fingerprint(file.path, settings))
+    }
+
+    @Test(
+        "of many rows, those that the engine refuses are kept beside, and all others come back once",
+        arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
+    func manyRows(encoding: String) throws {
+        let numbers = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+        let text = "CASE i % 7 WHEN 0 THEN char(65279) || i WHEN 1 THEN '' WHEN 2 THEN x'' ELSE 'é' || i END"
+        let script = """
+            PRAGMA encoding = '\(encoding)';
+            CREATE TABLE item (id INTEGER PRIMARY KEY, a TEXT, b DEFAULT 1);
+            \(numbers) INSERT INTO item SELECT i * 3, \(text), iif(i % 100 = 50, NULL, -i / 7.0) FROM n;
+            CREATE TABLE share (a TEXT PRIMARY KEY, b DEFAULT 1) WITHOUT ROWID;
+            \(numbers) INSERT INTO share SELECT hex(i), iif(i % 1000 = 1, NULL, i - 200) FROM n;
+            CREATE TABLE hidden (rowid TEXT, _rowid_, oid DEFAULT 1);
+            \(numbers) INSERT INTO hidden SELECT i, NULL, iif(i = 1500, NULL, i) FROM n;
+            CREATE TABLE wide (a, b TEXT);
+            \(numbers) INSERT INTO wide SELECT i, hex(randomblob(i % 900)) FROM n WHERE i < 1000;
+            ALTER TABLE wide ADD COLUMN c DEFAULT 'none';
+            \(numbers) INSERT INTO wide SELECT -i, randomblob(i * 30), i FROM n WHERE i < 1000;
+            CREATE TABLE unique_one (a UNIQUE, b REAL);
+            \(numbers) INSERT INTO unique_one SELECT hex(randomblob(9)), i FROM n;
+            .dbconfig defensive off
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_master SET sql = replace(sql, 'DEFAULT 1', 'NOT NULL');
+
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
+        let salvage = try DatabaseFile(path: file.path).salvage(
+            key: SalvageSourcesTests.key, to: directory.path("b.db"))
+        #expect(salvage.problems.isEmpty, "\(salvage)")
+        #expect(salvage.tables.map(\.rowCount) == [2970, 2997, 2999, 1998, 3000])
+        #expect(salvage.tables.map(\.refusedRowCount) == [30, 3, 1, 0, 0])
+        let content = """
+            SELECT id, quote(a), typeof(b), quote(b) FROM item WHERE typeof(b) <> 'null' ORDER BY id;
+            SELECT quote(a), quote(b) FROM share WHERE typeof(b) <> 'null' ORDER BY a;
+            SELECT quote(rowid), quote(_rowid_), quote(oid) FROM hidden WHERE typeof(oid) <> 'null' ORDER BY oid;
+            SELECT rowid, a, length(b), quote(b), c FROM wide ORDER BY rowid;
+            SELECT rowid, a, quote(b) FROM unique_one ORDER BY rowid;
+            """
+        let before = try SQLCipherShell(path: file.path, rawKey: ShellFile.key).run(content)
+        #expect(before.count == 2970 + 2997 + 2999 + 1998 + 3000)
+        #expect(try result("b.db").run(content) == before)
+        #expect(
+            try result("b.db").run(
+                """
+                SELECT table_name, count(*), min(row_id), max(row_id) FROM lost_and_found_3
+                    GROUP BY 1 ORDER BY 1;
+                SELECT table_name, count(*) FROM lost_and_found_2 GROUP BY 1;
+                PRAGMA integrity_check;
+                """) == ["hidden|1|1500|1500", "item|30|150|8850", "share|3", "ok"])
+    }
+
+    @Test("a page of the new file that is not as it was written is found, whatever the engine makes of it")
+    func changedBeforeTheProof() throws {
+        let script = """
+            CREATE TABLE item (content);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+            INSERT INTO item SELECT randomblob(400) FROM n;
+
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
+        var isChanged = false
+        let error = #expect(throws: DatabaseFileError.self) {
+            _ = try DatabaseFile(path: file.path).salvage(
+                key: SalvageSourcesTests.key, to: directory.path("b.db")
+            ) { progress in
+                guard progress.phase == .copying, !isChanged else { return }
+                // The engine writes a leaf of the table once, and does not read it again, unlike page 1 and
+                // those that are read ahead with it.
+                for name in directory.fileNames() where name != "a.db" {
+                    let handle = try FileHandle(forUpdating: URL(fileURLWithPath: directory.path(name)))
+                    defer { try? handle.close() }
+                    guard try handle.seekToEnd() > 5 << 20 else { continue }
+                    try handle.seek(toOffset: 999 * 4096 + 100)
+                    try handle.write(contentsOf: Data(repeating: 0x5a, count: 16))
+                    isChanged = true
+                }
+            }
+        }
+        #expect(isChanged)
+        #expect(
+            error.map { "\($0)".contains("page 1000 is not as it was written") } == true, "\(error as Any)")
+        #expect(directory.fileNames() == ["a.db"])
+    }
+
     @Test("work that is ended in the middle leaves nothing, and the next one begins anew")
     func ended() throws {
         let file = try directory.makeFile("a.db", rows: 2000)
@@ -387,7 +498,7 @@ struct SalvageSourcesTests {
         _ = try file.salvage(key: Keys.old, to: directory.path("whole.db")) { progress in
             if phases.last != progress.phase { phases.append(progress.phase) }
         }
-        #expect(phases == [.verifying, .copying, .verifying, .checkingStructure, .publishing])
+        #expect(phases == [.verifying, .copying, .checkingStructure, .publishing])
         for end in phases.indices {
             var seen: [DatabaseFile.Progress.Phase] = []
             #expect(throws: CancellationError.self, "\(end)") {
