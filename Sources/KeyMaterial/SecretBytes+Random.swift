@@ -27,7 +27,10 @@ package enum SystemRandomness {
 
     /// Random bytes that need no protection, such as a salt.
     package static func bytes(count: Int) throws(RandomnessFailure) -> [UInt8] {
-        try SecretBytes.random(count: count).withUnsafeBytes { unsafe Array($0) }
+        var bytes = [UInt8](repeating: 0, count: count)
+        var target = bytes.mutableSpan
+        try fill(&target)
+        return bytes
     }
 }
 

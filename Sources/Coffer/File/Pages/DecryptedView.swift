@@ -50,14 +50,21 @@ final class DecryptedView: StoredBytes {
 
     private func decrypt(_ number: Int, into target: inout MutableSpan<UInt8>) throws {
         if !ahead.numbers.contains(number) {
-            // Trees are mostly written and read in order.
-            let isInOrder = number == ahead.numbers.upperBound
-            let count = isInOrder ? min(countAhead, file.pageCount - number + 1) : 1
-            try ahead.read(number..<number + count, from: file)
+            try ahead.read(likely(from: number), from: file)
         }
         try ahead.decrypt(number, into: &target)
         // The salt is in its place.
         let magic = DatabaseHeader.magic
         if number == 1 && file.isEncrypted { target.copy(magic.span) }
+    }
+
+    /// The pages that are read with one: trees are mostly written in order, read in order, and checked from
+    /// their end to their start.
+    private func likely(from number: Int) -> Range<Int> {
+        if number == ahead.numbers.upperBound {
+            return number..<min(number + countAhead, file.pageCount + 1)
+        }
+        if number == ahead.numbers.lowerBound - 1 { return max(1, number - countAhead + 1)..<number + 1 }
+        return number..<number + 1
     }
 }

@@ -24,6 +24,34 @@ final class SealedPages: WritableBytes {
         }
     }
 
+    /// Contents of pages that wait to be stored, in the order in which they were written.
+    private struct Batch {
+        private(set) var numbers: [Int] = []
+        /// The greatest of the numbers.
+        private(set) var last = 0
+        var contents: [UInt8]
+
+        init(contents: [UInt8]) { self.contents = contents }
+
+        /// The place of a page; nil where it is not among them.
+        func place(of number: Int, _ pageSize: Int) -> Range<Int>? {
+            // Of those that were written last, as one is mostly written again soon.
+            numbers.lastIndex(of: number).map { $0 * pageSize..<($0 + 1) * pageSize }
+        }
+
+        /// - Returns: the place of a page that is not among them yet.
+        mutating func add(_ number: Int, _ pageSize: Int) -> Range<Int> {
+            numbers.append(number)
+            last = max(last, number)
+            return (numbers.count - 1) * pageSize..<numbers.count * pageSize
+        }
+
+        mutating func removeAll() {
+            numbers.removeAll(keepingCapacity: true)
+            last = 0
+        }
+    }
+
     private let file: HeldFile
     private let sealing: PageSealing
     private let opener: BulkCipher
@@ -34,7 +62,7 @@ final class SealedPages: WritableBytes {
     private let most: Int
 
     /// What the engine has written, and is not yet in the file.
-    private var waiting: Row
+    private var waiting: Batch
     /// What the engine has read, and reads next.
     private var ahead: Row
     /// Pages as they are stored, to be opened.
@@ -57,10 +85,10 @@ final class SealedPages: WritableBytes {
         opener = try BulkCipher(key: material.secret.bytes, salt: salt, layout: layout)
         pageSize = layout.pageSize
         reserve = layout.reserve
-        most = max(1, 1 << 18 / layout.pageSize)
+        most = max(1, 1 << 19 / layout.pageSize)
         let empty = [UInt8](repeating: 0, count: most * layout.pageSize)
         stored = empty
-        waiting = Row(contents: empty)
+        waiting = Batch(contents: empty)
         ahead = Row(contents: empty)
     }
 
@@ -80,9 +108,7 @@ final class SealedPages: WritableBytes {
 
     // MARK: - As the engine sees it
 
-    var size: Int64 {
-        Int64(max(storedCount, waiting.count == 0 ? 0 : waiting.first + waiting.count - 1)) * Int64(pageSize)
-    }
+    var size: Int64 { Int64(max(storedCount, waiting.last)) * Int64(pageSize) }
 
     func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
         let count = Int(max(0, min(Int64(target.count), size - offset)))
@@ -109,7 +135,8 @@ final class SealedPages: WritableBytes {
     /// - Returns: the place of a page that is stored, among those that are read ahead.
     private func readAhead(_ number: Int) throws -> Range<Int> {
         if let place = ahead.place(of: number, pageSize) { return place }
-        let code = sealing.end()
+        // A page that was never written is a gap between those that wait.
+        let code = number > storedCount ? flush() : sealing.end()
         guard code == 0 else { throw EngineError(code: EngineCode.ioError, message: "errno \(code)") }
         // Tables are mostly read in the order in which they were written.
         let count = min(number == ahead.first + ahead.count ? most : 1, storedCount - number + 1)
@@ -148,15 +175,16 @@ final class SealedPages: WritableBytes {
         guard bytes.count == pageSize, offset.isMultiple(of: Int64(pageSize)) else { return EIO }
         let number = Int(offset / Int64(pageSize)) + 1
         if ahead.place(of: number, pageSize) != nil { ahead.count = 0 }
-        if waiting.place(of: number, pageSize) == nil {
-            if number != waiting.first + waiting.count || waiting.count == most {
-                let code = beginFlush()
-                guard code == 0 else { return code }
-                waiting.first = number
-            }
-            waiting.count += 1
+        if let place = waiting.place(of: number, pageSize) {
+            waiting.contents.copy(bytes, at: place.lowerBound)
+            return 0
         }
-        waiting.contents.copy(bytes, at: (number - waiting.first) * pageSize)
+        if waiting.numbers.count == most {
+            let code = beginFlush()
+            guard code == 0 else { return code }
+        }
+        let place = waiting.add(number, pageSize)
+        waiting.contents.copy(bytes, at: place.lowerBound)
         return 0
     }
 
@@ -179,15 +207,18 @@ final class SealedPages: WritableBytes {
     /// Has what waits written, once all before it is there. Returns 0, or the `errno` of that.
     private func beginFlush() -> CInt {
         let code = sealing.end()
-        guard code == 0, waiting.count > 0 else { return code }
-        sealing.begin(&waiting.contents, first: waiting.first, count: waiting.count)
-        storedCount = max(storedCount, waiting.first + waiting.count - 1)
-        waiting.count = 0
+        guard code == 0, !waiting.numbers.isEmpty else { return code }
+        // What was read ahead may be from before.
+        if waiting.numbers.contains(where: { ahead.place(of: $0, pageSize) != nil }) { ahead.count = 0 }
+        sealing.begin(&waiting.contents, waiting.numbers)
+        storedCount = max(storedCount, waiting.last)
+        waiting.removeAll()
         return 0
     }
 }
 
-/// Seals pages that follow each other, and writes them, while the thread that has made them goes on.
+/// Seals pages and writes them, those that follow each other at once, while the thread that has made them
+/// goes on.
 ///
 /// No thread is taken for granted: what nobody has begun when its end is needed is done by the thread that
 /// needs it. Serves one thread.
@@ -198,8 +229,7 @@ private final class PageSealing: Sendable {
         /// Contents of pages, and the same as they are stored.
         var contents: [UInt8] = []
         var stored: [UInt8] = []
-        var first = 1
-        var count = 0
+        var numbers: [Int] = []
         /// What the last write has returned: 0, or an `errno`.
         var code: CInt = 0
 
@@ -209,26 +239,42 @@ private final class PageSealing: Sendable {
         }
 
         mutating func write(to file: HeldFile) -> CInt {
-            let pageSize = layout.pageSize
-            let part = 0..<count * pageSize
-            if stored.count < part.count { stored = [UInt8](repeating: 0, count: part.count) }
-            guard let reserves = try? SystemRandomness.bytes(count: count * layout.reserve) else {
+            let size = numbers.count * layout.pageSize
+            if stored.count < size { stored = [UInt8](repeating: 0, count: size) }
+            guard let reserves = try? SystemRandomness.bytes(count: numbers.count * layout.reserve) else {
                 return EIO
             }
+            var start = 0
+            while start < numbers.count {
+                var end = start + 1
+                while end < numbers.count, numbers[end] == numbers[end - 1] + 1 { end += 1 }
+                let code = write(start..<end, reserves, to: file)
+                guard code == 0 else { return code }
+                start = end
+            }
+            return 0
+        }
+
+        /// Writes some of the pages, which follow each other.
+        private mutating func write(_ range: Range<Int>, _ reserves: [UInt8], to file: HeldFile) -> CInt {
+            let (first, pageSize) = (numbers[range.lowerBound], layout.pageSize)
+            let part = range.lowerBound * pageSize..<range.upperBound * pageSize
+            let reserved = range.lowerBound * layout.reserve..<range.upperBound * layout.reserve
             let contents = contents
             do {
                 try stored.withPart(part) { target in
                     try sealer.seal(
                         contents.span.extracting(part), first: UInt32(truncatingIfNeeded: first),
-                        reserves: reserves.span, into: &target)
+                        reserves: reserves.span.extracting(reserved), into: &target)
                 }
             } catch {
                 return EIO
             }
             // SQLite never uses it.
             let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
-            if first <= lockPage, lockPage < first + count {
-                stored.clear((lockPage - first) * pageSize..<(lockPage - first + 1) * pageSize)
+            if first <= lockPage, lockPage < first + range.count {
+                let place = part.lowerBound + (lockPage - first) * pageSize
+                stored.clear(place..<place + pageSize)
             }
             let pages = stored
             return file.write(pages.span.extracting(part), at: Int64(first - 1) * Int64(pageSize))
@@ -250,15 +296,17 @@ private final class PageSealing: Sendable {
 
     /// Begins with pages. What was begun before has ended.
     ///
-    /// - Parameter contents: exchanged for other room of this size.
-    func begin(_ contents: inout [UInt8], first: Int, count: Int) {
+    /// - Parameters:
+    ///   - contents: exchanged for other room of this size.
+    ///   - numbers: of the pages, in the order of their contents.
+    func begin(_ contents: inout [UInt8], _ numbers: [Int]) {
         var pages: [UInt8] = []
         swap(&pages, &contents)
         let size = pages.count
         contents = work.withLock { work in
             var room: [UInt8] = []
             swap(&room, &work.contents)
-            (work.contents, work.first, work.count) = (pages, first, count)
+            (work.contents, work.numbers) = (pages, numbers)
             return room
         }
         if contents.count < size { contents = [UInt8](repeating: 0, count: size) }

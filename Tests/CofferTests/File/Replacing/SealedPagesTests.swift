@@ -1,0 +1,102 @@
+import CofferTestSupport
+import Foundation
+import SQLCipherBridge
+import Testing
+
+@testable import Coffer
+
+@Suite("Pages that are sealed on their way to the file")
+struct SealedPagesTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private static func protection() throws -> FileProtection {
+        try FileProtection.encrypted(.rawKey(ShellFile.key), cipher: CipherSettings())
+    }
+
+    /// A file that is written and read page by page, and what should be in it.
+    private final class Model {
+        let pages: SealedPages
+        private(set) var contents: [Int: [UInt8]] = [:]
+
+        init(_ file: HeldFile) throws { pages = try SealedPages(file, SealedPagesTests.protection()) }
+
+        func write(_ number: Int, _ byte: UInt8) {
+            var content = [UInt8](repeating: byte, count: 4096 - 80) + [UInt8](repeating: 0, count: 80)
+            // The first page has the salt there.
+            if number == 1 { content.replaceSubrange(0..<16, with: DatabaseHeader.magic) }
+            contents[number] = content
+            #expect(pages.write(content.span, at: Int64(number - 1) * 4096) == 0)
+        }
+
+        /// Whether a page reads as it was written last; zeros where it never was.
+        func isRight(_ number: Int) throws -> Bool {
+            var content = [UInt8](repeating: 0xaa, count: 4096)
+            var target = content.mutableSpan
+            let count = try pages.read(at: Int64(number - 1) * 4096, into: &target)
+            return count == 4096 && content == contents[number] ?? [UInt8](repeating: 0, count: 4096)
+        }
+    }
+
+    @Test("what was written last is read, whatever was read ahead before it was stored")
+    func rewritten() throws {
+        let model = try Model(HeldFile(creating: directory.path("a.db")))
+        for number in 1...300 { model.write(number, 1) }
+        #expect(model.pages.flush() == 0)
+        model.write(100, 2)
+        // From here on, pages are read ahead.
+        for number in 97...99 { #expect(try model.isRight(number)) }
+        #expect(model.pages.flush() == 0)
+        #expect(try model.isRight(100))
+    }
+
+    @Test("pages are stored as they were written, in whatever order that was")
+    func anyOrder() throws {
+        let file = try HeldFile(creating: directory.path("a.db"))
+        let model = try Model(file)
+        var random = SeededRandom("order of pages")
+        var next = 1
+        for step in 0..<6000 {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<5:
+                model.write(next, UInt8(truncatingIfNeeded: step))
+                // Leaves gaps now and then.
+                next += Int.random(in: 0..<20, using: &random) == 0 ? 2 : 1
+            case 5, 6:
+                model.write(Int.random(in: 1..<next + 1, using: &random), UInt8(truncatingIfNeeded: step))
+            case 7 where step % 50 == 0:
+                #expect(model.pages.flush() == 0)
+            default:
+                let first = Int.random(in: 1..<next + 1, using: &random)
+                let end = min(first + 5, Int(model.pages.size / 4096))
+                for number in first..<max(first, end) {
+                    #expect(try model.isRight(number), "\(step): \(number)")
+                }
+            }
+        }
+        #expect(model.pages.flush() == 0)
+        let stored = try PageFile(file, SealedPagesTests.protection())
+        #expect(stored.pageCount == model.contents.keys.max())
+        for number in 1...stored.pageCount {
+            var expected = model.contents[number] ?? [UInt8](repeating: 0, count: 4096)
+            if number == 1 { expected.replaceSubrange(0..<16, with: [UInt8](repeating: 0, count: 16)) }
+            #expect(try stored.content(number) == expected, "\(number)")
+        }
+        let damaged = try stored.damagedPages().notAuthentic
+        #expect(damaged.isEmpty)
+    }
+
+    @Test("contents that are checked from their end to their start are right, too")
+    func backwards() throws {
+        let file = try HeldFile(creating: directory.path("a.db"))
+        let model = try Model(file)
+        for number in 1...200 { model.write(number, UInt8(number)) }
+        #expect(model.pages.flush() == 0)
+        let view = try DecryptedView(file, SealedPagesTests.protection())
+        for number in Array((1...200).reversed()) + [50, 49, 48, 60, 61, 62, 1, 2, 200, 199] {
+            let content = try view.read(at: Int64(number - 1) * 4096, count: 4096)
+            #expect(content == model.contents[number], "\(number)")
+        }
+    }
+}
