@@ -5,8 +5,10 @@ internal import Synchronization
 
 /// The stored pages of a database file, read through a connection's own descriptor, and what is in them.
 struct PageFile {
-    /// How many whole pages the file has.
+    /// How many whole pages the database has, by the size of the file or what its log says.
     let pageCount: Int
+    /// Those of them that are stored.
+    let present: PresentPages
     /// How many bytes follow the last whole page.
     let excess: Int
 
@@ -30,12 +32,14 @@ struct PageFile {
         try self.init(ConnectionBytes(handle), protection)
     }
 
-    init(_ bytes: any StoredBytes, _ protection: FileProtection) throws {
+    /// - Parameter present: the pages that are stored; nil for all of them.
+    init(_ bytes: any StoredBytes, _ protection: FileProtection, present: PresentPages? = nil) throws {
         start = try FileHeader(bytes, count: 100)
         self.bytes = bytes
         self.protection = protection
         coder = try PageCoder(protection, start)
         pageCount = Int(bytes.size) / coder.pageSize
+        self.present = present ?? PresentPages(upTo: pageCount)
         excess = Int(bytes.size) % coder.pageSize
     }
 
@@ -97,13 +101,8 @@ struct PageFile {
         return page
     }
 
-    /// All whole pages, in parts that have no more than a number of bytes.
-    func parts(of size: Int) -> some Sequence<Range<Int>> {
-        let chunk = max(1, size / pageSize)
-        return stride(from: 1, through: pageCount, by: chunk).lazy.map { [pageCount] in
-            $0..<min($0 + chunk, pageCount + 1)
-        }
-    }
+    /// All stored pages, in parts that have no more than a number of bytes.
+    func parts(of size: Int) -> some Sequence<Range<Int>> { present.parts(of: max(1, size / pageSize)) }
 
     /// How many threads work on portions of pages: no more than there are portions, and than a limit for what
     /// they need in memory.
@@ -126,7 +125,7 @@ struct PageFile {
         try progress(pageCount)
     }
 
-    /// Looks at all whole pages on several threads: this one reads a megabyte for each, and then all look at
+    /// Looks at all stored pages on several threads: this one reads a megabyte for each, and then all look at
     /// what was read.
     ///
     /// - Parameters:
@@ -139,14 +138,16 @@ struct PageFile {
         _ look: @Sendable (borrowing PageRun) throws -> Finding
     ) throws -> [Finding] {
         var parts = parts(of: 1 << 20).makeIterator()
-        let megabytes = (pageCount * pageSize + (1 << 20) - 1) >> 20
+        let megabytes = (present.count * pageSize + (1 << 20) - 1) >> 20
         let threadCount = PageFile.threadCount(threadCount, portions: megabytes)
         let places = try (0..<threadCount).map { _ in try SurveyPlace<Finding>(protection, start) }
         var findings: [Finding] = []
+        var doneCount = 0
         while true {
             var busy = 0
             while busy < places.count, let pages = parts.next() {
-                try progress(pages.lowerBound - 1)
+                try progress(doneCount)
+                doneCount += pages.count
                 var buffer = places[busy].emptied()
                 try read(pages, into: &buffer)
                 places[busy].fill(pages, buffer)
@@ -157,7 +158,7 @@ struct PageFile {
             DispatchQueue.concurrentPerform(iterations: busy) { index in places[index].look(look) }
             for place in places[..<busy] { findings.append(try place.finding()) }
         }
-        try progress(pageCount)
+        try progress(doneCount)
         return findings
     }
 }

@@ -30,11 +30,21 @@ final class StoredView: StoredBytes {
     let fileSize: Int64
     /// The first bytes of the database file itself.
     let fileSalt: [UInt8]
+    /// Whether pages that are nowhere are read as zeros.
+    private let hasGaps: Bool
+
+    /// The whole pages that are stored.
+    var present: PresentPages {
+        PresentPages(
+            upTo: Int(size / Int64(pageSize)), countInFile: Int(fileSize / Int64(pageSize)),
+            overlaid: offsets.keys)
+    }
 
     /// - Parameters:
     ///   - path: without symbolic links.
     ///   - pageSize: nil to take it from a plaintext header.
-    ///   - mayBeUnreadable: whether a file is looked at whose first bytes the disk does not give.
+    ///   - mayBeUnreadable: whether a file is looked at whose first bytes the disk does not give, or of which
+    ///     pages are missing that it has by its log.
     ///   - trustsSums: to have what is committed behind a damaged frame of a log in the place of other pages,
     ///     too, where no reader finds it: only frames whose sums are right, or all of them.
     init(
@@ -66,9 +76,7 @@ final class StoredView: StoredBytes {
                     try log.read(at: $0, filling: &$1)
                 }
                 offsets.merge(behind.offsets) { $1 }
-                // Each page that the file does not have is in a frame, also if that is a damaged one.
-                let most = Int((fileSize + log.size) / Int64(pageSize)) + 1
-                pageCount = behind.pageCount.map { min($0, most) } ?? pageCount
+                pageCount = behind.pageCount ?? pageCount
                 pagesBehindDamage = behind.offsets.keys.sorted()
             }
             overlay = log
@@ -76,6 +84,7 @@ final class StoredView: StoredBytes {
         self.pagesBehindDamage = pagesBehindDamage
         self.pageSize = pageSize
         self.fileSize = fileSize
+        hasGaps = mayBeUnreadable
         fileSalt = header.salt
         self.offsets = offsets
         self.overlay = overlay
@@ -145,8 +154,12 @@ final class StoredView: StoredBytes {
                 guard let start else { return try file.readFile(at: position, into: &part) }
                 return try overlay?.read(at: start + position % Int64(pageSize), into: &part) ?? 0
             }
-            guard done == place.count else { return place.lowerBound + done }
-            position += Int64(done)
+            if hasGaps, start == nil {
+                target.clear(place.lowerBound + done..<place.upperBound)
+            } else {
+                guard done == place.count else { return place.lowerBound + done }
+            }
+            position += Int64(place.count)
         }
         return Int(end - offset)
     }

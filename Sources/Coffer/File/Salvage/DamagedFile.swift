@@ -37,7 +37,7 @@ struct DamagedFile {
                 path, pageSize: settings.pageSize, timeout: options.lockTimeout, mayBeUnreadable: true)
             let unreadable = UnreadablePages(view, pageSize: settings.pageSize)
             let bytes: any StoredBytes = knownSalt.map { ReplacedBytes(unreadable, at: 0, $0) } ?? unreadable
-            let file = try PageFile(bytes, protection)
+            let file = try PageFile(bytes, protection, present: view.present)
             guard try file.isProved(usesHMAC: settings.usesHMAC) else { continue }
             if let material = try protection.material(fileSalt: knownSalt ?? view.fileSalt),
                 let sideFile = view.sideFilePath,
@@ -84,7 +84,7 @@ struct DamagedFile {
         guard !view.pagesBehindDamage.isEmpty else { return nil }
         let unreadable = UnreadablePages(view, pageSize: file.pageSize)
         let bytes: any StoredBytes = salt.map { ReplacedBytes(unreadable, at: 0, $0) } ?? unreadable
-        return (try PageFile(bytes, protection), view.pagesBehindDamage)
+        return (try PageFile(bytes, protection, present: view.present), view.pagesBehindDamage)
     }
 
     /// The salt that takes the place of the one in the file: the one that was given, or the one that a
@@ -136,7 +136,7 @@ struct DamagedFile {
             settings.plaintextHeaderSize = size
             // Not every key goes with such a header.
             guard let protection = try? FileProtection.encrypted(key, cipher: settings) else { continue }
-            let file = try PageFile(bytes, protection)
+            let file = try PageFile(bytes, protection, present: file.present)
             if try file.authenticates(1) { return (file, settings) }
         }
         return (file, settings)
@@ -146,14 +146,15 @@ struct DamagedFile {
     private static func plaintext(_ path: String, timeout: Double) throws -> (PageFile, UnreadablePages) {
         let view = try StoredView(path, pageSize: nil, timeout: timeout, mayBeUnreadable: true)
         let unreadable = UnreadablePages(view, pageSize: view.pageSize)
-        let file = try PageFile(unreadable, .plaintext)
+        let file = try PageFile(unreadable, .plaintext, present: view.present)
         guard try !FileHeader(unreadable, count: 100).hasSQLiteMagic else { return (file, unreadable) }
         // The smallest first: a page may be taken for the start of a larger one.
         for size in pageSizes {
             let view = try StoredView(path, pageSize: size, timeout: timeout, mayBeUnreadable: true)
             let unreadable = UnreadablePages(view, pageSize: size)
             let stored: [UInt8] = size == 65536 ? [0, 1] : [UInt8(size >> 8), 0]
-            let file = try PageFile(ReplacedBytes(unreadable, at: 16, stored), .plaintext)
+            let file = try PageFile(
+                ReplacedBytes(unreadable, at: 16, stored), .plaintext, present: view.present)
             if try file.hasTreePage() { return (file, unreadable) }
         }
         return (file, unreadable)
@@ -163,9 +164,9 @@ struct DamagedFile {
 extension PageFile {
     /// All of the first pages, and as many again from the rest.
     private var sample: [Int] {
-        let step = max(1, pageCount / 256)
-        return Set(1..<min(pageCount, 256) + 1).union(stride(from: 1, through: pageCount, by: step))
-            .subtracting([lockPage]).sorted()
+        let step = max(1, present.count / 256)
+        return Set(0..<min(present.count, 256)).union(stride(from: 0, to: present.count, by: step))
+            .sorted().map(present.number(at:)).filter { $0 != lockPage }
     }
 
     /// Whether any of a sample of pages is authentic; or, where pages carry no codes, whether one of them can
@@ -176,7 +177,7 @@ extension PageFile {
     }
 
     fileprivate func authenticates(_ number: Int) throws -> Bool {
-        guard number <= pageCount else { return false }
+        guard present.contains(number) else { return false }
         var run = PageRun(self)
         try run.read(number..<number + 1, from: self)
         return try !run.isZero(number) && run.authenticates(number)
@@ -188,7 +189,7 @@ extension PageFile {
         return try sample.contains { number in
             guard number > 1,
                 let page = BTreePage(
-                    try content(number), number: number, usableSize: usableSize, pageCount: pageCount),
+                    try content(number), number: number, usableSize: usableSize, pageCount: present.count),
                 !page.kind.isInterior, page.cellCount > 1
             else { return false }
             var isSound = true

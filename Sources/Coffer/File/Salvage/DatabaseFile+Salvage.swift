@@ -68,8 +68,8 @@ extension DatabaseFile {
             /// one row counts as none. Nil where that cannot be known, as no page with rows could be read.
             public var estimatedLostRowCount: Int? = 0
 
-            /// The row IDs that rows on missing pages may have had; the number of rows is not known, and
-            /// mostly smaller. Rows with such row IDs were found all the same where their pages could be.
+            /// The row IDs that rows on missing pages may have had, in order; the number of rows is not known,
+            /// and mostly smaller. Rows with such row IDs were found all the same where their pages could be.
             public var missingRowIDs: [ClosedRange<Int64>] = []
 
             init(name: String) { self.name = name }
@@ -85,7 +85,8 @@ extension DatabaseFile {
         /// was content, or not given by the disk.
         public var damagedPages: [Int]
 
-        /// How many pages are missing at the end of the file, where the database says how many there were.
+        /// How many pages are missing because the file was cut off, where the database or its log says how
+        /// many there were. Those that the log has are not missing.
         public var missingPageCount: Int
 
         /// The tables of the schema that could be made, in its order.
@@ -163,7 +164,7 @@ extension DatabaseFile {
             let pages = try SalvagedPages(
                 source.file, unreadable: source.unreadable, threadCount: options.threadCount
             ) {
-                try report(.verifying, $0, of: source.file.pageCount)
+                try report(.verifying, $0, of: source.file.present.count)
             }
             let protection = try FileProtection.encrypted(
                 resultKey, cipher: options.newCipher ?? CipherSettings())
@@ -185,7 +186,8 @@ extension DatabaseFile {
             }
             return Salvage(
                 cipher: source.settings, pageCount: pages.pageCount, damagedPages: pages.damagedPages,
-                missingPageCount: max(0, (try pages.header()?.pageCount ?? 0) - pages.pageCount),
+                missingPageCount: max(
+                    0, (try pages.header()?.pageCount ?? pages.pageCount) - pages.present.count),
                 tables: found.tables,
                 lostRowCount: found.lostRowCount, unassignedPages: found.unassignedPages,
                 problems: found.problems + source.problems)

@@ -59,7 +59,7 @@ final class SalvagedContent {
 
     private func makeEverything() throws -> Result {
         try destination.acceptContentOfAnotherDatabase()
-        destination.limitLength(ofRecord: pages.pageCount * pages.usableSize)
+        destination.limitLength(ofRecord: pages.present.count * pages.usableSize)
         // Functions of the engine that do more than compute are not for definitions. Those of the caller may
         // not be marked as such.
         if options.functions.isEmpty { try destination.execute("PRAGMA trusted_schema = OFF") }
@@ -119,7 +119,7 @@ final class SalvagedContent {
     }
 
     private func checkpoint() throws {
-        try progress(.copying, min(takenCount, pages.pageCount), of: pages.pageCount)
+        try progress(.copying, min(takenCount, pages.present.count), of: pages.present.count)
     }
 
     // MARK: Tables
@@ -211,7 +211,7 @@ final class SalvagedContent {
     ///   - areIndexesWhole: whether it cannot be one of an index.
     private func readStrayPages(isCertain: Bool, areIndexesWhole: Bool) throws {
         let mayBeClustered = tables.haveLostClusteredPages
-        for number in 1...max(1, pages.pageCount) where number > 1 && !reader.isTaken(number) {
+        for number in pages.present.numbers where number > 1 && !reader.isTaken(number) {
             let isFree = reader.isFree(number)
             guard !isFree || options.includesFreePages, let content = try pages.content(number) else {
                 continue

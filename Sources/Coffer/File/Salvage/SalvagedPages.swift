@@ -2,13 +2,17 @@ internal import SQLCipherBridge
 
 /// The pages of a damaged database, and which of them can be trusted.
 final class SalvagedPages {
+    /// The size that the database is said to have.
     let pageCount: Int
+    /// The pages that are stored.
+    let present: PresentPages
     /// The bytes of a page that have content.
     let usableSize: Int
     /// The pages that are not as they were written, in order.
     let damagedPages: [Int]
 
     private let file: PageFile
+    /// Of each stored page.
     private var isDamaged: [Bool]
     /// Stored pages that are likely to be asked for next.
     private var ahead: PageRun
@@ -24,14 +28,14 @@ final class SalvagedPages {
     ) throws {
         self.file = file
         pageCount = file.pageCount
+        present = file.present
         let found = try file.damagedPages(threadCount: threadCount, progress: progress)
-        isDamaged = [Bool](repeating: false, count: pageCount + 1)
+        isDamaged = [Bool](repeating: false, count: present.count)
         // A page of a disk that fails may have been given for the header and not afterwards.
-        for number in [found.notAuthentic, found.zeroed, Array(unreadable?.numbers ?? [])].joined()
-        where number <= pageCount {
-            isDamaged[number] = true
+        for number in [found.notAuthentic, found.zeroed, Array(unreadable?.numbers ?? [])].joined() {
+            if let index = present.index(of: number) { isDamaged[index] = true }
         }
-        damagedPages = isDamaged.indices.filter { [isDamaged] in isDamaged[$0] }
+        damagedPages = zip(present.numbers, isDamaged).compactMap { $1 ? $0 : nil }
         ahead = PageRun(file)
         countAhead = max(1, 65536 / file.pageSize)
         var reserved = file.layout?.reserve ?? 0
@@ -45,13 +49,13 @@ final class SalvagedPages {
 
     /// The content of a page; nil when there is none that can be trusted, or none at all.
     func content(_ number: Int) throws -> [UInt8]? {
-        guard number >= 1, number <= pageCount, !isDamaged[number] else { return nil }
+        guard let index = present.index(of: number), !isDamaged[index] else { return nil }
         return try storedContent(number)
     }
 
     /// The content of a page, whether or not its code is right.
     func storedContent(_ number: Int) throws -> [UInt8]? {
-        guard number >= 1, number <= pageCount, number != file.lockPage else { return nil }
+        guard present.contains(number), number != file.lockPage else { return nil }
         if !ahead.numbers.contains(number) {
             // Trees are mostly written and read in order.
             let isInOrder = number == ahead.numbers.upperBound
@@ -69,7 +73,7 @@ final class SalvagedPages {
 
     /// A page of a b-tree from a content, whether or not it can be trusted.
     func page(_ content: [UInt8], _ number: Int) -> BTreePage? {
-        BTreePage(content, number: number, usableSize: usableSize, pageCount: pageCount)
+        BTreePage(content, number: number, usableSize: usableSize, pageCount: present.count)
     }
 
     /// What page 1 says of the database; nil when it is damaged.
@@ -85,10 +89,11 @@ final class SalvagedPages {
     /// - Returns: whether that is all of it.
     func forEachFreePage(_ body: (Int) -> Void) throws -> Bool {
         guard try header() != nil, let first = try content(1) else { return false }
-        var count = 0
+        var (count, trunkCount) = (0, 0)
         var trunk = Int(first[...].word(at: 32))
         // A list with a loop ends with more pages than there are.
-        while trunk > 0, count <= pageCount, let page = try content(trunk) {
+        while trunk > 0, trunkCount < present.count, let page = try content(trunk) {
+            trunkCount += 1
             let leafCount = Int(page[...].word(at: 4))
             guard leafCount <= usableSize / 4 - 2 else { return false }
             body(trunk)

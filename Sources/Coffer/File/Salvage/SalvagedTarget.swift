@@ -23,7 +23,7 @@ struct SalvagedTarget {
             }
         }
         table.endTree()
-        if table.hasRowIDs { report.missingRowIDs = loss.pages.map(\.rowIDs) }
+        if table.hasRowIDs { report.missingRowIDs = loss.rowIDs }
         report.missingPageCount = loss.pageCount
         report.unreadableRowCount = loss.rowCount
         self.report = report

@@ -32,6 +32,19 @@ final class TreeReader {
 
         var isNothing: Bool { pageCount == 0 && rowCount == 0 }
 
+        /// The row IDs that rows on missing pages may have, as one range for pages that follow each other.
+        var rowIDs: [ClosedRange<Int64>] {
+            pages.map(\.rowIDs).reduce(into: []) { ranges, next in
+                if let last = ranges.last,
+                    next.lowerBound == .min || next.lowerBound - 1 <= last.upperBound
+                {
+                    ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, next.upperBound)
+                } else {
+                    ranges.append(next)
+                }
+            }
+        }
+
         /// How many rows were on the missing pages and below them, if these are as full as the others. Nil
         /// when no leaf was read.
         var estimatedRowCount: Double? {
@@ -52,7 +65,7 @@ final class TreeReader {
 
     private let pages: SalvagedPages
 
-    /// What is known of each page.
+    /// What is known of each stored page.
     private var marks: [UInt8]
     private static let taken: UInt8 = 1
     private static let free: UInt8 = 2
@@ -62,24 +75,34 @@ final class TreeReader {
 
     /// How deep a tree may be: as deep as SQLite reads one.
     private static let greatestDepth = 20
+    /// So many missing pages are kept one by one, however few pages there are.
+    private static let leastMissingCount = 1 << 16
 
     init(_ pages: SalvagedPages) {
         self.pages = pages
-        marks = [UInt8](repeating: 0, count: pages.pageCount + 1)
+        marks = [UInt8](repeating: 0, count: pages.present.count)
     }
 
     /// Whether a tree that was read has the page.
-    func isTaken(_ page: Int) -> Bool { marks[page] & TreeReader.taken != 0 }
+    func isTaken(_ page: Int) -> Bool { has(page, TreeReader.taken) }
 
     /// Whether the page is on the list of free pages.
-    func isFree(_ page: Int) -> Bool { marks[page] & TreeReader.free != 0 }
+    func isFree(_ page: Int) -> Bool { has(page, TreeReader.free) }
 
-    func setFree(_ page: Int) { if marks.indices.contains(page) { marks[page] |= TreeReader.free } }
+    private func has(_ page: Int, _ mark: UInt8) -> Bool {
+        pages.present.index(of: page).map { marks[$0] & mark != 0 } ?? false
+    }
+
+    func setFree(_ page: Int) {
+        if let index = pages.present.index(of: page) { marks[index] |= TreeReader.free }
+    }
 
     /// Takes a page for one tree: a damaged file may have a loop.
     private func take(_ page: Int) -> Bool {
-        guard page > 0, page < marks.count, marks[page] & TreeReader.taken == 0 else { return false }
-        marks[page] |= TreeReader.taken
+        guard let index = pages.present.index(of: page), marks[index] & TreeReader.taken == 0 else {
+            return false
+        }
+        marks[index] |= TreeReader.taken
         takenCount += 1
         return true
     }
@@ -122,7 +145,7 @@ final class TreeReader {
         }
 
         /// How many bytes of pages, and of rows that go on on other pages, make a part.
-        private static let partSize = 1 << 17
+        private static let partSize = 1 << 19
 
         /// - Parameters:
         ///   - isTable: whether the tree has the rows of a table with row IDs.
@@ -161,8 +184,8 @@ final class TreeReader {
             guard next.depth < TreeReader.greatestDepth, reader.take(next.page),
                 let page = try reader.pages.tree(next.page), page.kind.isOfTable == isTable
             else {
-                // No more pages can be missing than there may be, whatever interior pages say.
-                if reader.missingCount < max(reader.pages.pageCount, 1) {
+                // Of a file that was cut off, most are missing; but interior pages may say anything.
+                if reader.missingCount < max(reader.pages.present.count, TreeReader.leastMissingCount) {
                     loss.pages.append(
                         Loss.Page(number: next.page, rowIDs: next.rowIDs, depth: next.depth))
                 }
@@ -252,7 +275,7 @@ final class TreeReader {
     /// zero in every other byte.
     func likelyEncoding() throws -> TextEncoding {
         var counts = (little: 0, big: 0, other: 0)
-        for number in 1...max(1, pages.pageCount) where counts.little + counts.big + counts.other < 1000 {
+        for number in pages.present.numbers where counts.little + counts.big + counts.other < 1000 {
             guard let page = try pages.tree(number), !page.kind.isInterior else { continue }
             page.forEachCell { cell in
                 guard let payload = cell?.payload,

@@ -352,35 +352,6 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "a file that is shorter than a page has no rows, and says so", arguments: [0, 1, 100, 511, 600, 4095])
-    func shorterThanAPage(size: Int) throws {
-        let file = try ShellFile(
-            directory.path("a.db"), format: .plaintext,
-            script: "CREATE TABLE item (a); INSERT INTO item VALUES (1);")
-        try Data(bytes(file.path).prefix(size)).write(to: URL(fileURLWithPath: file.path))
-        do {
-            let salvage = try DatabaseFile(path: file.path).salvage(
-                key: nil, to: directory.path("b.db"), newKey: SalvageSourcesTests.key)
-            #expect(salvage.tables.isEmpty && salvage.lostRowCount == 0 && !salvage.isComplete, "\(salvage)")
-        } catch let error as DatabaseFileError {
-            // Nothing may be left of it.
-            #expect(!directory.fileNames().contains("b.db"), "\(error)")
-        }
-    }
-
-    @Test("a file that was cut off says how much is missing")
-    func cutOff() throws {
-        let file = try directory.makeFile("a.db", rows: 800)
-        let whole = try bytes(file.path)
-        try Data(whole.prefix(whole.count / 2 + 100)).write(to: URL(fileURLWithPath: file.path))
-        let salvage = try file.salvage(key: Keys.old, to: directory.path("b.db"))
-        #expect(
-            salvage.missingPageCount == whole.count / 4096 - whole.count / 2 / 4096 && !salvage.isComplete,
-            "\(salvage)")
-        #expect((1..<800).contains(salvage.tables[0].rowCount))
-    }
-
-    @Test(
         "trees of many parts, and rows larger than a part, come back with one thread and with several",
         arguments: [1, 2, 3])
     func parts(threadCount: Int) throws {
