@@ -68,8 +68,9 @@ extension DatabaseFile {
             /// one row counts as none. Nil where that cannot be known, as no page with rows could be read.
             public var estimatedLostRowCount: Int? = 0
 
-            /// The row IDs that rows on missing pages may have had, in order; the number of rows is not known,
-            /// and mostly smaller. Rows with such row IDs were found all the same where their pages could be.
+            /// The row IDs that rows on missing pages may have had, in order; the number of rows is not
+            /// known, and mostly smaller. Rows with such row IDs were found all the same where their pages
+            /// could be.
             public var missingRowIDs: [ClosedRange<Int64>] = []
 
             init(name: String) { self.name = name }

@@ -98,7 +98,11 @@ final class SalvagedContent {
         }
         try destination.execute("COMMIT")
         // A module that has no memory for what a forged index claims rolls back the transaction.
-        try makeVirtualTables()
+        var virtualTables = SalvagedVirtualTables(
+            of: schema, among: tables, in: destination, lost: lost, count: { try self.count() })
+        try virtualTables.make()
+        tables = virtualTables.tables
+        problems += virtualTables.problems
         if lost.freeRowCount > 0 {
             problems.append(
                 "\(lost.freeRowCount) rows in the tables for lost rows are from free pages: they were "
@@ -194,13 +198,9 @@ final class SalvagedContent {
             try definition.execute(on: destination)
             return true
         } catch let error as EngineError where error.isOfStatement {
-            problems.append("\(definition.name) could not be made: \(words(error))")
+            problems.append("\(definition.name) could not be made: \(error.words)")
             return false
         }
-    }
-
-    private func words(_ error: EngineError) -> String {
-        error.message ?? ConnectionHandle.describe(error.code)
     }
 
     // MARK: Pages that no tree leads to
@@ -266,46 +266,14 @@ final class SalvagedContent {
         }
     }
 
-    /// Rows of pages that were committed behind a damaged frame of the log, which the same page does not have
-    /// without them.
+    /// Rows of pages that were committed behind a damaged frame of the log.
     private func readDamagedLog(_ file: PageFile, _ numbers: [Int]) throws {
-        let logged = try SalvagedPages(file, threadCount: options.threadCount) { _ in try checkpoint() }
-        let loggedReader = TreeReader(logged)
-        let numbers = Set(numbers)
-        var known: (page: Int, rows: [Int64: [TreeReader.Row]]) = (0, [:])
-        func add(_ row: TreeReader.Row, _ table: String?) throws {
-            try count()
-            guard numbers.contains(row.page) else { return }
-            if known.page != row.page {
-                known = (row.page, Dictionary(grouping: try rows(ofPage: row.page), by: \.rowID))
-            }
-            let isKnown = known.rows[row.rowID]?.contains { $0.record.values == row.record.values }
-            guard isKnown != true else { return }
+        let logged = try RowsBehindDamage(file, numbers, threadCount: options.threadCount) {
+            try checkpoint()
+        }
+        try logged.forEach(notAmong: pages, of: schema.tables, progress: { try count() }) { row, table in
             try lost.add(row, table: table, reason: LostRows.behindDamage)
         }
-
-        for entry in schema.tables {
-            let isTable = try logged.tree(entry.root)?.kind.isOfTable ?? true
-            _ = try loggedReader.read(root: entry.root, isTable: isTable) { try add($0, entry.name) }
-        }
-        for number in numbers.sorted() where number > 1 && !loggedReader.isTaken(number) {
-            guard let content = try logged.content(number) else { continue }
-            let stray = try loggedReader.strayRows(onPage: number, content, isTable: true)
-            for row in stray?.rows ?? [] { try add(row, nil) }
-        }
-    }
-
-    /// The rows of a page that are all on it.
-    private func rows(ofPage number: Int) throws -> [TreeReader.Row] {
-        var rows: [TreeReader.Row] = []
-        guard let page = try pages.tree(number) else { return [] }
-        page.forEachCell { cell in
-            guard let cell, let payload = cell.payload, payload.overflowPage == nil,
-                let record = StoredRecord(page.local(payload), isWhole: true)
-            else { return }
-            rows.append(TreeReader.Row(page: number, rowID: cell.rowID, record: record))
-        }
-        return rows
     }
 
     // MARK: The rest of the schema
@@ -321,7 +289,7 @@ final class SalvagedContent {
             } catch let error as EngineError where error.primaryCode == EngineCode.constraint {
                 try make(definition, of: index.table, withoutRowsThatBreakIt: error)
             } catch let error as EngineError where error.isOfStatement {
-                problems.append("\(index.name) could not be made: \(words(error))")
+                problems.append("\(index.name) could not be made: \(error.words)")
             }
         }
     }
@@ -333,9 +301,9 @@ final class SalvagedContent {
     ) throws {
         let owner = tables.firstIndex { CaseInsensitiveName($0.table.name) == CaseInsensitiveName(table) }
         guard let owner, let fields = tables[owner].table.fields else {
-            return problems.append("\(definition.name) could not be made: \(words(error))")
+            return problems.append("\(definition.name) could not be made: \(error.words)")
         }
-        let kept = freeName("coffer kept").quotedDatabaseIdentifier
+        let kept = schema.freeName("coffer kept").quotedDatabaseIdentifier
         let name = tables[owner].table.name.quotedDatabaseIdentifier
         let columns = ([fields.rowID] + fields.others).joined(separator: ", ")
         tables[owner].table.finish()
@@ -353,13 +321,13 @@ final class SalvagedContent {
                     + "SELECT \(columns) FROM \(kept) ORDER BY \(LostRows.rowID)")
             let refused = try lost.add(
                 from: "\(kept) WHERE \(LostRows.rowID) NOT IN (SELECT \(fields.rowID) FROM main.\(name))",
-                values: fields.others, table: tables[owner].table.name, reason: words(error))
+                values: fields.others, table: tables[owner].table.name, reason: error.words)
             try destination.execute(trusted: "DROP TABLE \(kept)")
             try destination.execute("RELEASE unique_index")
             tables[owner].refuse(refused)
         } catch let error as EngineError where error.isOfStatement {
             try destination.execute("ROLLBACK TO unique_index; RELEASE unique_index")
-            problems.append("\(definition.name) could not be made: \(words(error))")
+            problems.append("\(definition.name) could not be made: \(error.words)")
         }
     }
 
@@ -369,7 +337,7 @@ final class SalvagedContent {
             trusted: "SELECT 1 FROM main.sqlite_master WHERE name = 'sqlite_sequence'") == nil
         {
             // SQLite makes it with the first table that needs it, and keeps it when that one is dropped.
-            let name = freeName("coffer sequence").quotedDatabaseIdentifier
+            let name = schema.freeName("coffer sequence").quotedDatabaseIdentifier
             try destination.execute(
                 trusted: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \(name)")
         }
@@ -394,14 +362,6 @@ final class SalvagedContent {
         try destination.execute("CREATE TABLE text (encoding); DROP TABLE text")
     }
 
-    /// A name that nothing has.
-    private func freeName(_ start: String) -> String {
-        let taken = Set(schema.entries.map { CaseInsensitiveName($0.name) })
-        var name = start
-        while taken.contains(CaseInsensitiveName(name)) { name += "_" }
-        return name
-    }
-
     /// Views, triggers and virtual tables are rows of the schema, and nothing else.
     ///
     /// Each is compiled: one that the engine cannot read, as the table of a trigger that could not be made,
@@ -412,180 +372,5 @@ final class SalvagedContent {
             let kind: StoredDefinition.Kind = entry.type == "view" ? .view : .trigger
             _ = try create(StoredDefinition(kind: kind, name: entry.name, sql: sql))
         }
-    }
-
-    private func makeVirtualTables() throws {
-        let insertion =
-            "INSERT INTO main.sqlite_master (type, name, tbl_name, sql, rootpage) VALUES (?1, ?2, ?3, ?4, 0)"
-        guard let insert = try destination.prepare(trusted: insertion) else { return }
-        let entries = schema.entriesWithoutTree.filter { $0.type == "table" }
-        var damaged = entries.filter(hasLost(partOf:))
-        var made: [SalvagedSchema.Entry] = []
-        try destination.execute("BEGIN IMMEDIATE")
-        for entry in entries where !damaged.contains(where: { $0.name == entry.name }) {
-            guard let sql = entry.sql else { continue }
-            do {
-                try StoredDefinition(kind: .virtualTable, name: entry.name, sql: sql).compile(on: destination)
-            } catch let error as EngineError where error.isOfStatement {
-                problems.append("\(entry.name) could not be made: \(words(error))")
-                continue
-            }
-            // The engine takes a schema for damaged in which a table is said to be one of another name.
-            for (index, text) in [entry.type, entry.name, entry.name, sql].enumerated() {
-                try destination.check(insert.handle.bind(text, at: CInt(index + 1)))
-            }
-            let code = insert.handle.step()
-            guard code == EngineCode.done else {
-                throw EngineError(code: code, message: destination.lastErrorMessage)
-            }
-            insert.handle.reset()
-            made.append(entry)
-        }
-        try destination.execute("COMMIT")
-        // What does not open, or is not whole, would cost the whole salvage its proof.
-        if !made.isEmpty { try readSchemaAgain() }
-        for entry in made {
-            guard let reason = try reasonNotToKeep(entry) else { continue }
-            try removeFromSchema(entry)
-            if entry.isFullText || entry.isRTree, !parts(of: entry).isEmpty {
-                damaged.append(entry)
-            } else {
-                problems.append(
-                    "\(entry.name) was not made (\(reason)). What was read of the tables that it consists of "
-                        + "is there.")
-            }
-        }
-        for entry in damaged { try makeAnew(entry) }
-    }
-
-    private func removeFromSchema(_ entry: SalvagedSchema.Entry) throws {
-        let sql = "DELETE FROM main.sqlite_master WHERE type = 'table' AND name = ?1 AND rootpage = 0"
-        guard let deletion = try destination.prepare(trusted: sql) else { return }
-        try destination.check(deletion.handle.bind(entry.name, at: 1))
-        let code = deletion.handle.step()
-        guard code == EngineCode.done else {
-            throw EngineError(code: code, message: destination.lastErrorMessage)
-        }
-        try readSchemaAgain()
-    }
-
-    /// Has the connection see what was written into its schema.
-    private func readSchemaAgain() throws {
-        try destination.execute("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON")
-    }
-
-    /// Opens a virtual table that was made of its stored tables, and has its module look at them.
-    ///
-    /// - Returns: nil when it can be used, also where only the application has its module or its tokenizer.
-    private func reasonNotToKeep(_ entry: SalvagedSchema.Entry) throws -> String? {
-        let name = entry.name.quotedDatabaseIdentifier
-        do {
-            try destination.forEachRow(trusted: "SELECT 1 FROM main.\(name) LIMIT 0") { _ in }
-            let answer = try destination.column(trusted: "PRAGMA main.quick_check(\(name))")
-            return answer == ["ok"] ? nil : answer.first ?? "no answer"
-        } catch let error as EngineError where error.isOfMissingModule {
-            return nil
-        } catch let error as EngineError where error.isOfStatement {
-            return words(error)
-        }
-    }
-
-    // MARK: Parts of virtual tables
-
-    /// The places of the tables in which a virtual table keeps its content. Others may have names that begin
-    /// with its own.
-    private func parts(of entry: SalvagedSchema.Entry) -> [Int] {
-        let names = Set(entry.namesOfParts.map(CaseInsensitiveName.init))
-        return tables.indices.filter { names.contains(CaseInsensitiveName(tables[$0].table.name)) }
-    }
-
-    private func hasLost(partOf entry: SalvagedSchema.Entry) -> Bool {
-        parts(of: entry).contains { tables[$0].hasLostRows }
-    }
-
-    /// Makes a virtual table anew from what is left of its tables: an index that has lost a part of itself
-    /// finds other rows than there are.
-    ///
-    /// It is a full-text table or an R-Tree. Others are not made, and what was read of their tables stays
-    /// there.
-    private func makeAnew(_ entry: SalvagedSchema.Entry) throws {
-        guard entry.isFullText || entry.isRTree, let sql = entry.sql else {
-            return problems.append(
-                "\(entry.name) was not made, as tables that it consists of have lost rows. They are there.")
-        }
-        let parts = parts(of: entry)
-        for part in parts { tables[part].table.finish() }
-        var tree: SalvagedRTree.Result?
-        try destination.execute("SAVEPOINT anew")
-        do {
-            if entry.isFullText {
-                try makeFullText(entry, sql, of: parts)
-            } else {
-                tree = try SalvagedRTree(
-                    entry, sql: sql, in: destination, encoding: schema.encoding, freeName: freeName
-                ).make(of: parts.map { tables[$0].table.name }, count: { try count() })
-            }
-            // What the module does not make again was no part of it, and stays.
-            for part in parts {
-                let name = tables[part].table.name.quotedDatabaseIdentifier
-                try destination.execute(trusted: "SELECT 1 FROM main.\(name) LIMIT 0")
-            }
-            try destination.execute("RELEASE anew")
-        } catch let error as EngineError where error.isOfStatement {
-            // Some errors roll back all of it.
-            if !destination.isAutocommit { try destination.execute("ROLLBACK TO anew; RELEASE anew") }
-            return problems.append(
-                "\(entry.name) could not be made anew (\(words(error))). What was read of the tables that "
-                    + "it consists of is there."
-            )
-        }
-        // Not before: a full-text table writes its index at the end of a transaction.
-        for part in parts {
-            let name = tables[part].table.name.quotedDatabaseIdentifier
-            try destination.forEachRow(trusted: "SELECT count(*) FROM main.\(name)") {
-                tables[part].makeAnew(rowCount: Int($0.int64(at: 0)))
-            }
-        }
-        if let tree {
-            try keepLostRows(of: tree, entry.name)
-        } else {
-            problems.append("The full-text index of \(entry.name) was made anew from the rows that are left.")
-        }
-    }
-
-    private func makeFullText(_ entry: SalvagedSchema.Entry, _ sql: String, of parts: [Int]) throws {
-        let name = entry.name.quotedDatabaseIdentifier
-        let content = "\(entry.name)_content".quotedDatabaseIdentifier
-        let kept = freeName("coffer content").quotedDatabaseIdentifier
-        let keepsContent = parts.contains { tables[$0].table.name == "\(entry.name)_content" }
-        if keepsContent {
-            try destination.execute(trusted: "CREATE TABLE \(kept) AS SELECT * FROM \(content)")
-        }
-        for part in parts {
-            let name = tables[part].table.name.quotedDatabaseIdentifier
-            try destination.execute(trusted: "DROP TABLE main.\(name)")
-        }
-        try StoredDefinition(kind: .virtualTable, name: entry.name, sql: sql).execute(on: destination)
-        if keepsContent {
-            try destination.execute(
-                trusted: "INSERT INTO \(content) SELECT * FROM \(kept); DROP TABLE \(kept)")
-        }
-        try destination.execute(trusted: "INSERT INTO \(name)(\(name)) VALUES('rebuild')")
-    }
-
-    /// Puts rows that an R-Tree could not take into the tables for lost rows, once it is made for good.
-    private func keepLostRows(of made: SalvagedRTree.Result, _ name: String) throws {
-        let lostCount = try lost.add(from: made.lost, values: made.values, table: name, reason: nil)
-        try destination.execute(trusted: "DROP TABLE \(made.lost)")
-        var words = ["The R-Tree \(name) was made anew from the \(made.rowCount) rows that are left."]
-        if lostCount > 0 {
-            words.append(
-                "\(lostCount) rows of which a part is lost, or that it refuses, are in the tables for lost "
-                    + "rows.")
-        }
-        if made.unreadableCount > 0 {
-            words.append("Of \(made.unreadableCount) cells of its nodes nothing could be made.")
-        }
-        problems.append(words.joined(separator: " "))
     }
 }

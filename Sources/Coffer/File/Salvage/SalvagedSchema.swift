@@ -42,6 +42,14 @@ struct SalvagedSchema {
     /// The tables that have rows of their own.
     var tables: [Entry] { entries.filter { $0.type == "table" && $0.root > 0 } }
 
+    /// A name that nothing has.
+    func freeName(_ start: String) -> String {
+        let taken = Set(entries.map { CaseInsensitiveName($0.name) })
+        var name = start
+        while taken.contains(CaseInsensitiveName(name)) { name += "_" }
+        return name
+    }
+
     var indexes: [Entry] { entries.filter { $0.type == "index" } }
 
     /// Views, triggers and virtual tables.
