@@ -20,8 +20,8 @@ package protocol WritableBytes: StoredBytes {
     func truncate(to size: Int64) -> CInt
 }
 
-/// A file system of the engine that has nothing but such bytes: no locks, no journals, no names. Its
-/// temporary files are encrypted.
+/// A file system of the engine that has nothing but such bytes: no locks, no names. Its temporary
+/// files are encrypted, and journals are such files.
 ///
 /// The engine treats what it reads there as a file that never changes, so that looking into a database leaves
 /// no trace. What it writes goes to the bytes that it was given and nowhere else: there is no name that could
@@ -34,8 +34,8 @@ package enum FileView {
 
     /// Opens a connection that can write, to bytes that are kept until it is closed.
     ///
-    /// It has no journal: set `journal_mode = OFF` before anything is written. A failed transaction leaves
-    /// bytes of no use.
+    /// A journal is a temporary file as others, and gone with the connection: what a process leaves that
+    /// ends in the middle is of no use.
     package static func open(writing bytes: any WritableBytes) throws(EngineError) -> EngineConnection {
         try open(bytes, flags: SQLITE_OPEN_READWRITE)
     }
@@ -140,15 +140,21 @@ private func openTrampoline(
     guard let file = unsafe file else { return SQLITE_CANTOPEN }
     unsafe file.pointee.pMethods = nil
     let bytes: any StoredBytes
-    if let name = unsafe name {
+    let isJournal = flags & SQLITE_OPEN_MAIN_JOURNAL != 0
+    if let name = unsafe name, !isJournal {
         guard flags & SQLITE_OPEN_MAIN_DB != 0,
             let known = FileView.bytes(named: unsafe String(cString: name))
         else { return SQLITE_CANTOPEN }
         bytes = known
     } else {
-        // Of a sort that does not fit into memory, or a table that is not kept.
+        // Of a sort that does not fit into memory, a table that is not kept, or a journal, which is of use
+        // only as long as its connection.
         do throws(EngineError) {
-            bytes = try ScratchBytes(flags: flags)
+            bytes = try ScratchBytes(
+                flags: isJournal
+                    ? SQLITE_OPEN_TEMP_JOURNAL | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                        | SQLITE_OPEN_EXCLUSIVE | SQLITE_OPEN_DELETEONCLOSE
+                    : flags)
         } catch {
             return error.code
         }

@@ -25,20 +25,22 @@ struct RowsBehindDamage {
         _ body: (TreeReader.Row, _ table: String?) throws -> Void
     ) throws {
         let reader = TreeReader(pages)
-        var page: (number: Int, rows: [Int64: [TreeReader.Row]]) = (0, [:])
+        let knownReader = TreeReader(known)
+        var page: (number: Int, rows: Set<Row>) = (0, [])
         func visit(_ row: TreeReader.Row, _ table: String?) throws {
             try progress()
-            guard numbers.contains(row.page) else { return }
+            // A row that goes on on other pages may have been changed there alone.
+            guard numbers.contains(row.page) || row.record.size >= pages.usableSize / 8 else { return }
             if page.number != row.page {
-                page = (row.page, Dictionary(grouping: try rows(ofPage: row.page, known), by: \.rowID))
+                page = (row.page, try rows(ofPage: row.page, known, knownReader))
             }
-            let isKnown = page.rows[row.rowID]?.contains { $0.record.values == row.record.values }
-            if isKnown != true { try body(row, table) }
+            if !page.rows.contains(Row(row)) { try body(row, table) }
         }
 
         for entry in tables {
             let isTable = try pages.tree(entry.root)?.kind.isOfTable ?? true
-            _ = try reader.read(root: entry.root, isTable: isTable) { try visit($0, entry.name) }
+            let walk = TreeReader.Walk(reader, root: entry.root, isTable: isTable, givesRows: true)
+            while !walk.isAtEnd { for row in try walk.next() { try visit(row, entry.name) } }
         }
         for number in numbers.sorted() where number > 1 && !reader.isTaken(number) {
             guard let content = try pages.content(number) else { continue }
@@ -47,16 +49,19 @@ struct RowsBehindDamage {
         }
     }
 
-    /// The rows of a page that are all on it.
-    private func rows(ofPage number: Int, _ pages: SalvagedPages) throws -> [TreeReader.Row] {
-        var rows: [TreeReader.Row] = []
-        guard let page = try pages.tree(number) else { return [] }
-        page.forEachCell { cell in
-            guard let cell, let payload = cell.payload, payload.overflowPage == nil,
-                let record = StoredRecord(page.local(payload), isWhole: true)
-            else { return }
-            rows.append(TreeReader.Row(page: number, rowID: cell.rowID, record: record))
-        }
-        return rows
+    /// What makes two rows the same.
+    private struct Row: Hashable {
+        let rowID: Int64
+        let record: ArraySlice<UInt8>
+
+        init(_ row: TreeReader.Row) { (rowID, record) = (row.rowID, row.record.bytes) }
+    }
+
+    private func rows(ofPage number: Int, _ pages: SalvagedPages, _ reader: TreeReader) throws -> Set<Row> {
+        guard let content = try pages.content(number) else { return [] }
+        let rows =
+            try reader.strayRows(onPage: number, content, isTable: true)
+            ?? reader.strayRows(onPage: number, content, isTable: false)
+        return Set(rows?.rows.map(Row.init) ?? [])
     }
 }

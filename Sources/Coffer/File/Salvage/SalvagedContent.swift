@@ -69,13 +69,14 @@ final class SalvagedContent {
             problems.append("The schema could not be read to its end: what is missing of it was not made.")
         }
         // Without a journal, a statement that fails in the middle, such as one for an index that rows break,
-        // would leave the file damaged. The journal has no page that was made since the transaction began.
-        guard try destination.firstText(trusted: "PRAGMA main.journal_mode = MEMORY") == "memory" else {
+        // would leave the file damaged. In memory, it would take that for all pages of a table of which rows
+        // break an index.
+        guard try destination.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE") == "truncate" else {
             throw EngineError(
                 code: EngineCode.error, message: "The new file cannot be written with a journal")
         }
         try destination.execute("BEGIN IMMEDIATE")
-        for entry in schema.tables where entry.name != "sqlite_sequence" { try makeTable(entry) }
+        for entry in schema.tables where !entry.isOfSequences { try makeTable(entry) }
         try FailPoint.copying.pass("")
         try makeSequences()
         var areIndexesWhole = true
@@ -307,6 +308,8 @@ final class SalvagedContent {
         let name = tables[owner].table.name.quotedDatabaseIdentifier
         let columns = ([fields.rowID] + fields.others).joined(separator: ", ")
         tables[owner].table.finish()
+        // Outside of what may be rolled back.
+        try lost.makeTable(forValues: fields.others.count)
         try destination.execute("SAVEPOINT unique_index")
         do {
             // The columns of the copy have the affinity of those of the table, so that no value becomes
@@ -332,7 +335,11 @@ final class SalvagedContent {
     }
 
     private func makeSequences() throws {
-        guard let entry = schema.tables.first(where: { $0.name == "sqlite_sequence" }) else { return }
+        let name = "sqlite_sequence"
+        // The one that SQLite has made comes first: forged ones may have rows of the same row IDs.
+        let all = schema.tables.filter(\.isOfSequences)
+        let entries = all.filter { $0.name == name } + all.filter { $0.name != name }
+        guard let first = entries.first else { return }
         if try destination.firstText(
             trusted: "SELECT 1 FROM main.sqlite_master WHERE name = 'sqlite_sequence'") == nil
         {
@@ -342,13 +349,17 @@ final class SalvagedContent {
                 trusted: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \(name)")
         }
         let table = try SalvagedTable(
-            name: entry.name, in: destination, encoding: schema.encoding, buffer: buffer)
+            name: name, in: destination, encoding: schema.encoding, buffer: buffer)
         // The rows that were salvaged have left their highest row IDs there, which are all that is known
         // where this table is lost.
-        if try pages.tree(entry.root) != nil { try destination.execute("DELETE FROM main.sqlite_sequence") }
-        _ = try read(entry.root, isTable: true) { rows in
-            _ = try table.insert(rows) { row, reason in
-                try lost.add(row, table: entry.name, reason: reason)
+        if try first.name == name && pages.tree(first.root) != nil {
+            try destination.execute("DELETE FROM main.sqlite_sequence")
+        }
+        for entry in entries {
+            _ = try read(entry.root, isTable: true) { rows in
+                _ = try table.insert(rows) { row, reason in
+                    try lost.add(row, table: entry.name, reason: reason)
+                }
             }
         }
     }

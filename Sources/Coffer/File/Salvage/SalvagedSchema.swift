@@ -42,7 +42,7 @@ struct SalvagedSchema {
     /// The tables that have rows of their own.
     var tables: [Entry] { entries.filter { $0.type == "table" && $0.root > 0 } }
 
-    /// A name that nothing has.
+    /// A name that nothing has, in whatever case.
     func freeName(_ start: String) -> String {
         let taken = Set(entries.map { CaseInsensitiveName($0.name) })
         var name = start
@@ -59,6 +59,9 @@ struct SalvagedSchema {
 }
 
 extension SalvagedSchema.Entry {
+    /// Whether it is the table of the greatest row IDs that were ever used, in whatever case.
+    var isOfSequences: Bool { CaseInsensitiveName(name) == CaseInsensitiveName("sqlite_sequence") }
+
     /// Whether it is a full-text table, for a virtual table.
     var isFullText: Bool { isMade(by: ["fts3", "fts4", "fts5"]) }
 

@@ -20,6 +20,8 @@ final class SalvagedTable {
     private let columns: [Column]
     /// Whether values of its rows are computed.
     private let hasGeneratedColumns: Bool
+    /// Whether values of rows from before a column was added are computed, or long.
+    private let hasCostlyDefaults: Bool
     /// The name that no column has taken, for tables that have no column for it.
     private let rowIDName: String?
     private let connection: ConnectionHandle
@@ -31,8 +33,11 @@ final class SalvagedTable {
     private var insertions: [Int: Insertion] = [:]
     /// The one for the row before: mostly the next one has as many values.
     private var lastInsertion: Insertion?
-    /// The one for several rows of a tree.
-    private var lastInsertionOfMany: Insertion?
+    /// Those for several rows of a tree.
+    private var insertionsOfMany: [Int: Insertion] = [:]
+
+    /// How many statements of a kind are kept: a forged file may have records of every number of values.
+    private static let mostInsertions = 8
 
     private final class Insertion {
         let statement: EngineStatement
@@ -66,6 +71,7 @@ final class SalvagedTable {
         let table = name.quotedDatabaseIdentifier
         struct Info {
             let name: String, type: String, isNotNull: Bool, isPrimaryKey: Bool, hidden: Int64
+            let hasCostlyDefault: Bool
         }
         var infos: [Info] = []
         try connection.forEachRow(trusted: "PRAGMA main.table_xinfo(\(table))") { row in
@@ -73,7 +79,8 @@ final class SalvagedTable {
                 Info(
                     name: row.string(at: 1), type: row.string(at: 2).uppercased(),
                     isNotNull: row.int64(at: 3) != 0,
-                    isPrimaryKey: row.int64(at: 5) > 0, hidden: row.int64(at: 6)))
+                    isPrimaryKey: row.int64(at: 5) > 0, hidden: row.int64(at: 6),
+                    hasCostlyDefault: row.string(at: 4).contains("(") || row.string(at: 4).utf8.count > 100))
         }
         var primaryKeyIndex: String?
         var indexCount = 0
@@ -108,6 +115,7 @@ final class SalvagedTable {
         }
         self.hasRowIDs = hasRowIDs
         hasGeneratedColumns = infos.contains { $0.hidden > 1 }
+        hasCostlyDefaults = infos.contains(where: \.hasCostlyDefault)
         let names = Set(infos.map { CaseInsensitiveName($0.name) })
         rowIDName =
             hasRowIDs ? ["rowid", "_rowid_", "oid"].first { !names.contains(CaseInsensitiveName($0)) } : nil
@@ -176,7 +184,8 @@ final class SalvagedTable {
         guard left >= SalvagedTable.manyRows, isOneTree, !hasGeneratedColumns, !hasRowIDs || rowIDName != nil
         else { return .alone(left) }
         let count = rows[first].record.valueCount
-        guard count <= columns.count, (count + 1) * SalvagedTable.manyRows <= SalvagedTable.manyParameters,
+        guard count == columns.count || count < columns.count && !hasCostlyDefaults,
+            (count + 1) * SalvagedTable.manyRows <= SalvagedTable.manyParameters,
             let insertion = try insertionOfMany(count)
         else { return .alone(SalvagedTable.manyRows) }
         let statement = insertion.statement.handle
@@ -216,8 +225,9 @@ final class SalvagedTable {
             return error.message ?? ConnectionHandle.describe(error.code)
         }
         let statement = insertion.statement.handle
-        // A generated column may compute more than any row ever had.
-        let length = hasGeneratedColumns ? connection.limitLength(ofRecord: row.record.size) : nil
+        // A generated column, or a default, may compute more than any row ever had.
+        let isComputed = hasGeneratedColumns || hasCostlyDefaults && count < columns.count
+        let length = isComputed ? connection.limitLength(ofRecord: row.record.size) : nil
         defer { if let length { connection.limit(.length, newValue: length) } }
         var parameter: CInt = 1
         try bind(row, to: statement, insertion, &parameter, place: nil)
@@ -298,14 +308,15 @@ final class SalvagedTable {
     }
 
     /// Lets go of what only the rows of a tree need.
-    func endTree() { lastInsertionOfMany = nil }
+    func endTree() { finish() }
 
     /// Lets go of the statements, so that the table can be dropped.
-    func finish() { (insertions, lastInsertion, lastInsertionOfMany) = ([:], nil, nil) }
+    func finish() { (insertions, lastInsertion, insertionsOfMany) = ([:], nil, [:]) }
 
     private func insertion(_ count: Int) throws -> Insertion {
         if let lastInsertion, lastInsertion.valueCount == count { return lastInsertion }
         let insertion = try insertions[count] ?? prepare(count: count, rowCount: 1)
+        if insertions.count == SalvagedTable.mostInsertions { insertions = [:] }
         insertions[count] = insertion
         lastInsertion = insertion
         return insertion
@@ -313,10 +324,12 @@ final class SalvagedTable {
 
     /// - Returns: nil where SQLite takes no such statement.
     private func insertionOfMany(_ count: Int) throws -> Insertion? {
-        if let lastInsertionOfMany, lastInsertionOfMany.valueCount == count { return lastInsertionOfMany }
+        if let insertion = insertionsOfMany[count] { return insertion }
         do {
-            lastInsertionOfMany = try prepare(count: count, rowCount: SalvagedTable.manyRows)
-            return lastInsertionOfMany
+            let insertion = try prepare(count: count, rowCount: SalvagedTable.manyRows)
+            if insertionsOfMany.count == SalvagedTable.mostInsertions { insertionsOfMany = [:] }
+            insertionsOfMany[count] = insertion
+            return insertion
         } catch let error as EngineError where error.isOfStatement {
             return nil
         }

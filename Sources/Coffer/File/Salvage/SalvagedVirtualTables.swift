@@ -38,6 +38,11 @@ struct SalvagedVirtualTables {
         try destination.execute("BEGIN IMMEDIATE")
         for entry in entries where !damaged.contains(where: { $0.name == entry.name }) {
             guard let sql = entry.sql else { continue }
+            guard !made.contains(where: { CaseInsensitiveName($0.name) == CaseInsensitiveName(entry.name) })
+            else {
+                problems.append("\(entry.name) is in the schema twice, and was made once.")
+                continue
+            }
             do {
                 try StoredDefinition(kind: .virtualTable, name: entry.name, sql: sql).compile(on: destination)
             } catch let error as EngineError where error.isOfStatement {
@@ -189,9 +194,14 @@ struct SalvagedVirtualTables {
 
     /// Puts rows that an R-Tree could not take into the tables for lost rows, once it is made for good.
     private mutating func keepLostRows(of made: SalvagedRTree.Result, _ name: String) throws {
-        let lostCount = try lost.add(from: made.lost, values: made.values, table: name, reason: nil)
-        try destination.execute(trusted: "DROP TABLE \(made.lost)")
         var words = ["The R-Tree \(name) was made anew from the \(made.rowCount) rows that are left."]
+        var lostCount = 0
+        do {
+            lostCount = try lost.add(from: made.lost, values: made.values, table: name, reason: nil)
+            try destination.execute(trusted: "DROP TABLE \(made.lost)")
+        } catch let error as EngineError where error.isOfStatement {
+            words.append("Rows that it refuses are in the table \(made.lost) (\(error.words)).")
+        }
         if lostCount > 0 {
             words.append(
                 "\(lostCount) rows of which a part is lost, or that it refuses, are in the tables for lost "

@@ -17,6 +17,22 @@ struct StoredDefinition {
 
     /// - Throws: what the engine says, and `SQLITE_AUTH` for a statement that does something else.
     func execute(on connection: ConnectionHandle) throws {
+        // What is made by the definition of a table that makes another one is taken back.
+        guard kind == .table else { return try executeChecked(on: connection) }
+        try connection.execute("SAVEPOINT definition")
+        do {
+            try executeChecked(on: connection)
+            try connection.execute("RELEASE definition")
+        } catch {
+            // Some errors roll back all of it.
+            if !connection.isAutocommit {
+                try connection.execute("ROLLBACK TO definition; RELEASE definition")
+            }
+            throw error
+        }
+    }
+
+    private func executeChecked(on connection: ConnectionHandle) throws {
         var (isInVirtualTable, isMade) = (false, false)
         let authorizer = AuthorizerHook { request in
             // A virtual table makes its own tables, by statements of its own, once it is about to be made.

@@ -222,4 +222,101 @@ struct SalvageForgedTests {
         try handle.execute("DELETE FROM words_content WHERE id = 7")
         #expect(throws: DatabaseFileError.self) { try made.proof.check(handle, "b.db") }
     }
+
+    @Test(
+        "a virtual table that is in the schema twice, in whatever case, is made once", arguments: ["f", "F"])
+    func virtualTableTwice(name: String) throws {
+        let salvage = try salvage(
+            """
+            CREATE TABLE item (title); INSERT INTO item VALUES ('ring');
+            CREATE VIRTUAL TABLE f USING fts4(a);
+
+            """,
+            """
+            INSERT INTO sqlite_master
+            SELECT type, '\(name)', '\(name)', rootpage, replace(sql, ' f ', ' \(name) ')
+            FROM sqlite_master WHERE name = 'f';
+
+            """)
+        #expect(salvage.problems == ["\(name) is in the schema twice, and was made once."])
+        #expect(
+            try found("SELECT title FROM item; SELECT count(*) FROM f; PRAGMA integrity_check;")
+                == ["ring", "0", "ok"])
+    }
+
+    @Test("tables that are called like the one of sequences cost no other table anything")
+    func sequences() throws {
+        let salvage = try salvage(
+            """
+            CREATE TABLE q (z); CREATE TABLE evil (z); INSERT INTO q VALUES (1); INSERT INTO evil VALUES (2);
+            CREATE TABLE item (id INTEGER PRIMARY KEY AUTOINCREMENT, title);
+            INSERT INTO item (title) VALUES ('ring'), ('coin'); DELETE FROM item WHERE id = 2;
+
+            """,
+            """
+            UPDATE sqlite_master SET name = 'SQLITE_SEQUENCE', tbl_name = 'SQLITE_SEQUENCE',
+                sql = 'CREATE TABLE SQLITE_SEQUENCE(z)' WHERE name = 'q';
+            UPDATE sqlite_master SET sql = 'CREATE TABLE sqlite_sequence(a, b, c)' WHERE name = 'evil';
+
+            """)
+        #expect(salvage.problems.count == 1 && salvage.problems[0].hasPrefix("evil could not be made"))
+        #expect(
+            try found("SELECT title FROM item; INSERT INTO item (title) VALUES ('spoon') RETURNING id;")
+                == ["ring", "3"])
+        #expect(try found("PRAGMA integrity_check") == ["ok"])
+        #expect(
+            try found("SELECT table_name || c0 FROM lost_and_found_1 ORDER BY 1")
+                == ["SQLITE_SEQUENCE1", "evil2"])
+    }
+
+    @Test("defaults of short rows compute no more than generated columns may")
+    func defaults() throws {
+        let salvage = try salvage(
+            """
+            CREATE TABLE item (id INTEGER PRIMARY KEY);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+            INSERT INTO item SELECT i FROM n;
+            CREATE TABLE kept (id INTEGER PRIMARY KEY); INSERT INTO kept SELECT id FROM item;
+
+            """,
+            """
+            UPDATE sqlite_master
+            SET sql = 'CREATE TABLE item (id INTEGER PRIMARY KEY, b DEFAULT (zeroblob(100000)))'
+            WHERE name = 'item';
+            UPDATE sqlite_master SET sql = 'CREATE TABLE kept (id INTEGER PRIMARY KEY, b DEFAULT ''new'')'
+            WHERE name = 'kept';
+
+            """)
+        #expect(salvage.tables.map(\.rowCount) == [0, 300] && salvage.lostRowCount == 300)
+        #expect(try found("SELECT count(*) FROM kept WHERE b = 'new'") == ["300"])
+        let size = try #require(try SystemFile.status(directory.path("b.db"))).size
+        #expect(size < 200_000)
+    }
+
+    @Test(
+        "rows that break a unique index, and are too long for the tables of lost rows, are not lost"
+    )
+    func brokenIndex() throws {
+        for length in [16, 24, 36] {
+            // What the file has pages for, and a bit less.
+            let limit = 65536 + 16 * 4 * 4016 - length
+            let salvage = try salvage(
+                """
+                CREATE TABLE kept (a); INSERT INTO kept VALUES (1);
+                CREATE TABLE item (id INTEGER PRIMARY KEY); INSERT INTO item VALUES (1), (2);
+                CREATE INDEX i ON item (id);
+
+                """,
+                """
+                UPDATE sqlite_master SET sql = 'CREATE TABLE item (id INTEGER PRIMARY KEY, \
+                b DEFAULT (zeroblob(\(limit))), c DEFAULT 1)' WHERE name = 'item';
+                UPDATE sqlite_master SET sql = 'CREATE UNIQUE INDEX i ON item (c)' WHERE name = 'i';
+
+                """)
+            #expect(salvage.tables.map(\.rowCount).reduce(0, +) + salvage.lostRowCount == 3, "\(salvage)")
+            for name in ["a.db", "b.db"] {
+                try FileManager.default.removeItem(atPath: directory.path(name))
+            }
+        }
+    }
 }

@@ -284,6 +284,32 @@ struct SalvageSourcesTests {
     }
 
     @Test(
+        "behind a damaged frame, rows that were changed on their last page alone are found, and no others",
+        arguments: ["", "WITHOUT ROWID"])
+    func damagedLogOfLongRows(clustered: String) throws {
+        let setup = """
+            PRAGMA journal_mode = wal; PRAGMA wal_autocheckpoint = 0;
+            CREATE TABLE z (a); INSERT INTO z VALUES (1); CREATE TABLE item (id INTEGER PRIMARY KEY, content) \(clustered);
+            INSERT INTO item VALUES (1, zeroblob(10000)), (2, 'short'), (3, zeroblob(9000)), (4, 'short');
+            PRAGMA wal_checkpoint(TRUNCATE); UPDATE z SET a = 2;
+            UPDATE item SET content = CAST(zeroblob(9990) || 'abcdefghij' AS BLOB) WHERE id = 1;
+            .shell cp '\(directory.path("wal.db"))' '\(directory.path("a.db"))'
+            .shell cp '\(directory.path("wal.db"))-wal' '\(directory.path("a.db"))-wal'
+
+            """
+        _ = try ShellFile(directory.path("wal.db"), format: .sqlcipher4, script: setup)
+        try overwrite(directory.path("a.db-wal")) { $0[32 + 24 + 100] ^= 1 }
+        var options = DatabaseFile.SalvageOptions()
+        options.includesDamagedLog = true
+        let salvage = try DatabaseFile(path: directory.path("a.db")).salvage(
+            key: SalvageSourcesTests.key, to: directory.path("b.db"), options: options)
+        #expect(salvage.lostRowCount == 1, "\(salvage)")
+        let lost = "SELECT table_name, substr(c1, -3) FROM lost_and_found_2"
+        #expect(try result("b.db").run(lost) == ["item|hij"])
+        #expect(try result("b.db").run("SELECT count(*) FROM item") == ["4"])
+    }
+
+    @Test(
         "rows of free pages come on demand only, with a warning, and the rest comes back into its tables all the same"
     )
     func freePages() throws {
