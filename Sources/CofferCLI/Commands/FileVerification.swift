@@ -34,7 +34,6 @@ struct FileVerification {
             try DatabaseFile(path: path).verify(key: key.database, options: options, progress: progress)
         }
         guard result.isIntact else {
-            let pages = result.damagedPages
             let words = result.findings.prefix(20).map { "  " + $0.words }
             let more = result.findings.count > 20 ? ["  and \(result.findings.count - 20) more"] : []
             try session.reporter.result(
@@ -42,9 +41,9 @@ struct FileVerification {
                 text: ["\(name): DAMAGED"] + words + more, isAnswer: true)
             guard result.findings != [.empty] else { throw FileNames.emptyFile }
             let place =
-                pages.isEmpty
+                result.damagedPageCount == 0
                 ? "its structure"
-                : TextLayout.counted(pages.count, "page", "pages")
+                : TextLayout.counted(result.damagedPageCount, "page", "pages")
                     + " of \(TextLayout.grouped(result.pageCount))"
             throw Failure(.badData, "damaged", "The file is damaged: \(place). Restore it from a backup.")
         }
@@ -81,7 +80,10 @@ extension DatabaseFile.Verification.Finding {
         switch self {
         case .notAuthentic(let page): "page \(page): changed, exchanged or from another file"
         case .zeroed(let page): "page \(page): overwritten with zeros"
-        case .missing(let page): "page \(page): missing at the end of the file"
+        case .missing(let pages) where pages.count == 1:
+            "page \(pages.lowerBound): missing at the end of the file"
+        case .missing(let pages):
+            "pages \(pages.lowerBound) to \(pages.upperBound): missing at the end of the file"
         case .foreignBytes(let count): "\(TextLayout.grouped(count)) bytes after the last page"
         case .empty: "the file has no bytes"
         case .structure(let words): "structure: \(words)"

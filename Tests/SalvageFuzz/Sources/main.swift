@@ -54,9 +54,7 @@ struct Mutation {
 }
 
 func readEverything(_ path: String) throws -> Int {
-    let pages = try SalvagedPages(
-        PageFile(StoredView(path, pageSize: nil, timeout: 0), .plaintext), threadCount: 1
-    ) { _ in }
+    let pages = try SalvagedPages(PageFile(StoredView(path, pageSize: nil, timeout: 0), .plaintext))
     let reader = TreeReader(pages)
     let schema = try SalvagedSchema(reader, pages.header())
     var rows = 0

@@ -38,8 +38,8 @@ extension DatabaseFile {
         /// How long to wait for another process that writes to a file in rollback mode, in seconds.
         public var lockTimeout = 0.0
 
-        /// How many threads check pages at once, at most, from 1 to 64. With more than one, another one reads
-        /// rows while this one inserts those before.
+        /// How many threads work at once, at most, from 1 to 64. With more than one, another one reads and
+        /// checks pages while this one inserts the rows of those before.
         public var threadCount = 2
 
         public init() {}
@@ -142,7 +142,8 @@ extension DatabaseFile {
     ///     complete and was read back.
     ///   - newKey: the key of the new file; nil for that of the damaged one.
     ///   - options: how it is done.
-    ///   - progress: is called with the phases `verifying`, for pages, and `copying`, for rows.
+    ///   - progress: called with the phase `copying` and the pages that were read, then with
+    ///     `checkingStructure` and `publishing`.
     /// - Returns: what was found, table by table.
     /// - Throws: a ``DatabaseFileError``: `key` when no page proves the key, `exists` when there is something
     ///   at the destination, `unsupported` for a plaintext file without a new key; `key` for a keyring
@@ -162,11 +163,7 @@ extension DatabaseFile {
             }
             let source = try DamagedFile(path: path, key: key, options)
             let report = ProgressReport(progress)
-            let pages = try SalvagedPages(
-                source.file, unreadable: source.unreadable, threadCount: options.threadCount
-            ) {
-                try report(.verifying, $0, of: source.file.present.count)
-            }
+            let pages = try SalvagedPages(source.file, unreadable: source.unreadable)
             let protection = try FileProtection.encrypted(
                 resultKey, cipher: options.newCipher ?? CipherSettings())
             let prepare = { (connection: ConnectionHandle) in
@@ -186,7 +183,7 @@ extension DatabaseFile {
                 throw DatabaseFileError(.copyRejected("nothing was made"), path: destination)
             }
             return Salvage(
-                cipher: source.settings, pageCount: pages.pageCount, damagedPages: pages.damagedPages,
+                cipher: source.settings, pageCount: pages.pageCount, damagedPages: found.damagedPages,
                 missingPageCount: max(
                     0, (try pages.header()?.pageCount ?? pages.pageCount) - pages.present.count),
                 tables: found.tables,

@@ -3,14 +3,11 @@ struct RowsBehindDamage {
     private let pages: SalvagedPages
     private let numbers: Set<Int>
 
-    /// Looks at all pages.
-    ///
     /// - Parameters:
     ///   - file: the file with these pages in the place of its own.
     ///   - numbers: which pages these are.
-    ///   - progress: called now and then.
-    init(_ file: PageFile, _ numbers: [Int], threadCount: Int, progress: () throws -> Void) throws {
-        pages = try SalvagedPages(file, threadCount: threadCount) { _ in try progress() }
+    init(_ file: PageFile, _ numbers: [Int]) throws {
+        pages = try SalvagedPages(file)
         self.numbers = Set(numbers)
     }
 

@@ -52,6 +52,8 @@ final class SalvagedContent {
         let lostRowCount: Int
         let unassignedPages: [Int]
         let problems: [String]
+        /// See ``SalvagedPages/damagedPages(progress:)``.
+        let damagedPages: [Int]
     }
 
     /// Makes everything: one transaction for what has rows, and others for virtual tables.
@@ -85,7 +87,8 @@ final class SalvagedContent {
         }
         let isFreeListWhole = try pages.forEachFreePage(reader.setFree)
         try readStrayPages(isCertain: isFreeListWhole && schema.isWhole, areIndexesWhole: areIndexesWhole)
-        if options.includesDamagedPages { try readDamagedPages() }
+        let damagedPages = try pages.damagedPages(progress: checkpoint)
+        if options.includesDamagedPages { try read(damaged: damagedPages) }
         if let behindDamage { try readDamagedLog(behindDamage.file, behindDamage.pages) }
         for index in tables.indices { tables[index].estimateLoss() }
         // The C library keeps for each thread what it has freed, and the sort for an index needs memory.
@@ -113,7 +116,7 @@ final class SalvagedContent {
         return Result(
             proof: try SalvageProof(of: destination, rowCounts: rowCounts), tables: tables.map(\.report),
             lostRowCount: lost.count,
-            unassignedPages: unassigned, problems: problems)
+            unassignedPages: unassigned, problems: problems, damagedPages: damagedPages)
     }
 
     /// How many rows were put into each table.
@@ -253,10 +256,10 @@ final class SalvagedContent {
     }
 
     /// Rows of pages without the right code, with the table whose tree leads to the page.
-    private func readDamagedPages() throws {
+    private func read(damaged numbers: [Int]) throws {
         var owners: [Int: String] = [:]
         for target in tables { for page in target.loss.pages { owners[page.number] = target.table.name } }
-        for number in pages.damagedPages where number > 1 {
+        for number in numbers where number > 1 {
             guard let content = try pages.storedContent(number) else { continue }
             let stray = try reader.strayRows(onPage: number, content, isTable: true)
             let rows = try (stray ?? reader.strayRows(onPage: number, content, isTable: false))?.rows ?? []
@@ -269,9 +272,7 @@ final class SalvagedContent {
 
     /// Rows of pages that were committed behind a damaged frame of the log.
     private func readDamagedLog(_ file: PageFile, _ numbers: [Int]) throws {
-        let logged = try RowsBehindDamage(file, numbers, threadCount: options.threadCount) {
-            try checkpoint()
-        }
+        let logged = try RowsBehindDamage(file, numbers)
         try logged.forEach(notAmong: pages, of: schema.tables, progress: { try count() }) { row, table in
             try lost.add(row, table: table, reason: LostRows.behindDamage)
         }

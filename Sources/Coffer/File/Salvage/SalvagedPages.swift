@@ -8,36 +8,32 @@ final class SalvagedPages {
     let present: PresentPages
     /// The bytes of a page that have content.
     let usableSize: Int
-    /// The pages that are not as they were written, in order.
-    let damagedPages: [Int]
 
     private let file: PageFile
-    /// Of each stored page.
-    private var isDamaged: [Bool]
-    /// Stored pages that are likely to be asked for next.
+    /// The pages that the disk does not give, among those that were read so far.
+    private let unreadable: UnreadablePages?
+    /// What is known of each stored page.
+    private var marks: [Mark]
+    /// Stored pages that are likely to be asked for next. Each was checked after it was read.
     private var ahead: PageRun
-    private let countAhead: Int
+    private let greatestCountAhead: Int
 
-    /// Looks at all pages.
-    ///
-    /// - Parameters:
-    ///   - unreadable: the pages that the disk does not give, among those that were read.
-    ///   - progress: called with the number of pages that are done.
-    init(
-        _ file: PageFile, unreadable: UnreadablePages? = nil, threadCount: Int, progress: (Int) throws -> Void
-    ) throws {
+    private enum Mark: UInt8 {
+        case unknown, good
+        /// Nothing but zeros, where pages are encrypted: without content, as the engine sees it.
+        case zero
+        case damaged
+    }
+
+    /// - Parameter unreadable: the bytes that the file reads, where the disk may not give all of them.
+    init(_ file: PageFile, unreadable: UnreadablePages? = nil) throws {
         self.file = file
+        self.unreadable = unreadable
         pageCount = file.pageCount
         present = file.present
-        let found = try file.damagedPages(threadCount: threadCount, progress: progress)
-        isDamaged = [Bool](repeating: false, count: present.count)
-        // A page of a disk that fails may have been given for the header and not afterwards.
-        for number in [found.notAuthentic, found.zeroed, Array(unreadable?.numbers ?? [])].joined() {
-            if let index = present.index(of: number) { isDamaged[index] = true }
-        }
-        damagedPages = zip(present.numbers, isDamaged).compactMap { $1 ? $0 : nil }
+        marks = [Mark](repeating: .unknown, count: present.count)
         ahead = PageRun(file)
-        countAhead = max(1, 65536 / file.pageSize)
+        greatestCountAhead = max(1, 65536 / file.pageSize)
         var reserved = file.layout?.reserve ?? 0
         if file.pageCount > 0, file.layout == nil, let start = DatabaseHeader(try file.content(1)),
             start.isPlausible
@@ -49,23 +45,69 @@ final class SalvagedPages {
 
     /// The content of a page; nil when there is none that can be trusted, or none at all.
     func content(_ number: Int) throws -> [UInt8]? {
-        guard let index = present.index(of: number), !isDamaged[index] else { return nil }
-        return try storedContent(number)
+        guard let index = try load(number), marks[index] == .good else { return nil }
+        return try loadedContent(number)
     }
 
     /// The content of a page, whether or not its code is right.
     func storedContent(_ number: Int) throws -> [UInt8]? {
-        guard present.contains(number), number != file.lockPage else { return nil }
+        try load(number) == nil ? nil : loadedContent(number)
+    }
+
+    /// Has a page among those that were read last, and checked as they were read: what another process, or a
+    /// disk that fails, has made of it since it was read before is not believed.
+    ///
+    /// - Returns: which stored page it is; nil for one that is not stored, or never used.
+    private func load(_ number: Int) throws -> Int? {
+        guard let index = present.index(of: number), number != file.lockPage else { return nil }
         if !ahead.numbers.contains(number) {
             // Trees are mostly written and read in order.
             let isInOrder = number == ahead.numbers.upperBound
-            try ahead.read(
-                number..<number + (isInOrder ? min(countAhead, pageCount - number + 1) : 1), from: file)
+            let count = isInOrder ? min(2 * ahead.numbers.count, greatestCountAhead) : 1
+            try ahead.read(number..<min(number + count, pageCount + 1), from: file)
+            try checkAhead()
         }
+        return index
+    }
+
+    private func loadedContent(_ number: Int) throws -> [UInt8]? {
         guard file.layout == nil || !ahead.isZero(number) else { return nil }
         var content = [UInt8](repeating: 0, count: file.pageSize)
         try ahead.decrypt(number, into: &content)
         return content
+    }
+
+    /// Marks the pages that were just read. Those that were damaged once stay so.
+    private func checkAhead() throws {
+        var bad = try ahead.unauthentic()
+        if let unreadable { bad += ahead.numbers.filter(unreadable.numbers.contains) }
+        for number in ahead.numbers {
+            guard let index = present.index(of: number), marks[index] != .damaged else { continue }
+            marks[index] = file.isEncrypted && number != file.lockPage && ahead.isZero(number) ? .zero : .good
+        }
+        for index in bad.compactMap(present.index) { marks[index] = .damaged }
+    }
+
+    /// The pages that are not as they were written, in order: without the right code, zeros where there was
+    /// content, or not given by the disk. Those that were not asked for before are read now.
+    ///
+    /// - Parameter progress: called now and then.
+    func damagedPages(progress: () throws -> Void) throws -> [Int] {
+        var index = 0
+        while let first = marks[index...].firstIndex(of: .unknown) {
+            let number = present.number(at: first)
+            index = first + 1
+            while index < marks.count, index - first < greatestCountAhead, marks[index] == .unknown,
+                present.number(at: index) == number + index - first
+            {
+                index += 1
+            }
+            try progress()
+            try ahead.read(number..<number + index - first, from: file)
+            try checkAhead()
+        }
+        func pages(_ mark: Mark) -> [Int] { marks.indices.filter { marks[$0] == mark }.map(present.number) }
+        return (pages(.damaged) + (try file.used(pages(.zero)))).sorted()
     }
 
     /// A page of a b-tree, if the page can be trusted and is one.

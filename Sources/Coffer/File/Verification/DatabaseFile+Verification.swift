@@ -45,8 +45,9 @@ extension DatabaseFile {
             case notAuthentic(page: Int)
             /// The page is all zeros although it is in use. The engine would take it for an empty page.
             case zeroed(page: Int)
-            /// The database says that it has this page, and the file ends before it, or in its middle.
-            case missing(page: Int)
+            /// The database says that it has these pages, and the file ends before them, or in the middle of
+            /// the first one.
+            case missing(pages: ClosedRange<Int>)
             /// Bytes after the last page of the database.
             case foreignBytes(count: Int64)
             /// The file has no bytes: see ``DatabaseFile/VerificationOptions/allowsEmptyFile``.
@@ -61,17 +62,21 @@ extension DatabaseFile {
         /// What was found, in the order of the pages; empty for an intact file.
         public var findings: [Finding]
 
-        /// The damaged pages, in order, each once.
+        /// The damaged pages, in order, each once. Of those that are missing at the end of the file, the
+        /// first thousand: a header that is damaged itself may claim any number of them.
         public var damagedPages: [Int] {
-            Set(
-                findings.compactMap { finding in
-                    switch finding {
-                    case .notAuthentic(let page), .zeroed(let page), .missing(let page): page
-                    case .foreignBytes, .empty, .structure: nil
-                    }
-                }
-            ).sorted()
+            var pages: Set<Int> = []
+            for finding in findings {
+                guard let range = finding.pages else { continue }
+                pages.formUnion(range.prefix(Verification.listedMissingCount))
+            }
+            return pages.sorted()
         }
+
+        /// How many pages are damaged or missing.
+        public var damagedPageCount: Int { findings.reduce(0) { $0 + ($1.pages?.count ?? 0) } }
+
+        private static let listedMissingCount = 1000
 
         /// The settings that open the file.
         public var cipher: CipherSettings
@@ -109,5 +114,16 @@ extension DatabaseFile {
         progress: ProgressFunction? = nil
     ) throws -> Verification {
         try FileVerifier(path: path, options: options, progress: ProgressReport(progress)).verify(key: key)
+    }
+}
+
+extension DatabaseFile.Verification.Finding {
+    /// The pages that it is about; nil where it is not about pages.
+    var pages: ClosedRange<Int>? {
+        switch self {
+        case .notAuthentic(let page), .zeroed(let page): page...page
+        case .missing(let pages): pages
+        case .foreignBytes, .empty, .structure: nil
+        }
     }
 }

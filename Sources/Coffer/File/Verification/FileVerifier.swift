@@ -71,21 +71,19 @@ struct FileVerifier {
         findings += damaged.zeroed.map { .zeroed(page: $0) }
         let count = declared ?? file.pageCount
         if count > file.pageCount {
-            findings += (file.pageCount + 1...count).filter { $0 != file.lockPage }.map { .missing(page: $0) }
+            let missing = file.pageCount + 1..<count + 1
+            // SQLite never uses this one.
+            let parts = [
+                missing.clamped(to: 1..<file.lockPage), missing.clamped(to: file.lockPage + 1..<Int.max),
+            ]
+            findings += parts.filter { !$0.isEmpty }.map {
+                .missing(pages: $0.lowerBound...$0.upperBound - 1)
+            }
         }
         let excess = view.size - Int64(count) * Int64(file.pageSize)
         // A log may shorten the database, and the file only later on.
         if excess > 0 { findings.append(.foreignBytes(count: excess)) }
-        return findings.sorted { $0.order < $1.order }
-    }
-}
-
-extension DatabaseFile.Verification.Finding {
-    fileprivate var order: Int {
-        switch self {
-        case .notAuthentic(let page), .zeroed(let page), .missing(let page): page
-        case .foreignBytes, .empty, .structure: .max
-        }
+        return findings.sorted { $0.pages?.lowerBound ?? .max < $1.pages?.lowerBound ?? .max }
     }
 }
 

@@ -207,8 +207,7 @@ struct SalvageForgedTests {
         bytes[(root - 1) * 4096] = 0xff
         try Data(bytes).write(to: URL(fileURLWithPath: file.path))
         let pages = try SalvagedPages(
-            PageFile(StoredView(file.path, pageSize: nil, timeout: 0), .plaintext), threadCount: 1
-        ) { _ in }
+            PageFile(StoredView(file.path, pageSize: nil, timeout: 0), .plaintext))
         let new = try SealedPages(
             HeldFile(creating: directory.path("b.db")),
             FileProtection.encrypted(SalvageForgedTests.key, cipher: CipherSettings()))

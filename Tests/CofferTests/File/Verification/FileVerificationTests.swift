@@ -114,6 +114,24 @@ struct FileVerificationTests {
         #expect(try file.verify(key: Keys.old).isIntact)
     }
 
+    @Test("a header that claims four billion pages costs neither memory nor time")
+    func forgedSize() throws {
+        let plain = try directory.makeFile("plain.db", rows: 3) {
+            $0.key = nil; $0.allowsPlaintext = true
+        }
+        var bytes = try directory.bytes(of: "plain.db")
+        let count = bytes.count / 4096
+        bytes.replaceSubrange(28..<32, with: [0xff, 0xff, 0xff, 0xfe])
+        try directory.write(bytes, to: "plain.db")
+        let result = try plain.verify(key: nil)
+        let lockPage = 262_145
+        #expect(
+            result.findings == [
+                .missing(pages: count + 1...lockPage - 1), .missing(pages: lockPage + 1...0xffff_fffe),
+            ])
+        #expect(result.damagedPageCount == 0xffff_fffe - 1 - count && result.damagedPages.count == 2000)
+    }
+
     @Test("cuts and growth at every 512 bytes are found")
     func sizes() throws {
         let file = try directory.makeFile(rows: 30)
@@ -121,7 +139,9 @@ struct FileVerificationTests {
         for size in stride(from: 4096, to: intact.count, by: 512) {
             try directory.write(intact.prefix(size), to: "a.db")
             let result = try file.verify(key: Keys.old)
-            #expect(result.damagedPages == Array(size / 4096 + 1...intact.count / 4096), "\(size)")
+            let missing = size / 4096 + 1...intact.count / 4096
+            #expect(result.findings == [.missing(pages: missing)], "\(size)")
+            #expect(result.damagedPages == Array(missing), "\(size)")
         }
         for size in stride(from: 512, to: 4096, by: 512) {
             try directory.write(intact.prefix(size), to: "a.db")
