@@ -40,12 +40,34 @@ package enum FileView {
         try open(bytes, flags: SQLITE_OPEN_READWRITE)
     }
 
+    /// Has a connection that was opened here read a database without encryption as well, from bytes that are
+    /// kept until it is closed.
+    ///
+    /// - Parameter schema: the name of the database in statements.
+    package static func attach(_ bytes: any StoredBytes, as schema: String, to connection: ConnectionHandle)
+        throws(EngineError)
+    {
+        // It has the file system of the connection. Without a key of its own, it would have that one's key.
+        try naming(bytes) { name throws(EngineError) in
+            try connection.execute(trusted: "ATTACH DATABASE '\(name)' AS \(schema) KEY ''")
+        }
+    }
+
     private static func open(_ bytes: any StoredBytes, flags: CInt) throws(EngineError) -> EngineConnection {
         try Engine.prove()
         let code = registration
         guard code == SQLITE_OK else {
             throw EngineError(code: code, message: "The view of files could not be registered")
         }
+        return try naming(bytes) { name throws(EngineError) in
+            try EngineConnection(name: name, flags: flags, fileSystem: systemName)
+        }
+    }
+
+    /// Calls `body` with the name under which the engine finds some bytes.
+    private static func naming<Result: ~Copyable>(
+        _ bytes: any StoredBytes, _ body: (String) throws(EngineError) -> Result
+    ) throws(EngineError) -> Result {
         let waiting = WaitingBytes(bytes: bytes)
         let name = state.withLock { state in
             state.count += 1
@@ -55,7 +77,7 @@ package enum FileView {
         }
         // The open file has its own hold on the bytes.
         defer { state.withLock { $0.views[name] = nil } }
-        return try EngineConnection(name: name, flags: flags, fileSystem: systemName)
+        return try body(name)
     }
 
     private static let systemName = "coffer-view"
@@ -159,7 +181,8 @@ private func openTrampoline(
             return error.code
         }
     }
-    let isWritable = flags & SQLITE_OPEN_READWRITE != 0
+    // A connection that writes may read others.
+    let isWritable = flags & SQLITE_OPEN_READWRITE != 0 && bytes is any WritableBytes
     unsafe file.withMemoryRebound(to: ViewedFile.self, capacity: 1) { file in
         unsafe file.pointee.bytes = Unmanaged.passRetained(ViewedBytes(bytes)).toOpaque()
         unsafe file.pointee.base.pMethods = UnsafePointer(isWritable ? writableMethods : methods)

@@ -5,37 +5,63 @@ struct RowCopy: CopyMethod {
     /// Gives a connection the functions and collations that the schema needs.
     let prepare: (ConnectionHandle) throws -> Void
 
+    /// A file that a connection reads which has no changes of its own.
+    struct Source {
+        let path: String
+        let protection: FileProtection
+    }
+
     func copy(
         _ source: ConnectionHandle, to target: HeldFile, _ change: FileChange, _ progress: ProgressReport
     ) throws -> any ContentProof {
         try prepare(source)
-        return RowProof(fingerprint: try write(source, to: target, change, progress), prepare: prepare)
+        let file = Source(path: change.path, protection: change.before)
+        let fingerprint = try write(source, of: file, to: target, change.after, change.path, progress)
+        return RowProof(fingerprint: fingerprint, prepare: prepare)
     }
 
     /// Copies from a connection that has the functions and collations of its schema.
     ///
+    /// - Parameters:
+    ///   - file: the file of the source; nil where it may have changes of its own.
+    ///   - path: for errors.
     /// - Returns: what was found in the source.
     func write(
-        _ source: ConnectionHandle, to target: HeldFile, _ change: FileChange, _ progress: ProgressReport
+        _ source: ConnectionHandle, of file: Source?, to target: HeldFile, _ protection: FileProtection,
+        _ path: String, _ progress: ProgressReport
     ) throws -> ContentFingerprint {
-        try change.after.fill(target, change.path) { copy in
-            if change.after.ring == nil {
-                try copy.execute(trusted: "PRAGMA page_size = \(source.integer(pragma: "page_size"))")
-            }
+        try protection.fillWithRows(target, path) { copy in
+            let pageSize = try protection.ring?.settings.pageSize ?? Int(source.integer(pragma: "page_size"))
+            if protection.ring == nil { try copy.execute(trusted: "PRAGMA page_size = \(pageSize)") }
             try prepare(copy)
             let total = try Int(
                 source.integer(pragma: "page_count") - source.integer(pragma: "freelist_count"))
             var done = 0
             func report() throws {
-                try FailPoint.copying.pass(change.path)
+                try FailPoint.copying.pass(path)
+                done = min(total, max(done, Int(target.size) / pageSize))
                 try progress(.copying, done, of: total)
             }
-            let content = ContentCopy(source: source, destination: copy) {
-                done = min(total, max(done, Int(try copy.integer(pragma: "page_count"))))
-                try report()
-            }
+            let content = ContentCopy(
+                source: source, destination: copy, pages: try file.flatMap { try pages(of: $0, source) },
+                checkpoint: report)
             return try content.run(watch: report)
         }
+    }
+
+    /// What a connection reads, where that is what the file has: nothing of it is in a log.
+    ///
+    /// A connection that reads keeps others from writing to the file: in WAL mode from bringing in a log that
+    /// was empty, so that the file stays as it is then as well.
+    private func pages(of file: Source, _ source: ConnectionHandle) throws -> (any StoredBytes)? {
+        let pageSize = try Int(source.integer(pragma: "page_size"))
+        let size = try source.integer(pragma: "page_count") * Int64(pageSize)
+        // What cannot be read in this way is read by the connection, which says why it cannot.
+        guard
+            let view = try? StoredView(SystemFile.resolved(file.path), pageSize: pageSize, timeout: 0),
+            view.sideFilePath == nil, view.size == size
+        else { return nil }
+        return try DecryptedView(view, file.protection)
     }
 }
 
@@ -59,8 +85,15 @@ struct RowProof: ContentProof {
         _ change: FileChange,
         _ progress: ProgressReport
     ) throws -> ProvedContent {
-        try prove(copy, change.path, pageCount: Int(copy.integer(pragma: "page_count")), progress)
-        return try content
+        let structure = try PageProof.reading(copy, in: file, change.after, change.path, progress) {
+            content in
+            let pageCount = try Int(content.integer(pragma: "page_count"))
+            try prove(content, change.path, pageCount: pageCount, progress)
+            return try StructureCheck.quick.findings(content, progress: progress)
+        }
+        var proved = try content
+        proved.structure = structure
+        return proved
     }
 
     /// - Parameter pageCount: how many pages the progress is about.
@@ -90,6 +123,11 @@ extension FileProtection {
     ) throws -> Result {
         try FileProtection.fill(path, open(writing: file), body)
     }
+
+    /// The same, with pages that another thread seals where they are encrypted.
+    fileprivate func fillWithRows<Result>(
+        _ file: HeldFile, _ path: String, _ body: (ConnectionHandle) throws -> Result
+    ) throws -> Result { try ring == nil ? fill(file, path, body) : fillSealed(file, path, body) }
 
     /// - Parameters:
     ///   - path: for errors.

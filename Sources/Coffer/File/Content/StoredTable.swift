@@ -108,6 +108,12 @@ struct StoredTable {
         "SELECT \(fields.joined(separator: ", ")) FROM main.\(name.quotedDatabaseIdentifier) \(order)"
     }
 
+    /// A statement that copies all rows of the table of the same name in another schema.
+    func copy(from schema: String) -> String {
+        let (table, fields) = (name.quotedDatabaseIdentifier, fields.joined(separator: ", "))
+        return "INSERT INTO main.\(table) (\(fields)) SELECT \(fields) FROM \(schema).\(table) \(order)"
+    }
+
     /// A statement that inserts one row, with a parameter for each field.
     var insertion: String {
         let table = name.quotedDatabaseIdentifier

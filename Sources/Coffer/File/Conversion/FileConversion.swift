@@ -200,7 +200,8 @@ extension FileConversion {
             try prepare(source)
             let file = ContentFile(
                 protection: change.after, pages: copiesPages ? change : nil,
-                keepsStoredPages: options.keepsStoredPages, prepare: prepare,
+                keepsStoredPages: options.keepsStoredPages,
+                file: RowCopy.Source(path: path, protection: change.before), prepare: prepare,
                 progress: progress)
             let made = try tellingDamage { try make(file, source) }
             return try result(made, keyBefore: change.before.key(of: FileHeader(source)), since: start)

@@ -96,6 +96,48 @@ extension PageProof {
         ).main
     }
 
+    /// Calls `body` with a connection that reads the content of a new file, while another thread has
+    /// libcrypto check the codes of all pages: if they are right, it is what any reader of the file sees.
+    /// Without codes, the engine reads the file itself.
+    ///
+    /// - Parameters:
+    ///   - copy: a fresh connection, which proves that the key opens the file.
+    ///   - path: for errors.
+    /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``.
+    static func reading<Result>(
+        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, _ protection: FileProtection,
+        _ path: String, threadCount: Int = 1, _ progress: ProgressReport,
+        _ body: (ConnectionHandle) throws -> Result
+    ) throws -> Result {
+        guard protection.ring?.settings.usesHMAC == true else { return try body(copy) }
+        return try SideWork<Void>.run(
+            side: { signal in
+                let damaged = try PageFile(file, protection).damagedPages(
+                    usesLanes: false, threadCount: threadCount
+                ) { _ in try signal.check() }
+                if let page = (damaged.notAuthentic + damaged.zeroed).first {
+                    throw DatabaseFileError(
+                        .copyRejected("its page \(page) is not as it was written"), path: path)
+                }
+            },
+            main: { side in
+                func waiting() throws { try progress(.checkingStructure, 0, of: 0) }
+                do {
+                    let content = try openDecrypted(file, protection)
+                    // What was inserted through the functions of the caller is looked at with them.
+                    try content.handle.execute("PRAGMA trusted_schema = ON")
+                    let result = try body(content.handle)
+                    try side.value(waiting)
+                    return result
+                } catch {
+                    // The codes of pages say more.
+                    try side.value(waiting)
+                    throw error
+                }
+            }
+        ).main
+    }
+
     /// A connection to the content of a file that does not look at the codes of its pages: those are checked
     /// before, or at the same time.
     static func openDecrypted(_ file: any StoredBytes, _ protection: FileProtection) throws

@@ -88,15 +88,3 @@ enum StructureCheck: String {
         return []
     }
 }
-
-extension ConnectionHandle {
-    /// Has the engine check the code of each page of a copy, where they have codes.
-    ///
-    /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``.
-    func checkCodes(_ protection: FileProtection, _ path: String) throws {
-        guard protection.ring?.settings.usesHMAC == true,
-            let finding = try firstText(trusted: "PRAGMA cipher_integrity_check")
-        else { return }
-        throw DatabaseFileError(.copyRejected(finding), path: path)
-    }
-}

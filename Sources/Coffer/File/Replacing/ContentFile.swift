@@ -13,6 +13,9 @@ struct ContentFile {
     /// ``pages``, whose key it keeps.
     var keepsStoredPages = false
 
+    /// The file that the source reads; nil where the source may have changes of its own.
+    var file: RowCopy.Source?
+
     /// Adds the functions and collations that the schema needs.
     let prepare: (ConnectionHandle) throws -> Void
 
@@ -123,48 +126,23 @@ struct ContentFile {
         let fresh = try protection.withoutDerivedKeys()
         let connection = try fresh.open(viewing: file.file)
         try checkIsEncrypted(connection.handle, path)
-        let held = file.file
-        _ = try SideWork<Void>.run(
-            side: { signal in
-                let damaged = try PageFile(held, fresh).damagedPages(
-                    usesLanes: false, threadCount: threadCount - 1
-                ) { _ in try signal.check() }
-                if let page = (damaged.notAuthentic + damaged.zeroed).first {
-                    throw DatabaseFileError(
-                        .copyRejected("its page \(page) is not as it was written"), path: path)
-                }
-            },
-            main: { side in
-                func waiting() throws { try progress(.checkingStructure, 0, of: 0) }
-                do {
-                    try checkContent(of: held, fresh, path, isComplete)
-                } catch {
-                    // The codes of pages say more.
-                    try side.value(waiting)
-                    throw error
-                }
-                try side.value(waiting)
-            })
+        try PageProof.reading(
+            connection.handle, in: file.file, fresh, path, threadCount: threadCount - 1, progress
+        ) { try checkContent(of: $0, path, isComplete) }
         try FailPoint.verified.pass(path)
         try progress(.publishing, 0, of: 1)
         try file.published()
     }
 
-    /// Has the engine read the content of pages that another thread checks the codes of: if they are right,
-    /// it is what a reader of them sees.
     private func checkContent(
-        of file: HeldFile, _ protection: FileProtection, _ path: String,
-        _ isComplete: (ConnectionHandle) throws -> Void
+        of copy: ConnectionHandle, _ path: String, _ isComplete: (ConnectionHandle) throws -> Void
     ) throws {
-        let decrypted = try PageProof.openDecrypted(file, protection)
-        // What was inserted through the functions of the caller is looked at with them.
-        try decrypted.handle.execute("PRAGMA trusted_schema = ON")
-        try prepare(decrypted.handle)
+        try prepare(copy)
         try progress(.checkingStructure, 0, of: 0)
         do {
-            try decrypted.handle.watched(by: { try progress(.checkingStructure, 0, of: 0) }) {
-                try isComplete(decrypted.handle)
-                try StructureCheck.prove(decrypted.handle)
+            try copy.watched(by: { try progress(.checkingStructure, 0, of: 0) }) {
+                try isComplete(copy)
+                try StructureCheck.prove(copy)
             }
         } catch let error as EngineError where error.primaryCode == EngineCode.corrupt {
             throw DatabaseFileError(.copyRejected(error.message ?? "it is damaged"), path: path)
@@ -175,8 +153,8 @@ struct ContentFile {
         -> ContentFingerprint
     {
         guard pages != nil else {
-            let change = FileChange(path: path, before: protection, after: protection)
-            return try RowCopy(prepare: prepare).write(source, to: file, change, progress)
+            return try RowCopy(prepare: prepare).write(
+                source, of: self.file, to: file, protection, path, progress)
         }
         try protection.fill(file, path) { try copyPages(from: source, to: $0, path) }
         return try ContentFingerprint(of: source) { try progress(.verifying, 0, of: pageCount) }
@@ -202,13 +180,14 @@ struct ContentFile {
 
     /// Opens the file as any program will, with a key that is derived anew, and reads everything.
     private func prove(_ file: HeldFile, _ proof: RowProof, pageCount: Int, path: String) throws -> Made {
-        let connection = try protection.withoutDerivedKeys().open(viewing: file)
-        let handle = connection.handle
-        try checkIsEncrypted(handle, path)
-        try handle.checkCodes(protection, path)
-        try proof.prove(handle, path, pageCount: pageCount, progress)
-        try StructureCheck.prove(handle)
-        return try made(handle, proof.content)
+        let fresh = try protection.withoutDerivedKeys()
+        let connection = try fresh.open(viewing: file)
+        try checkIsEncrypted(connection.handle, path)
+        try PageProof.reading(connection.handle, in: file, fresh, path, progress) { copy in
+            try proof.prove(copy, path, pageCount: pageCount, progress)
+            try StructureCheck.prove(copy)
+        }
+        return try made(connection.handle, proof.content)
     }
 
     private func checkIsEncrypted(_ copy: ConnectionHandle, _ path: String) throws {
