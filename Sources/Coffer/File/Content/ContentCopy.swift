@@ -194,16 +194,20 @@ extension ContentCopy {
     /// Has the engine copy all rows of a table: the records as they are where it can, and their values
     /// otherwise.
     private func copyRecords(of name: String) throws {
-        let table = name.quotedDatabaseIdentifier
-        let records = "INSERT INTO main.\(table) SELECT * FROM \(Origin.attached).\(table)"
-        let values = try StoredTable(name: name, in: destination).copy(from: Origin.attached)
-        try destination.execute(trusted: keepsRecords(records) ? records : values)
+        let table = try StoredTable(name: name, in: destination)
+        let records = table.copyOfRecords(from: Origin.attached)
+        try destination.execute(
+            trusted: keepsRecords(of: table, records) ? records : table.copy(from: Origin.attached))
     }
 
     /// Whether the engine copies records as they are, and the row IDs with them, as it does between tables
     /// with the same definition: not where it would number the rows of a table anew that has neither a
     /// primary key nor an index (<https://www.sqlite.org/lang_vacuum.html>).
-    private func keepsRecords(_ statement: String) -> Bool {
+    ///
+    /// Not for a table with indexes either, which are those of constraints at this moment: it would copy
+    /// their content, too, and nobody compares that with the rows. They are made of the rows.
+    private func keepsRecords(of table: StoredTable, _ statement: String) -> Bool {
+        guard !table.hasIndexes else { return false }
         var answer: Bool?
         // It throws where there are generated columns, and the records cannot be kept.
         try? destination.forEachRow(trusted: "EXPLAIN \(statement)") { row in

@@ -17,6 +17,9 @@ struct StoredTable {
     /// What distinguishes one row from the others.
     let identity: Identity
 
+    /// Whether it has indexes, its own b-tree not counted.
+    let hasIndexes: Bool
+
     enum Identity: Equatable {
         /// The row ID, which is the field of this index.
         case rowID(Int)
@@ -38,7 +41,9 @@ struct StoredTable {
             columns.append((row.string(at: 1), row.int64(at: 5) > 0, row.int64(at: 6) < 2))
         }
         var primaryKeyIndex: String?
+        var indexCount = 0
         try connection.forEachRow(trusted: "PRAGMA main.index_list(\(table))") { row in
+            indexCount += 1
             if row.string(at: 3) == "pk" { primaryKeyIndex = row.string(at: 1) }
         }
         let storedNames = columns.filter(\.isStored).map(\.name)
@@ -48,17 +53,20 @@ struct StoredTable {
             let order = try StoredTable.clusteredOrder(index: primaryKeyIndex, in: connection)
         {
             // WITHOUT ROWID: the index of the primary key is the table.
+            hasIndexes = indexCount > 1
             self.fields = stored
             self.order = "ORDER BY \(order)"
             names = storedNames
             identity = .primaryKey(try StoredTable.keyColumns(index: primaryKeyIndex, in: connection))
         } else if primaryKeyIndex == nil, let rowID = columns.first(where: \.isPrimaryKey) {
             // A primary key without an index of its own is the row ID.
+            hasIndexes = indexCount > 0
             self.fields = stored
             self.order = "NOT INDEXED ORDER BY \(rowID.name.quotedDatabaseIdentifier)"
             names = storedNames
             identity = storedNames.firstIndex(of: rowID.name).map { .rowID($0) } ?? .none
         } else {
+            hasIndexes = indexCount > 0
             let names = Set(columns.map { CaseInsensitiveName($0.name) })
             if let alias = ["rowid", "_rowid_", "oid"].first(where: {
                 !names.contains(CaseInsensitiveName($0))
@@ -112,6 +120,12 @@ struct StoredTable {
     func copy(from schema: String) -> String {
         let (table, fields) = (name.quotedDatabaseIdentifier, fields.joined(separator: ", "))
         return "INSERT INTO main.\(table) (\(fields)) SELECT \(fields) FROM \(schema).\(table) \(order)"
+    }
+
+    /// A statement that copies them as records, where the engine can.
+    func copyOfRecords(from schema: String) -> String {
+        let table = name.quotedDatabaseIdentifier
+        return "INSERT INTO main.\(table) SELECT * FROM \(schema).\(table)"
     }
 
     /// A statement that inserts one row, with a parameter for each field.

@@ -102,7 +102,11 @@ final class SealedPages: WritableBytes {
             throw EngineError(code: EngineCode.error, message: "The copy cannot be written without a journal")
         }
         // What a sort has no room for in memory goes to files that the view encrypts.
-        try handle.execute("PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -8000")
+        try handle.execute(
+            """
+            PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -8000;
+            PRAGMA cell_size_check = ON
+            """)
         return connection
     }
 
@@ -337,7 +341,13 @@ extension FileProtection {
         _ file: HeldFile, _ path: String, _ body: (ConnectionHandle) throws -> Result
     ) throws -> Result {
         let pages = try SealedPages(file, self)
-        let result = try FileProtection.fill(path, pages.open(), body)
+        let result: Result
+        do {
+            result = try FileProtection.fill(path, pages.open(), body)
+        } catch let error as EngineError where error.primaryCode == EngineCode.ioError {
+            // A write failed on another thread: the engine learns of it when it reads, and not why.
+            throw SystemFile.isOutOfSpace(pages.flush()) ? DatabaseFileError(.diskFull, path: path) : error
+        }
         let code = pages.flush()
         guard code == 0 else { throw SystemFile.failure("pwrite", path, errno: code) }
         return result

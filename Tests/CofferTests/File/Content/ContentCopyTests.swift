@@ -66,4 +66,62 @@ struct ContentCopyTests {
         #expect(try directory.content("b.db", key: Keys.new) == before)
         #expect(try directory.content(key: Keys.old) != before)
     }
+
+    @Test("a damaged page of a constraint's index is either named or made anew, and never copied")
+    func damagedIndexes() throws {
+        let script = """
+            CREATE TABLE a (id INTEGER PRIMARY KEY, v TEXT UNIQUE);
+            CREATE TABLE b (k TEXT PRIMARY KEY, v);
+            CREATE TABLE c (k INTEGER PRIMARY KEY, v TEXT UNIQUE) WITHOUT ROWID;
+            INSERT INTO a SELECT value, hex(randomblob(25)) FROM generate_series(1, 800);
+            INSERT INTO b SELECT hex(randomblob(25)), value FROM generate_series(1, 800);
+            INSERT INTO c SELECT value, hex(randomblob(25)) FROM generate_series(1, 800);
+
+            """
+        let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
+        let selection = "SELECT * FROM a; SELECT * FROM b; SELECT * FROM c;"
+        let before = try file.shell.run(selection)
+        let intact = try directory.bytes(of: "a.db")
+        var kinds: Set<String> = []
+        for page in 2...intact.count / 4096 {
+            var bytes = intact
+            bytes[(page - 1) * 4096 + 3000] ^= 1
+            try directory.write(bytes, to: "a.db")
+            let copy = directory.path("copy \(page).db")
+            do {
+                try DatabaseFile(path: file.path).vacuum(into: copy, key: key, newKey: Keys.new)
+            } catch let error as DatabaseFileError {
+                #expect(error.reason == .damaged(pages: [page]))
+                kinds.insert("named")
+                continue
+            }
+            #expect(try shell("copy \(page).db").run("PRAGMA integrity_check;") == ["ok"], "page \(page)")
+            #expect(try shell("copy \(page).db").run(selection) == before, "page \(page)")
+            kinds.insert("made anew")
+        }
+        #expect(kinds == ["named", "made anew"])
+    }
+
+    @Test("an index that says something else than the rows is made of the rows")
+    func inconsistentIndex() throws {
+        let file = try ShellFile(
+            directory.path("a.db"), format: .plaintext,
+            script: "CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT UNIQUE); INSERT INTO t VALUES (1, 'old');"
+        )
+        let hidden = "'CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT)'"
+        let shown = "'CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT UNIQUE)'"
+        for change in [
+            "UPDATE sqlite_master SET sql = \(hidden) WHERE name = 't'; "
+                + "DELETE FROM sqlite_master WHERE type = 'index'",
+            "UPDATE t SET v = 'new'",
+            "UPDATE sqlite_master SET sql = \(shown) WHERE name = 't'; "
+                + "INSERT INTO sqlite_master VALUES ('index', 'sqlite_autoindex_t_1', 't', 3, NULL)",
+        ] {
+            _ = try file.shell.run(".dbconfig defensive off\nPRAGMA writable_schema = ON; \(change);")
+        }
+        #expect(try file.shell.run("PRAGMA integrity_check;") != ["ok"])
+        try DatabaseFile(path: file.path).encrypt(to: directory.path("b.db"), key: Keys.new)
+        #expect(
+            try shell("b.db").run("PRAGMA integrity_check; SELECT id FROM t WHERE v = 'new';") == ["ok", "1"])
+    }
 }

@@ -338,11 +338,23 @@ struct ConversionTests {
                 let key = DatabaseKey.rawKey(ShellFile.key)
                 let queue = try DatabaseQueue(
                     path: file.path, configuration: ShellFile.Format.sqlcipher3.configuration)
+                // An index that outgrows the page cache, and is read while the disk gets full.
+                let wide = DatabaseFile(
+                    path: try ShellFile(
+                        directory.path("w.db"), format: .plaintext,
+                        script: """
+                            CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT UNIQUE);
+                            INSERT INTO t SELECT value, hex(randomblob(40)) FROM generate_series(1, 70000);
+                            """
+                    ).path)
                 let before = try directory.snapshot()
-                var limit = rlimit()
-                unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
-                limit.rlim_cur = 200 * 1024
-                try #require(unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+                func setLimit(_ size: UInt) throws {
+                    var limit = rlimit()
+                    unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+                    limit.rlim_cur = size
+                    try #require(unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+                }
+                try setLimit(200 * 1024)
                 let target = directory.path("b.db")
                 let error = #expect(throws: DatabaseError.self) { try queue.vacuum(into: target) }
                 #expect(error?.resultCode == .SQLITE_FULL)
@@ -353,6 +365,10 @@ struct ConversionTests {
                 #expect(reason { try file.upgrade(key: key) } == .diskFull)
                 #expect(reason { try plain.encrypt(to: target, key: key) } == .diskFull)
                 #expect(reason { try plain.encrypt(key: key) } == .diskFull)
+                for size in stride(from: UInt(9_000_000), through: 13_000_000, by: 500_000) {
+                    try setLimit(size)
+                    #expect(reason { try wide.encrypt(to: target, key: key) } == .diskFull, "\(size)")
+                }
                 #expect(try directory.snapshot() == before)
             }
         }
