@@ -69,7 +69,7 @@ struct LargeFileTests {
     @Test("a signal ends a salvage, which leaves nothing")
     func interruptionOfSalvage() throws {
         let run = try tool.start(salvage)
-        while run.isRunning, !run.text(of: "output").contains("\"verifying\"") { usleep(200) }
+        while run.isRunning, !run.text(of: "output").contains("\"start\"") { usleep(200) }
         run.send(SIGTERM)
         let result = run.wait()
         #expect(result.status == 128 + SIGTERM, "\(result)")

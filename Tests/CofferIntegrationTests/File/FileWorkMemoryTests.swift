@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `COFFER_NIGHTLY=1` takes a file of 1 GB and 64 MB of memory, else 48 MB and 24 MB: less than half of the
+/// `COFFER_NIGHTLY=1` takes a file of 1 GB and 64 MB of memory, else 64 MB and 32 MB: less than half of the
 /// file.
 @Suite("The memory of a work on a large file", .serialized)
 struct FileWorkMemoryTests {
@@ -13,7 +13,7 @@ struct FileWorkMemoryTests {
 
     @Test("does not grow with the file", arguments: FileWork.allCases)
     func peak(work: FileWork) throws {
-        let (size, limit) = Nightly.pick((1024, 64), byDay: (48, 24))
+        let (size, limit) = Nightly.pick((1024, 64), byDay: (64, 32))
         let path = directory.path("large.db")
         let worker = ChildProcess.built("CrashWorker")
         try #require(ChildProcess.run(worker, ["fill", path, work.before.text, "\(size)"]).status == 0)
