@@ -110,6 +110,8 @@ final class SealedPages: WritableBytes {
         return connection
     }
 
+    deinit { sealing.close() }
+
     // MARK: - As the engine sees it
 
     var size: Int64 { Int64(max(storedCount, waiting.last)) * Int64(pageSize) }
@@ -228,6 +230,7 @@ final class SealedPages: WritableBytes {
 /// needs it. Serves one thread.
 private final class PageSealing: Sendable {
     private struct Work {
+        let file: HeldFile
         let sealer: BulkSealer
         let layout: PageCipher.Layout
         /// Contents of pages, and the same as they are stored.
@@ -237,12 +240,17 @@ private final class PageSealing: Sendable {
         /// What the last write has returned: 0, or an `errno`.
         var code: CInt = 0
 
-        init(_ material: KeyRing.Material, _ layout: PageCipher.Layout, salt: [UInt8]) throws {
+        init(
+            _ file: HeldFile, _ material: KeyRing.Material, _ layout: PageCipher.Layout, salt: [UInt8]
+        ) throws {
+            self.file = file
             self.layout = layout
             sealer = try BulkSealer(key: material.secret.bytes, salt: salt, layout: layout)
         }
 
-        mutating func write(to file: HeldFile) -> CInt {
+        mutating func perform() { code = write() }
+
+        private mutating func write() -> CInt {
             let size = numbers.count * layout.pageSize
             if stored.count < size { stored = [UInt8](repeating: 0, count: size) }
             guard let reserves = try? SystemRandomness.bytes(count: numbers.count * layout.reserve) else {
@@ -252,7 +260,7 @@ private final class PageSealing: Sendable {
             while start < numbers.count {
                 var end = start + 1
                 while end < numbers.count, numbers[end] == numbers[end - 1] + 1 { end += 1 }
-                let code = write(start..<end, reserves, to: file)
+                let code = write(start..<end, reserves)
                 guard code == 0 else { return code }
                 start = end
             }
@@ -260,7 +268,7 @@ private final class PageSealing: Sendable {
         }
 
         /// Writes some of the pages, which follow each other.
-        private mutating func write(_ range: Range<Int>, _ reserves: [UInt8], to file: HeldFile) -> CInt {
+        private mutating func write(_ range: Range<Int>, _ reserves: [UInt8]) -> CInt {
             let (first, pageSize) = (numbers[range.lowerBound], layout.pageSize)
             let part = range.lowerBound * pageSize..<range.upperBound * pageSize
             let reserved = range.lowerBound * layout.reserve..<range.upperBound * layout.reserve
@@ -285,8 +293,8 @@ private final class PageSealing: Sendable {
         }
     }
 
-    private let file: HeldFile
-    private let work: Mutex<Work>
+    /// Nil once it is closed.
+    private let work: Mutex<Work?>
     private let isBegun = Atomic<Bool>(true)
     private let queue = DispatchQueue(label: "Coffer.PageSealing", target: .global())
     private let group = DispatchGroup()
@@ -294,8 +302,16 @@ private final class PageSealing: Sendable {
     init(
         _ file: HeldFile, _ material: KeyRing.Material, _ layout: PageCipher.Layout, salt: [UInt8]
     ) throws {
-        self.file = file
-        work = Mutex(try Work(material, layout, salt: salt))
+        work = Mutex(try Work(file, material, layout, salt: salt))
+    }
+
+    /// Waits until all is written, and lets go of the file.
+    ///
+    /// The thread that was asked to write may come later than the one that wrote in its place, and holds
+    /// this object until then: by then the file has its place, and its descriptor must be closed.
+    func close() {
+        _ = end()
+        work.withLock { $0 = nil }
     }
 
     /// Begins with pages. What was begun before has ended.
@@ -309,8 +325,11 @@ private final class PageSealing: Sendable {
         let size = pages.count
         contents = work.withLock { work in
             var room: [UInt8] = []
-            swap(&room, &work.contents)
-            (work.contents, work.numbers) = (pages, numbers)
+            if var begun = work.take() {
+                swap(&room, &begun.contents)
+                (begun.contents, begun.numbers) = (pages, numbers)
+                work = begun
+            }
             return room
         }
         if contents.count < size { contents = [UInt8](repeating: 0, count: size) }
@@ -323,12 +342,12 @@ private final class PageSealing: Sendable {
     func end() -> CInt {
         perform()
         group.wait()
-        return work.withLock { $0.code }
+        return work.withLock { $0?.code ?? EBADF }
     }
 
     private func perform() {
         guard !isBegun.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        work.withLock { $0.code = $0.write(to: file) }
+        work.withLock { $0?.perform() }
         group.leave()
     }
 }

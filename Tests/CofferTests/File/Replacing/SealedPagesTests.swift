@@ -99,4 +99,25 @@ struct SealedPagesTests {
             #expect(content == model.contents[number], "\(number)")
         }
     }
+
+    @Test("the file is let go of with its pages, although a thread that was to write them comes later")
+    func letGo() throws {
+        // As many threads as the system gives are busy, so that none comes for the pages before the end.
+        let (threads, gate) = (DispatchGroup(), DispatchSemaphore(value: 0))
+        let count = 600
+        for _ in 0..<count { DispatchQueue.global().async(group: threads) { gate.wait() } }
+        defer {
+            for _ in 0..<count { gate.signal() }
+            threads.wait()
+        }
+        weak var left: HeldFile?
+        do {
+            let file = try HeldFile(creating: directory.path("a.db"))
+            left = file
+            let model = try Model(file)
+            for number in 1...300 { model.write(number, 1) }
+            #expect(model.pages.flush() == 0)
+        }
+        #expect(left == nil)
+    }
 }
