@@ -79,8 +79,11 @@ final class LogHistory {
         return changes
     }
 
-    /// Where the contents of pages are in the log, in the state to which this has advanced.
-    var contents: LogContents { LogContents(log: log, offsets: offsets) }
+    /// Where the contents of pages are in the log, in the state to which this has advanced. The log of a state
+    /// that is wholly in the database file may be begun anew: nothing of it is used.
+    func contents(of state: borrowing PinnedState) -> LogContents {
+        LogContents(log: log, offsets: state.isInFile ? [:] : offsets)
+    }
 
     /// The start of the log, which changes when it is begun anew and something is committed.
     func start() throws -> [UInt8] { try log.file.read(at: 0, count: 32) }
@@ -125,10 +128,7 @@ private final class LogFile: Sendable {
 /// Where the contents of pages are in a log.
 struct LogContents: Sendable {
     fileprivate let log: LogFile
-    fileprivate var offsets: [Int: Int64]
-
-    /// The same for a state that is wholly in the database file: the log may be begun anew.
-    var inFileOnly: LogContents { LogContents(log: log, offsets: [:]) }
+    fileprivate let offsets: [Int: Int64]
 
     /// The offset of a page in the log; nil for one that is in the database file.
     fileprivate func offset(_ page: Int) -> Int64? { offsets[page] }

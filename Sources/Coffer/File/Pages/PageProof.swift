@@ -70,10 +70,11 @@ extension PageProof {
     /// decrypted without a look at their codes. These another thread checks meanwhile.
     /// - Parameters:
     ///   - copy: a fresh connection to the copy, that cannot write.
+    ///   - source: nobody writes to these pages.
     ///   - reading: called with a connection to the content of the copy, which equals that of the source. It
     ///     has to check the structure.
     static func prove<Rows>(
-        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: ConnectionHandle,
+        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: PageFile,
         _ change: FileChange,
         _ progress: ProgressReport, reading: (ConnectionHandle) throws -> Rows
     ) throws -> Rows {
@@ -85,8 +86,7 @@ extension PageProof {
             },
             main: { side in
                 _ = try PageComparison(
-                    source: PageFile(source, change.before), copy: PageFile(copy, change.after),
-                    path: change.path
+                    source: source, copy: PageFile(copy, change.after), path: change.path
                 ).run(checksCodes: false, progress: progress)
                 let connection = try openDecrypted(file, change.after)
                 let rows = try reading(connection.handle)

@@ -76,11 +76,14 @@ struct ContentFile {
     /// - Parameter path: for errors.
     func make(from source: ConnectionHandle, in file: HeldFile, _ path: String) throws -> Made {
         if keepsStoredPages, let pages { return try keepStoredPages(pages, of: source, in: file, path) }
+        if let pages, let made = try copyPinnedPages(pages, of: source, to: file) { return made }
         // One state from the first page to the last comparison.
         return try source.withReadTransaction {
             let pageCount = try Int(source.integer(pragma: "page_count"))
-            if let pages, try canCopyStoredPages(pages, of: source, pageCount: pageCount) {
-                return try copyStoredPages(pages, of: source, to: file, path: path)
+            if let pages, ContentFile.haveSameLayout(pages),
+                let state = try StoredState(in: source, pages.before)
+            {
+                return try copyPages(pages, of: state, to: file)
             }
             let fingerprint = try write(file, from: source, pageCount: pageCount, path: path)
             try FailPoint.copied.pass(path)
@@ -209,32 +212,38 @@ struct ContentFile {
 // MARK: - By stored pages
 
 extension ContentFile {
-    /// Whether stored pages can be copied without the engine: those of an encrypted file in rollback mode,
-    /// which nobody changes while the source reads. In WAL mode a reader may see other pages than those of
-    /// the file.
-    private func canCopyStoredPages(_ change: FileChange, of source: ConnectionHandle, pageCount: Int) throws
-        -> Bool
+    private static func haveSameLayout(_ change: FileChange) -> Bool {
+        guard let before = change.before.ring?.settings, let after = change.after.ring?.settings else {
+            return false
+        }
+        return PageCipher.Layout(before) == PageCipher.Layout(after)
+    }
+
+    /// Copies the stored pages of a file while others write, if it is in WAL mode.
+    ///
+    /// - Returns: nil where its state cannot be pinned. The engine says what that means for the source.
+    private func copyPinnedPages(_ change: FileChange, of source: ConnectionHandle, to file: HeldFile)
+        throws -> Made?
     {
-        guard change.before.ring != nil, let settings = change.after.ring?.settings else { return false }
-        let file = try PageFile(source, change.before)
-        return try file.layout == PageCipher.Layout(settings) && file.pageCount == pageCount
-            && file.excess == 0
-            && file.header()?.journalMode == .delete
+        guard ContentFile.haveSameLayout(change), try source.journalMode() == .wal,
+            let state = try? StoredState(pinning: change.path, change.before, timeout: 5)
+        else { return nil }
+        return try copyPages(change, of: state, to: file)
     }
 
     /// Copies pages as a rotation does, with the key of the copy and a fresh salt, and proves them.
-    private func copyStoredPages(
-        _ change: FileChange, of source: ConnectionHandle, to file: HeldFile, path: String
-    ) throws -> Made {
-        _ = try PageCopy().copy(source, to: file, change, progress)
-        try FailPoint.copied.pass(path)
+    private func copyPages(_ change: FileChange, of source: StoredState, to file: HeldFile) throws -> Made {
+        try PageCopy().copy(
+            source.pages, to: file, salt: change.after.saltForNewFile(), change, progress,
+            path: source.connection.filename(schema: "main"), open: source.open)
+        try FailPoint.copied.pass(change.path)
         // The key is derived anew, as any program will have to.
         let change = FileChange(
             path: change.path, before: change.before, after: try change.after.withoutDerivedKeys())
         let connection = try change.after.open(viewing: file)
         let copy = connection.handle
-        try checkIsEncrypted(copy, path)
-        let content = try PageProof.prove(copy, in: file, against: source, change, progress) { rows in
+        try checkIsEncrypted(copy, change.path)
+        let content = try PageProof.prove(copy, in: file, against: source.pages, change, progress) { rows in
             try prepare(rows)
             try progress(.checkingStructure, 0, of: 0)
             try StructureCheck.prove(rows)
@@ -242,15 +251,15 @@ extension ContentFile {
             // What the engine reads of the source, beside what was compared page by page.
             var facts = fingerprint
             facts.tables = [:]
-            guard try facts == ContentFingerprint(ofSchemaIn: source) else {
-                throw DatabaseFileError(.copyRejected("its schema is another one"), path: path)
+            guard try facts == ContentFingerprint(ofSchemaIn: source.connection) else {
+                throw DatabaseFileError(.copyRejected("its schema is another one"), path: change.path)
             }
             return try ProvedContent(
                 digest: fingerprint.hash.hexadecimal, tableCount: fingerprint.tables.count,
                 rowCount: fingerprint.rowCount)
         }
         let made = try made(copy, content)
-        try FailPoint.verified.pass(path)
+        try FailPoint.verified.pass(change.path)
         return made
     }
 }

@@ -307,7 +307,7 @@ private final class LiveRun {
         let first = try PinnedState(change.path, change.before, timeout: options.lockTimeout)
         _ = try history.advance(to: first.state)
         try content?.copyAll(
-            of: first, first.contents(history), threadCount: options.threadCount, progress)
+            of: first, history.contents(of: first), threadCount: options.threadCount, progress)
         pin = consume first
     }
 
@@ -319,7 +319,7 @@ private final class LiveRun {
         let next = try PinnedState(change.path, change.before, timeout: options.lockTimeout)
         // The state before is still pinned, as the history asks for.
         let changes = try history.advance(to: next.state)
-        try content?.follow(next, next.contents(history), changes, progress)
+        try content?.follow(next, history.contents(of: next), changes, progress)
         pin = consume next
         return changes.pages.count
     }
@@ -367,16 +367,9 @@ private final class LiveRun {
 }
 
 extension PinnedState {
-    /// Where its pages are in the log.
-    ///
-    /// - Precondition: the history has advanced to this state.
-    fileprivate func contents(_ history: LogHistory) -> LogContents {
-        isInFile ? history.contents.inFileOnly : history.contents
-    }
-
     fileprivate func proveAll(
         _ content: inout FollowedContent?, _ history: LogHistory, _ progress: ProgressReport
     ) throws {
-        try content?.proveAll(of: self, contents(history), progress)
+        try content?.proveAll(of: self, history.contents(of: self), progress)
     }
 }

@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -273,6 +274,53 @@ struct ConversionTests {
             "PRAGMA cipher_integrity_check; PRAGMA integrity_check; SELECT count(*) FROM t WHERE a LIKE 'new%';"
         #expect(try shell("b.db").run(sql) == ["ok", "30"])
         #expect(try shell("d.db", key: Keys.newBytes).run(sql) == ["ok", "30"])
+    }
+
+    @Test("backups beside a writer that brings its log in and begins it anew have one state each")
+    func backupsBesideWriter() throws {
+        let pool = try directory.makePool(
+            "a.db",
+            Configuration.rawKeyed(0x51).with {
+                $0.prepareDatabase { try $0.execute(sql: "PRAGMA wal_autocheckpoint = 30") }
+            })
+        try pool.write { db in
+            try db.execute(sql: "CREATE TABLE account (id INTEGER PRIMARY KEY, balance, note)")
+            for id in 1...400 {
+                try db.execute(
+                    sql: "INSERT INTO account VALUES (?, 100, hex(randomblob(200)))", arguments: [id])
+            }
+        }
+        let isDone = Atomic<Bool>(false)
+        let group = DispatchGroup()
+        DispatchQueue(label: "writer").async(group: group) {
+            while !isDone.load(ordering: .relaxed) {
+                let (from, to) = (Int.random(in: 1...400), Int.random(in: 1...400))
+                do {
+                    try pool.write { db in
+                        try db.execute(
+                            sql: "UPDATE account SET balance = balance - 1 WHERE id = ?", arguments: [from])
+                        try db.execute(
+                            sql: "UPDATE account SET balance = balance + 1 WHERE id = ?", arguments: [to])
+                    }
+                } catch {
+                    Issue.record(error)
+                    return
+                }
+            }
+        }
+        defer {
+            isDone.store(true, ordering: .relaxed)
+            group.wait()
+        }
+        let file = DatabaseFile(path: directory.path("a.db"))
+        for number in 0..<20 {
+            let path = directory.path("b\(number).db")
+            try file.backup(to: path, key: key)
+            let copy = try DatabaseQueue(path: path, configuration: .rawKeyed(0x51))
+            #expect(try copy.read { try Int.fetchOne($0, sql: "SELECT sum(balance) FROM account") } == 40_000)
+            try copy.close()
+            try FileManager.default.removeItem(atPath: path)
+        }
     }
 
     @Test("a backup does not take a page of zeros in use for an empty one")
