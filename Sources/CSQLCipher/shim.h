@@ -24,6 +24,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #if __has_include(<malloc.h>)
 #include <malloc.h>
 #endif
@@ -206,6 +208,40 @@ static inline void coffer_begin_synchronizing(int descriptor, off_t offset, off_
     int sync_file_range(int, off_t, off_t, unsigned int);
     sync_file_range(descriptor, offset, count, 2);
 #endif
+}
+
+struct coffer_lease_question {
+    const char *path;
+    int answer;
+};
+
+static inline void *coffer_answer_lease_question(void *pointer) {
+    struct coffer_lease_question *question = (struct coffer_lease_question *)pointer;
+#if defined(__linux__)
+    long syscall(long, ...);
+    long apart = -1;
+#ifdef SYS_close_range
+    apart = syscall(SYS_close_range, 0U, ~0U, 2U); // CLOSE_RANGE_UNSHARE: with a table of descriptors of its own, which is empty.
+#endif
+    if (apart != 0) apart = syscall(SYS_unshare, 0x400); // CLONE_FILES: with one that has copies.
+    if (apart != 0) return NULL;
+    int descriptor = open(question->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) return NULL;
+    // F_SETSIG and F_SETLEASE. Who opens the file now waits until this is closed, and has the kernel signal this process: by SIGIO, which ends
+    // a process that does not expect it, if no other signal is chosen. SIGURG is ignored where nobody asks for it.
+    if (fcntl(descriptor, 10, SIGURG) == 0) question->answer = fcntl(descriptor, 1024, F_WRLCK) == 0 ? 0 : errno == EAGAIN ? 1 : -1;
+    close(descriptor);
+#endif
+    return NULL;
+}
+
+/// Whether any descriptor of any process has a file open: 1 if one has, 0 if none has, -1 where the system does not say.
+static inline int coffer_ask_for_lease(const char *path) {
+    struct coffer_lease_question question = {path, -1};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, coffer_answer_lease_question, &question) != 0) return -1;
+    pthread_join(thread, NULL);
+    return question.answer;
 }
 
 /// Gives memory that was freed back to the system, where the C library has a call for it.

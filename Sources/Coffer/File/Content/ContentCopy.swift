@@ -204,10 +204,12 @@ extension ContentCopy {
     /// with the same definition: not where it would number the rows of a table anew that has neither a
     /// primary key nor an index (<https://www.sqlite.org/lang_vacuum.html>).
     ///
-    /// Not for a table with indexes either, which are those of constraints at this moment: it would copy
-    /// their content, too, and nobody compares that with the rows. They are made of the rows.
+    /// Not where it would copy what nobody compares with the rows, and what is made of the rows instead: the
+    /// content of indexes, which are those of constraints at this moment, the values of generated columns, and
+    /// the order of a primary key that is the tree.
     private func keepsRecords(of table: StoredTable, _ statement: String) -> Bool {
-        guard !table.hasIndexes else { return false }
+        if table.hasIndexes || table.storesGeneratedColumns { return false }
+        if case .primaryKey = table.identity { return false }
         var answer: Bool?
         // It throws where there are generated columns, and the records cannot be kept.
         try? destination.forEachRow(trusted: "EXPLAIN \(statement)") { row in

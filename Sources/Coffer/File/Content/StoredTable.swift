@@ -20,6 +20,9 @@ struct StoredTable {
     /// Whether it has indexes, its own b-tree not counted.
     let hasIndexes: Bool
 
+    /// Whether records have values of generated columns.
+    let storesGeneratedColumns: Bool
+
     enum Identity: Equatable {
         /// The row ID, which is the field of this index.
         case rowID(Int)
@@ -37,9 +40,12 @@ struct StoredTable {
         self.name = name
         let table = name.quotedDatabaseIdentifier
         var columns: [(name: String, isPrimaryKey: Bool, isStored: Bool)] = []
+        var storesGeneratedColumns = false
         try connection.forEachRow(trusted: "PRAGMA main.table_xinfo(\(table))") { row in
             columns.append((row.string(at: 1), row.int64(at: 5) > 0, row.int64(at: 6) < 2))
+            if row.int64(at: 6) == 3 { storesGeneratedColumns = true }
         }
+        self.storesGeneratedColumns = storesGeneratedColumns
         var primaryKeyIndex: String?
         var indexCount = 0
         try connection.forEachRow(trusted: "PRAGMA main.index_list(\(table))") { row in

@@ -318,6 +318,7 @@ struct PageRun: ~Copyable {
 /// The list of free pages: <https://www.sqlite.org/fileformat2.html#the_freelist>.
 enum FreeList {
     /// - Parameter content: the content of a page.
+    /// - Returns: those among the pages that there are.
     static func leaves(pageCount: Int, content: (Int) throws -> [UInt8]) rethrows -> Set<Int> {
         guard pageCount > 0 else { return [] }
         func word(_ page: [UInt8], _ index: Int) -> Int { Int(page[...].word(at: 4 * index)) }
@@ -329,7 +330,10 @@ enum FreeList {
             let page = try content(trunk)
             let count = word(page, 1)
             guard count <= page.count / 4 - 2 else { break }
-            for index in 0..<count { leaves.insert(word(page, index + 2)) }
+            for index in 0..<count {
+                let leaf = word(page, index + 2)
+                if leaf <= pageCount { leaves.insert(leaf) }
+            }
             trunk = word(page, 0)
         }
         return leaves

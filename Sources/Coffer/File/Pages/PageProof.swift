@@ -1,4 +1,5 @@
 internal import SQLCipherBridge
+internal import Synchronization
 
 /// Proves a copy that has the layout of its source: what ``PageCopy`` made, other code looks at, on two
 /// threads.
@@ -64,36 +65,34 @@ struct PageProof: ContentProof {
 }
 
 extension PageProof {
-    /// Proves a copy by its pages while this thread also looks at its rows: for a copy under another name.
+    /// Proves a copy by its pages while this thread looks at its rows: for a copy under another name.
     ///
-    /// This thread compares the content of each page with the source, and reads rows from pages that are
-    /// decrypted without a look at their codes. These another thread checks meanwhile.
+    /// Another thread compares the content of each page with the source, and checks each code.
+    ///
     /// - Parameters:
-    ///   - copy: a fresh connection to the copy, that cannot write.
-    ///   - source: nobody writes to these pages.
-    ///   - reading: called with a connection to the content of the copy, which equals that of the source. It
-    ///     has to check the structure.
+    ///   - source: nobody writes to it.
+    ///   - body: called with a connection to the content of the copy, which equals that of the source, and
+    ///     with a function that returns how many pages are proved. It has to check the structure.
     static func prove<Rows>(
-        _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: PageFile,
-        _ change: FileChange,
-        _ progress: ProgressReport, reading: (ConnectionHandle) throws -> Rows
+        _ file: any StoredBytes & Sendable, against source: StoredState, _ change: FileChange,
+        _ progress: ProgressReport,
+        reading body: (ConnectionHandle, _ provedCount: () -> Int) throws -> Rows
     ) throws -> Rows {
-        try SideWork<Void>.run(
-            side: { signal in
-                try PageFile(file, change.after).forEachRun(progress: { _ in try signal.check() }) { run in
-                    for number in run.numbers { try run.checkCode(number, path: change.path) }
-                }
-            },
-            main: { side in
-                _ = try PageComparison(
-                    source: source, copy: PageFile(copy, change.after), path: change.path
-                ).run(checksCodes: false, progress: progress)
-                let connection = try openDecrypted(file, change.after)
-                let rows = try reading(connection.handle)
-                try side.value { try progress(.checkingStructure, 0, of: 0) }
-                return rows
+        let (sourcePath, openSource) = (source.path, source.open)
+        let proved = PageCount()
+        return try reading(file, change.after, progress) { content in
+            try body(content) { proved.value.load(ordering: .relaxed) }
+        } beside: { signal in
+            let connection = try EngineConnection(path: sourcePath, flags: .readOnly)
+            let count: DatabaseFile.ProgressFunction = { step in
+                proved.value.store(step.completedPageCount, ordering: .relaxed)
+                try signal.check()
             }
-        ).main
+            let progress = ProgressReport(count, isCancellable: false)
+            _ = try PageComparison(
+                source: openSource(connection.handle), copy: PageFile(file, change.after), path: change.path
+            ).run(progress: progress)
+        }
     }
 
     /// Calls `body` with a connection that reads the content of a new file, while another thread has
@@ -110,27 +109,39 @@ extension PageProof {
         _ body: (ConnectionHandle) throws -> Result
     ) throws -> Result {
         guard protection.ring?.settings.usesHMAC == true else { return try body(copy) }
-        return try SideWork<Void>.run(
-            side: { signal in
-                let damaged = try PageFile(file, protection).damagedPages(
-                    usesLanes: false, threadCount: threadCount
-                ) { _ in try signal.check() }
-                if let page = (damaged.notAuthentic + damaged.zeroed).first {
-                    throw DatabaseFileError(
-                        .copyRejected("its page \(page) is not as it was written"), path: path)
-                }
-            },
+        return try reading(file, protection, progress) { content in
+            // What was inserted through the functions of the caller is looked at with them.
+            try content.execute("PRAGMA trusted_schema = ON")
+            return try body(content)
+        } beside: { signal in
+            let damaged = try PageFile(file, protection).damagedPages(
+                usesLanes: false, threadCount: threadCount
+            ) { _ in try signal.check() }
+            if let page = (damaged.notAuthentic + damaged.zeroed).first {
+                throw DatabaseFileError(
+                    .copyRejected("its page \(page) is not as it was written"), path: path)
+            }
+        }
+    }
+
+    /// Calls `body` with a connection to the content of a new file, in which no code is looked at, while
+    /// another thread proves its pages.
+    private static func reading<Result>(
+        _ file: any StoredBytes, _ protection: FileProtection, _ progress: ProgressReport,
+        _ body: (ConnectionHandle) throws -> Result,
+        beside provePages: @escaping @Sendable (StopSignal) throws -> Void
+    ) throws -> Result {
+        try SideWork<Void>.run(
+            side: provePages,
             main: { side in
                 func waiting() throws { try progress(.checkingStructure, 0, of: 0) }
                 do {
                     let content = try openDecrypted(file, protection)
-                    // What was inserted through the functions of the caller is looked at with them.
-                    try content.handle.execute("PRAGMA trusted_schema = ON")
                     let result = try body(content.handle)
                     try side.value(waiting)
                     return result
                 } catch {
-                    // The codes of pages say more.
+                    // What pages are not as they should be says more.
                     try side.value(waiting)
                     throw error
                 }
@@ -154,6 +165,11 @@ extension PageProof {
     }
 }
 
+/// What one thread counts and another one reads.
+private final class PageCount: Sendable {
+    let value = Atomic<Int>(0)
+}
+
 /// Proves that two encrypted files have the same content, page by page.
 struct PageComparison {
     /// Nobody writes to them.
@@ -163,15 +179,11 @@ struct PageComparison {
 
     /// Reads both files once.
     ///
-    /// - Parameters:
-    ///   - checksCodes: whether the codes of the copy are checked as well.
-    ///   - note: called with the number of each page and the digest of its content.
+    /// - Parameter note: called with the number of each page and the digest of its content.
     /// - Returns: the digest of their content, as hexadecimal digits.
     /// - Throws: ``DatabaseFileError/Reason/damaged(pages:)`` for the source,
     ///   ``DatabaseFileError/Reason/copyRejected(_:)`` for the copy.
-    func run(
-        checksCodes: Bool = true, progress: ProgressReport, note: (Int, [UInt8]) -> Void = { _, _ in }
-    ) throws -> String {
+    func run(progress: ProgressReport, note: (Int, [UInt8]) -> Void = { _, _ in }) throws -> String {
         try checkSize()
         let total = source.pageCount
         let digest = try RunningPageDigest()
@@ -181,7 +193,7 @@ struct PageComparison {
             try pair.read(pages)
             for number in pages where number != source.lockPage {
                 try pair.compare(number)
-                if checksCodes { try pair.checkCode(number) }
+                try pair.checkCode(number)
                 note(number, try digest.add(number, &pair.content))
             }
         }

@@ -6,6 +6,9 @@ final class StoredState {
     /// A connection that reads this state.
     let connection: ConnectionHandle
 
+    /// Of the database file.
+    let path: String
+
     /// The stored pages.
     let pages: PageFile
 
@@ -24,7 +27,9 @@ final class StoredState {
         guard try pages.header()?.journalMode == .delete, pages.excess == 0,
             try Int64(pages.pageCount) == source.integer(pragma: "page_count")
         else { return nil }
+        guard let path = source.filename(schema: "main"), !path.isEmpty else { return nil }
         connection = source
+        self.path = path
         self.pages = pages
         open = { try PageFile($0, protection) }
         pin = nil
@@ -43,6 +48,7 @@ final class StoredState {
             try PageFile(PinnedBytes($0, size, contents), protection)
         }
         connection = pin.handle
+        self.path = path
         pages = try open(pin.handle)
         self.open = open
         self.pin = consume pin

@@ -233,9 +233,10 @@ extension ContentFile {
 
     /// Copies pages as a rotation does, with the key of the copy and a fresh salt, and proves them.
     private func copyPages(_ change: FileChange, of source: StoredState, to file: HeldFile) throws -> Made {
+        let pageCount = source.pages.pageCount
         try PageCopy().copy(
             source.pages, to: file, salt: change.after.saltForNewFile(), change, progress,
-            path: source.connection.filename(schema: "main"), open: source.open)
+            path: source.path, open: source.open)
         try FailPoint.copied.pass(change.path)
         // The key is derived anew, as any program will have to.
         let change = FileChange(
@@ -243,11 +244,12 @@ extension ContentFile {
         let connection = try change.after.open(viewing: file)
         let copy = connection.handle
         try checkIsEncrypted(copy, change.path)
-        let content = try PageProof.prove(copy, in: file, against: source.pages, change, progress) { rows in
+        let content = try PageProof.prove(file, against: source, change, progress) { rows, provedCount in
+            func report() throws { try progress(.verifying, provedCount(), of: pageCount) }
             try prepare(rows)
-            try progress(.checkingStructure, 0, of: 0)
+            try report()
             try StructureCheck.prove(rows)
-            let fingerprint = try ContentFingerprint(of: rows) { try progress(.checkingStructure, 0, of: 0) }
+            let fingerprint = try ContentFingerprint(of: rows) { try report() }
             // What the engine reads of the source, beside what was compared page by page.
             var facts = fingerprint
             facts.tables = [:]

@@ -122,16 +122,13 @@ final class SalvagedTable {
         isOneTree = indexCount == (hasRowIDs ? 0 : 1)
     }
 
-    /// Whether a record of this shape may have been stored in this table.
-    func fits(_ row: TreeReader.Row) -> Bool {
-        let values = row.record.values
-        guard !row.record.isCut, !values.isEmpty, values.count <= columns.count else { return false }
-        return zip(values, columns).allSatisfy { value, column in
-            switch value {
-            case .null: column.isRowID || !column.isNotNull
-            case .integer, .real: !column.isRowID && !column.isText
-            case .text, .blob: !column.isRowID
-            }
+    /// Whether records of this shape may have been stored in this table.
+    func fits(_ shape: SharedShape) -> Bool {
+        guard !shape.isAnyCut, shape.leastCount > 0, shape.mostCount <= columns.count else { return false }
+        return zip(shape.kinds, columns).allSatisfy { kinds, column in
+            !(kinds.contains(.null) && column.isNotNull && !column.isRowID)
+                && !(kinds.contains(.number) && (column.isRowID || column.isText))
+                && !(kinds.contains(.bytes) && column.isRowID)
         }
     }
 
@@ -185,17 +182,20 @@ final class SalvagedTable {
         else { return .alone(left) }
         let count = rows[first].record.valueCount
         guard count == columns.count || count < columns.count && !hasCostlyDefaults,
-            (count + 1) * SalvagedTable.manyRows <= SalvagedTable.manyParameters,
-            let insertion = try insertionOfMany(count)
+            (count + 1) * SalvagedTable.manyRows <= SalvagedTable.manyParameters
         else { return .alone(SalvagedTable.manyRows) }
+        // Before a statement is prepared for them.
+        let many = rows[first..<first + SalvagedTable.manyRows]
+        if let other = many.firstIndex(where: { $0.record.valueCount != count || $0.record.isCut }) {
+            return .alone(other - first + 1)
+        }
+        guard let insertion = try insertionOfMany(count) else { return .alone(SalvagedTable.manyRows) }
         let statement = insertion.statement.handle
         buffer.begin()
         var parameter: CInt = 1
         for index in 0..<insertion.rowCount {
             let row = rows[first + index]
-            guard row.record.valueCount == count, !row.record.isCut,
-                let place = buffer.keep(row.record.bytes.span)
-            else { return .alone(index + 1) }
+            guard let place = buffer.keep(row.record.bytes.span) else { return .alone(index + 1) }
             try bind(row, to: statement, insertion, &parameter, place: place)
         }
         let code = statement.step()

@@ -86,16 +86,19 @@ extension [SalvagedTarget] {
     /// - Parameter hasRowIDs: whether the page is one of a tree with row IDs.
     func owner(of rows: [TreeReader.Row], hasRowIDs: Bool) -> Int? {
         guard let first = rows.first?.rowID, let last = rows.last?.rowID else { return nil }
+        // Once for all tables: an attacker may have many of both.
+        let shape = SharedShape(rows.lazy.map(\.record))
         let candidates = indices.filter { index in
             let target = self[index]
             return target.table.hasRowIDs == hasRowIDs
                 && (hasRowIDs ? target.misses(first, last) : target.report.missingPageCount > 0)
-                && rows.allSatisfy(target.table.fits)
+                && target.table.fits(shape)
         }
         // Of several, the only one all of whose columns the rows have.
         if candidates.count <= 1 { return candidates.first }
         let complete = candidates.filter { index in
-            rows.allSatisfy { $0.record.valueCount == self[index].table.columnCount }
+            let count = self[index].table.columnCount
+            return shape.leastCount == count && shape.mostCount == count
         }
         return complete.count == 1 ? complete.first : nil
     }

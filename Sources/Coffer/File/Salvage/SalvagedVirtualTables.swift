@@ -176,7 +176,8 @@ struct SalvagedVirtualTables {
         let name = entry.name.quotedDatabaseIdentifier
         let content = "\(entry.name)_content".quotedDatabaseIdentifier
         let kept = schema.freeName("coffer content").quotedDatabaseIdentifier
-        let keepsContent = parts.contains { tables[$0].table.name == "\(entry.name)_content" }
+        let contentName = CaseInsensitiveName("\(entry.name)_content")
+        let keepsContent = parts.contains { CaseInsensitiveName(tables[$0].table.name) == contentName }
         if keepsContent {
             try destination.execute(trusted: "CREATE TABLE \(kept) AS SELECT * FROM \(content)")
         }

@@ -66,6 +66,17 @@ struct StoredRecord {
         return values
     }
 
+    /// Calls `body` with the kind of each value that is there as a whole.
+    func forEachKind(_ body: (Field.Kind) -> Void) {
+        let span = bytes.span
+        guard var fields = Fields(span) else { return }
+        var count = 0
+        while count < valueCount, let field = fields.next(in: span) {
+            body(field.kind)
+            count += 1
+        }
+    }
+
     private func value(of field: Field, _ span: Span<UInt8>) -> Value {
         let place = bytes.startIndex + field.place.lowerBound..<bytes.startIndex + field.place.upperBound
         return switch field.kind {

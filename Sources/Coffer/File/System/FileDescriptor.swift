@@ -188,25 +188,4 @@ struct FileDescriptor: ~Copyable {
     func setPermissions(_ mode: UInt32) throws(DatabaseFileError) {
         try SystemFile.call("fchmod", path) { fchmod(number, mode_t(mode)) }
     }
-
-    /// What a lease says about who has the file open.
-    enum Lease {
-        /// No other descriptor has it open at this moment.
-        case free
-        case inUse
-        /// The file system, or the owner of the file, does not allow to ask.
-        case unknown
-    }
-
-    /// Asks whether anybody else, also in this process, has the file open: the kernel grants a write lease to
-    /// the only one who has. It ends with the descriptor, and who opens the file meanwhile waits for that.
-    func takeLease() -> Lease {
-        // F_SETSIG and F_SETLEASE, which Swift does not import. Who opens the file now has the kernel signal
-        // this process: by SIGIO, which ends a process that does not expect it, if no other signal is chosen.
-        // SIGURG is ignored where nobody asks for it.
-        let (setSignal, setLease): (Int32, Int32) = (10, 1024)
-        guard fcntl(number, setSignal, SIGURG) == 0 else { return .unknown }
-        guard fcntl(number, setLease, Int32(F_WRLCK)) == 0 else { return errno == EAGAIN ? .inUse : .unknown }
-        return .free
-    }
 }

@@ -29,9 +29,7 @@ enum FileUsers {
     ///
     /// The kernel is asked: SQLite's locks do not show a connection that is idle.
     ///
-    /// - Precondition: this process holds no descriptor of the file. The check for that comes first of all:
-    ///   with one, the next lines would drop its locks.
-    /// - Throws: `busy` after the time is over.
+    /// - Throws: `busy` after the time is over; at once when this process has it open.
     static func waitForNone(of file: FileStatus, _ path: String, timeout: TimeInterval)
         throws(DatabaseFileError)
     {
@@ -39,11 +37,12 @@ enum FileUsers {
         // A child of this process has our descriptors for a moment, until it becomes another program.
         let grace = Deadline(after: max(timeout, 0.5))
         while true {
-            closeKeptDescriptors(of: file)
             guard ownDescriptorCount(of: file) == 0 else {
                 throw DatabaseFileError(.busy([thisProcess]), path: path)
             }
-            guard hasUsers(file, path) else { return }
+            // One question at a time, or each would see the other. Whether the file can be opened will be
+            // SQLite's to say.
+            guard questions.withLock({ _ in FileLease.ask(path) == .inUse }) else { return }
             let users = others(of: file)
             guard (users.isEmpty ? grace : end).wait() else {
                 throw DatabaseFileError(.busy(users), path: path)
@@ -51,43 +50,7 @@ enum FileUsers {
         }
     }
 
-    /// Whether the kernel knows of a descriptor of the file that is not our own for this question.
-    ///
-    /// As long as the lease is held, no other thread can open the file, and have locks on it that are dropped
-    /// when the descriptor is closed. Where there is no lease, because one may have done so already, it stays
-    /// open until the next question finds no other one.
-    private static func hasUsers(_ file: FileStatus, _ path: String) -> Bool {
-        // Whether it can be opened will be SQLite's to say.
-        guard let descriptor = try? FileDescriptor.open(path) else { return false }
-        guard descriptor.takeLease() == .inUse else { return false }
-        if ownDescriptorCount(of: file) > 1 {
-            let kept = KeptDescriptor(descriptor, of: file.identity)
-            keptDescriptors.withLock { $0.append(kept) }
-        }
-        return true
-    }
-
-    /// Closes what was kept of a file, as soon as this process has no other descriptor of it, and so no lock.
-    private static func closeKeptDescriptors(of file: FileStatus) {
-        keptDescriptors.withLock { kept in
-            let count = kept.count { $0.identity == file.identity }
-            guard count > 0, ownDescriptorCount(of: file) == count else { return }
-            kept.removeAll { $0.identity == file.identity }
-        }
-    }
-
-    private static let keptDescriptors = Mutex<[KeptDescriptor]>([])
-
-    /// Stays open, as closing it would drop locks of a connection of this process.
-    private final class KeptDescriptor: Sendable {
-        let identity: FileIdentity
-        private let descriptor: FileDescriptor
-
-        init(_ descriptor: consuming FileDescriptor, of identity: FileIdentity) {
-            self.identity = identity
-            self.descriptor = descriptor
-        }
-    }
+    private static let questions = Mutex(())
 
     /// Waits until nobody has a file open but one connection of this process, and the hold of a replacement
     /// on it.

@@ -92,7 +92,10 @@ struct Workload: Sendable {
             runners: [.coffer, .grdb]),
         Workload(name: "await-sequential", title: "await a read, one after the other", goalMicroseconds: 15),
         Workload(name: "await-100", title: "await a read, 100 tasks at once", goalMicroseconds: 8),
-        Workload(name: "backup", title: "backup", unit: .throughput, goal: 1),
+        Workload(name: "backup", title: "backup into an open database", unit: .throughput, goal: 1),
+        Workload(
+            name: "backup-file", title: "backup of a file (C: backup)", unit: .throughput, goal: 0.8,
+            runners: [.c, .coffer]),
         Workload(
             name: "rotate", title: "rotation of the key (C: rekey)", unit: .throughput, goal: 1,
             runners: [.c, .coffer]),

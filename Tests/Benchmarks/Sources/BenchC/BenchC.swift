@@ -111,7 +111,7 @@ enum BenchC {
         case "key-own-read", "key-own-read-alone", "await-sequential", "await-100":
             let count = max(assignment.calls / 10, 100)
             return try reading(count) { loop_keys($0, rows, Int64(count), 1) }
-        case "backup":
+        case "backup", "backup-file":
             return try copying(assignment) { source, destination in loop_backup(source, destination) }
         case "rotate":
             return try rotating(assignment)

@@ -2,12 +2,13 @@ import BenchKit
 import Coffer
 import Foundation
 
-/// What GRDB has no counterpart for: rotation and verification of files.
+/// What GRDB has no counterpart for: rotation, verification and backup of files.
 enum Files {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         switch assignment.workload {
         case "rotate": return try rotate(assignment)
         case "verify": return try verify(assignment)
+        case "backup-file": return try backup(assignment)
         default: return nil
         }
     }
@@ -44,6 +45,25 @@ enum Files {
             guard result.isIntact else { throw Mistake(description: "\(result.findings)") }
             return 0
         }
+        return Runner.Result(seconds: seconds, check: 0, operations: try size(of: assignment.largeFile))
+    }
+
+    private static func backup(_ assignment: Assignment) throws -> Runner.Result {
+        let file = DatabaseFile(path: assignment.largeFile)
+        var paths: [String] = []
+        let (seconds, _) = try measure(
+            repetitions: assignment.repetitions,
+            prepare: {
+                let path = assignment.freshFile()
+                paths.append(path)
+                return path
+            },
+            work: { path in
+                let result = try file.backup(to: path, key: .rawKey(Equal.rawKey))
+                guard result.proof != nil else { throw Mistake(description: "the backup proved nothing") }
+                return 0
+            })
+        paths.forEach(assignment.remove)
         return Runner.Result(seconds: seconds, check: 0, operations: try size(of: assignment.largeFile))
     }
 

@@ -124,4 +124,42 @@ struct ContentCopyTests {
         #expect(
             try shell("b.db").run("PRAGMA integrity_check; SELECT id FROM t WHERE v = 'new';") == ["ok", "1"])
     }
+
+    /// Changes the definition of a table behind the back of its rows.
+    private func redefine(_ table: String, as sql: String, in file: ShellFile) throws {
+        _ = try file.shell.run(
+            ".dbconfig defensive off\nPRAGMA writable_schema = ON; "
+                + "UPDATE sqlite_master SET sql = '\(sql)' WHERE name = '\(table)';")
+    }
+
+    @Test("a generated column that is stored with another value is computed anew")
+    func staleGeneratedColumn() throws {
+        let file = try ShellFile(
+            directory.path("a.db"), format: .plaintext,
+            script: "CREATE TABLE t (id INTEGER PRIMARY KEY, b AS (id * 2) STORED); INSERT INTO t VALUES (1);"
+        )
+        try redefine("t", as: "CREATE TABLE t (id INTEGER PRIMARY KEY, b AS (id * 3) STORED)", in: file)
+        #expect(try file.shell.run("SELECT b FROM t;") == ["2"])
+        try DatabaseFile(path: file.path).encrypt(to: directory.path("b.db"), key: Keys.new)
+        #expect(try shell("b.db").run("SELECT b FROM t;") == ["3"])
+    }
+
+    @Test("rows that break the primary key that is their tree are not copied", arguments: ["2", "1"])
+    func brokenPrimaryKey(second: String) throws {
+        let file = try ShellFile(
+            directory.path("a.db"), format: .plaintext,
+            script: """
+                CREATE TABLE w (k, b, c, PRIMARY KEY (k, b, c)) WITHOUT ROWID;
+                INSERT INTO w VALUES (3, 1, 1), (3, \(second), 2);
+                """)
+        try redefine("w", as: "CREATE TABLE w (k, b, c, PRIMARY KEY (k)) WITHOUT ROWID", in: file)
+        let error = #expect(throws: DatabaseFileError.self) {
+            try DatabaseFile(path: file.path).encrypt(to: directory.path("b.db"), key: Keys.new)
+        }
+        guard case .inconsistent = error?.reason else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(directory.fileNames() == ["a.db"])
+    }
 }

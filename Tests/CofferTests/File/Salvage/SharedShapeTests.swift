@@ -1,0 +1,28 @@
+import Testing
+
+@testable import Coffer
+
+@Suite("What the records of a page have in common")
+struct SharedShapeTests {
+    /// A record whose header says these types of values, and whose values are zeros.
+    private func record(_ types: [UInt8], isWhole: Bool = true, cutting cut: Int = 0) throws -> StoredRecord {
+        let size = types.reduce(0) { size, type in
+            size + (type < 5 ? Int(type) : type == 7 ? 8 : type >= 12 ? (Int(type) - 12) / 2 : 0)
+        }
+        let bytes = [UInt8(types.count + 1)] + types + [UInt8](repeating: 0, count: size - cut)
+        return try #require(StoredRecord(bytes[...], isWhole: isWhole))
+    }
+
+    @Test("kinds are gathered column by column, and counts are the least and the greatest")
+    func kinds() throws {
+        let shape = try SharedShape([record([0, 1, 13]), record([1, 7]), record([0, 14, 0, 9])])
+        #expect(shape.kinds == [[.null, .number], [.number, .bytes], [.null, .bytes], [.number]])
+        #expect(shape.leastCount == 2 && shape.mostCount == 4 && !shape.isAnyCut)
+    }
+
+    @Test("one record that has lost its end is enough")
+    func cut() throws {
+        let shape = try SharedShape([record([1, 1]), record([1, 20], isWhole: false, cutting: 2)])
+        #expect(shape.isAnyCut && shape.leastCount == 1 && shape.mostCount == 2)
+    }
+}
