@@ -169,34 +169,56 @@ extension Database {
         return scratch
     }
 
-    /// Opens the file of an encrypted database on a fresh connection, and reads its structure.
+    /// Opens the file of an encrypted database on a fresh connection, looks at the code of each page, and
+    /// reads the structure.
     func proveFile() throws {
         guard isEncrypted, let ring = keying.ring, !path.isEmpty,
             handle.filename(schema: "main")?.isEmpty == false
         else { return }
-        guard let beside = try openBeside(ring) else {
+        guard let fresh = try openBeside(ring) else {
             // No other connection can look while this one keeps the file to itself: its own view must do.
             handle.releaseMemory()
             return try StructureCheck.prove(handle)
         }
-        let fresh = beside.handle
-        try addCustomizations(to: fresh)
         // From this size on SQLite brings a transaction into the file after the commit; zero is never.
         let checkpointedCount = try handle.integer(pragma: "wal_autocheckpoint")
         guard try checkpointedCount > 0 && handle.integer(pragma: "page_count") >= checkpointedCount else {
-            return try StructureCheck.prove(fresh)
+            return try proveFile(fresh.handle, ring)
         }
         // Handed to the other thread, which is the only one to use it until both threads have done their
         // work.
-        nonisolated(unsafe) let connection = fresh
+        nonisolated(unsafe) let own = handle
         _ = try SideWork<Void>.run(
-            side: { _ in unsafe try StructureCheck.prove(connection) },
-            main: { _ in
+            side: { _ in
                 // Brings what the copy left in a write-ahead log into the file, as commits of this size do
                 // and backups do not: otherwise the database would do it when it is closed. The copy is as
                 // good without, so that an error does not matter here.
-                _ = handle.checkpoint(schema: "main", mode: CheckpointMode.passive.rawValue)
-            })
+                _ = unsafe own.checkpoint(schema: "main", mode: CheckpointMode.passive.rawValue)
+            },
+            main: { _ in try proveFile(fresh.handle, ring) })
+    }
+
+    /// - Parameter fresh: a connection to the file.
+    private func proveFile(_ fresh: ConnectionHandle, _ ring: KeyRing) throws {
+        func check(_ content: ConnectionHandle) throws {
+            try addCustomizations(to: content)
+            try StructureCheck.prove(content)
+        }
+        let progress = ProgressReport(nil, isCancellable: false)
+        // Pages are read with the first key.
+        guard ring.usedKeyIndex ?? 0 == 0 else { return try check(fresh) }
+        let protection = FileProtection.encrypted(ring)
+        guard try fresh.journalMode() != .wal else {
+            // What cannot be pinned, because it is damaged or others write too fast, the engine looks at.
+            guard let state = try? StoredState(pinning: path, protection, timeout: 0.5) else {
+                return try check(fresh)
+            }
+            return try PageProof.reading(state, protection, progress, check)
+        }
+        try fresh.withReadTransaction {
+            guard let state = try StoredState(in: fresh, protection) else { return try check(fresh) }
+            try PageProof.reading(state, protection, progress, check)
+        }
     }
 
     /// A fresh connection to the file, or nil if it is locked.

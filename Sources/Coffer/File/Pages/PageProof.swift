@@ -124,6 +124,26 @@ extension PageProof {
         }
     }
 
+    /// Calls `body` with a connection that reads the content of a state that the engine has written, while
+    /// another thread checks the codes of all pages. Without codes, the engine reads the file itself.
+    ///
+    /// - Throws: `SQLITE_CORRUPT` for a page that is not authentic.
+    static func reading<Result>(
+        _ state: StoredState, _ protection: FileProtection, _ progress: ProgressReport,
+        _ body: (ConnectionHandle) throws -> Result
+    ) throws -> Result {
+        guard protection.ring?.settings.usesHMAC == true else { return try body(state.connection) }
+        let (path, open) = (state.path, state.open)
+        return try reading(state.bytes, protection, progress, body) { signal in
+            let connection = try EngineConnection(path: path, flags: .readOnly)
+            let damaged = try open(connection.handle).damagedPages { _ in try signal.check() }
+            if let page = (damaged.notAuthentic + damaged.zeroed).first {
+                throw EngineError(
+                    code: EngineCode.corrupt, message: "The file is damaged: page \(page) is not authentic")
+            }
+        }
+    }
+
     /// Calls `body` with a connection to the content of a new file, in which no code is looked at, while
     /// another thread proves its pages.
     private static func reading<Result>(

@@ -9,7 +9,8 @@ final class StoredState {
     /// Of the database file.
     let path: String
 
-    /// The stored pages.
+    /// The stored pages, those of the log in their places.
+    let bytes: any StoredBytes
     let pages: PageFile
 
     /// Opens the same pages for another thread, by a connection to the file.
@@ -23,13 +24,15 @@ final class StoredState {
     ///
     /// Nil in WAL mode, and where the connection reads something else than the file has.
     init?(in source: ConnectionHandle, _ protection: FileProtection) throws {
-        let pages = try PageFile(source, protection)
+        let bytes = try ConnectionBytes(source)
+        let pages = try PageFile(bytes, protection)
         guard try pages.header()?.journalMode == .delete, pages.excess == 0,
             try Int64(pages.pageCount) == source.integer(pragma: "page_count")
         else { return nil }
         guard let path = source.filename(schema: "main"), !path.isEmpty else { return nil }
         connection = source
         self.path = path
+        self.bytes = bytes
         self.pages = pages
         open = { try PageFile($0, protection) }
         pin = nil
@@ -44,13 +47,11 @@ final class StoredState {
         let history = try LogHistory(path: path)
         if !pin.isInFile { _ = try history.advance(to: pin.state) }
         let (size, contents) = (pin.size, history.contents(of: pin))
-        let open: @Sendable (ConnectionHandle) throws -> PageFile = {
-            try PageFile(PinnedBytes($0, size, contents), protection)
-        }
         connection = pin.handle
         self.path = path
-        pages = try open(pin.handle)
-        self.open = open
+        bytes = PinnedBytes(pin.handle, size, contents)
+        pages = try PageFile(bytes, protection)
+        open = { try PageFile(PinnedBytes($0, size, contents), protection) }
         self.pin = consume pin
     }
 }

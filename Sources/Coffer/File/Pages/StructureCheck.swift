@@ -50,7 +50,7 @@ enum StructureCheck: String {
             findings = try answer(quick.pragma, copy)
         } catch {
             guard error.primaryCode == EngineCode.error else { throw error }
-            findings = try findingsTableByTable(copy)
+            findings = error.isOfPage ? [error.message ?? "not readable"] : try findingsTableByTable(copy)
         }
         if let finding = findings.first {
             throw EngineError(code: EngineCode.corrupt, message: "The file is damaged: \(finding)")
@@ -79,12 +79,20 @@ enum StructureCheck: String {
                 if !findings.isEmpty { return findings }
             } catch {
                 switch error.primaryCode {
-                case EngineCode.error: continue
-                case EngineCode.corrupt: return [error.message ?? "not readable"]
+                case EngineCode.error where !error.isOfPage: continue
+                case EngineCode.corrupt, EngineCode.error: return [error.message ?? "not readable"]
                 default: throw error
                 }
             }
         }
         return []
+    }
+}
+
+extension EngineError {
+    /// Whether it may be that of a page without the right code: to SQLCipher that is an error without words,
+    /// where what cannot be compiled or computed has some.
+    fileprivate var isOfPage: Bool {
+        primaryCode == EngineCode.error && (message == nil || message == ConnectionHandle.describe(code))
     }
 }

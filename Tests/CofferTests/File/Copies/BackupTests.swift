@@ -216,6 +216,29 @@ struct BackupTests {
         }
     }
 
+    @Test(
+        "a page that the destination does not have as it was written is found, in the file a free one as well",
+        arguments: [(true, false), (false, false), (false, true)])
+    func damagedDestination(wal: Bool, isFree: Bool) throws {
+        let configuration = Configuration.rawKeyed.with { $0.journalMode = wal ? .wal : .default }
+        let queue = try directory.makeQueue("a.db", configuration)
+        try fill(queue)
+        try queue.write { db in
+            try db.execute(sql: "CREATE TABLE gone AS SELECT randomblob(30000); DROP TABLE gone")
+        }
+        let copy = try directory.makeQueue("b.db", configuration)
+        let last = try #require(queue.read { try Int.fetchOne($0, sql: "PRAGMA page_count") })
+        let directory = directory
+        let error = #expect(throws: DatabaseError.self) {
+            try queue.backup(to: copy) { step in
+                guard step.isCompleted else { return }
+                // The last page was one of the table that is gone, and the second one has the first rows.
+                try directory.damage(page: isFree ? last : 2, of: "b.db", isInLog: wal)
+            }
+        }
+        #expect(error?.resultCode == .SQLITE_CORRUPT)
+    }
+
     @Test("progress is told after each step, once at the end, and counts pages")
     func progress() throws {
         let queue = try directory.makeQueue()
@@ -319,5 +342,23 @@ struct BackupTests {
         #expect(
             try SQLCipherShell(path: directory.path("b.db"), passphrase: "prepared").run(
                 "SELECT count(*) FROM t;") == ["50"])
+    }
+}
+
+extension TestDirectory {
+    /// Changes some bytes of a stored page of 4096 bytes.
+    fileprivate func damage(page: Int, of name: String, isInLog: Bool) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path(isInLog ? "\(name)-wal" : name)))
+        var offset = UInt64(page - 1) * 4096
+        if isInLog {
+            let bytes = [UInt8](try #require(try file.readToEnd()))
+            for frame in stride(from: 32, to: bytes.count, by: 24 + 4096)
+            where Int(bytes[frame + 2]) << 8 + Int(bytes[frame + 3]) == page {
+                offset = UInt64(frame + 24)
+            }
+        }
+        try file.seek(toOffset: offset + 100)
+        try file.write(contentsOf: [1, 2, 3, 4])
+        try file.close()
     }
 }
