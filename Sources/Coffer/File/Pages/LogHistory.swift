@@ -79,7 +79,7 @@ final class LogHistory {
         return changes
     }
 
-    /// Where the contents of pages are in the log, in the state to which this has advanced. The log of a state
+    /// Where the contents of pages are in the log, in the state to which this has advanced. The log of one
     /// that is wholly in the database file may be begun anew: nothing of it is used.
     func contents(of state: borrowing PinnedState) -> LogContents {
         LogContents(log: log, offsets: state.isInFile ? [:] : offsets)
