@@ -205,7 +205,7 @@ extension ContentCopy {
     /// primary key nor an index (<https://www.sqlite.org/lang_vacuum.html>).
     ///
     /// Not where it would copy what nobody compares with the rows, and what is made of the rows instead: the
-    /// content of indexes, which are those of constraints at this moment, values of generated columns, and the
+    /// content of indexes, which are those of constraints at this moment, generated columns, and the
     /// order of a primary key that is the tree.
     private func keepsRecords(of table: StoredTable, _ statement: String) -> Bool {
         if table.hasIndexes || table.storesGeneratedColumns { return false }
