@@ -226,7 +226,11 @@ static inline void *coffer_answer_lease_question(void *pointer) {
     if (apart != 0) apart = syscall(SYS_unshare, 0x400); // CLONE_FILES: with one that has copies.
     if (apart != 0) return NULL;
     int descriptor = open(question->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (descriptor < 0) return NULL;
+    if (descriptor < 0) {
+        // Another process has a lease on it.
+        if (errno == EWOULDBLOCK) question->answer = 1;
+        return NULL;
+    }
     // F_SETSIG and F_SETLEASE. Who opens the file now waits until this is closed, and has the kernel signal this process: by SIGIO, which ends
     // a process that does not expect it, if no other signal is chosen. SIGURG is ignored where nobody asks for it.
     if (fcntl(descriptor, 10, SIGURG) == 0) question->answer = fcntl(descriptor, 1024, F_WRLCK) == 0 ? 0 : errno == EAGAIN ? 1 : -1;
@@ -239,7 +243,13 @@ static inline void *coffer_answer_lease_question(void *pointer) {
 static inline int coffer_ask_for_lease(const char *path) {
     struct coffer_lease_question question = {path, -1};
     pthread_t thread;
-    if (pthread_create(&thread, NULL, coffer_answer_lease_question, &question) != 0) return -1;
+    // A handler of a signal would find no descriptor in that thread.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&thread, NULL, coffer_answer_lease_question, &question);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code != 0) return -1;
     pthread_join(thread, NULL);
     return question.answer;
 }

@@ -5,7 +5,7 @@ package enum FileLease {
     /// No descriptor had it open at that moment.
     case free
     case inUse
-    /// The file system, the owner of the file, or the kernel does not allow to ask.
+    /// It cannot be opened, or the file system, the owner of the file, or the kernel does not allow to ask.
     case unknown
 
     /// Asks whether anybody has a file open, in this process or another one.

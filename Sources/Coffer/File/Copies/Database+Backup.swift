@@ -178,7 +178,7 @@ extension Database {
         guard let fresh = try openBeside(ring) else {
             // No other connection can look while this one keeps the file to itself: its own view must do.
             handle.releaseMemory()
-            return try StructureCheck.prove(handle)
+            return try StructureCheck.prove(handle, readsCodes: true)
         }
         // From this size on SQLite brings a transaction into the file after the commit; zero is never.
         let checkpointedCount = try handle.integer(pragma: "wal_autocheckpoint")
@@ -202,7 +202,7 @@ extension Database {
     private func proveFile(_ fresh: ConnectionHandle, _ ring: KeyRing) throws {
         func check(_ content: ConnectionHandle) throws {
             try addCustomizations(to: content)
-            try StructureCheck.prove(content)
+            try StructureCheck.prove(content, readsCodes: content == fresh)
         }
         let progress = ProgressReport(nil, isCancellable: false)
         // Pages are read with the first key.

@@ -27,7 +27,10 @@ struct PinnedState: ~Copyable {
         let reading = try PinnedState.beginReading(opened.handle, path)
         let pageSize = protection.ring?.settings.pageSize ?? reading.state.pageSize
         // Without a frame, the log does not know, and everything is in the file, which stays as it is.
-        let stored = try Int(opened.handle.fileSize() ?? 0) / max(1, pageSize)
+        // It may be longer than the database.
+        let stored = try min(
+            Int(opened.handle.fileSize() ?? 0) / max(1, pageSize),
+            Int(opened.handle.integer(pragma: "page_count")))
         size = Size(
             pageCount: reading.state.frameCount == 0 ? stored : reading.state.pageCount, pageSize: pageSize)
         state = reading.state

@@ -43,14 +43,17 @@ enum StructureCheck: String {
     /// Proves that the b-trees of a copy are whole, in so far as its connection knows the functions,
     /// collations and modules of the schema.
     ///
+    /// - Parameter readsCodes: whether it is the engine that looks at the codes of pages.
     /// - Throws: `SQLITE_CORRUPT` with the first finding; the error of a read that failed.
-    static func prove(_ copy: ConnectionHandle) throws(EngineError) {
+    static func prove(_ copy: ConnectionHandle, readsCodes: Bool = false) throws(EngineError) {
         let findings: [String]
         do throws(EngineError) {
             findings = try answer(quick.pragma, copy)
         } catch {
             guard error.primaryCode == EngineCode.error else { throw error }
-            findings = error.isOfPage ? [error.message ?? "not readable"] : try findingsTableByTable(copy)
+            findings =
+                readsCodes && error.isOfPage
+                ? [error.message ?? "not readable"] : try findingsTableByTable(copy, readsCodes: readsCodes)
         }
         if let finding = findings.first {
             throw EngineError(code: EngineCode.corrupt, message: "The file is damaged: \(finding)")
@@ -72,14 +75,16 @@ enum StructureCheck: String {
     }
 
     /// Of the first table in which something is found, among those that need nothing of an application.
-    private static func findingsTableByTable(_ handle: ConnectionHandle) throws(EngineError) -> [String] {
+    private static func findingsTableByTable(_ handle: ConnectionHandle, readsCodes: Bool = false)
+        throws(EngineError) -> [String]
+    {
         for name in try handle.storedTableNames() where name != "sqlite_sequence" {
             do throws(EngineError) {
                 let findings = try answer("PRAGMA main.quick_check(\(name.quotedDatabaseIdentifier))", handle)
                 if !findings.isEmpty { return findings }
             } catch {
                 switch error.primaryCode {
-                case EngineCode.error where !error.isOfPage: continue
+                case EngineCode.error where !readsCodes || !error.isOfPage: continue
                 case EngineCode.corrupt, EngineCode.error: return [error.message ?? "not readable"]
                 default: throw error
                 }

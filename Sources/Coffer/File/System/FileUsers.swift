@@ -42,8 +42,9 @@ enum FileUsers {
             }
             // One question at a time, or each would see the other. Whether the file can be opened will be
             // SQLite's to say.
-            guard questions.withLock({ _ in FileLease.ask(path) == .inUse }) else { return }
-            let users = others(of: file)
+            let answer = questions.withLock { _ in FileLease.ask(path) }
+            let users = answer == .free ? [] : others(of: file)
+            if answer == .free || answer == .unknown && users.isEmpty { return }
             guard (users.isEmpty ? grace : end).wait() else {
                 throw DatabaseFileError(.busy(users), path: path)
             }

@@ -323,6 +323,15 @@ struct ConversionTests {
         }
     }
 
+    @Test("a backup has the pages of the database, although its file is longer", arguments: [true, false])
+    func longerFile(wal: Bool) throws {
+        let file = try directory.makeFile("a.db", wal: wal)
+        let bytes = try directory.bytes(of: "a.db")
+        try directory.write(bytes + [UInt8](repeating: 0, count: 40_960), to: "a.db")
+        let proof = try #require(file.backup(to: directory.path("b.db"), key: Keys.old).proof)
+        #expect(proof.pageCount == bytes.count / 4096)
+    }
+
     @Test("a backup does not take a page of zeros in use for an empty one")
     func backupOfZeros() throws {
         let file = try directory.makeFile()
