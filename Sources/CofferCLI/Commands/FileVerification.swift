@@ -59,8 +59,17 @@ struct FileVerification {
             text: [
                 "\(name): intact (\(TextLayout.counted(result.pageCount, "page", "pages"))\(fromLog), "
                     + "\(TextLayout.seconds(ContinuousClock.now - began)))\(opening)\(weak)"
-            ])
+            ] + remarks(result))
         return result
+    }
+
+    /// What the content of an intact file is said of.
+    private func remarks(_ result: DatabaseFile.Verification) -> [String] {
+        let found = result.contentFindings
+        guard !found.isEmpty else { return [] }
+        let more = found.count > 20 ? ["  and \(found.count - 20) more"] : []
+        return ["  as it was written, but not as its schema says:"] + found.prefix(20).map { "  \($0)" }
+            + more
     }
 
     private func json(_ result: DatabaseFile.Verification) -> [JSONValue.Member] {
@@ -71,6 +80,7 @@ struct FileVerification {
             .init("authenticated", .bool(result.isAuthenticated)),
             .init("damaged_pages", .array(result.damagedPages.prefix(1000).map { .count($0) })),
             .init("findings", .strings(result.findings.prefix(1000).map(\.words))),
+            .init("content_findings", .strings(result.contentFindings)),
         ]
     }
 }

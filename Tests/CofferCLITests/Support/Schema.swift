@@ -150,7 +150,8 @@ enum Schema {
                 required: [
                     "path": .text, "intact": .bool, "changed": .bool, "pages": .count,
                     "pages_from_log": .count, "authenticated": .bool,
-                    "damaged_pages": .counts, "findings": .texts, "code": .code, "opened_by": .text,
+                    "damaged_pages": .counts, "findings": .texts, "content_findings": .texts, "code": .code,
+                    "opened_by": .text,
                     "key_id": .optionalText,
                 ], optional: ["site_key_id": .text])
         ]

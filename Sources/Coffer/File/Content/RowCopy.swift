@@ -89,7 +89,7 @@ struct RowProof: ContentProof {
             content in
             let pageCount = try Int(content.integer(pragma: "page_count"))
             try prove(content, change.path, pageCount: pageCount, progress)
-            return try StructureCheck.quick.findings(content, progress: progress)
+            return try StructureCheck.quick.findings(content, progress: progress).damage
         }
         var proved = try content
         proved.structure = structure

@@ -39,7 +39,7 @@ protocol ContentProof {
 struct ProvedContent {
     /// What the digest of the content is made of.
     private let digests: Digests
-    /// What is wrong with the structure; nil when it was not looked at.
+    /// What is damaged in the structure; nil when it was not looked at.
     var structure: [String]?
     /// Whether the old key opens the copy; nil when it was not tried.
     var isOldKeyAccepted: Bool?

@@ -60,7 +60,7 @@ struct PageProof: ContentProof {
         let connection = try openDecrypted(file, protection)
         let handle = connection.handle
         let progress = ProgressReport({ _ in try signal.check() }, isCancellable: false)
-        return try StructureCheck.quick.findings(handle, progress: progress)
+        return try StructureCheck.quick.findings(handle, progress: progress).damage
     }
 }
 

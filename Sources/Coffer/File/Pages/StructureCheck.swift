@@ -8,8 +8,8 @@ enum StructureCheck: String {
 
     private var pragma: String { "PRAGMA main.\(rawValue)(100)" }
 
-    /// - Returns: the engine's words for what it finds, at most 100; none when the structure is whole.
-    func findings(_ handle: ConnectionHandle, progress: ProgressReport) throws -> [String] {
+    /// - Returns: what the engine finds, at most 100 findings.
+    func findings(_ handle: ConnectionHandle, progress: ProgressReport) throws -> StructureFindings {
         var failure: (any Error)?
         // Some hundred times a second.
         let handler = ProgressHandler(handle, every: 200_000) {
@@ -34,7 +34,7 @@ enum StructureCheck: String {
                 return try StructureCheck.findingsTableByTable(handle)
             // A page that cannot be read is damage, in whatever words.
             case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error:
-                return [error.message ?? "not readable"]
+                return StructureFindings(damage: [error.message ?? "not readable"])
             default: throw error
             }
         }
@@ -46,23 +46,25 @@ enum StructureCheck: String {
     /// - Parameter readsCodes: whether it is the engine that looks at the codes of pages.
     /// - Throws: `SQLITE_CORRUPT` with the first finding; the error of a read that failed.
     static func prove(_ copy: ConnectionHandle, readsCodes: Bool = false) throws(EngineError) {
-        let findings: [String]
+        let findings: StructureFindings
         do throws(EngineError) {
             findings = try answer(quick.pragma, copy)
         } catch {
             guard error.primaryCode == EngineCode.error else { throw error }
             findings =
                 readsCodes && error.isOfPage
-                ? [error.message ?? "not readable"] : try findingsTableByTable(copy, readsCodes: readsCodes)
+                ? StructureFindings(damage: [error.message ?? "not readable"])
+                : try findingsTableByTable(copy, readsCodes: readsCodes)
         }
-        if let finding = findings.first {
+        if let finding = findings.damage.first {
             throw EngineError(code: EngineCode.corrupt, message: "The file is damaged: \(finding)")
         }
     }
 
-    private static func answer(_ pragma: String, _ handle: ConnectionHandle) throws(EngineError) -> [String] {
-        let answer = try handle.column(trusted: pragma)
-        return answer == ["ok"] ? [] : answer.isEmpty ? ["no answer"] : answer
+    private static func answer(
+        _ pragma: String, _ handle: ConnectionHandle
+    ) throws(EngineError) -> StructureFindings {
+        StructureFindings(answer: try handle.column(trusted: pragma))
     }
 
     private func canBeCompiled(_ handle: ConnectionHandle) -> Bool {
@@ -74,23 +76,27 @@ enum StructureCheck: String {
         }
     }
 
-    /// Of the first table in which something is found, among those that need nothing of an application.
+    /// Of the first table that is damaged, and of the content of those before it, among the tables that need
+    /// nothing of an application.
     private static func findingsTableByTable(_ handle: ConnectionHandle, readsCodes: Bool = false)
-        throws(EngineError) -> [String]
+        throws(EngineError) -> StructureFindings
     {
+        var found = StructureFindings()
         for name in try handle.storedTableNames() where name != "sqlite_sequence" {
             do throws(EngineError) {
                 let findings = try answer("PRAGMA main.quick_check(\(name.quotedDatabaseIdentifier))", handle)
-                if !findings.isEmpty { return findings }
+                found.content += findings.content
+                found.damage = findings.damage
             } catch {
                 switch error.primaryCode {
                 case EngineCode.error where !readsCodes || !error.isOfPage: continue
-                case EngineCode.corrupt, EngineCode.error: return [error.message ?? "not readable"]
+                case EngineCode.corrupt, EngineCode.error: found.damage = [error.message ?? "not readable"]
                 default: throw error
                 }
             }
+            if !found.damage.isEmpty { break }
         }
-        return []
+        return found
     }
 }
 

@@ -58,7 +58,8 @@ struct CopyProof {
             throw reject("its schema is another one")
         }
         // The content is equal, so that the source has what is found.
-        guard try (content.structure ?? StructureCheck.quick.findings(copy, progress: progress)).isEmpty
+        guard
+            try (content.structure ?? StructureCheck.quick.findings(copy, progress: progress).damage).isEmpty
         else {
             throw DatabaseFileError(.damaged(pages: []), path: change.path)
         }

@@ -191,7 +191,7 @@ extension Database {
         guard found.digest == digest else {
             throw DatabaseFileError(.copyRejected("the content of the file is another one"), path: file)
         }
-        guard try StructureCheck.quick.findings(connection.handle, progress: silent).isEmpty else {
+        guard try StructureCheck.quick.findings(connection.handle, progress: silent).damage.isEmpty else {
             throw DatabaseFileError(.damaged(pages: []), path: file)
         }
         return connection

@@ -73,7 +73,7 @@ struct FollowedContent {
         }
         // Without codes, it is looked for here and not while accesses wait.
         if content.structure == nil {
-            content.structure = try StructureCheck.quick.findings(copy.handle, progress: progress)
+            content.structure = try StructureCheck.quick.findings(copy.handle, progress: progress).damage
         }
         // The content is equal, so that the source has what is found.
         if let findings = content.structure, !findings.isEmpty {

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import SQLCipherBridge
-internal import Synchronization
 
 internal import Glibc
 
@@ -40,9 +39,8 @@ enum FileUsers {
             guard ownDescriptorCount(of: file) == 0 else {
                 throw DatabaseFileError(.busy([thisProcess]), path: path)
             }
-            // One question at a time, or each would see the other. Whether the file can be opened will be
-            // SQLite's to say.
-            let answer = questions.withLock { _ in FileLease.ask(path) }
+            // Whether the file can be opened will be SQLite's to say.
+            let answer = FileQuestions.shared.oneAtATime(about: file) { FileLease.ask(path) }
             let users = answer == .free ? [] : others(of: file)
             if answer == .free || answer == .unknown && users.isEmpty { return }
             guard (users.isEmpty ? grace : end).wait() else {
@@ -50,8 +48,6 @@ enum FileUsers {
             }
         }
     }
-
-    private static let questions = Mutex(())
 
     /// Waits until nobody has a file open but one connection of this process, and the hold of a replacement
     /// on it.

@@ -62,6 +62,15 @@ extension DatabaseFile {
         /// What was found, in the order of the pages; empty for an intact file.
         public var findings: [Finding]
 
+        /// Rows that break a constraint of their table, and full-text indexes that do not match their content,
+        /// in the words of the engine.
+        ///
+        /// A program wrote them so, with `PRAGMA ignore_check_constraints` for example, or without bringing
+        /// the index of an external content table up to date. The file is as it was written: it is intact,
+        /// and backups and changes of keys take it as it is. `INSERT INTO t(t) VALUES('rebuild')` mends the
+        /// full-text index of `t`.
+        public var contentFindings: [String]
+
         /// The damaged pages, in order, each once. Of those that are missing at the end of the file, the
         /// first thousand: a header that is damaged itself may claim any number of them.
         public var damagedPages: [Int] {

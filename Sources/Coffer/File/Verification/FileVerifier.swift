@@ -26,7 +26,7 @@ struct FileVerifier {
     private func verify(_ opened: OpenedView) throws -> DatabaseFile.Verification {
         let isAuthenticated = opened.protection.ring != nil && opened.settings.usesHMAC
         var result = DatabaseFile.Verification(
-            findings: [], cipher: opened.settings, pageCount: opened.view.pageCount,
+            findings: [], contentFindings: [], cipher: opened.settings, pageCount: opened.view.pageCount,
             pageCountFromLog: opened.view.overlaidPageCount, isAuthenticated: isAuthenticated)
         guard opened.view.size > 0 else {
             if !options.allowsEmptyFile { result.findings = [.empty] }
@@ -42,8 +42,9 @@ struct FileVerifier {
         result.findings = try pageFindings(file, declared: declared, opened.view)
         guard result.findings.isEmpty else { return result }
         if let handle = opened.handle {
-            result.findings =
-                try options.structure.check?.findings(handle, progress: progress).map { .structure($0) } ?? []
+            let found = try options.structure.check?.findings(handle, progress: progress)
+            result.findings = found?.damage.map { .structure($0) } ?? []
+            result.contentFindings = found?.content ?? []
         } else {
             result.findings = [.structure("the engine cannot read the first page")]
         }

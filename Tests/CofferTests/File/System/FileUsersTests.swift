@@ -78,4 +78,44 @@ struct FileUsersTests {
         let lines = locks.split(separator: "\n").filter { $0.contains(":\(status.st_ino) ") }
         #expect(lines.contains { $0.contains("WRITE") })
     }
+
+    @Test("a file with a lease of another program is in use")
+    func leased() throws {
+        let directory = try TestDirectory()
+        let path = directory.path("file")
+        try Data(count: 100).write(to: URL(fileURLWithPath: path))
+        // The kernel sends it to who has the lease.
+        let previous = signal(SIGIO, SIG_IGN)
+        defer { signal(SIGIO, previous) }
+        let holder = unsafe open(path, O_RDWR)
+        defer { close(holder) }
+        let setLease: Int32 = 1024  // F_SETLEASE, which is not declared here.
+        guard fcntl(holder, setLease, Int32(F_WRLCK)) == 0 else {
+            print("The file system does not grant leases, so that nothing can be seen here.")
+            return
+        }
+        #expect(FileLease.ask(path) == .inUse)
+    }
+
+    @Test("questions about one file wait for each other, and not for those about another one")
+    func questions() throws {
+        let directory = try TestDirectory()
+        let files = try ["a", "b"].map { name in
+            try Data().write(to: URL(fileURLWithPath: directory.path(name)))
+            return try #require(try SystemFile.status(directory.path(name)))
+        }
+        let answer = FileQuestions.shared.oneAtATime(about: files[0]) {
+            FileQuestions.shared.oneAtATime(about: files[1]) { 7 }
+        }
+        #expect(answer == 7)
+        let asking = Atomic<Int>(0)
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            for _ in 0..<1000 {
+                FileQuestions.shared.oneAtATime(about: files[0]) {
+                    #expect(asking.add(1, ordering: .relaxed).newValue == 1)
+                    asking.subtract(1, ordering: .relaxed)
+                }
+            }
+        }
+    }
 }

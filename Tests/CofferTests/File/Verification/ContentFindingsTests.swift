@@ -1,0 +1,159 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// Content that its schema does not allow, in files as they were written.
+@Suite("Content that breaks its schema")
+struct ContentFindingsTests {
+    private let directory: TestDirectory
+    private let key = DatabaseKey.rawKey(ShellFile.key)
+
+    init() throws { directory = try TestDirectory() }
+
+    private struct Case: CustomTestStringConvertible {
+        let testDescription: String
+        let script: String
+        /// How what is found begins; nothing for what is no finding.
+        let beginning: String?
+        /// Whether rows cannot be inserted as they are.
+        var isRefused = false
+    }
+
+    private static let cases = [
+        Case(
+            testDescription: "an FTS4 table without content",
+            script: """
+                CREATE VIRTUAL TABLE f USING fts4(a, content='');
+                INSERT INTO f (docid, a) VALUES (1, 'one'), (2, 'two');
+                """,
+            beginning: nil),
+        Case(
+            testDescription: "an FTS4 table whose content is gone",
+            script: """
+                CREATE TABLE c (a); CREATE VIRTUAL TABLE f USING fts4(a, content='c');
+                INSERT INTO c VALUES ('one'); INSERT INTO f (f) VALUES ('rebuild'); DROP TABLE c;
+                """,
+            beginning: nil),
+        Case(
+            testDescription: "an FTS4 table that is behind its content",
+            script: """
+                CREATE TABLE c (a); CREATE VIRTUAL TABLE f USING fts4(a, content='c');
+                INSERT INTO c VALUES ('one'); INSERT INTO f (f) VALUES ('rebuild');
+                INSERT INTO c VALUES ('three');
+                """,
+            beginning: "malformed inverted index for FTS4"),
+        Case(
+            testDescription: "an FTS5 table that is behind its content",
+            script: """
+                CREATE TABLE c (a); CREATE VIRTUAL TABLE f USING fts5(a, content='c');
+                INSERT INTO c VALUES ('one'); INSERT INTO f (f) VALUES ('rebuild');
+                INSERT INTO c VALUES ('three'); DELETE FROM c WHERE a = 'one';
+                """,
+            beginning: nil),
+        Case(
+            testDescription: "a row that breaks a CHECK",
+            script: """
+                CREATE TABLE t (a CHECK (a > 5)); PRAGMA ignore_check_constraints = ON;
+                INSERT INTO t VALUES (1);
+                """,
+            // A check may call a function of an application, or one that is not to be trusted: none is computed.
+            beginning: nil),
+        Case(
+            testDescription: "a NULL in a column that has none by now",
+            script: """
+                CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1, NULL), (2, 'two');
+                .dbconfig defensive off
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_master SET sql = 'CREATE TABLE t (id INTEGER PRIMARY KEY, a NOT NULL)' WHERE name = 't';
+                """,
+            beginning: "NULL value in t.a", isRefused: true),
+        Case(
+            testDescription: "a text in an integer column of a table that is strict by now",
+            script: """
+                CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); INSERT INTO t VALUES (1, 'one');
+                .dbconfig defensive off
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_master SET sql = 'CREATE TABLE t (id INTEGER PRIMARY KEY, a INT) STRICT' WHERE name = 't';
+                """,
+            beginning: "non-INT value in t.a", isRefused: true),
+    ]
+
+    @Test("it is not damage: it is said, and copied as it is", arguments: cases)
+    private func isCopied(_ sample: Case) throws {
+        let source = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: sample.script)
+        let file = DatabaseFile(path: source.path)
+        func check(_ name: String, key: DatabaseKey?) throws {
+            let found = try DatabaseFile(path: directory.path(name)).verify(key: key)
+            #expect(found.isIntact, "\(name)")
+            if let beginning = sample.beginning {
+                #expect(found.contentFindings.first?.hasPrefix(beginning) == true, "\(name): \(found)")
+            } else {
+                #expect(found.contentFindings == [], "\(name)")
+            }
+        }
+        try check("a.db", key: key)
+        try file.backup(to: directory.path("backup.db"), key: key)
+        try check("backup.db", key: key)
+        try DatabaseFile(path: directory.path("restored.db"))
+            .restore(from: directory.path("backup.db"), key: key)
+        try check("restored.db", key: key)
+        try file.rotate(from: key, to: Keys.new)
+        try check("a.db", key: Keys.new)
+        var inPlace = DatabaseFile.RotationOptions()
+        inPlace.method = .inPlace
+        try file.rotate(from: Keys.new, to: key, options: inPlace)
+        try check("a.db", key: key)
+        try file.decrypt(
+            to: directory.path("plain.db"), key: key, confirming: .contentBecomesReadableByAnyone)
+        try check("plain.db", key: nil)
+        try DatabaseFile(path: directory.path("plain.db")).encrypt(key: Keys.new)
+        try check("plain.db", key: Keys.new)
+
+        let (from, to) = try (
+            DatabaseQueue(path: source.path, configuration: ShellFile.Format.sqlcipher4.configuration),
+            directory.makeQueue("open.db")
+        )
+        try from.backup(to: to)
+        // By the rows of an open database, not by its pages.
+        if sample.isRefused {
+            let error = #expect(throws: DatabaseError.self) { try from.vacuum(into: directory.path("v.db")) }
+            #expect(error?.resultCode == .SQLITE_CONSTRAINT && !directory.fileNames().contains("v.db"))
+        } else {
+            try from.vacuum(into: directory.path("v.db"))
+            try check("v.db", key: key)
+        }
+        _ = try from.rotateKey(to: Keys.other)
+        try from.close()
+        try to.close()
+        try check("a.db", key: Keys.other)
+    }
+
+    @Test("damage beside it is damage, however much of it there is")
+    func damageBeside() throws {
+        let source = try ShellFile(
+            directory.path("a.db"), format: .plaintext,
+            script: """
+                CREATE TABLE t (a);
+                WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO t SELECT NULL FROM n;
+                CREATE TABLE u (a); INSERT INTO u VALUES (zeroblob(20000));
+                .dbconfig defensive off
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_master SET sql = 'CREATE TABLE t (a NOT NULL)' WHERE name = 't';
+                """)
+        let file = DatabaseFile(path: source.path)
+        var found = try file.verify(key: nil)
+        #expect(found.isIntact && found.contentFindings.count == 100)
+        // The last page of the chain of `u` has another one after it.
+        var bytes = try directory.bytes(of: "a.db")
+        bytes[bytes.count - 4096 + 3] = 2
+        try directory.write(bytes, to: "a.db")
+        found = try file.verify(key: nil)
+        guard case .structure(let words) = found.findings.first else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(words.contains("page"), "\(words)")
+    }
+}
