@@ -3,9 +3,9 @@ struct StructureFindings: Sendable {
     /// B-trees and indexes that are broken.
     var damage: [String] = []
 
-    /// Rows and full-text indexes that break a rule of their schema, in b-trees that are whole. A program wrote
-    /// them so: with `ignore_check_constraints`, before the schema was edited by hand, or without the calls that
-    /// keep an external content table and its index alike.
+    /// Rows and full-text indexes that break a rule of their schema, in b-trees that are whole. A program
+    /// wrote them so: before the schema was edited by hand, or without the calls that keep an external
+    /// content table and its index alike.
     var content: [String] = []
 
     /// - Parameter answer: the rows of the pragma.
@@ -24,15 +24,15 @@ struct StructureFindings: Sendable {
         self.damage = damage
     }
 
-    /// Whether the module of a full-text table had nothing to compare its index with: a contentless FTS4 table
-    /// has no content, and an external one may be gone.
+    /// Whether the module of a full-text table had nothing to compare its index with: a contentless FTS4
+    /// table has no content, and an external one may be gone.
     private static func isNoComparison(_ words: String) -> Bool {
         words.hasPrefix("unable to validate the inverted index for FTS")
             && words.hasSuffix(": SQL logic error")
     }
 
-    /// The words of SQLite's `pragma.c` and of its full-text modules. The check of the b-trees comes first, so
-    /// that however many of these there are, no damage is left out for them.
+    /// The words of SQLite's `pragma.c` and of its full-text modules. The check of the b-trees comes first,
+    /// so that however many of these there are, no damage is left out for them.
     private static func isOfContent(_ words: String) -> Bool {
         let beginnings = [
             "NULL value in ", "CHECK constraint failed in ", "NUMERIC value in ", "TEXT value in ",

@@ -65,7 +65,7 @@ extension DatabaseFile {
         /// Rows that break a constraint of their table, and full-text indexes that do not match their content,
         /// in the words of the engine.
         ///
-        /// A program wrote them so, with `PRAGMA ignore_check_constraints` for example, or without bringing
+        /// A program wrote them so, before the schema was edited by hand for example, or without bringing
         /// the index of an external content table up to date. The file is as it was written: it is intact,
         /// and backups and changes of keys take it as it is. `INSERT INTO t(t) VALUES('rebuild')` mends the
         /// full-text index of `t`.
