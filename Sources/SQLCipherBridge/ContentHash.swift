@@ -3,20 +3,21 @@
 package struct ContentHash {
     private let digest: ContentDigest
 
-    package init() throws(CryptographyFailure) {
-        digest = try ContentDigest()
+    /// - Parameter isBeside: whether another thread computes the hash while this one goes on.
+    package init(isBeside: Bool = false) throws(CryptographyFailure) {
+        digest = try ContentDigest(isBeside: isBeside)
     }
 
     /// Adds the value in a column of the current row.
     package func add(column: CInt, of statement: StatementHandle, encoding: TextEncoding) throws {
-        let type = statement.columnType(at: column)
+        let value = statement.storedValue(at: column)
+        let type = value.type
         switch type {
-        case EngineType.integer: try add(type, UInt64(bitPattern: statement.int64(at: column)))
-        case EngineType.float: try add(type, statement.double(at: column).bitPattern)
+        case EngineType.integer: try add(type, UInt64(bitPattern: value.int64))
+        case EngineType.float: try add(type, value.double.bitPattern)
         case EngineType.null: try add(type, 0)
         default:
-            let bytes = unsafe Span<UInt8>(
-                _unsafeBytes: statement.storedBytes(at: column, encoding: encoding))
+            let bytes = unsafe Span<UInt8>(_unsafeBytes: value.bytes(encoding: encoding))
             try add(type, UInt64(bytes.count))
             try digest.update(bytes)
         }

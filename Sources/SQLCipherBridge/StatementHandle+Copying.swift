@@ -22,17 +22,12 @@ extension StatementHandle {
     /// The bytes of a text or blob as the database stores them, valid until the statement steps or resets;
     /// empty for other types.
     package func storedBytes(at column: CInt, encoding: TextEncoding) -> UnsafeRawBufferPointer {
-        let type = columnType(at: column)
-        guard type == SQLITE_TEXT || type == SQLITE_BLOB,
-            let bytes = unsafe sqlite3_column_blob(pointer, column)
-        else {
-            return unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-        }
-        // The count in UTF-8 of a text in UTF-16 would be that of a conversion.
-        let isWide = type == SQLITE_TEXT && encoding != .utf8
-        let count =
-            unsafe isWide ? sqlite3_column_bytes16(pointer, column) : sqlite3_column_bytes(pointer, column)
-        return unsafe UnsafeRawBufferPointer(start: bytes, count: Int(count))
+        unsafe storedValue(at: column).bytes(encoding: encoding)
+    }
+
+    /// The value in a column, looked up once, and valid until the statement steps or resets.
+    package func storedValue(at column: CInt) -> StoredValue {
+        unsafe StoredValue(pointer: sqlite3_column_value(pointer, column))
     }
 
     /// Binds the value in a column of the current row of another statement, without a copy: that row must
@@ -40,13 +35,14 @@ extension StatementHandle {
     package func bind(column: CInt, of source: StatementHandle, encoding: TextEncoding, at index: CInt)
         -> CInt
     {
-        let type = source.columnType(at: column)
+        let value = source.storedValue(at: column)
+        let type = value.type
         switch type {
-        case SQLITE_INTEGER: return bind(source.int64(at: column), at: index)
-        case SQLITE_FLOAT: return bind(source.double(at: column), at: index)
+        case SQLITE_INTEGER: return bind(value.int64, at: index)
+        case SQLITE_FLOAT: return bind(value.double, at: index)
         case SQLITE_NULL: return bindNull(at: index)
         default:
-            let bytes = unsafe source.storedBytes(at: column, encoding: encoding)
+            let bytes = unsafe value.bytes(encoding: encoding)
             return unsafe type == SQLITE_BLOB
                 ? bind(keptBlob: bytes, at: index) : bind(keptText: bytes, encoding: encoding, at: index)
         }
@@ -107,5 +103,29 @@ extension TextEncoding {
     fileprivate func startsWithByteOrderMark(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard self != .utf8, bytes.count >= 2 else { return false }
         return unsafe bytes[0] == 0xff && bytes[1] == 0xfe || bytes[0] == 0xfe && bytes[1] == 0xff
+    }
+}
+
+/// A value in the current row of a statement, as the database stores it.
+@safe
+package struct StoredValue {
+    /// For the thread that uses the statement only: SQLite calls it unprotected.
+    fileprivate let pointer: OpaquePointer?
+
+    package var type: CInt { unsafe sqlite3_value_type(pointer) }
+    package var int64: Int64 { unsafe sqlite3_value_int64(pointer) }
+    package var double: Double { unsafe sqlite3_value_double(pointer) }
+
+    /// The bytes of a text or blob, without conversion; empty for other types.
+    package func bytes(encoding: TextEncoding) -> UnsafeRawBufferPointer {
+        let type = type
+        guard type == SQLITE_TEXT || type == SQLITE_BLOB, let bytes = unsafe sqlite3_value_blob(pointer)
+        else {
+            return unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        // The count in UTF-8 of a text in UTF-16 would be that of a conversion.
+        let isWide = type == SQLITE_TEXT && encoding != .utf8
+        let count = unsafe isWide ? sqlite3_value_bytes16(pointer) : sqlite3_value_bytes(pointer)
+        return unsafe UnsafeRawBufferPointer(start: bytes, count: Int(count))
     }
 }

@@ -39,13 +39,17 @@ struct ContentFingerprint: Equatable, Sendable {
 
     /// The digest of the whole database, which is read row by row.
     ///
-    /// - Parameter checkpoint: called now and then; throws to end.
-    init(of connection: ConnectionHandle, checkpoint: () throws -> Void = {}) throws {
+    /// - Parameters:
+    ///   - isHashedBeside: whether another thread computes the digests, for which no other work is waiting.
+    ///   - checkpoint: called now and then; throws to end.
+    init(
+        of connection: ConnectionHandle, isHashedBeside: Bool = false, checkpoint: () throws -> Void = {}
+    ) throws {
         try self.init(ofSchemaIn: connection)
         for name in try connection.storedTableNames() {
             let table = try StoredTable(name: name, in: connection)
             var digest = Table()
-            let hash = try ContentHash()
+            let hash = try ContentHash(isBeside: isHashedBeside)
             try connection.forEachRow(trusted: table.selection) { row in
                 for column in table.fields.indices {
                     try hash.add(column: CInt(column), of: row, encoding: encoding)

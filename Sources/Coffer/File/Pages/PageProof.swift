@@ -89,9 +89,9 @@ extension PageProof {
                 try signal.check()
             }
             let progress = ProgressReport(count, isCancellable: false)
-            _ = try PageComparison(
+            try PageComparison(
                 source: openSource(connection.handle), copy: PageFile(file, change.after), path: change.path
-            ).run(progress: progress)
+            ).run(progress: progress, each: { _, _ in })
         }
     }
 
@@ -203,10 +203,19 @@ struct PageComparison {
     /// - Returns: the digest of their content, as hexadecimal digits.
     /// - Throws: ``DatabaseFileError/Reason/damaged(pages:)`` for the source,
     ///   ``DatabaseFileError/Reason/copyRejected(_:)`` for the copy.
-    func run(progress: ProgressReport, note: (Int, [UInt8]) -> Void = { _, _ in }) throws -> String {
+    func run(progress: ProgressReport, note: (Int, [UInt8]) -> Void) throws -> String {
+        let digest = try RunningPageDigest()
+        try run(progress: progress) { number, content in note(number, try digest.add(number, &content)) }
+        return try digest.finish()
+    }
+
+    /// Reads both files once.
+    ///
+    /// - Parameter each: called with the number and the content of each page.
+    /// - Throws: as ``run(progress:note:)``.
+    func run(progress: ProgressReport, each: (Int, inout [UInt8]) throws -> Void) throws {
         try checkSize()
         let total = source.pageCount
-        let digest = try RunningPageDigest()
         var pair = PagePair(self)
         for pages in source.parts(of: 1 << 18) {
             try progress(.verifying, pages.lowerBound - 1, of: total)
@@ -214,12 +223,11 @@ struct PageComparison {
             for number in pages where number != source.lockPage {
                 try pair.compare(number)
                 try pair.checkCode(number)
-                note(number, try digest.add(number, &pair.content))
+                try each(number, &pair.content)
             }
         }
         try progress(.verifying, total, of: total)
         try pair.checkZeroPages()
-        return try digest.finish()
     }
 
     /// Compares some pages, and checks the codes that they have in the copy.

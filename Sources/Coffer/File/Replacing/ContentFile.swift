@@ -249,7 +249,7 @@ extension ContentFile {
             try prepare(rows)
             try report()
             try StructureCheck.prove(rows)
-            let fingerprint = try ContentFingerprint(of: rows) { try report() }
+            let fingerprint = try ContentFingerprint(of: rows, isHashedBeside: true) { try report() }
             // What the engine reads of the source, beside what was compared page by page.
             var facts = fingerprint
             facts.tables = [:]

@@ -1,0 +1,26 @@
+import CofferTestSupport
+import SQLCipherBridge
+import Testing
+
+@Suite("Digests that grow")
+struct ContentDigestTests {
+    @Test("in parts of any size, beside or not, it is that of all bytes", arguments: [false, true])
+    func parts(isBeside: Bool) throws {
+        var random = SeededGenerator(name: "parts")
+        let digest = try ContentDigest(isBeside: isBeside)
+        for _ in 0..<20 {
+            var all: [UInt8] = []
+            while all.count < 1_000_000 {
+                let size = [0, 1, 16, 4000, 32_768, 32_769, 65_536, 200_000].randomElement(using: &random) ?? 0
+                let part = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ all.count) }
+                all += part
+                try digest.update(part.span)
+            }
+            #expect(try digest.finish() == Digest.sha256(all))
+            // What was begun and left does not count.
+            try digest.restart()
+            try digest.update([1, 2, 3].span)
+            try digest.restart()
+        }
+    }
+}
