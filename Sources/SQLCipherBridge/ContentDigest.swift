@@ -49,8 +49,8 @@ package final class ContentDigest {
 
 /// Lets another thread hash what is added while the caller collects more.
 ///
-/// No thread is taken for granted: a part that nobody has begun when the next one comes is hashed by the thread
-/// that brings it.
+/// No thread is taken for granted: a part that nobody has begun when the next one comes is hashed by the
+/// thread that brings it.
 private final class SideDigest: Sendable {
     private struct State {
         let context: DigestContext

@@ -47,6 +47,9 @@ struct DatabaseHeader {
         return count > 0 && bytes[24..<28] == bytes[92..<96] ? count : nil
     }
 
+    /// The first page of the list of free pages, and how many pages are free.
+    var freePages: (first: Int, count: Int) { (Int(bytes.word(at: 32)), Int(bytes.word(at: 36))) }
+
     /// How text is stored: 1 for UTF-8, 2 for UTF-16 with the low byte first, 3 with the high byte first.
     var textEncoding: Int { Int(bytes.word(at: 56)) }
 

@@ -87,9 +87,9 @@ struct RowProof: ContentProof {
     ) throws -> ProvedContent {
         let structure = try PageProof.reading(copy, in: file, change.after, change.path, progress) {
             content in
-            let pageCount = try Int(content.integer(pragma: "page_count"))
-            try prove(content, change.path, pageCount: pageCount, progress)
-            return try StructureCheck.quick.findings(content, progress: progress).damage
+            let pageCount = try Int(content.handle.integer(pragma: "page_count"))
+            try prove(content.handle, change.path, pageCount: pageCount, progress)
+            return try content.structureDamage(progress)
         }
         var proved = try content
         proved.structure = structure

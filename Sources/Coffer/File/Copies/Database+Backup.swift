@@ -200,23 +200,25 @@ extension Database {
 
     /// - Parameter fresh: a connection to the file.
     private func proveFile(_ fresh: ConnectionHandle, _ ring: KeyRing) throws {
-        func check(_ content: ConnectionHandle) throws {
-            try addCustomizations(to: content)
-            try StructureCheck.prove(content, readsCodes: content == fresh)
+        func check(_ content: ContentReader) throws {
+            try addCustomizations(to: content.handle)
+            try content.proveStructure(readsCodes: true) { try checkIsNotInterrupted() }
         }
         let progress = ProgressReport(nil, isCancellable: false)
         // Pages are read with the first key.
-        guard ring.usedKeyIndex ?? 0 == 0 else { return try check(fresh) }
+        guard ring.usedKeyIndex ?? 0 == 0 else { return try check(ContentReader(fresh)) }
         let protection = FileProtection.encrypted(ring)
         guard try fresh.journalMode() != .wal else {
             // What cannot be pinned, because it is damaged or others write too fast, the engine looks at.
             guard let state = try? StoredState(pinning: path, protection, timeout: 0.5) else {
-                return try check(fresh)
+                return try check(ContentReader(fresh))
             }
             return try PageProof.reading(state, protection, progress, check)
         }
         try fresh.withReadTransaction {
-            guard let state = try StoredState(in: fresh, protection) else { return try check(fresh) }
+            guard let state = try StoredState(in: fresh, protection) else {
+                return try check(ContentReader(fresh))
+            }
             try PageProof.reading(state, protection, progress, check)
         }
     }

@@ -57,10 +57,8 @@ struct PageProof: ContentProof {
     private static func structure(
         of file: any StoredBytes, _ protection: FileProtection, _ signal: StopSignal
     ) throws -> [String] {
-        let connection = try openDecrypted(file, protection)
-        let handle = connection.handle
         let progress = ProgressReport({ _ in try signal.check() }, isCancellable: false)
-        return try StructureCheck.quick.findings(handle, progress: progress).damage
+        return try DecryptedContent(file, protection).damage(progress)
     }
 }
 
@@ -76,7 +74,7 @@ extension PageProof {
     static func prove<Rows>(
         _ file: any StoredBytes & Sendable, against source: StoredState, _ change: FileChange,
         _ progress: ProgressReport,
-        reading body: (ConnectionHandle, _ provedCount: () -> Int) throws -> Rows
+        reading body: (ContentReader, _ provedCount: () -> Int) throws -> Rows
     ) throws -> Rows {
         let (sourcePath, openSource) = (source.path, source.open)
         let proved = PageCount()
@@ -106,12 +104,12 @@ extension PageProof {
     static func reading<Result>(
         _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, _ protection: FileProtection,
         _ path: String, threadCount: Int = 1, _ progress: ProgressReport,
-        _ body: (ConnectionHandle) throws -> Result
+        _ body: (ContentReader) throws -> Result
     ) throws -> Result {
-        guard protection.ring?.settings.usesHMAC == true else { return try body(copy) }
+        guard protection.ring?.settings.usesHMAC == true else { return try body(ContentReader(copy)) }
         return try reading(file, protection, progress) { content in
             // What was inserted through the functions of the caller is looked at with them.
-            try content.execute("PRAGMA trusted_schema = ON")
+            try content.handle.execute("PRAGMA trusted_schema = ON")
             return try body(content)
         } beside: { signal in
             let damaged = try PageFile(file, protection).damagedPages(
@@ -130,9 +128,11 @@ extension PageProof {
     /// - Throws: `SQLITE_CORRUPT` for a page that is not authentic.
     static func reading<Result>(
         _ state: StoredState, _ protection: FileProtection, _ progress: ProgressReport,
-        _ body: (ConnectionHandle) throws -> Result
+        _ body: (ContentReader) throws -> Result
     ) throws -> Result {
-        guard protection.ring?.settings.usesHMAC == true else { return try body(state.connection) }
+        guard protection.ring?.settings.usesHMAC == true else {
+            return try body(ContentReader(state.connection))
+        }
         let (path, open) = (state.path, state.open)
         return try reading(state.bytes, protection, progress, body) { signal in
             let connection = try EngineConnection(path: path, flags: .readOnly)
@@ -148,7 +148,7 @@ extension PageProof {
     /// another thread proves its pages.
     private static func reading<Result>(
         _ file: any StoredBytes, _ protection: FileProtection, _ progress: ProgressReport,
-        _ body: (ConnectionHandle) throws -> Result,
+        _ body: (ContentReader) throws -> Result,
         beside provePages: @escaping @Sendable (StopSignal) throws -> Void
     ) throws -> Result {
         try SideWork<Void>.run(
@@ -156,8 +156,8 @@ extension PageProof {
             main: { side in
                 func waiting() throws { try progress(.checkingStructure, 0, of: 0) }
                 do {
-                    let content = try openDecrypted(file, protection)
-                    let result = try body(content.handle)
+                    let content = try DecryptedContent(file, protection)
+                    let result = try body(content.reader)
                     try side.value(waiting)
                     return result
                 } catch {
@@ -167,21 +167,6 @@ extension PageProof {
                 }
             }
         ).main
-    }
-
-    /// A connection to the content of a file that does not look at the codes of its pages: those are checked
-    /// before, or at the same time.
-    static func openDecrypted(_ file: any StoredBytes, _ protection: FileProtection) throws
-        -> EngineConnection
-    {
-        let connection = try FileView.open(DecryptedView(file, protection))
-        // What a check may have to sort is not for the disk.
-        try connection.handle.execute(
-            """
-            PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF;
-            PRAGMA cell_size_check = ON
-            """)
-        return connection
     }
 }
 

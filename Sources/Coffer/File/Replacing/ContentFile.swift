@@ -138,14 +138,15 @@ struct ContentFile {
     }
 
     private func checkContent(
-        of copy: ConnectionHandle, _ path: String, _ isComplete: (ConnectionHandle) throws -> Void
+        of copy: ContentReader, _ path: String, _ isComplete: (ConnectionHandle) throws -> Void
     ) throws {
-        try prepare(copy)
-        try progress(.checkingStructure, 0, of: 0)
+        func report() throws { try progress(.checkingStructure, 0, of: 0) }
+        try prepare(copy.handle)
+        try report()
         do {
-            try copy.watched(by: { try progress(.checkingStructure, 0, of: 0) }) {
-                try isComplete(copy)
-                try StructureCheck.prove(copy)
+            try copy.handle.watched(by: report) {
+                try isComplete(copy.handle)
+                try copy.proveStructure(checkpoint: report)
             }
         } catch let error as EngineError where error.primaryCode == EngineCode.corrupt {
             throw DatabaseFileError(.copyRejected(error.message ?? "it is damaged"), path: path)
@@ -187,8 +188,8 @@ struct ContentFile {
         let connection = try fresh.open(viewing: file)
         try checkIsEncrypted(connection.handle, path)
         try PageProof.reading(connection.handle, in: file, fresh, path, progress) { copy in
-            try proof.prove(copy, path, pageCount: pageCount, progress)
-            try StructureCheck.prove(copy)
+            try proof.prove(copy.handle, path, pageCount: pageCount, progress)
+            try copy.proveStructure { try progress(.checkingStructure, 0, of: 0) }
         }
         return try made(connection.handle, proof.content)
     }
@@ -246,10 +247,10 @@ extension ContentFile {
         try checkIsEncrypted(copy, change.path)
         let content = try PageProof.prove(file, against: source, change, progress) { rows, provedCount in
             func report() throws { try progress(.verifying, provedCount(), of: pageCount) }
-            try prepare(rows)
+            try prepare(rows.handle)
             try report()
-            try StructureCheck.prove(rows)
-            let fingerprint = try ContentFingerprint(of: rows, isHashedBeside: true) { try report() }
+            try rows.proveStructure(checkpoint: report)
+            let fingerprint = try ContentFingerprint(of: rows.handle, isHashedBeside: true) { try report() }
             // What the engine reads of the source, beside what was compared page by page.
             var facts = fingerprint
             facts.tables = [:]

@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// Lets one thread at a time ask about a file: each question opens it, and another one would see that.
 ///
-/// One for each file: a file system of the network that does not answer keeps no question about others waiting.
+/// One for each file: a file system of the network that does not answer keeps no question about others
+/// waiting.
 final class FileQuestions: Sendable {
     static let shared = FileQuestions()
 

@@ -62,8 +62,8 @@ extension DatabaseFile {
         /// What was found, in the order of the pages; empty for an intact file.
         public var findings: [Finding]
 
-        /// Rows that break a constraint of their table, and full-text indexes that do not match their content,
-        /// in the words of the engine.
+        /// Rows that break a constraint of their table, and full-text indexes that do not match their
+        /// content, in the words of the engine.
         ///
         /// A program wrote them so, before the schema was edited by hand for example, or without bringing
         /// the index of an external content table up to date. The file is as it was written: it is intact,

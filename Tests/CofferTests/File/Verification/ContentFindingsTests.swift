@@ -58,7 +58,8 @@ struct ContentFindingsTests {
                 CREATE TABLE t (a CHECK (a > 5)); PRAGMA ignore_check_constraints = ON;
                 INSERT INTO t VALUES (1);
                 """,
-            // A check may call a function of an application, or one that is not to be trusted: none is computed.
+            // A check may call a function of an application, or one that is not to be trusted: none is
+            // computed.
             beginning: nil),
         Case(
             testDescription: "a NULL in a column that has none by now",

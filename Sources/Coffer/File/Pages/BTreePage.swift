@@ -20,7 +20,8 @@ struct BTreePage {
         var rowID: Int64 = 0
         /// Nil in interior pages of tables.
         var payload: Payload?
-        /// How many bytes of the page it takes.
+        /// Where it begins, and how many bytes of the page it has.
+        fileprivate var start = 0
         fileprivate(set) var size = 0
     }
 
@@ -100,6 +101,36 @@ struct BTreePage {
         while !cells.isAtEnd { try body(cells.next()) }
     }
 
+    /// Whether each byte behind its beginning belongs to one cell or one free block, but for as many as the
+    /// page says that are lost between them.
+    ///
+    /// - Parameter map: at least as large as the page.
+    func isFilled(_ map: inout ByteMap) -> Bool {
+        map.removeAll()
+        let bytes = content.span.extracting(..<usableSize)
+        let start = firstPlace - 2 * cellCount - (kind.isInterior ? 12 : 8)
+        let stored = bytes.halfWord(at: start + 5)
+        let contentStart = stored == 0 ? 65536 : stored
+        var left = usableSize - contentStart
+        guard contentStart >= firstPlace, left >= 0 else { return false }
+        func take(_ offset: Int, _ size: Int) -> Bool {
+            guard offset >= contentStart, offset + size <= usableSize else { return false }
+            left -= size
+            return map.insert(offset..<offset + size)
+        }
+        for index in 0..<cellCount {
+            guard let cell = cell(index), take(cell.start, max(4, cell.size)) else { return false }
+        }
+        var block = bytes.halfWord(at: start + 1)
+        while block != 0 {
+            guard block + 4 <= usableSize else { return false }
+            let (next, size) = (bytes.halfWord(at: block), bytes.halfWord(at: block + 2))
+            guard size >= 4, next == 0 || next > block, take(block, size) else { return false }
+            block = next
+        }
+        return left == Int(bytes[start + 7])
+    }
+
     /// - Returns: nil for a cell that says what cannot be.
     private func cell(_ index: Int) -> Cell? {
         let bytes = content.span.extracting(..<usableSize)
@@ -108,6 +139,7 @@ struct BTreePage {
         guard offset >= firstPlace, offset + 4 <= usableSize else { return nil }
         let start = offset
         var cell = Cell()
+        cell.start = start
         if kind.isInterior {
             cell.child = bytes.word(at: offset)
             offset += 4
@@ -177,5 +209,30 @@ extension Span<UInt8> {
             if byte < 0x80 { return Int64(bitPattern: value) }
         }
         return nil
+    }
+}
+
+/// A set of bytes of a page.
+struct ByteMap {
+    private var words: [UInt64]
+
+    init(size: Int) { words = [UInt64](repeating: 0, count: (size + 63) / 64) }
+
+    mutating func removeAll() {
+        for index in words.indices { words[index] = 0 }
+    }
+
+    /// - Returns: false when one of the bytes is there already.
+    mutating func insert(_ range: Range<Int>) -> Bool {
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let (word, first) = (offset / 64, offset % 64)
+            let count = min(64 - first, range.upperBound - offset)
+            let bits = (UInt64.max >> UInt64(64 - count)) << UInt64(first)
+            guard words[word] & bits == 0 else { return false }
+            words[word] |= bits
+            offset += count
+        }
+        return true
     }
 }

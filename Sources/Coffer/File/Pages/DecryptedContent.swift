@@ -1,0 +1,64 @@
+internal import SQLCipherBridge
+
+/// The content of a file, read without a look at the codes of its pages: those are checked before, or at the
+/// same time.
+final class DecryptedContent {
+    private let connection: EngineConnection
+    private let file: any StoredBytes
+    private let protection: FileProtection
+
+    init(_ file: any StoredBytes, _ protection: FileProtection) throws {
+        connection = try FileView.open(DecryptedView(file, protection))
+        (self.file, self.protection) = (file, protection)
+        // What a check may have to sort is not for the disk.
+        try connection.handle.execute(
+            """
+            PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF;
+            PRAGMA cell_size_check = ON
+            """)
+    }
+
+    /// For the time that this is there.
+    var reader: ContentReader { ContentReader(connection.handle, of: self) }
+
+    /// - Returns: what is damaged in its b-trees, in the words of the engine.
+    func damage(_ progress: ProgressReport) throws -> [String] {
+        if try isWhole({ try progress(.checkingStructure, 0, of: 0) }) { return [] }
+        return try StructureCheck.quick.findings(connection.handle, progress: progress).damage
+    }
+
+    /// Whether its b-trees are certain to be whole. Pages whose codes are right are as a program wrote them,
+    /// and what it wrote into rows is for the engine to look at when somebody asks.
+    fileprivate func isWhole(_ checkpoint: () throws -> Void) throws -> Bool {
+        try protection.ring?.settings.usesHMAC == true
+            && TreeCheck.isWhole(
+                DecryptedView(file, protection), schema: connection.handle, checkpoint: checkpoint)
+    }
+}
+
+/// A connection that reads a file which was made, and nobody writes to.
+struct ContentReader {
+    let handle: ConnectionHandle
+    /// Nil when the engine decrypts the pages.
+    private let decrypted: DecryptedContent?
+
+    init(_ handle: ConnectionHandle, of decrypted: DecryptedContent? = nil) {
+        self.handle = handle
+        self.decrypted = decrypted
+    }
+
+    /// Proves that the b-trees are whole: see ``StructureCheck/prove(_:readsCodes:)``.
+    ///
+    /// - Parameters:
+    ///   - readsCodes: whether it is the engine that looks at the codes of pages, when it decrypts them.
+    ///   - checkpoint: called now and then; throws to end.
+    func proveStructure(readsCodes: Bool = false, checkpoint: () throws -> Void = {}) throws {
+        if let decrypted, try decrypted.isWhole(checkpoint) { return }
+        try StructureCheck.prove(handle, readsCodes: decrypted == nil && readsCodes)
+    }
+
+    /// - Returns: what is damaged in the b-trees, in the words of the engine.
+    func structureDamage(_ progress: ProgressReport) throws -> [String] {
+        try decrypted?.damage(progress) ?? StructureCheck.quick.findings(handle, progress: progress).damage
+    }
+}

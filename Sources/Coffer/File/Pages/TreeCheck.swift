@@ -1,0 +1,234 @@
+internal import SQLCipherBridge
+
+/// Looks at the b-trees of a content as SQLite's `quick_check` does, in a fraction of its time: that goes
+/// through all rows a second time, to look at their constraints.
+///
+/// It knows what is whole, and not what is broken. Where it has a doubt, the engine has to look: also in
+/// databases with auto-vacuum or virtual tables, and where the header of a row is longer than a page.
+struct TreeCheck {
+    private let view: any StoredBytes
+    private let header: DatabaseHeader
+    private let pageCount: Int
+    private let usableSize: Int
+    private let lockPage: Int
+    /// A bit for each page.
+    private var isUsed: [UInt64]
+    private var usedCount = 0
+    /// A bit for each byte of the page that is looked at.
+    private var room: ByteMap
+
+    private struct Doubt: Error {}
+
+    /// - Parameters:
+    ///   - view: the decrypted content, which nobody writes to.
+    ///   - schema: a connection that reads the same content.
+    ///   - checkpoint: called now and then; throws to end.
+    /// - Returns: false where the engine has to look.
+    static func isWhole(
+        _ view: any StoredBytes, schema: ConnectionHandle, checkpoint: () throws -> Void
+    ) throws -> Bool {
+        guard let tables = try? Table.all(in: schema) else { return false }
+        do {
+            var check = try TreeCheck(view)
+            try check.useFreePages(checkpoint)
+            for table in tables {
+                let rowCount = try check.walk(root: table.root, checkpoint)
+                for index in table.indexes {
+                    let count = try check.walk(root: index.root, checkpoint)
+                    guard index.isPartial || count == rowCount else { throw Doubt() }
+                }
+            }
+            return check.usedCount == check.pageCount - (check.lockPage <= check.pageCount ? 1 : 0)
+        } catch is Doubt {
+            return false
+        }
+    }
+
+    /// The trees of a table and of its indexes.
+    private struct Table {
+        let root: Int
+        var indexes: [(root: Int, isPartial: Bool)] = []
+
+        /// - Throws: where the schema has what only the engine can check.
+        static func all(in schema: ConnectionHandle) throws -> [Table] {
+            var tables = [Table(root: 1)]
+            var roots: [String: [String: Int]] = [:]
+            var names: [(name: String, root: Int)] = []
+            let sql = """
+                SELECT type, name, tbl_name, rootpage FROM main.sqlite_schema
+                WHERE type IN ('table', 'index') OR rootpage <> 0
+                """
+            try schema.forEachRow(trusted: sql) { row in
+                let root = Int(row.int64(at: 3))
+                switch row.string(at: 0) {
+                // Virtual tables have none, and modules look at them.
+                case "table" where root > 0: names.append((row.string(at: 1), root))
+                case "index" where root > 0: roots[row.string(at: 2), default: [:]][row.string(at: 1)] = root
+                default: throw Doubt()
+                }
+            }
+            for (name, root) in names {
+                var table = Table(root: root)
+                var left = roots.removeValue(forKey: name) ?? [:]
+                let list = "PRAGMA main.index_list(\(name.quotedDatabaseIdentifier))"
+                try schema.forEachRow(trusted: list) { row in
+                    // The primary key of a table without row IDs is the table.
+                    guard let root = left.removeValue(forKey: row.string(at: 1)) else { return }
+                    table.indexes.append((root, row.int64(at: 4) != 0))
+                }
+                guard left.isEmpty else { throw Doubt() }
+                tables.append(table)
+            }
+            guard roots.isEmpty else { throw Doubt() }
+            return tables
+        }
+    }
+
+    private init(_ view: any StoredBytes) throws {
+        self.view = view
+        var first = [UInt8](repeating: 0, count: DatabaseHeader.size)
+        var target = first.mutableSpan
+        guard try view.read(at: 0, into: &target) == first.count, let header = DatabaseHeader(first) else {
+            throw Doubt()
+        }
+        let pageSize = header.pageSize
+        guard pageSize >= 512, pageSize.nonzeroBitCount == 1, header.autoVacuum == 0,
+            let pageCount = header.pageCount, Int64(pageCount) * Int64(pageSize) == view.size
+        else { throw Doubt() }
+        self.header = header
+        self.pageCount = pageCount
+        usableSize = pageSize - header.reservedSize
+        lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
+        isUsed = [UInt64](repeating: 0, count: pageCount / 64 + 1)
+        room = ByteMap(size: pageSize)
+    }
+
+    // MARK: - Pages
+
+    /// Notes that something refers to a page: nothing else may.
+    private mutating func use(_ number: Int) throws(Doubt) {
+        guard number >= 1, number <= pageCount, number != lockPage else { throw Doubt() }
+        let (word, bit) = (number / 64, UInt64(1) << UInt64(number % 64))
+        guard isUsed[word] & bit == 0 else { throw Doubt() }
+        isUsed[word] |= bit
+        usedCount += 1
+    }
+
+    private func content(_ number: Int) throws -> [UInt8] {
+        let pageSize = header.pageSize
+        var content = [UInt8](repeating: 0, count: pageSize)
+        var target = content.mutableSpan
+        guard try view.read(at: Int64(number - 1) * Int64(pageSize), into: &target) == pageSize else {
+            throw Doubt()
+        }
+        return content
+    }
+
+    /// See "The Freelist" of the file format.
+    private mutating func useFreePages(_ checkpoint: () throws -> Void) throws {
+        var (trunk, left) = header.freePages
+        while trunk != 0 {
+            try checkpoint()
+            try use(trunk)
+            let page = try content(trunk)
+            let count = Int(page[...].word(at: 4))
+            guard count <= usableSize / 4 - 2, count < left else { throw Doubt() }
+            for index in 0..<count { try use(Int(page[...].word(at: 8 + 4 * index))) }
+            left -= count + 1
+            trunk = Int(page[...].word(at: 0))
+        }
+        guard left == 0 else { throw Doubt() }
+    }
+
+    // MARK: - Trees
+
+    /// How far a tree was read, and which row IDs may come next.
+    private struct Progress {
+        var count = 0
+        /// They are greater.
+        var last: Int64?
+        /// They are not greater: the page above says so.
+        var greatest: Int64?
+
+        mutating func advance(to rowID: Int64) throws(Doubt) {
+            if let last, rowID <= last { throw Doubt() }
+            if let greatest, rowID > greatest { throw Doubt() }
+            last = rowID
+        }
+    }
+
+    /// More levels than a tree of the greatest database has.
+    private static let mostLevels = 20
+
+    /// - Returns: how many rows or entries the tree has.
+    private mutating func walk(root: Int, _ checkpoint: () throws -> Void) throws -> Int {
+        var progress = Progress()
+        _ = try walk(root, level: 0, isOfTable: nil, &progress, checkpoint)
+        return progress.count
+    }
+
+    /// - Parameter isOfTable: what the page above is; nil for a root.
+    /// - Returns: how many levels there are below the page.
+    private mutating func walk(
+        _ number: Int, level: Int, isOfTable: Bool?, _ progress: inout Progress,
+        _ checkpoint: () throws -> Void
+    ) throws -> Int {
+        try use(number)
+        if usedCount.isMultiple(of: 256) { try checkpoint() }
+        guard level < TreeCheck.mostLevels,
+            let page = try BTreePage(
+                content(number), number: number, usableSize: usableSize, pageCount: pageCount),
+            isOfTable == nil || page.kind.isOfTable == isOfTable,
+            page.cellCount > 0 || level == 0 && !page.kind.isInterior, page.isFilled(&room)
+        else { throw Doubt() }
+        let isOfTable = page.kind.isOfTable
+        let greatest = progress.greatest
+        var depths: Set<Int> = []
+        var cells = BTreePage.Cells(of: page)
+        while !cells.isAtEnd {
+            guard let cell = cells.next() else { throw Doubt() }
+            if let child = cell.child {
+                progress.greatest = isOfTable ? cell.rowID : nil
+                depths.insert(
+                    try walk(child, level: level + 1, isOfTable: isOfTable, &progress, checkpoint))
+                progress.last = cell.rowID
+            } else if isOfTable {
+                try progress.advance(to: cell.rowID)
+            }
+            if let payload = cell.payload {
+                progress.count += 1
+                try look(at: page.local(payload), of: payload.size)
+                try useOverflow(of: payload, checkpoint)
+            }
+        }
+        progress.greatest = greatest
+        guard let last = page.lastChild else { return 0 }
+        depths.insert(try walk(last, level: level + 1, isOfTable: isOfTable, &progress, checkpoint))
+        guard let depth = depths.first, depths.count == 1 else { throw Doubt() }
+        return depth + 1
+    }
+
+    /// Looks at the header of a record: the types in it say how long it is.
+    private func look(at local: ArraySlice<UInt8>, of size: Int) throws(Doubt) {
+        let span = local.span
+        guard var fields = StoredRecord.Fields(span) else { throw Doubt() }
+        while !fields.isAtEnd {
+            guard fields.next(in: span) != nil else { throw Doubt() }
+        }
+        guard fields.place == size else { throw Doubt() }
+    }
+
+    private mutating func useOverflow(
+        of payload: BTreePage.Payload, _ checkpoint: () throws -> Void
+    ) throws {
+        guard var next = payload.overflowPage else { return }
+        var left = payload.size - payload.local.count
+        while left > 0 {
+            try use(next)
+            if usedCount.isMultiple(of: 256) { try checkpoint() }
+            left -= usableSize - 4
+            next = Int(try content(next)[...].word(at: 0))
+        }
+        guard next == 0 else { throw Doubt() }
+    }
+}

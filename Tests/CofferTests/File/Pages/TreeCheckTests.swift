@@ -1,0 +1,157 @@
+import CofferTestSupport
+import Foundation
+import SQLCipherBridge
+import Testing
+
+@testable import Coffer
+
+@Suite("The check of b-trees without the engine")
+struct TreeCheckTests {
+    private let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    /// Pages in memory.
+    private final class Pages: StoredBytes {
+        var bytes: [UInt8]
+        var size: Int64 { Int64(bytes.count) }
+
+        init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+        func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+            let count = max(0, min(target.count, bytes.count - Int(offset)))
+            for index in 0..<count { target[index] = bytes[Int(offset) + index] }
+            return count
+        }
+    }
+
+    /// What both checks say: nil for the engine where it finds nothing.
+    private func verdicts(_ bytes: [UInt8]) throws -> (isWhole: Bool, engine: String?) {
+        let pages = Pages(bytes)
+        do {
+            let connection = try FileView.open(pages)
+            try connection.handle.execute("PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF")
+            let isWhole = try TreeCheck.isWhole(Pages(bytes), schema: connection.handle) {}
+            let found = try StructureCheck.quick.findings(connection.handle, progress: ProgressReport(nil))
+            return (isWhole, found.damage.first)
+        } catch {
+            return (false, "\(error)")
+        }
+    }
+
+    /// Rows of all sizes, in trees of both kinds and several levels, with free blocks and free pages.
+    private func content(pageSize: Int, _ random: inout SeededRandom) throws -> [UInt8] {
+        var script = """
+            PRAGMA page_size = \(pageSize);
+            CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b BLOB, c REAL); CREATE INDEX t_a ON t (a, c);
+            CREATE TABLE w (k TEXT PRIMARY KEY, v) WITHOUT ROWID; CREATE TABLE empty (a UNIQUE);
+            CREATE TABLE gone (a); CREATE VIEW v AS SELECT 1;
+            INSERT INTO gone SELECT zeroblob(10000) FROM (VALUES (1), (2), (3), (4));
+            BEGIN;
+
+            """
+        for id in 1...400 {
+            let size = [0, 3, 50, 300, pageSize / 3, pageSize * 3].randomElement(using: &random) ?? 0
+            script += "INSERT INTO t VALUES (\(id * 3 - 500), hex(randomblob(\(id % 40))), "
+            script += "randomblob(\(id % 10 == 0 ? size : id % 90)), \(id).5);\n"
+            script +=
+                "INSERT INTO w VALUES (hex(randomblob(\(id % 30 + 4))), zeroblob(\(id % 25 == 0 ? size : 5)));\n"
+        }
+        script +=
+            "COMMIT; DROP TABLE gone; DELETE FROM t WHERE id % 7 = 0; UPDATE t SET b = a WHERE id % 5 = 0;"
+        let name = "\(pageSize)-\(random.next()).db"
+        _ = try ShellFile(directory.path(name), format: .plaintext, script: script)
+        return try directory.bytes(of: name)
+    }
+
+    @Test("what the engine has made is whole", arguments: [512, 1024, 4096, 16384, 65536])
+    func whole(pageSize: Int) throws {
+        var random = SeededRandom("whole trees, \(pageSize)")
+        for _ in 0..<3 {
+            let found = try verdicts(content(pageSize: pageSize, &random))
+            #expect(found.isWhole && found.engine == nil, "\(found)")
+        }
+    }
+
+    @Test("an encrypted database whose rows change all the time is whole, and its copies are")
+    func used() throws {
+        var random = SeededRandom("changing trees")
+        let queue = try directory.makeQueue("a.db")
+        try queue.write {
+            try $0.execute(
+                sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE, b); CREATE INDEX i ON t (b)")
+        }
+        for _ in 0..<40 {
+            try queue.write { db in
+                for _ in 0..<50 {
+                    let id = Int.random(in: 0..<500, using: &random)
+                    if Bool.random(using: &random) {
+                        try db.execute(
+                            sql: "INSERT OR REPLACE INTO t VALUES (?, randomblob(?), ?)",
+                            arguments: [id, id * 11, id % 9])
+                    } else {
+                        try db.execute(
+                            sql: "DELETE FROM t WHERE id BETWEEN ? AND ?", arguments: [id, id + 9])
+                    }
+                }
+            }
+            let isWhole = try queue.read { db in
+                let protection = try #require(db.keying.ring.map { FileProtection.encrypted($0) })
+                let view = try DecryptedView(ConnectionBytes(db.handle), protection)
+                return try TreeCheck.isWhole(view, schema: db.handle) {}
+            }
+            #expect(isWhole)
+        }
+    }
+
+    @Test("what it calls whole, the engine calls whole, whatever was changed", arguments: [512, 1024, 4096])
+    func damaged(pageSize: Int) throws {
+        var random = SeededRandom("damaged trees, \(pageSize)")
+        let whole = try content(pageSize: pageSize, &random)
+        let count = whole.count / pageSize
+        var (broken, doubtful, unseen) = (0, 0, 0)
+        for _ in 0..<Nightly.pick(40_000, byDay: 400) {
+            var bytes = whole
+            let page = Int.random(in: 0..<count, using: &random) * pageSize
+            let header = page == 0 ? 100 : page
+            switch Int.random(in: 0..<7, using: &random) {
+            case 0:
+                bytes[header + Int.random(in: 0..<12, using: &random)] = UInt8.random(
+                    in: 0...255, using: &random)
+            case 1:
+                bytes[header + Int.random(in: 8..<40, using: &random)] ^=
+                    1 << UInt8.random(in: 0..<8, using: &random)
+            case 2:
+                bytes[page + Int.random(in: 0..<pageSize, using: &random)] ^=
+                    1 << UInt8.random(in: 0..<8, using: &random)
+            case 3:
+                // A cell, where there is one: its child, its sizes, its row ID.
+                let index = 2 * Int.random(in: 0..<8, using: &random)
+                let pointer = header + (bytes[header] < 8 ? 12 : 8) + index
+                let cell = page + (Int(bytes[pointer]) << 8 | Int(bytes[pointer + 1])) % (pageSize - 12)
+                bytes[cell + Int.random(in: 0..<12, using: &random)] = UInt8.random(
+                    in: 0...255, using: &random)
+            case 4:
+                let other = Int.random(in: 1..<count, using: &random) * pageSize
+                guard page > 0 else { continue }
+                for index in 0..<pageSize { bytes.swapAt(page + index, other + index) }
+            case 5:
+                bytes[Int.random(in: 28..<56, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            default:
+                let words = Int.random(in: 0..<pageSize / 4, using: &random) * 4
+                bytes[page + words + 3] = bytes[page + words + 3] &+ 1
+            }
+            let found = try verdicts(bytes)
+            if found.isWhole, let damage = found.engine {
+                Issue.record("whole, says the check; the engine: \(damage)")
+            }
+            switch (found.isWhole, found.engine) {
+            case (true, _): unseen += 1
+            case (false, nil): doubtful += 1
+            case (false, _): broken += 1
+            }
+        }
+        print("\(broken) are broken, of \(doubtful) only the engine knows, \(unseen) are whole")
+        #expect(broken > 50 && unseen > 50)
+    }
+}
