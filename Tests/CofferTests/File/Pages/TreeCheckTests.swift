@@ -73,6 +73,52 @@ struct TreeCheckTests {
         }
     }
 
+    /// Damage that random changes seldom make.
+    private static let kinds = [
+        "two cells are one", "free pages in no list", "a page in two chains", "a divider",
+    ]
+
+    @Test("what belongs to two, to none, or to another place is no whole tree", arguments: kinds)
+    func misplaced(kind: String) throws {
+        let file = try ShellFile(
+            directory.path("a.db"), format: .plaintext,
+            script: """
+                PRAGMA page_size = 1024;
+                CREATE TABLE o (id INTEGER PRIMARY KEY, a); INSERT INTO o VALUES (1, zeroblob(1500)), (2, zeroblob(1500));
+                CREATE TABLE i (a); CREATE INDEX i_a ON i (a); INSERT INTO i VALUES ('one'), ('two');
+                CREATE TABLE d (id INTEGER PRIMARY KEY, a);
+                INSERT INTO d VALUES (3, zeroblob(900)), (5, zeroblob(900)), (7, zeroblob(900));
+                CREATE TABLE gone (a); INSERT INTO gone VALUES (zeroblob(5000)); DROP TABLE gone;
+                """)
+        var bytes = try directory.bytes(of: "a.db")
+        let whole = try verdicts(bytes)
+        #expect(whole.isWhole && whole.engine == nil)
+        let roots = try file.shell.run(
+            "SELECT rootpage FROM sqlite_master WHERE name IN ('o', 'i_a', 'd') ORDER BY name;")
+        let starts = roots.compactMap { Int($0).map { ($0 - 1) * 1024 } }
+        let (divided, entries, chains) = (starts[0], starts[1], starts[2])
+        /// The place of a cell of a page.
+        func cell(_ page: Int, _ index: Int, headerSize: Int) -> Int {
+            let pointer = page + headerSize + 2 * index
+            return page + Int(bytes[pointer]) << 8 + Int(bytes[pointer + 1])
+        }
+        switch kind {
+        case "two cells are one":
+            for index in 0..<2 { bytes[entries + 10 + index] = bytes[entries + 8 + index] }
+        case "free pages in no list":
+            for index in 32..<40 { bytes[index] = 0 }
+        case "a page in two chains":
+            // The cells have the same size, and end with the number of the page.
+            let (second, first) = (cell(chains, 1, headerSize: 8), cell(chains, 0, headerSize: 8))
+            for index in 1...4 { bytes[first - index] = bytes[first + first - second - index] }
+        default:
+            #expect(bytes[divided] == 5)
+            bytes[cell(divided, 0, headerSize: 12) + 4] -= 1
+        }
+        let found = try verdicts(bytes)
+        #expect(!found.isWhole && found.engine != nil, "\(found)")
+    }
+
     @Test("an encrypted database whose rows change all the time is whole, and its copies are")
     func used() throws {
         var random = SeededRandom("changing trees")
