@@ -85,7 +85,7 @@ struct TreeCheckTests {
             script: """
                 PRAGMA page_size = 1024;
                 CREATE TABLE o (id INTEGER PRIMARY KEY, a); INSERT INTO o VALUES (1, zeroblob(1500)), (2, zeroblob(1500));
-                CREATE TABLE i (a); CREATE INDEX i_a ON i (a); INSERT INTO i VALUES ('one'), ('two');
+                CREATE TABLE i (a); CREATE INDEX i_a ON i (a); INSERT INTO i (rowid, a) VALUES (2, 'one'), (3, 'two');
                 CREATE TABLE d (id INTEGER PRIMARY KEY, a);
                 INSERT INTO d VALUES (3, zeroblob(900)), (5, zeroblob(900)), (7, zeroblob(900));
                 CREATE TABLE gone (a); INSERT INTO gone VALUES (zeroblob(5000)); DROP TABLE gone;
