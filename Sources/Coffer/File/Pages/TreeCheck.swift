@@ -32,9 +32,9 @@ struct TreeCheck {
             var check = try TreeCheck(view)
             try check.useFreePages(checkpoint)
             for table in tables {
-                let rowCount = try check.walk(root: table.root, checkpoint)
+                let rowCount = try check.walk(root: table.root, isOfTable: table.hasRowIDs, checkpoint)
                 for index in table.indexes {
-                    let count = try check.walk(root: index.root, checkpoint)
+                    let count = try check.walk(root: index.root, isOfTable: false, checkpoint)
                     guard index.isPartial || count == rowCount else { throw Doubt() }
                 }
             }
@@ -47,6 +47,7 @@ struct TreeCheck {
     /// The trees of a table and of its indexes.
     private struct Table {
         let root: Int
+        var hasRowIDs = true
         var indexes: [(root: Int, isPartial: Bool)] = []
 
         /// - Throws: where the schema has what only the engine can check.
@@ -72,9 +73,12 @@ struct TreeCheck {
                 var left = roots.removeValue(forKey: name) ?? [:]
                 let list = "PRAGMA main.index_list(\(name.quotedDatabaseIdentifier))"
                 try schema.forEachRow(trusted: list) { row in
-                    // The primary key of a table without row IDs is the table.
-                    guard let root = left.removeValue(forKey: row.string(at: 1)) else { return }
-                    table.indexes.append((root, row.int64(at: 4) != 0))
+                    if let root = left.removeValue(forKey: row.string(at: 1)) {
+                        table.indexes.append((root, row.int64(at: 4) != 0))
+                    } else {
+                        // The primary key of a table without row IDs is the table.
+                        table.hasRowIDs = false
+                    }
                 }
                 guard left.isEmpty else { throw Doubt() }
                 tables.append(table)
@@ -161,16 +165,15 @@ struct TreeCheck {
     private static let mostLevels = 20
 
     /// - Returns: how many rows or entries the tree has.
-    private mutating func walk(root: Int, _ checkpoint: () throws -> Void) throws -> Int {
+    private mutating func walk(root: Int, isOfTable: Bool, _ checkpoint: () throws -> Void) throws -> Int {
         var progress = Progress()
-        _ = try walk(root, level: 0, isOfTable: nil, &progress, checkpoint)
+        _ = try walk(root, level: 0, isOfTable: isOfTable, &progress, checkpoint)
         return progress.count
     }
 
-    /// - Parameter isOfTable: what the page above is; nil for a root.
     /// - Returns: how many levels there are below the page.
     private mutating func walk(
-        _ number: Int, level: Int, isOfTable: Bool?, _ progress: inout Progress,
+        _ number: Int, level: Int, isOfTable: Bool, _ progress: inout Progress,
         _ checkpoint: () throws -> Void
     ) throws -> Int {
         try use(number)
@@ -178,10 +181,9 @@ struct TreeCheck {
         guard level < TreeCheck.mostLevels,
             let page = try BTreePage(
                 content(number), number: number, usableSize: usableSize, pageCount: pageCount),
-            isOfTable == nil || page.kind.isOfTable == isOfTable,
+            page.kind.isOfTable == isOfTable,
             page.cellCount > 0 || level == 0 && !page.kind.isInterior, page.isFilled(&room)
         else { throw Doubt() }
-        let isOfTable = page.kind.isOfTable
         let greatest = progress.greatest
         var depths: Set<Int> = []
         var cells = BTreePage.Cells(of: page)
