@@ -200,4 +200,25 @@ struct TreeCheckTests {
         print("\(broken) are broken, of \(doubtful) only the engine knows, \(unseen) are whole")
         #expect(broken > 50 && unseen > 50)
     }
+
+    private static let cases = ProcessInfo.processInfo.environment["COFFER_DATABASE_CASES"]
+
+    @Test(
+        "nor does it call a case of a folder whole that the engine does not",
+        .enabled(if: cases != nil, "COFFER_DATABASE_CASES is a folder of them: see Tests/salvage-fuzz"))
+    func casesOfFolder() throws {
+        let folder = try #require(Self.cases)
+        var wholeCount = 0
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        for name in names {
+            let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")))
+            let found = try verdicts(bytes)
+            if found.isWhole {
+                wholeCount += 1
+                #expect(found.engine == nil, "\(name)")
+            }
+        }
+        print("\(names.count) cases, \(wholeCount) whole")
+        #expect(!names.isEmpty)
+    }
 }
