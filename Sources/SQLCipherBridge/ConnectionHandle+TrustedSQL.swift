@@ -30,6 +30,23 @@ extension ConnectionHandle {
         return answer
     }
 
+    /// Runs one query up to the first row that is wanted, and returns its first column as text; nil when
+    /// there is none.
+    package func firstText(
+        trusted sql: String, where isWanted: (String) -> Bool
+    ) throws(EngineError) -> String? {
+        guard let statement = try prepare(trusted: sql) else { return nil }
+        while true {
+            switch statement.handle.step() {
+            case SQLITE_ROW:
+                let text = statement.handle.string(at: 0)
+                if isWanted(text) { return text }
+            case SQLITE_DONE: return nil
+            case let code: throw EngineError(code: code, message: lastErrorMessage)
+            }
+        }
+    }
+
     /// Runs one query to its end, and returns the first column of all rows as text.
     package func column(trusted sql: String) throws(EngineError) -> [String] {
         var result: [String] = []

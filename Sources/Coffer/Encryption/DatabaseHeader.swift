@@ -56,6 +56,9 @@ struct DatabaseHeader {
     /// As `PRAGMA auto_vacuum` calls them: 0 for none, 1 for full, 2 for incremental.
     var autoVacuum: Int { bytes.word(at: 52) == 0 ? 0 : bytes.word(at: 64) == 0 ? 1 : 2 }
 
+    /// Whether it says anything of auto-vacuum, be it a contradiction.
+    var hasAutoVacuum: Bool { bytes.word(at: 52) != 0 || bytes.word(at: 64) != 0 }
+
     var userVersion: Int32 { Int32(bitPattern: bytes.word(at: 60)) }
 
     var applicationID: Int32 { Int32(bitPattern: bytes.word(at: 68)) }

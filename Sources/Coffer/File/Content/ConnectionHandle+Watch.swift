@@ -20,7 +20,10 @@ extension ConnectionHandle {
             }
             defer { handler.remove(from: self) }
             do {
-                return try body()
+                let result = try body()
+                // A module may take an end for an answer.
+                if let reason { throw reason }
+                return result
             } catch {
                 throw reason ?? error
             }

@@ -125,7 +125,8 @@ struct BTreePage {
         while block != 0 {
             guard block + 4 <= usableSize else { return false }
             let (next, size) = (bytes.halfWord(at: block), bytes.halfWord(at: block + 2))
-            guard size >= 4, next == 0 || next > block, take(block, size) else { return false }
+            // Those that are next to each other, or almost, are one block.
+            guard size >= 4, next == 0 || next > block + size + 3, take(block, size) else { return false }
             block = next
         }
         return left == Int(bytes[start + 7])
@@ -150,8 +151,10 @@ struct BTreePage {
             cell.size = offset - start
             return cell
         }
+        let sizeStart = offset
+        // Of nine bytes the engine would read another number.
         guard let size = bytes.varint(at: &offset).flatMap(Int.init(exactly:)), size >= 0,
-            size <= largestPayload
+            size <= largestPayload, offset < sizeStart + 9
         else { return nil }
         if kind == .leafOfTable {
             guard let rowID = bytes.varint(at: &offset) else { return nil }

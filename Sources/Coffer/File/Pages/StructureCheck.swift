@@ -6,9 +6,9 @@ enum StructureCheck: String {
     /// Compares indexes with their tables as well.
     case full = "integrity_check"
 
-    private var pragma: String { "PRAGMA main.\(rawValue)(100)" }
+    private var pragma: String { "PRAGMA main.\(rawValue)" }
 
-    /// - Returns: what the engine finds, at most 100 findings.
+    /// - Returns: what the engine finds: of damage and of content at most 100 findings each.
     func findings(_ handle: ConnectionHandle, progress: ProgressReport) throws -> StructureFindings {
         var failure: (any Error)?
         // Some hundred times a second.
@@ -23,8 +23,9 @@ enum StructureCheck: String {
         }
         defer { handler.remove(from: handle) }
         try progress(.checkingStructure, 0, of: 0)
-        do {
-            return try StructureCheck.answer(pragma, handle)
+        let answer: StructureFindings
+        do throws(EngineError) {
+            answer = try StructureCheck.answer(pragma, handle)
         } catch {
             if let failure { throw failure }
             switch error.primaryCode {
@@ -38,6 +39,9 @@ enum StructureCheck: String {
             default: throw error
             }
         }
+        // Modules take an end for a finding.
+        if let failure { throw failure }
+        return answer
     }
 
     /// Proves that the b-trees of a copy are whole, in so far as its connection knows the functions,
@@ -64,7 +68,20 @@ enum StructureCheck: String {
     private static func answer(
         _ pragma: String, _ handle: ConnectionHandle
     ) throws(EngineError) -> StructureFindings {
-        StructureFindings(answer: try handle.column(trusted: pragma))
+        let found = StructureFindings(answer: try handle.column(trusted: "\(pragma)(\(mostFindings))"))
+        guard found.damage.isEmpty, found.content.count == mostFindings else { return found }
+        // Damage of rows and indexes may come behind more of those. The b-trees were looked at before.
+        return StructureFindings(
+            damage: try firstDamage("\(pragma)(\(Int32.max))", handle).map { [$0] } ?? [],
+            content: found.content)
+    }
+
+    private static let mostFindings = 100
+
+    private static func firstDamage(
+        _ pragma: String, _ handle: ConnectionHandle
+    ) throws(EngineError) -> String? {
+        try handle.firstText(trusted: pragma, where: { !StructureFindings(answer: [$0]).damage.isEmpty })
     }
 
     private func canBeCompiled(_ handle: ConnectionHandle) -> Bool {
@@ -84,7 +101,9 @@ enum StructureCheck: String {
         var found = StructureFindings()
         for name in try handle.storedTableNames() where name != "sqlite_sequence" {
             do throws(EngineError) {
-                let findings = try answer("PRAGMA main.quick_check(\(name.quotedDatabaseIdentifier))", handle)
+                // No limit can be given beside a table: it is the same hundred.
+                let check = "\(quick.pragma)(\(name.quotedDatabaseIdentifier))"
+                let findings = StructureFindings(answer: try handle.column(trusted: check))
                 found.content += findings.content
                 found.damage = findings.damage
             } catch {

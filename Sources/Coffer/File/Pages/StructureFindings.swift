@@ -20,8 +20,8 @@ struct StructureFindings: Sendable {
         }
     }
 
-    init(damage: [String] = []) {
-        self.damage = damage
+    init(damage: [String] = [], content: [String] = []) {
+        (self.damage, self.content) = (damage, content)
     }
 
     /// Whether the module of a full-text table had nothing to compare its index with: a contentless FTS4
@@ -31,8 +31,7 @@ struct StructureFindings: Sendable {
             && words.hasSuffix(": SQL logic error")
     }
 
-    /// The words of SQLite's `pragma.c` and of its full-text modules. The check of the b-trees comes first,
-    /// so that however many of these there are, no damage is left out for them.
+    /// The words of SQLite's `pragma.c` and of its full-text modules.
     private static func isOfContent(_ words: String) -> Bool {
         let beginnings = [
             "NULL value in ", "CHECK constraint failed in ", "NUMERIC value in ", "TEXT value in ",

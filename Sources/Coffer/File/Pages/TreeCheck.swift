@@ -27,8 +27,8 @@ struct TreeCheck {
     static func isWhole(
         _ view: any StoredBytes, schema: ConnectionHandle, checkpoint: () throws -> Void
     ) throws -> Bool {
-        guard let tables = try? Table.all(in: schema) else { return false }
         do {
+            let tables = try Table.all(in: schema)
             var check = try TreeCheck(view)
             try check.useFreePages(checkpoint)
             for table in tables {
@@ -41,50 +41,75 @@ struct TreeCheck {
             return check.usedCount == check.pageCount - (check.lockPage <= check.pageCount ? 1 : 0)
         } catch is Doubt {
             return false
+        } catch let error as EngineError
+            where [EngineCode.error, EngineCode.corrupt].contains(error.primaryCode)
+        {
+            return false
         }
     }
 
     /// The trees of a table and of its indexes.
     private struct Table {
         let root: Int
-        var hasRowIDs = true
+        let hasRowIDs: Bool
         var indexes: [(root: Int, isPartial: Bool)] = []
 
-        /// - Throws: where the schema has what only the engine can check.
+        /// - Throws: where the schema has what only the engine can check, such as virtual tables, which have
+        ///   no page.
         static func all(in schema: ConnectionHandle) throws -> [Table] {
-            var tables = [Table(root: 1)]
-            var roots: [String: [String: Int]] = [:]
-            var names: [(name: String, root: Int)] = []
+            let rowIDs = try haveRowIDs(schema)
+            var tables: [(name: String, root: Int)] = []
+            var indexes: [String: [String: Int]] = [:]
+            // Of other words, also in capital letters, the engine thinks what it thinks.
             let sql = """
                 SELECT type, name, tbl_name, rootpage FROM main.sqlite_schema
-                WHERE type IN ('table', 'index') OR rootpage <> 0
+                WHERE coalesce(type, '') NOT IN ('view', 'trigger') OR rootpage <> 0
                 """
             try schema.forEachRow(trusted: sql) { row in
-                let root = Int(row.int64(at: 3))
+                let (root, name, table) = (Int(row.int64(at: 3)), row.string(at: 1), row.string(at: 2))
                 switch row.string(at: 0) {
-                // Virtual tables have none, and modules look at them.
-                case "table" where root > 0: names.append((row.string(at: 1), root))
-                case "index" where root > 0: roots[row.string(at: 2), default: [:]][row.string(at: 1)] = root
+                case "table" where root > 0: tables.append((name, root))
+                case "index" where root > 0: indexes[table, default: [:]][name] = root
                 default: throw Doubt()
                 }
             }
-            for (name, root) in names {
-                var table = Table(root: root)
-                var left = roots.removeValue(forKey: name) ?? [:]
-                let list = "PRAGMA main.index_list(\(name.quotedDatabaseIdentifier))"
-                try schema.forEachRow(trusted: list) { row in
-                    if let root = left.removeValue(forKey: row.string(at: 1)) {
-                        table.indexes.append((root, row.int64(at: 4) != 0))
-                    } else {
-                        // The primary key of a table without row IDs is the table.
-                        table.hasRowIDs = false
-                    }
-                }
-                guard left.isEmpty else { throw Doubt() }
-                tables.append(table)
+            var all = [Table(root: 1, hasRowIDs: true)]
+            for (name, root) in tables {
+                guard let hasRowIDs = rowIDs[name] else { throw Doubt() }
+                var table = Table(root: root, hasRowIDs: hasRowIDs)
+                try table.addIndexes(&indexes[name, default: [:]], of: name, schema)
+                all.append(table)
             }
-            guard roots.isEmpty else { throw Doubt() }
-            return tables
+            guard indexes.values.allSatisfy(\.isEmpty) else { throw Doubt() }
+            return all
+        }
+
+        /// Of each table that is one.
+        private static func haveRowIDs(_ schema: ConnectionHandle) throws -> [String: Bool] {
+            var rowIDs: [String: Bool] = [:]
+            try schema.forEachRow(trusted: "PRAGMA main.table_list") { row in
+                guard row.string(at: 2) == "table" else { return }
+                rowIDs[row.string(at: 1)] = row.int64(at: 4) == 0
+            }
+            return rowIDs
+        }
+
+        /// - Parameter roots: those of the indexes, by their names; what is left of them is not one of them.
+        private mutating func addIndexes(
+            _ roots: inout [String: Int], of name: String, _ schema: ConnectionHandle
+        ) throws {
+            var isKeyMissing = false
+            let list = "PRAGMA main.index_list(\(name.quotedDatabaseIdentifier))"
+            try schema.forEachRow(trusted: list) { row in
+                if let root = roots.removeValue(forKey: row.string(at: 1)) {
+                    indexes.append((root, row.int64(at: 4) != 0))
+                } else {
+                    // The primary key of a table without row IDs is the table.
+                    guard !hasRowIDs, !isKeyMissing, row.string(at: 3) == "pk" else { throw Doubt() }
+                    isKeyMissing = true
+                }
+            }
+            guard isKeyMissing != hasRowIDs else { throw Doubt() }
         }
     }
 
@@ -96,7 +121,7 @@ struct TreeCheck {
             throw Doubt()
         }
         let pageSize = header.pageSize
-        guard pageSize >= 512, pageSize.nonzeroBitCount == 1, header.autoVacuum == 0,
+        guard pageSize >= 512, pageSize.nonzeroBitCount == 1, !header.hasAutoVacuum,
             let pageCount = header.pageCount, Int64(pageCount) * Int64(pageSize) == view.size
         else { throw Doubt() }
         self.header = header
@@ -213,7 +238,7 @@ struct TreeCheck {
     /// Looks at the header of a record: the types in it say how long it is.
     private func look(at local: ArraySlice<UInt8>, of size: Int) throws(Doubt) {
         let span = local.span
-        guard var fields = StoredRecord.Fields(span) else { throw Doubt() }
+        guard var fields = StoredRecord.Fields(span), !fields.isAtEnd else { throw Doubt() }
         while !fields.isAtEnd {
             guard fields.next(in: span) != nil else { throw Doubt() }
         }

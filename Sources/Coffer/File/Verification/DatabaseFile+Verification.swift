@@ -68,7 +68,8 @@ extension DatabaseFile {
         /// A program wrote them so, before the schema was edited by hand for example, or without bringing
         /// the index of an external content table up to date. The file is as it was written: it is intact,
         /// and backups and changes of keys take it as it is. `INSERT INTO t(t) VALUES('rebuild')` mends the
-        /// full-text index of `t`.
+        /// full-text index of `t`. Where pages have no codes, nobody knows, and these are findings of the
+        /// structure.
         public var contentFindings: [String]
 
         /// The damaged pages, in order, each once. Of those that are missing at the end of the file, the

@@ -44,7 +44,12 @@ struct FileVerifier {
         if let handle = opened.handle {
             let found = try options.structure.check?.findings(handle, progress: progress)
             result.findings = found?.damage.map { .structure($0) } ?? []
-            result.contentFindings = found?.content ?? []
+            if isAuthenticated {
+                result.contentFindings = found?.content ?? []
+            } else {
+                // Without codes, nothing says that a program wrote it so.
+                result.findings += found?.content.map { .structure($0) } ?? []
+            }
         } else {
             result.findings = [.structure("the engine cannot read the first page")]
         }

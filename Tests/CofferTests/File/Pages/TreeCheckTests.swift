@@ -119,6 +119,101 @@ struct TreeCheckTests {
         #expect(!found.isWhole && found.engine != nil, "\(found)")
     }
 
+    /// What nobody but a forger writes.
+    private struct Forgery: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let script: String
+        /// Statements about the schema, which may be written to.
+        var schema = "SELECT 1"
+        /// Changes the file, with the page of the table `t`.
+        var change: @Sendable (inout [UInt8], Int) -> Void = { _, _ in }
+
+        /// Makes a page of one cell of the page at `start`.
+        static func setCell(_ cell: [UInt8], _ bytes: inout [UInt8], _ start: Int) {
+            for index in start + 1..<start + 1024 { bytes[index] = 0 }
+            let place = 1024 - cell.count
+            (bytes[start + 4], bytes[start + 5], bytes[start + 6]) = (
+                1, UInt8(place >> 8), UInt8(place & 255)
+            )
+            (bytes[start + 8], bytes[start + 9]) = (bytes[start + 5], bytes[start + 6])
+            bytes.replaceSubrange(start + place..<start + 1024, with: cell)
+        }
+    }
+
+    private static let forgeries = [
+        Forgery(
+            testDescription: "two free blocks in a row",
+            script: """
+                CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(60)), (zeroblob(60)), (zeroblob(60));
+                DELETE FROM t WHERE rowid = 2;
+                """,
+            change: { bytes, page in
+                let block = Int(bytes[page + 1]) << 8 + Int(bytes[page + 2])
+                let size = Int(bytes[page + block + 2]) << 8 + Int(bytes[page + block + 3])
+                let (first, second) = (size / 2, size - size / 2)
+                let next = block + first
+                for (place, value) in [(block, next), (block + 2, first), (next, 0), (next + 2, second)] {
+                    bytes[page + place] = UInt8(value >> 8)
+                    bytes[page + place + 1] = UInt8(value & 255)
+                }
+            }),
+        Forgery(
+            testDescription: "incremental vacuum without auto-vacuum", script: "CREATE TABLE t (a);",
+            change: { bytes, _ in bytes[67] = 1 }),
+        Forgery(
+            testDescription: "a size of nine bytes", script: "CREATE TABLE t (a); INSERT INTO t VALUES (1);",
+            change: { bytes, page in
+                let header: [UInt8] = [
+                    0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x85, 1, 3, 0x82, 0x10,
+                ]
+                Forgery.setCell(header + [UInt8](repeating: 0, count: 130), &bytes, page)
+            }),
+        Forgery(
+            testDescription: "a record of nothing", script: "CREATE TABLE t (a); INSERT INTO t VALUES (1);",
+            change: { bytes, page in Forgery.setCell([1, 1, 1, 0], &bytes, page) }),
+        Forgery(
+            testDescription: "a table in capital letters", script: "CREATE TABLE t (a);",
+            schema: "INSERT INTO sqlite_master VALUES ('TABLE', 'x', 'x', 0, 'CREATE TABLE x (a)')"),
+        Forgery(
+            testDescription: "a table whose type is a blob", script: "CREATE TABLE t (a);",
+            schema: "INSERT INTO sqlite_master VALUES (x'7461626c65', 'x', 'x', 0, 'CREATE TABLE x (a)')"),
+        Forgery(
+            testDescription: "the key of a table without row IDs as an index",
+            script: "CREATE TABLE t (a); CREATE TABLE y (b); CREATE INDEX yi ON y (b);",
+            schema: """
+                UPDATE sqlite_master SET sql = 'CREATE TABLE t (a PRIMARY KEY) WITHOUT ROWID' WHERE name = 't';
+                UPDATE sqlite_master SET name = 'sqlite_autoindex_t_1', tbl_name = 't', sql = NULL
+                WHERE name = 'yi'
+                """),
+        Forgery(
+            testDescription: "a table with row IDs without the index of its constraint",
+            script: "CREATE TABLE t (a);",
+            schema: "UPDATE sqlite_master SET sql = 'CREATE TABLE t (a UNIQUE)' WHERE name = 't'",
+            change: { bytes, page in bytes[page] = 10 }),
+        Forgery(
+            testDescription: "an index of no page",
+            script: "CREATE TABLE t (a PRIMARY KEY, b) WITHOUT ROWID;",
+            schema: "INSERT INTO sqlite_master VALUES ('INDEX', 'x', 't', 0, 'CREATE INDEX x ON t (b)')"),
+    ]
+
+    @Test("nor is what nobody but a forger writes", arguments: forgeries)
+    private func forged(_ forgery: Forgery) throws {
+        let file = try ShellFile(
+            directory.path("a.db"), format: .plaintext,
+            script: """
+                PRAGMA page_size = 1024;
+                \(forgery.script)
+                .dbconfig defensive off
+                PRAGMA writable_schema = ON;
+                \(forgery.schema);
+                """)
+        let roots = try? file.shell.run("SELECT rootpage FROM sqlite_master WHERE name = 't';")
+        var bytes = try directory.bytes(of: "a.db")
+        forgery.change(&bytes, ((roots?.last.flatMap { Int($0) } ?? 2) - 1) * 1024)
+        let found = try verdicts(bytes)
+        #expect(!found.isWhole && found.engine != nil, "\(found)")
+    }
+
     @Test("an encrypted database whose rows change all the time is whole, and its copies are")
     func used() throws {
         var random = SeededRandom("changing trees")
