@@ -43,9 +43,12 @@ struct RunningPageDigest {
     @discardableResult
     func add(_ number: Int, _ content: inout [UInt8]) throws(CryptographyFailure) -> [UInt8] {
         let digest = try self.digest(number, &content)
-        try all.update(digest.span)
+        try add(digestOf: digest)
         return digest
     }
+
+    /// Adds the digest of the next page.
+    func add(digestOf page: [UInt8]) throws(CryptographyFailure) { try all.update(page.span) }
 
     /// The digest of the content of one page, from which it takes the counters and the salt.
     func digest(_ number: Int, _ content: inout [UInt8]) throws(CryptographyFailure) -> [UInt8] {

@@ -43,8 +43,11 @@ struct PageFile {
         excess = Int(bytes.size) % coder.pageSize
     }
 
-    /// Reads stored pages to the start of a buffer, which grows if it has to.
-    fileprivate func read(_ numbers: Range<Int>, into buffer: inout [UInt8]) throws {
+    /// For threads that look at pages which this one reads.
+    var runs: PageRuns { PageRuns(protection: protection, start: start) }
+
+    /// Reads stored pages to the start of a buffer, which grows if it has to: for a run of another thread.
+    func read(_ numbers: Range<Int>, into buffer: inout [UInt8]) throws {
         let count = numbers.count * pageSize
         if buffer.count < count { buffer = [UInt8](repeating: 0, count: count) }
         var target = buffer.mutableSpan
@@ -140,7 +143,7 @@ struct PageFile {
         var parts = parts(of: 1 << 20).makeIterator()
         let megabytes = (present.count * pageSize + (1 << 20) - 1) >> 20
         let threadCount = PageFile.threadCount(threadCount, portions: megabytes)
-        let places = try (0..<threadCount).map { _ in try SurveyPlace<Finding>(protection, start) }
+        let places = try (0..<threadCount).map { _ in try SurveyPlace<Finding>(runs) }
         var findings: [Finding] = []
         var doneCount = 0
         while true {
@@ -163,15 +166,20 @@ struct PageFile {
     }
 }
 
+/// Makes runs of pages with ciphers of their own, one for each thread.
+struct PageRuns: Sendable {
+    fileprivate let protection: FileProtection
+    fileprivate let start: FileHeader
+
+    func makeRun() throws -> sending PageRun { PageRun(try PageCoder(protection, start)) }
+}
+
 /// What one thread of a survey looks at, and what it finds.
 private final class SurveyPlace<Finding: Sendable>: Sendable {
     private let run: Mutex<PageRun>
     private let outcome = Mutex<Result<Finding, any Error>?>(nil)
 
-    /// Makes a cipher of its own.
-    init(_ protection: FileProtection, _ header: FileHeader) throws {
-        run = Mutex(PageRun(try PageCoder(protection, header)))
-    }
+    init(_ runs: PageRuns) throws { run = Mutex(try runs.makeRun()) }
 
     func emptied() -> [UInt8] { run.withLock { $0.emptied() } }
 
@@ -228,14 +236,15 @@ struct PageRun: ~Copyable {
     }
 
     /// The room for pages, which are no longer there.
-    fileprivate mutating func emptied() -> [UInt8] {
+    mutating func emptied() -> [UInt8] {
         var buffer: [UInt8] = []
         swap(&buffer, &bytes)
         numbers = 0..<0
         return buffer
     }
 
-    fileprivate mutating func fill(_ numbers: Range<Int>, _ bytes: [UInt8]) {
+    /// Takes pages that were read for it, at the start of `bytes`.
+    mutating func fill(_ numbers: Range<Int>, _ bytes: [UInt8]) {
         precondition(bytes.count >= numbers.count * coder.pageSize)
         (self.numbers, self.bytes) = (numbers, bytes)
     }

@@ -42,7 +42,7 @@ struct PageProof: ContentProof {
                 let digest = try PageComparison(
                     source: source, copy: PageFile(copy, change.after), path: change.path
                 )
-                .run(progress: progress, note: note)
+                .run(threadCount: 2, progress: progress, note: note)
                 try progress(.checkingStructure, 0, of: 0)
                 _ = try side.value { try progress(.checkingStructure, 0, of: 0) }
                 return digest
@@ -89,7 +89,7 @@ extension PageProof {
             let progress = ProgressReport(count, isCancellable: false)
             try PageComparison(
                 source: openSource(connection.handle), copy: PageFile(file, change.after), path: change.path
-            ).run(progress: progress, each: { _, _ in })
+            ).run(progress: progress)
         }
     }
 
@@ -173,131 +173,4 @@ extension PageProof {
 /// What one thread counts and another one reads.
 private final class PageCount: Sendable {
     let value = Atomic<Int>(0)
-}
-
-/// Proves that two encrypted files have the same content, page by page.
-struct PageComparison {
-    /// Nobody writes to them.
-    let source: PageFile
-    let copy: PageFile
-    let path: String
-
-    /// Reads both files once.
-    ///
-    /// - Parameter note: called with the number of each page and the digest of its content.
-    /// - Returns: the digest of their content, as hexadecimal digits.
-    /// - Throws: ``DatabaseFileError/Reason/damaged(pages:)`` for the source,
-    ///   ``DatabaseFileError/Reason/copyRejected(_:)`` for the copy.
-    func run(progress: ProgressReport, note: (Int, [UInt8]) -> Void) throws -> String {
-        let digest = try RunningPageDigest()
-        try run(progress: progress) { number, content in note(number, try digest.add(number, &content)) }
-        return try digest.finish()
-    }
-
-    /// Reads both files once.
-    ///
-    /// - Parameter each: called with the number and the content of each page.
-    /// - Throws: as ``run(progress:note:)``.
-    func run(progress: ProgressReport, each: (Int, inout [UInt8]) throws -> Void) throws {
-        try checkSize()
-        let total = source.pageCount
-        var pair = PagePair(self)
-        for pages in source.parts(of: 1 << 18) {
-            try progress(.verifying, pages.lowerBound - 1, of: total)
-            try pair.read(pages)
-            for number in pages where number != source.lockPage {
-                try pair.compare(number)
-                try pair.checkCode(number)
-                try each(number, &pair.content)
-            }
-        }
-        try progress(.verifying, total, of: total)
-        try pair.checkZeroPages()
-    }
-
-    /// Compares some pages, and checks the codes that they have in the copy.
-    ///
-    /// - Parameters:
-    ///   - pages: in order, each part small enough to be read at once.
-    ///   - note: called with the number of each page and the digest of its content.
-    func run(_ pages: [Range<Int>], note: (Int, [UInt8]) -> Void) throws {
-        try checkSize()
-        let digest = try RunningPageDigest()
-        var pair = PagePair(self)
-        for part in pages {
-            try pair.read(part)
-            for number in part where number != source.lockPage {
-                try pair.compare(number)
-                try pair.checkCode(number)
-                note(number, try digest.digest(number, &pair.content))
-            }
-        }
-        try pair.checkZeroPages()
-    }
-
-    private func checkSize() throws(DatabaseFileError) {
-        let total = source.pageCount
-        guard copy.pageSize == source.pageSize, copy.pageCount == total, source.excess == 0, copy.excess == 0
-        else {
-            throw DatabaseFileError(
-                .copyRejected("it has \(copy.pageCount) pages instead of \(total)"), path: path)
-        }
-    }
-}
-
-/// The same pages of two files.
-private struct PagePair: ~Copyable {
-    private let files: PageComparison
-    private var mine: PageRun
-    private var theirs: PageRun
-    private var other: [UInt8]
-    private var zeroPages: [Int] = []
-
-    /// Of the page that was compared last.
-    var content: [UInt8]
-
-    init(_ files: PageComparison) {
-        self.files = files
-        mine = PageRun(files.source)
-        theirs = PageRun(files.copy)
-        content = [UInt8](repeating: 0, count: files.source.pageSize)
-        other = content
-    }
-
-    mutating func read(_ pages: Range<Int>) throws {
-        try mine.read(pages, from: files.source)
-        try theirs.read(pages, from: files.copy)
-    }
-
-    mutating func compare(_ number: Int) throws {
-        // Their codes were checked when they were copied; pages of zeros have none.
-        if mine.isZero(number) { zeroPages.append(number) }
-        try mine.decrypt(number, into: &content)
-        try theirs.decrypt(number, into: &other)
-        if number == 1 {
-            // The salt, or the text in its place.
-            for index in 0..<16 { (content[index], other[index]) = (0, 0) }
-        }
-        guard content.span.isEqual(to: other.span) else {
-            throw DatabaseFileError(.copyRejected("its page \(number) has another content"), path: files.path)
-        }
-    }
-
-    func checkCode(_ number: Int) throws { try theirs.checkCode(number, path: files.path) }
-
-    func checkZeroPages() throws {
-        let damaged = try files.source.used(zeroPages)
-        guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: files.path) }
-    }
-}
-
-extension PageRun {
-    /// Has libcrypto check the code of a page of a copy, in which each page that SQLite uses was written.
-    ///
-    /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``.
-    fileprivate func checkCode(_ number: Int, path: String) throws {
-        guard try number == lockPage || authenticates(number) else {
-            throw DatabaseFileError(.copyRejected("its page \(number) has a wrong code"), path: path)
-        }
-    }
 }

@@ -1,0 +1,197 @@
+internal import Dispatch
+internal import SQLCipherBridge
+internal import Synchronization
+
+/// Proves that two encrypted files have the same content, page by page.
+struct PageComparison {
+    /// Nobody writes to them.
+    let source: PageFile
+    let copy: PageFile
+    let path: String
+
+    /// How many bytes of pages one thread compares at once.
+    private static let partSize = 1 << 18
+
+    /// Reads both files once.
+    ///
+    /// - Parameters:
+    ///   - threadCount: how many threads compare at most, this one included, which reads for all.
+    ///   - note: called with the number of each page and the digest of its content.
+    /// - Returns: the digest of their content, as hexadecimal digits.
+    /// - Throws: ``DatabaseFileError/Reason/damaged(pages:)`` for the source,
+    ///   ``DatabaseFileError/Reason/copyRejected(_:)`` for the copy.
+    func run(threadCount: Int, progress: ProgressReport, note: (Int, [UInt8]) -> Void) throws -> String {
+        let digest = try RunningPageDigest()
+        try compare(source.parts(of: PageComparison.partSize), threadCount, .withDigests, progress) {
+            number, page in
+            try digest.add(digestOf: page)
+            note(number, page)
+        }
+        return try digest.finish()
+    }
+
+    /// Reads both files once, on one thread, for no digest.
+    ///
+    /// - Throws: as ``run(threadCount:progress:note:)``.
+    func run(progress: ProgressReport) throws {
+        try compare(source.parts(of: PageComparison.partSize), 1, .alone, progress) { _, _ in }
+    }
+
+    /// Compares some pages, and checks the codes that they have in the copy.
+    ///
+    /// - Parameters:
+    ///   - pages: in order, each part small enough to be read at once.
+    ///   - note: called with the number of each page and the digest of its content.
+    func run(_ pages: [Range<Int>], note: (Int, [UInt8]) -> Void) throws {
+        try compare(pages, 1, .withDigests, ProgressReport(nil, isCancellable: false), note)
+    }
+
+    private func compare(
+        _ parts: some Sequence<Range<Int>>, _ threadCount: Int, _ work: PagePair.Work,
+        _ progress: ProgressReport, _ note: (Int, [UInt8]) throws -> Void
+    ) throws {
+        try checkSize()
+        let total = source.pageCount
+        var parts = parts.makeIterator()
+        let portions = total * source.pageSize / PageComparison.partSize + 1
+        let places = try (0..<PageFile.threadCount(threadCount, portions: portions)).map { _ in
+            try ComparedPart(source.runs, copy.runs, pageSize: source.pageSize, path, work)
+        }
+        var zeroPages: [Int] = []
+        while true {
+            var busy = 0
+            while busy < places.count, let pages = parts.next() {
+                try progress(.verifying, pages.lowerBound - 1, of: total)
+                try places[busy].read(pages, of: self)
+                busy += 1
+            }
+            guard busy > 0 else { break }
+            if busy == 1 {
+                places[0].compare()
+            } else {
+                // What the system has no thread for is done by this one.
+                DispatchQueue.concurrentPerform(iterations: busy) { places[$0].compare() }
+            }
+            for place in places[..<busy] {
+                let found = try place.found()
+                zeroPages += found.zeroPages
+                for (number, digest) in found.digests { try note(number, digest) }
+            }
+        }
+        try progress(.verifying, total, of: total)
+        // Their codes were checked when they were copied; pages of zeros have none.
+        let damaged = try source.used(zeroPages)
+        guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: path) }
+    }
+
+    private func checkSize() throws(DatabaseFileError) {
+        let total = source.pageCount
+        guard copy.pageSize == source.pageSize, copy.pageCount == total, source.excess == 0, copy.excess == 0
+        else {
+            throw DatabaseFileError(
+                .copyRejected("it has \(copy.pageCount) pages instead of \(total)"), path: path)
+        }
+    }
+}
+
+/// What one thread compares at once, and what it finds.
+private final class ComparedPart: Sendable {
+    private let pair: Mutex<PagePair>
+    private let outcome = Mutex<Result<PagePair.Found, any Error>?>(nil)
+
+    init(_ source: PageRuns, _ copy: PageRuns, pageSize: Int, _ path: String, _ work: PagePair.Work) throws {
+        pair = Mutex(
+            PagePair(try source.makeRun(), try copy.makeRun(), pageSize: pageSize, path: path, work: work))
+    }
+
+    func read(_ pages: Range<Int>, of files: PageComparison) throws {
+        var (mine, theirs) = pair.withLock { $0.emptied() }
+        try files.source.read(pages, into: &mine)
+        try files.copy.read(pages, into: &theirs)
+        pair.withLock { [mine, theirs] in $0.fill(pages, mine, theirs) }
+    }
+
+    func compare() {
+        let result = pair.withLock { pair in Result { try pair.compare() } }
+        outcome.withLock { $0 = result }
+    }
+
+    func found() throws -> PagePair.Found {
+        guard let outcome = outcome.withLock({ $0.take() }) else { throw CancellationError() }
+        return try outcome.get()
+    }
+}
+
+/// The same pages of two files.
+private struct PagePair: ~Copyable {
+    enum Work {
+        case alone, withDigests
+    }
+
+    /// What is found of pages that are the same.
+    struct Found {
+        /// Those that are all zeros.
+        var zeroPages: [Int] = []
+        var digests: [(number: Int, digest: [UInt8])] = []
+    }
+
+    private let path: String
+    private let work: Work
+    private var mine: PageRun
+    private var theirs: PageRun
+    private var content: [UInt8]
+    private var other: [UInt8]
+
+    init(_ mine: consuming PageRun, _ theirs: consuming PageRun, pageSize: Int, path: String, work: Work) {
+        self.mine = mine
+        self.theirs = theirs
+        self.path = path
+        self.work = work
+        content = [UInt8](repeating: 0, count: pageSize)
+        other = content
+    }
+
+    /// The room for pages.
+    mutating func emptied() -> ([UInt8], [UInt8]) { (mine.emptied(), theirs.emptied()) }
+
+    mutating func fill(_ pages: Range<Int>, _ mine: [UInt8], _ theirs: [UInt8]) {
+        self.mine.fill(pages, mine)
+        self.theirs.fill(pages, theirs)
+    }
+
+    /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``.
+    mutating func compare() throws -> Found {
+        var found = Found()
+        let digest = try RunningPageDigest()
+        for number in mine.numbers where number != mine.lockPage {
+            if mine.isZero(number) { found.zeroPages.append(number) }
+            try compare(number)
+            try theirs.checkCode(number, path: path)
+            if work == .withDigests { found.digests.append((number, try digest.digest(number, &content))) }
+        }
+        return found
+    }
+
+    private mutating func compare(_ number: Int) throws {
+        try mine.decrypt(number, into: &content)
+        try theirs.decrypt(number, into: &other)
+        if number == 1 {
+            // The salt, or the text in its place.
+            for index in 0..<16 { (content[index], other[index]) = (0, 0) }
+        }
+        guard content.span.isEqual(to: other.span) else {
+            throw DatabaseFileError(.copyRejected("its page \(number) has another content"), path: path)
+        }
+    }
+}
+
+extension PageRun {
+    /// Has libcrypto check the code of a page of a copy, in which each page that SQLite uses was written.
+    ///
+    /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``.
+    fileprivate func checkCode(_ number: Int, path: String) throws {
+        guard try number == lockPage || authenticates(number) else {
+            throw DatabaseFileError(.copyRejected("its page \(number) has a wrong code"), path: path)
+        }
+    }
+}
