@@ -107,6 +107,40 @@ struct PageProofTests {
         #expect(!directory.opens(key: old) { $0.cipher = settings })
     }
 
+    @Test(
+        "of a file that several threads compare, a changed byte in any part is found, and the digest is one")
+    func manyParts() throws {
+        try directory.makeFile(rows: 8000)
+        try copy()
+        let whole = try directory.bytes(of: "copy.db")
+        let change = try change(Keys.new, CipherSettings())
+        let source = try change.before.open(change.path, flags: .readOnly)
+        func compare(_ bytes: [UInt8], threadCount: Int) throws -> (digest: String, numbers: [Int]) {
+            let comparison = try PageComparison(
+                source: PageFile(source.handle, change.before),
+                copy: PageFile(FileBytes(bytes), change.after),
+                path: change.path)
+            var numbers: [Int] = []
+            let digest = try comparison.run(
+                threadCount: threadCount, progress: PageProofTests.silent
+            ) { number, _ in numbers.append(number) }
+            return (digest, numbers)
+        }
+        let one = try compare(whole, threadCount: 1)
+        let pageCount = whole.count / 4096
+        #expect(pageCount > 5 * 64 && one.numbers == Array(1...pageCount))
+        for threadCount in [2, 3, 64] {
+            let many = try compare(whole, threadCount: threadCount)
+            #expect(many == one)
+        }
+        for page in stride(from: 1, through: pageCount, by: 63) {
+            var changed = whole
+            changed[page * 4096 - 200] ^= 1
+            let error = #expect(throws: DatabaseFileError.self) { try compare(changed, threadCount: 2) }
+            #expect(error.map { "\($0)" }?.contains("page \(page) ") == true, "\(String(describing: error))")
+        }
+    }
+
     @Test("one changed byte of the content, of the IV or of the code of any page is found")
     func damage() throws {
         try directory.makeFile(rows: 60)
