@@ -4,10 +4,10 @@ internal import Synchronization
 /// Proves a copy that has the layout of its source: what ``PageCopy`` made, other code looks at, on two
 /// threads.
 ///
-/// This thread compares the content of each page with the source, and checks each code with the new key. It
-/// does both by libcrypto alone, where the copy was made by lanes. The other one has the engine check the
-/// structure of the decrypted content, and tries the old key. What each of them reads is the same file, which
-/// nobody writes to.
+/// This thread has the content of each page compared with the source, and each code checked with the new key,
+/// both by libcrypto alone, where the copy was made by lanes. The other one looks at the b-trees of the
+/// decrypted content, tries the old key, and then helps to compare. What each of them reads is the same file,
+/// which nobody writes to.
 struct PageProof: ContentProof {
     private struct Aside: Sendable {
         var structure: [String]

@@ -84,12 +84,11 @@ struct FileUsersTests {
         let directory = try TestDirectory()
         let path = directory.path("file")
         try Data(count: 100).write(to: URL(fileURLWithPath: path))
-        // The kernel sends it to who has the lease.
-        let previous = signal(SIGIO, SIG_IGN)
-        defer { signal(SIGIO, previous) }
         let holder = unsafe open(path, O_RDWR)
         defer { close(holder) }
-        let setLease: Int32 = 1024  // F_SETLEASE, which is not declared here.
+        // F_SETLEASE, and F_SETSIG: a SIGIO might still be pending when this is over, and would end the process.
+        let (setLease, setSignal): (Int32, Int32) = (1024, 10)
+        try #require(fcntl(holder, setSignal, SIGURG) == 0)
         guard fcntl(holder, setLease, Int32(F_WRLCK)) == 0 else {
             print("The file system does not grant leases, so that nothing can be seen here.")
             return
