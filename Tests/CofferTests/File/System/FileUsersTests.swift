@@ -86,7 +86,8 @@ struct FileUsersTests {
         try Data(count: 100).write(to: URL(fileURLWithPath: path))
         let holder = unsafe open(path, O_RDWR)
         defer { close(holder) }
-        // F_SETLEASE, and F_SETSIG: a SIGIO might still be pending when this is over, and would end the process.
+        // F_SETLEASE, and F_SETSIG: a SIGIO might still be pending when this is over, and would end the
+        // process.
         let (setLease, setSignal): (Int32, Int32) = (1024, 10)
         try #require(fcntl(holder, setSignal, SIGURG) == 0)
         guard fcntl(holder, setLease, Int32(F_WRLCK)) == 0 else {
