@@ -60,7 +60,7 @@ struct Workload: Sendable {
         Workload(name: "fetch-int", title: "Int64.fetchAll", goal: 1.3),
         Workload(name: "fetch-string", title: "String.fetchAll", goal: 1.6),
         Workload(name: "key-one-read", title: "fetch a record by key, all in one read", goal: 4),
-        Workload(name: "key-own-read", title: "fetch a record by key, each in its own read", goal: 1.6),
+        Workload(name: "key-own-read", title: "fetch a record by key, each in its own read", goal: 1.55),
         Workload(
             name: "key-own-read-alone", title: "the same, file for this process only (C: shared)", goal: 1,
             runners: [.c, .coffer]),
@@ -75,7 +75,7 @@ struct Workload: Sendable {
             name: "all-struct", title: "including(all:), 100 rows for each, struct records",
             goalOver: ("all-tenth", 1.2)),
         Workload(name: "all-codable", title: "the same, Codable records"),
-        Workload(name: "write-transaction", title: "one-row write transactions", goal: 1.3),
+        Workload(name: "write-transaction", title: "one-row write transactions", goal: 1),
         Workload(
             name: "write-transaction-alone", title: "the same, file for this process only (C: shared)",
             goal: 0.8, runners: [.c, .coffer]),
@@ -92,15 +92,15 @@ struct Workload: Sendable {
             runners: [.coffer, .grdb]),
         Workload(name: "await-sequential", title: "await a read, one after the other", goalMicroseconds: 15),
         Workload(name: "await-100", title: "await a read, 100 tasks at once", goalMicroseconds: 8),
-        Workload(name: "backup", title: "backup into an open database", unit: .throughput, goal: 1),
+        Workload(name: "backup", title: "backup into an open database", unit: .throughput, goal: 0.8),
         Workload(
             name: "backup-file", title: "backup of a file (C: backup)", unit: .throughput, goal: 0.8,
             runners: [.c, .coffer]),
         Workload(
-            name: "rotate", title: "rotation of the key (C: rekey)", unit: .throughput, goal: 1,
+            name: "rotate", title: "rotation of the key (C: rekey)", unit: .throughput, goal: 0.33,
             runners: [.c, .coffer]),
         Workload(
-            name: "verify", title: "verify (C: cipher_integrity_check)", unit: .throughput, goal: 1,
+            name: "verify", title: "verify (C: cipher_integrity_check)", unit: .throughput, goal: 0.15,
             runners: [.c, .coffer]),
     ]
 }
